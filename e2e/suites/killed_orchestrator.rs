@@ -8,7 +8,7 @@ use crate::real_project::{Scene, told};
 
 /// Kills the orchestrator while the model thinks, and checks that the model is asked again with what it had said before.
 pub(crate) async fn in_the_session_of_the_interrupted_step(kind: &Kind) {
-    let again = "This step was begun before, and interrupted";
+    let again = "This step was started before, and interrupted";
     let rules = vec![
         Rule::user(again).says("The wall stands."),
         Rule::user("Build the wall")

@@ -81,7 +81,7 @@ pub enum Ending {
     #[error("the connection was shut down")]
     Shutdown,
     /// The pipe to the agent stood still for the whole limit.
-    #[error("agent does not read its stdin (nothing was taken for {after:?})")]
+    #[error("the agent stopped reading its stdin (it read nothing for {after:?})")]
     StdinStalled {
         /// How long the agent has read nothing.
         after: Duration,

@@ -207,6 +207,6 @@ mod tests {
         let _theirs = slow.await.expect("the reader does not panic");
         let stalled = writer.write("x".repeat(35)).await.expect_err("nobody reads");
         assert_eq!(stalled, Ending::StdinStalled { after: limit });
-        assert!(stalled.to_string().starts_with("agent does not read its stdin"));
+        assert!(stalled.to_string().starts_with("the agent stopped reading its stdin"));
     }
 }

@@ -49,7 +49,7 @@ impl Connection {
             // An agent that does not know the method may answer with an empty success.
             _ => Err(AcpError::Malformed {
                 method: METHOD.into(),
-                problem: "it has no `outcome` that says whether the text was taken".into(),
+                problem: "it has no `outcome` that says whether the text was accepted".into(),
             }),
         }
     }

@@ -327,7 +327,7 @@ async fn write<W: AsyncWrite + Unpin>(
         }
     }
     if let Err(problem) = writer.close().await {
-        tracing::debug!(%problem, "the agent's stdin was not closed in order");
+        tracing::debug!(%problem, "failed to close the agent's stdin cleanly");
     }
 }
 /// Reads all that an agent writes as the connection does, and returns how many messages are in it.

@@ -27,8 +27,8 @@ impl BusError {
                 format!("the bus failed to {action} its files: {source}")
             }
             Self::Log(LogError::Refused { path, reason }) => match part_of_bus(path) {
-                Some(part) => format!("`{}` is refused: {reason}", part.display()),
-                None => format!("the bus directory is refused: {reason}"),
+                Some(part) => format!("cannot use `{}`: {reason}", part.display()),
+                None => format!("cannot use the bus directory: {reason}"),
             },
             other => other.to_string(),
         }

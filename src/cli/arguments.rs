@@ -13,7 +13,7 @@ use super::commands::scripted_agent::ScriptedArguments;
 use super::commands::trust::TrustArguments;
 use super::commands::watch::WatchArguments;
 
-/// Lets coding agents of several vendors work as a team and talk to each other while they work.
+/// Runs a team of coding agents from several vendors that message each other while they work.
 #[derive(Debug, Parser)]
 #[command(name = "cli-team-bridge", version, about, max_term_width = 100)]
 pub(super) struct Arguments {
@@ -24,23 +24,23 @@ pub(super) struct Arguments {
 // A new command is one variant here, one file in `commands/`, and one line in `cli::run`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Lead a team of agents in a project: everybody's tools and the orchestrator's (MCP on stdio).
+    /// Lead a team of agents in a project (MCP server on stdio).
     Orchestrator(OrchestratorArguments),
-    /// Serve the team's tools to an agent that a bridge has started (MCP on stdio; identity from the environment).
+    /// Serve the messaging tools to an agent that the bridge started (MCP server on stdio; not for manual use).
     Agent,
-    /// Join the team of a project by name and serve its tools (MCP on stdio).
+    /// Join a project's team under a name, with the messaging tools (MCP server on stdio).
     Peer(PeerArguments),
-    /// Run a workflow from a plan file, or go on with an interrupted one.
+    /// Run a workflow from a plan file, or resume an interrupted one.
     Run(RunArguments),
-    /// Show what a project's own bridge.toml would run or widen, and say yes to it, or take a yes back.
+    /// Review and approve what a project's bridge.toml or a plan's gates would run, or revoke an approval.
     Trust(TrustArguments),
-    /// Print one line a message for a member, as it comes: a doorbell for Claude Code's Monitor tool.
+    /// Print one line per new message, for Claude Code's Monitor tool.
     Watch(WatchArguments),
-    /// Answer a hook of Claude Code: what is unread goes into the session (hook JSON on stdin).
+    /// Deliver unread messages through a Claude Code hook (hook JSON on stdin).
     Hook(HookArguments),
-    /// Play a script as an ACP agent on stdio: for demos, tests, and trying teams out without a model.
+    /// Act as an ACP agent that follows a script instead of a model (for demos, tests and trial runs).
     ScriptedAgent(ScriptedArguments),
-    /// Show a team of scripted agents at work in a temporary project.
+    /// Run a demo team of scripted agents in a temporary project.
     Demo(DemoArguments),
 }
 

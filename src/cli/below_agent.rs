@@ -15,15 +15,15 @@ use crate::sys::process::descendants;
 use crate::sys::process::pid_namespace::{self, Sight};
 
 /// Why something is not done below an agent.
-const WHY: &str = "this process runs below an agent of a team (by BRIDGE_RUN in an environment, or by a guard of the bridge or a bridge \
-                   that leads among its ancestors)";
+const WHY: &str = "this process was started by an agent of a team (BRIDGE_RUN is set, or a shim or \
+                   an orchestrator of the bridge is among its ancestors)";
 
 /// The commands in which this binary leads a team, so that orphans of its agents fall to it.
 const LEADS: [&str; 2] = ["orchestrator", "run"];
 
 /// Why something is not done where nothing can be seen.
-const BLIND: &str = "this process cannot see who has started it, so it may run below an agent of a team: start it where `/proc` is \
-                     that of its own PID namespace";
+const BLIND: &str = "this process cannot see its ancestors, so an agent of a team may have started \
+                     it. Start it where `/proc` belongs to its own PID namespace";
 
 /// Says whether this process runs below an agent, or cannot know.
 pub(super) fn is_below_an_agent() -> bool {

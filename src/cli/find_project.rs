@@ -28,7 +28,7 @@ pub(super) struct Project {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProjectError {
     /// What `--project` names cannot be used.
-    #[error("the project `{}` cannot be used: {source}", path.display())]
+    #[error("cannot use the project `{}`: {source}", path.display())]
     Unusable {
         /// The path as it was given.
         path: PathBuf,
@@ -36,19 +36,20 @@ pub(super) enum ProjectError {
         source: io::Error,
     },
     /// It is there and is no directory.
-    #[error("the project `{}` is not a directory: name the directory that the team works in", path.display())]
+    #[error("the project `{}` is not a directory; name the project's directory", path.display())]
     NotADirectory {
         /// The path as it was given.
         path: PathBuf,
     },
     /// The current directory is gone, or may not be read.
-    #[error("the current directory cannot be used: {source}; name the project with --project")]
+    #[error("cannot use the current directory: {source}; name the project with --project")]
     NoCurrentDirectory {
         /// What the system said.
         source: io::Error,
     },
     /// The current directory is the home directory, or around it.
-    #[error("`{}` is no project: start in the directory that the team is to work in, or name it with --project", path.display())]
+    #[error("`{}` cannot be a project: it is or contains your home directory. Start in the \
+        project's directory, or name it with --project", path.display())]
     TooWide {
         /// Which.
         path: PathBuf,

@@ -13,9 +13,9 @@ use crate::sys::process::pid_namespace;
 /// Says why something is not done here while that agent is at work.
 pub(super) fn hides(agent: &Name, act: &str) -> String {
     format!(
-        "`{agent}` is an agent at work that cannot be seen from the PID namespace that this process runs in (a container, `bwrap` \
-         or `unshare`), so this process may run below it, and an agent cannot {act}: do that where the bridge of `{agent}` runs \
-         or outside of all containers, or end `{agent}` first"
+        "the live agent `{agent}` is not visible from this process's PID namespace (a container, \
+         `bwrap` or `unshare`), so it may have started this process, and an agent cannot {act}. Do \
+         it where the bridge of `{agent}` runs or outside all containers, or stop `{agent}` first"
     )
 }
 

@@ -63,6 +63,6 @@ pub(crate) fn launch_in(project: Project) -> Result<Launch, Failure> {
 pub(crate) fn adopt_orphans() {
     if let Err(error) = supervisor::adopt_orphans(env_vars::RUN) {
         // The shims end their agents all the same; only a shim that is killed itself then leaves something.
-        tracing::debug!("orphans of agents do not fall to this process: {error}");
+        tracing::debug!("this process cannot adopt orphans of its agents: {error}");
     }
 }

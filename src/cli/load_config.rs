@@ -30,14 +30,14 @@ pub(super) fn trust_store() -> Trust {
 pub(super) fn warn_of_what_does_not_count(config: &Config) {
     if config.unagreed().is_some() {
         tracing::warn!(
-            "the project's own bridge.toml would run programs or widen limits: that does not count before you have looked at it \
-             with `cli-team-bridge trust`"
+            "the project's own bridge.toml would run programs or raise limits. Those settings are \
+             ignored until you review and approve the file with `cli-team-bridge trust`"
         );
     }
     if config.leaves_out_auto_resume() {
         tracing::warn!(
-            "`resume = \"auto\"` never counts from a project's own bridge.toml: write it into your own config.toml, or name the \
-             file with --config"
+            "`resume = \"auto\"` is ignored in a project's own bridge.toml. Set it in your own \
+             config.toml, or name the file with --config"
         );
     }
 }

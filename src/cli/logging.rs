@@ -22,6 +22,6 @@ pub(super) fn start() {
     let started = tracing_subscriber::registry().with(written).with(heard).try_init();
     if started.is_err() {
         // Only a test may have started it before, and then it is heard as well.
-        tracing::debug!("logging had been started before");
+        tracing::debug!("logging is started once");
     }
 }

@@ -152,9 +152,9 @@ pub(super) fn keep_counterparts(directory: &Path) {
     match kept {
         Ok(0) => {}
         Ok(gone) => {
-            tracing::debug!("{gone} files of the state directory were of places that are gone");
+            tracing::debug!("removed {gone} files of deleted projects from the state directory");
         }
-        Err(error) => tracing::debug!("the state directory was not cleared up: {error}"),
+        Err(error) => tracing::debug!("failed to clean up the state directory: {error}"),
     }
 }
 
@@ -164,8 +164,8 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
     if team::is_tracked_by_git(&directory, std::env::vars_os().collect()).await {
         let refused = LogError::Refused {
             path: directory,
-            reason: "git tracks files in it, so a pull could change it: run `git rm -r --cached` on it, commit that, and start \
-                     again"
+            reason: "git tracks files in it, so a pull could change it. Run `git rm -r --cached` \
+                     on it, commit, and start again"
                 .to_owned(),
         };
         tracing::error!("failed to open the bus: {refused}");
@@ -174,11 +174,13 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
     aside(move || {
         // First without the bus: to open it may put it aside.
         let hidden = agent_out_of_sight().map_err(|error| {
-            tracing::error!("it cannot be told which agents are at work: {error}");
-            let why = "it cannot be told from this PID namespace whether this process runs below an agent at work";
+            tracing::error!("cannot tell which agents are live: {error}");
+            let why = "cannot tell from this PID namespace whether a live agent started this \
+                process";
             refused(&directory, why.to_owned())
         })?;
-        let hides = |agent: &Name| refused(&directory, hidden_agents::hides(agent, "lead or join a team"));
+        let hides =
+            |agent: &Name| refused(&directory, hidden_agents::hides(agent, "lead or join a team"));
         if let Some(agent) = hidden {
             return Err(hides(&agent).into());
         }

@@ -11,15 +11,14 @@ use crate::mcp::tools::endpoint_tools::{self, AgentIdentity, IdentityError};
 use crate::mcp::{LazyMembership, ToolError};
 
 /// What a process below an agent is told instead of any answer.
-const ADVICE: &str =
-    "an agent has the tools of the MCP server `bridge` that its own bridge gave it, and no others";
+const ADVICE: &str = "use the tools of the MCP server `bridge` that this agent was started with";
 
 /// Serves the endpoint of the agent above this process in the place of the command that was called. Where the environment does not
 /// name the agent, each call is answered with the reason why the command does nothing here.
 pub(super) fn serve_instead_of(act: &'static str) -> Result<(), Failure> {
     let why = below_agent::why();
     serve(move |error| {
-        tracing::debug!("no identity: {error}");
+        tracing::debug!("cannot read the agent's identity: {error}");
         format!("{why}, and an agent cannot {act}: {ADVICE}")
     })
 }

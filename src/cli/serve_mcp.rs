@@ -17,7 +17,7 @@ where
     F: Future<Output = Result<(), Failure>>,
 {
     if let Err(error) = open_file_limit::raise() {
-        tracing::debug!("the limit of open files stays as it is: {error}");
+        tracing::debug!("failed to raise the limit of open files: {error}");
     }
     run(command)
 }
@@ -31,7 +31,8 @@ where
     let done = runtime.block_on(async {
         if let Err(error) = signal_streams::outlive_file_limit() {
             tracing::debug!(
-                "a write beyond the limit of file sizes will end this process: {error}"
+                "failed to ignore SIGXFSZ, so a write beyond the file size limit will kill this \
+                    process: {error}"
             );
         }
         command().await
@@ -86,6 +87,6 @@ async fn close(membership: Membership) {
 
 async fn within_goodbye(last: impl Future<Output = ()>) {
     if tokio::time::timeout(grace_periods::SERVER, last).await.is_err() {
-        tracing::warn!("the bus had no time to record the end");
+        tracing::warn!("timed out while recording on the bus that this session left");
     }
 }

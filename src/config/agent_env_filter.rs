@@ -40,12 +40,10 @@ pub enum InvalidEnvPattern {
     #[error("it must be the name of a variable, without `=`")]
     NotAName,
     /// A `*` stands between other characters.
-    #[error("a `*` may stand only at its beginning or end")]
+    #[error("a `*` is allowed only at its beginning or end")]
     StarInside,
     /// It would let the bridge's own variables through as a group.
-    #[error(
-        "a variable of the bridge's own passes only under its whole name, such as `BRIDGE_SCRIPT`"
-    )]
+    #[error("a variable of the bridge itself must be named in full, such as `BRIDGE_SCRIPT`")]
     OwnVariables,
 }
 

@@ -37,8 +37,8 @@ pub enum ConfigError {
     },
     /// The file is larger than any configuration.
     #[error(
-        "`{}` is larger than {limit} bytes, the most a configuration file may have: \
-         it is probably another kind of file", path.display()
+        "`{}` is larger than {limit} bytes, the limit for a configuration file: it is probably \
+         another kind of file", path.display()
     )]
     TooLarge {
         /// The path of the file.

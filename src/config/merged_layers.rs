@@ -91,7 +91,7 @@ impl UnfinishedProfile {
         let lacks_mode = self.profile.mode.is_none() && !self.profile.modes.is_empty();
         lacks_mode.then(|| {
             format!(
-                "the profile `{name}` has `modes` and no `mode`: name the mode for the policies that `modes` leaves out"
+                "the profile `{name}` sets `modes` without `mode`: set `mode` for the policies that `modes` leaves out"
             )
         })
     }

@@ -82,14 +82,13 @@ impl DocumentReader<'_, '_> {
             let name = match Name::parse(entry.key) {
                 Ok(name) => name,
                 Err(error) => {
-                    self.reader
-                        .report(&entry.key_span, format!("a profile cannot be called so: {error}"));
+                    self.reader.report(&entry.key_span, format!("invalid profile name: {error}"));
                     continue;
                 }
             };
             if let Some(first) = named.iter().find(|first| **first == name) {
                 let message = format!(
-                    "the profile `{name}` is already there as `{first}`: the case of a name does not count"
+                    "the profile `{name}` already exists as `{first}`: names that differ only in case are the same"
                 );
                 self.reader.report(&entry.key_span, message);
                 continue;
@@ -121,7 +120,8 @@ impl DocumentReader<'_, '_> {
         let words = defaults::RESUME.values.words;
         let Some((_, resume)) = words.iter().find(|(known, _)| *known == word) else {
             let known: Vec<_> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
-            let message = format!("{what} is {:?}: it is {}", shown(&word), known.join(" or "));
+            let message =
+                format!("{what} is {:?}: it must be {}", shown(&word), known.join(" or "));
             return self.reader.report(&value.span(), message);
         };
         if *resume == Resume::Auto && matches!(self.source, ValueOrigin::Project(_)) {
@@ -309,7 +309,7 @@ impl DocumentReader<'_, '_> {
             if entry.key.is_empty() || entry.key.contains(['=', '\0']) {
                 self.reader.report(
                     &entry.key_span,
-                    format!("{what} cannot set `{name}`: it is not a variable's name"),
+                    format!("{what} cannot set `{name}`: it is not the name of a variable"),
                 );
                 continue;
             }
@@ -347,7 +347,7 @@ impl DocumentReader<'_, '_> {
             let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
             if !path.components().all(is_plain) || text.contains("//") || text.ends_with('/') {
                 let message = format!(
-                    "{what} has `{}`: it must be a name, or names with `/` between them, as they stand in a path of the project",
+                    "{what} has `{}`: it must be a path inside the project: names separated by `/`",
                     shown(&text)
                 );
                 reader.report(&element.span(), message);

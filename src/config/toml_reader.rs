@@ -92,12 +92,12 @@ impl<'a> Reader<'a> {
             return None;
         };
         if text.contains('\0') {
-            self.report(&value.span(), format!("{what} cannot hold a NUL character"));
+            self.report(&value.span(), format!("{what} must not contain a NUL character"));
             return None;
         }
         if text.len() > limits::PROFILE_TEXT_BYTES {
             let (has, most) = (text.len(), limits::PROFILE_TEXT_BYTES);
-            let message = format!("{what} has {has} bytes: it may have {most}");
+            let message = format!("{what} has {has} bytes; the limit is {most}");
             self.report(&value.span(), message);
             return None;
         }
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         // Before it is checked as a string, so that the limit that counts is the one that is told.
         let count = value.get_ref().as_str().map_or(0, |text| text.chars().count());
         if count > most {
-            let message = format!("{what} has {count} characters: it may have {most}");
+            let message = format!("{what} has {count} characters; the limit is {most}");
             self.report(&value.span(), message);
             return None;
         }
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
             return None;
         };
         if array.len() > most {
-            let message = format!("{what} has {} elements: it may have {most}", array.len());
+            let message = format!("{what} has {} elements; the limit is {most}", array.len());
             self.report(&value.span(), message);
             return None;
         }

@@ -18,7 +18,8 @@ pub fn introduce<'r>(reader: impl Into<Reader<'r>>, mates: &[Name], tools: bool)
                 ENDPOINT_TOOLS.map(|tool| reader.tool(tool)).join(", ")
             )
         } else {
-            "Messages from them come with your prompts; your answer goes to who gave you the task."
+            "Messages from them arrive with your prompts; your answer goes to whoever assigned the \
+                task."
                 .to_owned()
         };
         format!(

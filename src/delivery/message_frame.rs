@@ -42,7 +42,7 @@ fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
     let what = match (header.kind, &header.request) {
         (MessageKind::Request, Some(request)) => {
             let tool = reader.tool("claim_request");
-            format!("request {request} ({tool} takes it): ")
+            format!("request {request} (claim it with {tool}): ")
         }
         (MessageKind::Response, Some(request)) => format!("response to {request}: "),
         _ => String::new(),
@@ -60,7 +60,7 @@ fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
         let (id, tool) = (&header.id, reader.tool("check_messages"));
         write!(
             line,
-            "\n  [{} of {} bytes shown: {tool} with id {id} and offset {next} has the rest]",
+            "\n  [{} of {} bytes shown: {tool} with id {id} and offset {next} returns the rest]",
             next, message.total
         )
         .expect("writing to a string succeeds");

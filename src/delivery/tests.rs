@@ -69,12 +69,12 @@ fn a_request_shows_how_to_claim_it_and_a_long_text_where_its_rest_is() {
     let text = frame(&[shown], &you, 0);
     assert!(
         text.contains(
-            "[codex → all] request req-aaaaaaaaaaac (claim_request takes it): Verify this"
+            "[codex → all] request req-aaaaaaaaaaac (claim it with claim_request): Verify this"
         ),
         "{text}"
     );
     assert!(
-        text.contains("check_messages with id msg-aaaaaaaaaaab and offset 11 has the rest"),
+        text.contains("check_messages with id msg-aaaaaaaaaaab and offset 11 returns the rest"),
         "{text}"
     );
 }

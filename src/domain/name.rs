@@ -26,7 +26,8 @@ pub struct Name(Arc<str>);
 pub enum NameError {
     /// The text is empty, too long, or has a character that a name may not have.
     #[error(
-        "{0:?} is not a name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit"
+        "{0:?} is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with \
+            a letter or digit"
     )]
     Malformed(String),
     /// The word has a meaning of its own.

@@ -32,14 +32,15 @@ pub struct AgentIdentity {
 pub enum IdentityError {
     /// A variable is not set.
     #[error(
-        "this endpoint does not know whose it is: `{variable}` is not set; a bridge sets it when it starts an agent"
+        "this endpoint cannot tell which agent it serves: `{variable}` is not set. The bridge sets \
+            it when it starts an agent"
     )]
     Missing {
         /// Which.
         variable: &'static str,
     },
     /// A variable holds something else than it should.
-    #[error("this endpoint does not know whose it is: `{variable}` is not {expected}")]
+    #[error("this endpoint cannot tell which agent it serves: `{variable}` is not {expected}")]
     Malformed {
         /// Which.
         variable: &'static str,

@@ -115,9 +115,9 @@ fn settled(consent: &Consent) -> Asked {
         Ok(()) => Asked::Yes,
         Err(error) => {
             // With its path, which is for people.
-            tracing::error!("your yes could not be written down: {error}");
-            let told = "your user has said yes, but it could not be written down: the \
-                        bridge's stderr says why";
+            tracing::error!("failed to record the user's approval: {error}");
+            let told = "your user approved, but the approval could not be saved. The bridge's \
+                        stderr says why";
             Asked::No(ToolError::Unavailable(told.to_owned()))
         }
     }
@@ -130,8 +130,8 @@ fn says_yes(result: &ElicitResult) -> bool {
 /// Writes the form; none for a file that needs a yes to more than a form shows.
 fn form(consent: &Consent) -> Option<ElicitRequestParams> {
     let message = format!(
-        "The file {} comes with the project, and names programs that would run as you:\n{}\nYour yes is to this file as it is now \
-         (SHA-256 {}), for good.",
+        "The file {} comes with the project and names programs that would run as you:\n{}\nYour \
+         approval covers this version of the file (SHA-256 {}), permanently.",
         consent.file.quoted(),
         consent.lines.join("\n"),
         consent.file.sha256,

@@ -213,7 +213,7 @@ async fn settle(membership: &Membership, id: &PermissionId, result: Option<Elici
     match membership.ask(ask).await {
         // Another answer was faster.
         Ok(_) | Err(BusError::Refused(_)) => {}
-        Err(error) => tracing::warn!("failed to write what the user said: {error}"),
+        Err(error) => tracing::warn!("failed to record the user's answer: {error}"),
     }
 }
 

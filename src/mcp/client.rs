@@ -26,7 +26,7 @@ pub enum ClientError {
     #[error("the MCP server did not start: {0}")]
     NotStarted(String),
     /// The call has no answer.
-    #[error("`{tool}` has no answer: {problem}")]
+    #[error("`{tool}` did not answer: {problem}")]
     NoAnswer {
         /// Which tool.
         tool: String,
@@ -145,9 +145,10 @@ impl Client {
         match tokio::time::timeout(timeouts::GREETING, serving).await {
             Ok(Ok(service)) => Ok(Self { service, forms }),
             Ok(Err(error)) => Err(ClientError::NotStarted(error.to_string())),
-            Err(_) => {
-                Err(ClientError::NotStarted(format!("no greeting within {:?}", timeouts::GREETING)))
-            }
+            Err(_) => Err(ClientError::NotStarted(format!(
+                "no answer to `initialize` within {:?}",
+                timeouts::GREETING
+            ))),
         }
     }
 
@@ -168,7 +169,7 @@ impl Client {
         let Value::Object(arguments) = arguments else {
             return Err(ClientError::NoAnswer {
                 tool: tool.to_owned(),
-                problem: "the arguments are no object".to_owned(),
+                problem: "the arguments are not an object".to_owned(),
             });
         };
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
@@ -183,7 +184,7 @@ impl Client {
         }
         Err(ClientError::NoAnswer {
             tool: tool.to_owned(),
-            problem: format!("the server asks more than {ROUNDS} times"),
+            problem: format!("the server asked for input more than {ROUNDS} times"),
         })
     }
 
@@ -219,7 +220,7 @@ impl Client {
     /// Closes the connection: the server sees the end of its input.
     pub async fn close(self) {
         if let Err(error) = self.service.cancel().await {
-            tracing::debug!("the connection ended badly: {error}");
+            tracing::debug!("the connection ended with an error: {error}");
         }
     }
 }
@@ -241,7 +242,7 @@ fn result(tool: &str, answer: ServerResult) -> Result<Value, ClientError> {
         }
         other => Err(ClientError::NoAnswer {
             tool: tool.to_owned(),
-            problem: format!("{other:?} is no result"),
+            problem: format!("{other:?} is not a result"),
         }),
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn decision_form(message: String, offers: &[&str]) -> Option<ElicitRe
             requested_schema,
         }),
         Err(error) => {
-            tracing::error!("a form could not be written: {error}");
+            tracing::error!("failed to build a form: {error}");
             None
         }
     }
@@ -61,7 +61,7 @@ pub(super) async fn put_form(
         Ok(ClientResult::ElicitResult(result)) => Some(result),
         Ok(_) => None,
         Err(error) => {
-            tracing::warn!("the client's user could not be asked: {error}");
+            tracing::warn!("failed to ask the client's user: {error}");
             None
         }
     }

@@ -24,14 +24,15 @@ pub enum ToolError {
     #[error("{_0}")]
     Unagreed(Arc<Consent>),
     /// The tool panicked.
-    #[error("`{tool}` failed inside the bridge: try once more, then go on without it")]
+    #[error("`{tool}` hit a bug in the bridge: try once more, then continue without it")]
     Panicked {
         /// Which.
         tool: &'static str,
     },
     /// The tool took too long.
     #[error(
-        "`{tool}` had no answer from the bus within {seconds} s, so it is unknown whether it took effect: look before you repeat it"
+        "`{tool}` got no answer from the bus within {seconds} s, so it may or may not have taken \
+            effect. Check before you repeat it"
     )]
     TooSlow {
         /// Which.
@@ -40,7 +41,7 @@ pub enum ToolError {
         seconds: u64,
     },
     /// The client took the call back, or has gone.
-    #[error("`{tool}` was cancelled; what it may have been given is unread again")]
+    #[error("`{tool}` was cancelled; any messages it had received are unread again")]
     Cancelled {
         /// Which.
         tool: &'static str,

@@ -200,7 +200,7 @@ async fn the_first_turn_that_fits_and_is_left_is_played() {
     }
     client.prompt("p", "green").await;
     let (_, error) = client.said("p").await;
-    assert_eq!(error["message"], "no turn of `default` is left that fits this prompt");
+    assert_eq!(error["message"], "no turn of `default` is left that matches this prompt");
 }
 
 #[tokio::test]
@@ -216,7 +216,7 @@ async fn a_turn_can_fail_be_refused_and_name_what_is_not_there() {
         (
             "c",
             json!({"code": -32603, "message":
-                "`{{nothing.at_all}}` names nothing; known here are `mode`, `model`, `name`, `prompt`"}),
+                "`{{nothing.at_all}}` does not exist; use one of `mode`, `model`, `name`, `prompt`"}),
         ),
         ("d", json!({"code": -32603, "message": "no MCP server was given"})),
     ];
@@ -251,7 +251,7 @@ async fn a_turn_that_ignores_cancelling_ends_with_its_session() {
     client.prompt("second", "go").await;
     assert_eq!(
         client.answer("second").await["message"],
-        "a turn already runs in session `session-1`"
+        "a turn is already running in session `session-1`"
     );
     client.send("close", "session/close", json!({"sessionId": "session-1"})).await;
     let mut answers = [client.message().await, client.message().await];

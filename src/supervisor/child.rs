@@ -147,12 +147,13 @@ pub enum StopError {
 
 fn describe(survivors: &[u32]) -> String {
     if survivors.is_empty() {
-        return "its end was not seen in time".to_owned();
+        return "it did not exit in time".to_owned();
     }
     let pids: Vec<String> = survivors.iter().map(ToString::to_string).collect();
     let pids = pids.join(",");
     format!(
-        "processes of its group are left; see what they wait for with `ps -o pid,user,stat,wchan,args -p {pids}`"
+        "some of its processes are still running; see what they wait for with `ps -o \
+            pid,user,stat,wchan,args -p {pids}`"
     )
 }
 
@@ -184,7 +185,7 @@ impl fmt::Display for Exit {
                 Ok(signal) => write!(formatter, "killed by {signal}"),
                 Err(_) => write!(formatter, "killed by signal {number}"),
             },
-            (None, None) => formatter.write_str("ended in an unknown way"),
+            (None, None) => formatter.write_str("ended with an unknown status"),
         }
     }
 }
@@ -200,7 +201,7 @@ mod tests {
         assert_eq!(exit(Some(7), None), "exit code 7");
         assert_eq!(exit(None, Some(15)), "killed by SIGTERM");
         assert_eq!(exit(None, Some(40)), "killed by signal 40");
-        assert_eq!(Exit::UNKNOWN.to_string(), "ended in an unknown way");
+        assert_eq!(Exit::UNKNOWN.to_string(), "ended with an unknown status");
     }
 
     /// The test plays the watcher and does nothing: no real child survives SIGKILL.
@@ -240,9 +241,9 @@ mod tests {
         };
         assert_eq!(
             error(vec![7, 9]),
-            "`/bin/codex` (pid 7) could not be stopped: processes of its group are left; \
+            "`/bin/codex` (pid 7) could not be stopped: some of its processes are still running; \
              see what they wait for with `ps -o pid,user,stat,wchan,args -p 7,9`"
         );
-        assert!(error(vec![]).ends_with("its end was not seen in time"));
+        assert!(error(vec![]).ends_with("it did not exit in time"));
     }
 }

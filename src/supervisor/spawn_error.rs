@@ -32,7 +32,8 @@ pub enum SpawnError {
     },
     /// The program is there and the system cannot run it: the interpreter named in its first line is missing, or it is
     /// for another machine.
-    #[error("the system cannot run `{}`: look at its first line, and whether it is made for this machine", program.display())]
+    #[error("the system cannot run `{}`: check its first line, and that it is built for this \
+        machine", program.display())]
     NotRunnable {
         /// The program.
         program: PathBuf,
@@ -50,7 +51,7 @@ pub enum SpawnError {
         source: io::Error,
     },
     /// The child's shim could not be started, or did not start the child.
-    #[error("failed to start the shim of an agent, `{}`: is this binary still in its place?", binary.display())]
+    #[error("failed to start the shim of an agent, `{}`: check that this binary is still there", binary.display())]
     Shim {
         /// Our own binary.
         binary: PathBuf,

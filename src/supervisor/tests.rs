@@ -325,7 +325,7 @@ fn a_group_dies_with_the_runtime() {
     });
     drop(first);
     runtime().block_on(async {
-        assert_eq!(soon(child.exited()).await.to_string(), "ended in an unknown way");
+        assert_eq!(soon(child.exited()).await.to_string(), "ended with an unknown status");
         eventually(|| fixture.left().is_empty()).await;
     });
 }
@@ -368,7 +368,8 @@ async fn what_cannot_be_started_is_named_with_what_to_do() {
             fixture.spec(file("orphan", "echo '#!/no/such/interpreter' > $1; chmod +x $1"), &[])
         ),
         format!(
-            "the system cannot run `{folder}/orphan`: look at its first line, and whether it is made for this machine"
+            "the system cannot run `{folder}/orphan`: check its first line, and that it is built \
+                for this machine"
         )
     );
     assert_eq!(

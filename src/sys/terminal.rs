@@ -30,7 +30,7 @@ pub fn has_line(terminal: impl AsFd) -> bool {
 /// Drops typed and unread input. Only for a process in the terminal's foreground.
 pub fn drop_typed(terminal: impl AsFd) {
     if let Err(error) = tcflush(terminal, QueueSelector::IFlush) {
-        tracing::debug!("what was typed ahead could not be dropped: {error}");
+        tracing::debug!("failed to discard what was typed ahead: {error}");
     }
 }
 

@@ -141,7 +141,7 @@ impl Workflows {
             for id in self.bus().look(interrupted) {
                 // Another orchestrator may have been faster.
                 if let Err(error) = self.resume(&id).await {
-                    tracing::debug!("{id} is not resumed here: {error}");
+                    tracing::debug!("failed to resume {id}: {error}");
                     refused = true;
                     unreadable |= error.is_unreadable();
                 }

@@ -17,8 +17,9 @@ pub enum WorkflowError {
     File(#[from] FileError),
     /// Its gates come from a plan file that has changed, so the user cannot say yes to them.
     #[error(
-        "its gates come from the plan {place:?}, which has changed since, or is gone, and no yes of your user to the plan as it was \
-         counts here: `cancel_workflow` ends it, and `create_workflow` makes it anew from the plan as it is"
+        "its gates come from the plan {place:?}, which has changed since or is gone, and your \
+         user's approval of the original does not count here. Cancel it with `cancel_workflow`, \
+         and create it from the current plan with `create_workflow`"
     )]
     PlanChanged {
         /// Where the file is, or was, in the project.

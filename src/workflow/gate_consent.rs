@@ -46,7 +46,7 @@ pub(super) fn agreed_again(team: &Team, workflow: &Workflow) -> Result<(), Workf
         Ok(false) => {}
         Err(why) => {
             let what = format!(
-                "the workflow is not resumed: its gates come from the plan {:?}",
+                "the workflow was not resumed: its gates come from the plan {:?}",
                 file.place
             );
             return Err(TeamError::UnreadableYes { what, why }.into());
@@ -80,14 +80,15 @@ pub(super) fn barred(team: &Team, workflow: &Workflow) -> Result<(), Barred> {
             Ok(true) => {}
             Ok(false) => {
                 return Err(Barred::Ever(format!(
-                    "the gate is not run: it comes from the plan {place:?}, and the user has taken back the yes to that file. After a \
-                     new yes (`cli-team-bridge trust {place:?}`) `create_workflow` makes the workflow anew"
+                    "the gate was not run: it comes from the plan {place:?}, and the user revoked \
+                     the approval of that file. After a new approval (`cli-team-bridge trust \
+                     {place:?}`), create the workflow again with `create_workflow`"
                 )));
             }
             Err(why) => {
                 return Err(Barred::Now(format!(
-                    "the gate is not run: it comes from the plan {place:?}, and {why}. When it can be read, `create_workflow` makes the \
-                     workflow anew"
+                    "the gate was not run: it comes from the plan {place:?}, and {why}. When it \
+                     can be read, create the workflow again with `create_workflow`"
                 )));
             }
         }
@@ -96,8 +97,9 @@ pub(super) fn barred(team: &Team, workflow: &Workflow) -> Result<(), Barred> {
     let letting = team.config().lets_into_gates();
     match letting.map(|file| team.has_yes_to(file)) {
         Some(Err(why)) => Err(Barred::Now(format!(
-            "the gate is not run: the project's own bridge.toml says in `gate_env` what passes into it, and {why}. When it can be read, \
-             `create_workflow` makes the workflow anew"
+            "the gate was not run: the project's own bridge.toml sets its environment in \
+             `gate_env`, and {why}. When it can be read, create the workflow again with \
+             `create_workflow`"
         ))),
         _ => Ok(()),
     }

@@ -25,7 +25,7 @@ impl AcpSessionId {
         let problem = match id {
             Some(id) if (1..=AGENT_ID_BYTES).contains(&id.len()) => return Ok(id.into()),
             Some(id) => format!(
-                "its `sessionId` has {} bytes, and an id has 1 to {AGENT_ID_BYTES}: it is an error of the agent's program",
+                "its `sessionId` has {} bytes; it must have 1 to {AGENT_ID_BYTES}. This is a bug in the agent",
                 id.len(),
             ),
             None => "it has no `sessionId`".to_owned(),

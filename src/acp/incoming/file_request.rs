@@ -87,7 +87,7 @@ impl FileQuestion {
         };
         if let Err(error) = sent {
             // The connection is over, and its own ending says why.
-            tracing::debug!(%error, "a wish for a file outlived its agent");
+            tracing::debug!(%error, "a file request outlived its agent");
         }
     }
 }

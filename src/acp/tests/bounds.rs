@@ -87,8 +87,8 @@ async fn a_session_id_that_is_too_long_is_an_error_of_the_agent() {
     let error = session_of(&"x".repeat(2_000_000)).await.2;
     assert_eq!(
         error.expect_err("it is no id").to_string(),
-        "the agent's answer to `session/new` is unusable: its `sessionId` has 2000000 bytes, and an id has 1 to 1024: it is an error \
-         of the agent's program"
+        "the agent's answer to `session/new` is unusable: its `sessionId` has 2000000 bytes; it must have 1 to 1024. This is \
+         a bug in the agent"
     );
 }
 

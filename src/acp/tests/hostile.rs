@@ -178,7 +178,7 @@ async fn an_agent_that_does_not_read_its_stdin_ends_the_connection_by_name() {
     let failed = connection.prompt(&session.id, &long).await.expect_err("nobody reads");
     let stalled = Ending::StdinStalled { after: Duration::from_secs(30) };
     assert!(matches!(&failed, AcpError::Closed { ending, .. } if *ending == stalled), "{failed:?}");
-    assert!(failed.to_string().contains("agent does not read its stdin"), "{failed}");
+    assert!(failed.to_string().contains("agent stopped reading its stdin"), "{failed}");
     assert_eq!(connection.closed().await, stalled);
     assert!(events.recv().await.is_none());
     connection.ended().await;

@@ -32,7 +32,7 @@ impl Membership {
         }
         match self.ask(Operation::AnswerWritten(call)).await {
             Err(BusError::Log(error)) => {
-                tracing::debug!("the record that an answer was written comes later: {error}");
+                tracing::debug!("failed to record that an answer was written, will retry: {error}");
                 let membership = self.clone();
                 tokio::spawn(async move { membership.written_later(call).await });
                 Ok(())
@@ -50,6 +50,6 @@ impl Membership {
             }
         }
         // By now the messages of the call are requeued, and its claim is released.
-        tracing::warn!("failed to record that an answer was written");
+        tracing::warn!("gave up recording that an answer was written");
     }
 }

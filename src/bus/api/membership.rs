@@ -135,7 +135,7 @@ impl Membership {
                 Ok(_) => return,
                 Err(error) => {
                     // Then each has a notice of its own.
-                    tracing::debug!("not all tasks that ended are in one summary: {error}");
+                    tracing::debug!("failed to merge the notices of ended tasks: {error}");
                     return;
                 }
             }

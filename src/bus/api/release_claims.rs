@@ -25,7 +25,7 @@ impl Membership {
         };
         let outcome = self.try_to_release(call, &request).await;
         if let Err(BusError::Log(error)) = outcome {
-            tracing::debug!("{request} is released as soon as that can be written: {error}");
+            tracing::debug!("failed to release {request}, will retry: {error}");
             let membership = self.clone();
             tokio::spawn(async move { membership.release_later(call, &request).await });
             return Ok(());

@@ -224,8 +224,11 @@ impl Worker {
         self.again = synced.is_err().then(|| Instant::now() + self.pace.look_around);
         match synced {
             Ok(()) => {}
-            Err(error) if failed_before => tracing::debug!("still not written: {error}"),
-            Err(error) => tracing::warn!("failed to write what is due: {error}"),
+            Err(error) if failed_before => tracing::debug!(
+                "still failing to write overdue events: \
+                {error}"
+            ),
+            Err(error) => tracing::warn!("failed to write overdue events: {error}"),
         }
     }
 
@@ -269,7 +272,7 @@ impl Worker {
         if agents_json::differs(&json, &self.view) {
             match core.log.put_view(&json) {
                 Ok(()) => self.view = json,
-                Err(error) => tracing::warn!("failed to write the view of members: {error}"),
+                Err(error) => tracing::warn!("failed to write agents.json: {error}"),
             }
         }
     }

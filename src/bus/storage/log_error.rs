@@ -18,10 +18,10 @@ pub enum LogError {
     #[error("the bus was removed while this session was using it")]
     Removed,
     /// A newer version wrote something that this one must not pass over.
-    #[error("a newer cli-team-bridge works here: restart this one")]
+    #[error("a newer cli-team-bridge uses this bus: restart this one")]
     Newer,
     /// The directory cannot be trusted or used.
-    #[error("the bus directory `{path}` is refused: {reason}")]
+    #[error("cannot use the bus directory `{path}`: {reason}")]
     Refused {
         /// The directory, or a part of it.
         path: PathBuf,
@@ -30,7 +30,8 @@ pub enum LogError {
     },
     /// Sessions of another machine use the bus, so that its deadlines would not count and its dead not be known.
     #[error(
-        "the bus is in use on another machine or in a virtual machine, where `{member}` is live: use it from one of them at a time"
+        "the bus is in use on another machine or in a virtual machine, where `{member}` is live: \
+            use it from one machine at a time"
     )]
     OtherMachine {
         /// One of its members.

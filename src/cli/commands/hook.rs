@@ -28,10 +28,10 @@ const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 /// Which member it speaks for.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct HookArguments {
-    /// The member whose messages go into the session [default: the one that this session has joined as].
+    /// The member whose messages are delivered [default: this session's own name].
     #[arg(long)]
     name: Option<Name>,
-    /// The project of the team [default: found from where the session works].
+    /// The project directory [default: found from the session's working directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 }
@@ -92,7 +92,7 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let said = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin().take(SAID_BYTES)));
     let said = tokio::time::timeout(timeouts::HOOK, said)
         .await
-        .map_err(|_| "Claude Code did not send the input of the hook in time")???;
+        .map_err(|_| "timed out while reading the hook's input from Claude Code")???;
     let occasion: Occasion = serde_json::from_str(&said)
         .map_err(|error| format!("cannot parse the hook's input: {error}"))?;
     let Some(place) = occasion.place() else {
@@ -153,7 +153,7 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
         Ok(Err(error)) => {
             tracing::warn!("failed to requeue the messages of an earlier hook: {error}")
         }
-        Err(_) => tracing::warn!("the bus had no time to requeue the messages of an earlier hook"),
+        Err(_) => tracing::warn!("timed out while requeueing messages of an earlier hook"),
     }
     let mut call =
         if place.is_behind_a_step() { membership.call_behind_a_step() } else { membership.call() };
@@ -177,8 +177,8 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
     let settled = async { if said.is_ok() { call.said().await } else { call.requeue().await } };
     match tokio::time::timeout(timeouts::HOOK, settled).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!("failed to settle the messages of the hook: {error}"),
-        Err(_) => tracing::warn!("the bus had no time to settle the messages of the hook"),
+        Ok(Err(error)) => tracing::warn!("failed to record what the hook delivered: {error}"),
+        Err(_) => tracing::warn!("timed out while recording what the hook delivered"),
     }
     Call::end_hook(&membership, id);
     said
@@ -191,7 +191,7 @@ async fn receive(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
         call.receive(DeliveryMethod::Hook, claude_hook::pick()),
     )
     .await;
-    Ok(taken.map_err(|_| "the bus had no time for the hook")??)
+    Ok(taken.map_err(|_| "timed out while reading the bus for the hook")??)
 }
 
 impl Outlet {

@@ -28,16 +28,16 @@ const NAME: &str = "orchestrator";
 /// Which team to lead, and under which name.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OrchestratorArguments {
-    /// The project that the team works in [default: found from the current directory].
+    /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// The name by which the team knows this session [default: orchestrator, or orchestrator-2 …].
+    /// The name of this session in the team [default: orchestrator, then orchestrator-2 …].
     #[arg(long)]
     name: Option<Name>,
-    /// A further configuration file, whose values win.
+    /// An extra configuration file that overrides all others.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Take over a bus that was made elsewhere: by default it is put aside, and a new one begins (also: `BRIDGE_ADOPT=1`).
+    /// Use a bus that was not created here, instead of setting it aside and starting a new one (also: `BRIDGE_ADOPT=1`).
     #[arg(long)]
     adopt: bool,
 }
@@ -91,7 +91,7 @@ async fn clear_up(membership: LazyMembership, directory: PathBuf) {
         // A place on a disk that hangs holds up this thread alone, and the end waits for it no longer than for any other.
         let cleared = tokio::task::spawn_blocking(move || open_bus::keep_counterparts(&directory));
         if let Err(error) = cleared.await {
-            tracing::debug!("the state directory was not cleared up: {error}");
+            tracing::debug!("failed to clean up the state directory: {error}");
         }
     }
 }

@@ -20,16 +20,16 @@ use crate::mcp::{LazyMembership, ToolError};
 /// Which team to join, and under which name.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PeerArguments {
-    /// The name by which the team knows this session.
+    /// The name of this session in the team.
     #[arg(long)]
     pub(crate) name: Name,
-    /// What it is for; may be given several times.
+    /// A role shown to the team; repeat for several.
     #[arg(long = "role", value_name = "ROLE")]
     pub(crate) roles: Vec<String>,
-    /// The project whose team it joins [default: found from the current directory].
+    /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// Take over a bus that was made elsewhere: by default it is put aside, and a new one begins (also: `BRIDGE_ADOPT=1`).
+    /// Use a bus that was not created here, instead of setting it aside and starting a new one (also: `BRIDGE_ADOPT=1`).
     #[arg(long)]
     pub(crate) adopt: bool,
 }
@@ -37,14 +37,14 @@ pub(crate) struct PeerArguments {
 pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     // Under a second name the agent would receive that member's mail, and answer its own requests.
     if below_agent::is_below_an_agent() {
-        return serve_endpoint::serve_instead_of("join by another name");
+        return serve_endpoint::serve_instead_of("join under another name");
     }
     let project = find_project::find(arguments.project.as_deref())?;
     // Profiles are none of a peer's business, but where the bus may be is.
     let networks = match load_config::load(&project.root, None) {
         Ok(config) => open_bus::networks(&config),
         Err(error) => {
-            tracing::warn!("the configuration is left out: {error}");
+            tracing::warn!("ignored the configuration: {error}");
             Networks::Refused
         }
     };

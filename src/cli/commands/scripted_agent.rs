@@ -11,10 +11,10 @@ use crate::scripted::{self, Options};
 /// What is played.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ScriptedArguments {
-    /// The script; examples/team.toml shows all that one can say.
+    /// The script; examples/team.toml shows every verb.
     #[arg(long, value_name = "FILE", env = env_vars::SCRIPT)]
     script: PathBuf,
-    /// The table of the script to play [default: that of the agent's own name, else `default`].
+    /// The script's table to follow [default: the one with the agent's name, else `default`].
     #[arg(long = "as", value_name = "TABLE")]
     table: Option<String>,
 }

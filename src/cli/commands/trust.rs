@@ -18,22 +18,22 @@ use crate::workflow::plan::toml_plan;
 /// What to say yes to.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TrustArguments {
-    /// The project, for its `.claude/bridge.toml`, or a plan file with gates [default: the project of the current directory].
+    /// A project (for its `.claude/bridge.toml`) or a plan file with gates [default: the current project].
     #[arg(value_name = "DIR|PLAN")]
     path: Option<PathBuf>,
-    /// Say yes without being asked, if the file is the one with this SHA-256.
+    /// Approve without a prompt, provided that the file has this SHA-256.
     #[arg(long, value_name = "SHA256")]
     yes: Option<String>,
-    /// Take back every yes to that file, whatever was in it.
+    /// Revoke every approval of that file, for all versions of it.
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
-    /// List all files that you have said yes to.
+    /// List all files that you approved.
     #[arg(long, conflicts_with_all = ["path", "yes", "revoke"])]
     list: bool,
 }
 
 pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
-    below_agent::refuse_to("say yes for its user")?;
+    below_agent::refuse_to("give its user's approval")?;
     let trust = load_config::trust_store();
     if arguments.list {
         return list(&trust);
@@ -42,36 +42,37 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
         return revoke(&trust, arguments.path.as_deref());
     }
     let Some(UntrustedFile { file, lines }) = asking(arguments.path.as_deref())? else {
-        output::tell("Nothing to say yes to: the file runs nothing and widens nothing.");
+        output::tell("Nothing to approve: the file runs no programs and raises no limits.");
         return Ok(());
     };
     output::say(&format!(
-        "{}\nSHA-256 {}\nasks for:\n\n{}\n",
+        "{}\nSHA-256 {}\nwould set:\n\n{}\n",
         file.quoted(),
         file.sha256,
         lines.join("\n")
     ));
     if trust.has(&file)? {
-        output::tell("You have said yes to this file.");
+        output::tell("You already approved this file.");
         return Ok(());
     }
     let agreed = match &arguments.yes {
         Some(hash) if *hash == file.sha256 => true,
-        Some(_) => return Err("--yes names another SHA-256: look at what is shown above".into()),
+        Some(_) => return Err("--yes names another SHA-256; review the file shown above".into()),
         None if stdin().is_terminal() => asked()?,
         None => {
             let hash = &file.sha256;
-            let how = "run this in a terminal, or say yes with --yes";
-            return Err(format!("nobody can be asked here: {how} {hash}").into());
+            let how = "run this in a terminal, or approve with --yes";
+            return Err(format!("there is no terminal to ask at; {how} {hash}").into());
         }
     };
     if !agreed {
-        return Err("not trusted: what is shown above does not count".into());
+        return Err("not approved: the settings shown above stay ignored".into());
     }
     refuse_an_agents_yes()?;
     trust.add(&file)?;
     output::tell(
-        "Trusted, as it is now: any change of the file needs a yes of its own. Limits count from an orchestrator's next start.",
+        "Approved in its current version; any change to the file needs a new approval. Limits \
+            apply from the orchestrator's next start.",
     );
     Ok(())
 }
@@ -79,7 +80,7 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
 fn list(trust: &Trust) -> Result<(), Failure> {
     let all = trust.all()?;
     if all.is_empty() {
-        output::tell("You have said yes to nothing.");
+        output::tell("You have approved no files.");
     }
     for (sha256, place) in all {
         output::say(&format!("{sha256} {}", word(&place)));
@@ -96,12 +97,14 @@ fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
         revoked += trust.revoke_quoted(&format!("\"{listed}\""))?;
     }
     if revoked == 0 {
-        let why = "there is no yes to take back: `cli-team-bridge trust --list` shows what you have said yes to";
+        let why = "there is no approval to revoke; `cli-team-bridge trust --list` lists the \
+            approved files";
         return Err(why.into());
     }
     output::tell(
-        "Taken back: no agent, no further process of one, and no gate of that file is started any more. What runs goes on until it ends, \
-         with what the file allowed it, and raised limits hold until the orchestrator ends.",
+        "Revoked. The bridge no longer starts agents, agent processes or gates from that file. \
+         Running ones continue until they end, with the permissions the file gave them; raised \
+         limits apply until the orchestrator ends.",
     );
     Ok(())
 }
@@ -165,15 +168,15 @@ fn asking(path: Option<&Path>) -> Result<Option<UntrustedFile>, Failure> {
 /// left the tree of its agent (`at`, `systemd-run`) has none. While no agent is at work, containers and CI need neither.
 fn refuse_an_agents_yes() -> Result<(), Failure> {
     if let Some(agent) = open_bus::agent_out_of_sight()? {
-        return Err(hidden_agents::hides(&agent, "say yes for its user").into());
+        return Err(hidden_agents::hides(&agent, "give its user's approval").into());
     }
     if !stdin().is_terminal()
         && !terminal::is_there()
         && let Some(agent) = open_bus::agent_at_work(hidden_agents::any_agent)?
     {
         return Err(format!(
-            "this process has no terminal, and `{agent}` is an agent at work, which cannot say yes for its user: say it at a \
-             terminal, or end `{agent}` first"
+            "this process has no terminal, and `{agent}` is a live agent, which cannot give its \
+             user's approval. Run this in a terminal, or stop `{agent}` first"
         )
         .into());
     }
@@ -183,7 +186,7 @@ fn refuse_an_agents_yes() -> Result<(), Failure> {
 /// Asks at the terminal. All but a clear yes is no, and so is what was typed before the question.
 fn asked() -> Result<bool, Failure> {
     terminal::drop_typed(stdin());
-    output::tell("Whoever wrote that file can run these programs as you. Trust it? [y/N]");
+    output::tell("The author of that file can run these programs as you. Approve it? [y/N]");
     let mut typed = String::new();
     stdin().read_line(&mut typed)?;
     Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))

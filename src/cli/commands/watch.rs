@@ -29,10 +29,10 @@ const LOOKS: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_mi
 /// Whose messages it watches.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WatchArguments {
-    /// Whose messages [default: those of the member that this session has joined as, else of the project's orchestrator].
+    /// The member to watch for [default: this session's own name, else the project's orchestrator].
     #[arg(long)]
     name: Option<Name>,
-    /// The project of the team [default: found from the current directory].
+    /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 }

@@ -28,15 +28,15 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         check_refused(
             &format!("[agents.a]\ncommand = \"x\"\nguarded = [\"ok\", {part:?}]"),
             &format!(
-                "@3:18: `guarded` of [agents.a] has `{part}`: it must be a name, or names with `/` between them, as they stand in a \
-                 path of the project"
+                "@3:18: `guarded` of [agents.a] has `{part}`: it must be a path inside the \
+                 project: names separated by `/`"
             ),
         );
     }
     check_refused("[agent.a]", "@1:2: unknown key `agent` in the file: did you mean `agents`?");
     check_refused(
         "[workflows]\nresume = \"soon\"",
-        "@2:10: `resume` of [workflows] is \"soon\": it is \"ask\" or \"auto\"",
+        "@2:10: `resume` of [workflows] is \"soon\": it must be \"ask\" or \"auto\"",
     );
     check_refused(
         "[workflows]\nresum = \"auto\"",
@@ -64,7 +64,7 @@ fn modes_are_named_for_policies_and_beside_a_mode() {
     );
     check_refused(
         "[agents.a]\ncommand = \"x\"\nmodes = { ask = \"n\" }",
-        "@1:9: the profile `a` has `modes` and no `mode`: name the mode for the policies that `modes` leaves out",
+        "@1:9: the profile `a` sets `modes` without `mode`: set `mode` for the policies that `modes` leaves out",
     );
 }
 
@@ -152,7 +152,10 @@ fn a_wrong_type_is_named_with_its_line() {
 fn a_value_out_of_its_bounds_is_refused() {
     for (line, expected) in [
         ("command = \" \"", "2:11: `command` of [agents.a] is empty: set it, or leave it out"),
-        ("command = \"a\\u0000\"", "2:11: `command` of [agents.a] cannot hold a NUL character"),
+        (
+            "command = \"a\\u0000\"",
+            "2:11: `command` of [agents.a] must not contain a NUL character",
+        ),
         (
             "command = \"bin/agent\"",
             "2:11: `command` of [agents.a] is `bin/agent`: it must be a program on PATH, an absolute path or `$self`",
@@ -163,7 +166,7 @@ fn a_value_out_of_its_bounds_is_refused() {
         ),
         (
             "env = { \"A=B\" = \"\" }",
-            "2:9: `env` of [agents.a] cannot set `A=B`: it is not a variable's name",
+            "2:9: `env` of [agents.a] cannot set `A=B`: it is not the name of a variable",
         ),
         (
             "env_pass = [\"A=B\"]",
@@ -171,12 +174,13 @@ fn a_value_out_of_its_bounds_is_refused() {
         ),
         (
             "env_pass = [\"A*B\"]",
-            "2:13: `env_pass` of [agents.a] has `A*B`: a `*` may stand only at its beginning or end",
+            "2:13: `env_pass` of [agents.a] has `A*B`: a `*` is allowed only at its beginning or \
+                end",
         ),
         (
             "env_pass = [\"BRIDGE_*\"]",
-            "2:13: `env_pass` of [agents.a] has `BRIDGE_*`: a variable of the bridge's own passes only under its \
-             whole name, such as `BRIDGE_SCRIPT`",
+            "2:13: `env_pass` of [agents.a] has `BRIDGE_*`: a variable of the bridge itself must \
+             be named in full, such as `BRIDGE_SCRIPT`",
         ),
         (
             "permissions = \"alow\"",
@@ -227,20 +231,20 @@ fn a_profile_without_a_command_is_refused_by_its_name() {
 fn a_profile_is_named_like_a_member() {
     check_refused(
         "[agents.ALL]",
-        "@1:9: a profile cannot be called so: `ALL` is reserved: choose another name",
+        "@1:9: invalid profile name: `ALL` is reserved: choose another name",
     );
     check_refused(
         "[agents.s12]",
-        "@1:9: a profile cannot be called so: `s12` is reserved: choose another name",
+        "@1:9: invalid profile name: `s12` is reserved: choose another name",
     );
     check_refused(
         "[agents.\"a b\"]",
-        "@1:9: a profile cannot be called so: \"a b\" is not a name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - \
+        "@1:9: invalid profile name: \"a b\" is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - \
          and begin with a letter or digit",
     );
     check_refused(
         "[agents.one]\ncommand = \"x\"\n[agents.One]\ncommand = \"y\"",
-        "@3:9: the profile `One` is already there as `one`: the case of a name does not count",
+        "@3:9: the profile `One` already exists as `one`: names that differ only in case are the same",
     );
 }
 
@@ -306,7 +310,7 @@ fn what_is_not_a_text_file_of_a_sane_size_is_refused() {
     assert!(TestDirectories::new().project(&largest).load().is_ok());
     assert_eq!(
         TestDirectories::new().project(&(largest + "#")).error(),
-        "`project/.claude/bridge.toml` is larger than 1048576 bytes, the most a configuration file may have: \
+        "`project/.claude/bridge.toml` is larger than 1048576 bytes, the limit for a configuration file: \
          it is probably another kind of file"
     );
 
@@ -339,12 +343,12 @@ fn what_a_profile_says_has_a_length_and_a_number() {
     let long = "y".repeat(900_000);
     check_refused(
         &format!("{place}roles = [\"ok\", \"{long}\"]"),
-        "@3:16: each element of `roles` of [agents.a] has 900000 characters: it may have 100",
+        "@3:16: each element of `roles` of [agents.a] has 900000 characters; the limit is 100",
     );
     let many = vec!["\"r\""; 33].join(",");
     check_refused(
         &format!("{place}roles = [{many}]"),
-        "@3:9: `roles` of [agents.a] has 33 elements: it may have 32",
+        "@3:9: `roles` of [agents.a] has 33 elements; the limit is 32",
     );
     check_refused(
         &format!("{place}roles = [\"a\\nb\"]"),
@@ -354,7 +358,7 @@ fn what_a_profile_says_has_a_length_and_a_number() {
         check_refused(
             &format!("{place}{key} = \"{long}\""),
             &format!(
-                "@3:{}: `{key}` of [agents.a] has 900000 characters: it may have 200",
+                "@3:{}: `{key}` of [agents.a] has 900000 characters; the limit is 200",
                 key.len() + 4
             ),
         );
@@ -370,7 +374,7 @@ fn what_a_profile_says_has_a_length_and_a_number() {
         check_refused(
             &format!("{place}{key} = \"{long}\""),
             &format!(
-                "@3:{}: `{key}` of [agents.a] has 900000 characters: it may have 1000",
+                "@3:{}: `{key}` of [agents.a] has 900000 characters; the limit is 1000",
                 key.len() + 4
             ),
         );
@@ -380,7 +384,7 @@ fn what_a_profile_says_has_a_length_and_a_number() {
         check_refused(
             &format!("[agents.a]\ncommand = \"x\"\n{key} = [{many}]"),
             &format!(
-                "@3:{}: `{key}` of [agents.a] has 1001 elements: it may have 1000",
+                "@3:{}: `{key}` of [agents.a] has 1001 elements; the limit is 1000",
                 key.len() + 4
             ),
         );

@@ -7,8 +7,8 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 
 /// What the model is asked to do with the messages.
-const REQUEST: &str = "These came while you worked. Answer with send_message if an answer is needed; get_task_result has what \
-came of a finished task.";
+const REQUEST: &str = "These arrived while you worked. Answer with send_message if needed; \
+get_task_result returns the result of a finished task.";
 
 /// The messages of one hook call: the oldest ones, as many as the client takes without cutting.
 pub fn pick() -> Pick {

@@ -8,7 +8,7 @@ use crate::delivery::recipient::Reader;
 fn request(reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
     format!(
-        "These came while you work. Answer with {tool} if an answer is needed, then go on with your task."
+        "These arrived while you work. Answer with {tool} if needed, then continue with your task."
     )
 }
 

@@ -6,8 +6,8 @@ use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
 
 /// The introduction to a task whose turn was interrupted.
-const INTERRUPTED: &str = "Your turn was interrupted for the messages below. See to them, then look at how far you had come with your \
-                           task, and go on from there.";
+const INTERRUPTED: &str = "Your turn was interrupted for the messages below. Handle them, then \
+                           check how far you got with your task, and continue from there.";
 
 /// Says whether pending mail interrupts the turn. Once is enough: an agent that ignores the cancel request continues undisturbed.
 pub(crate) fn is_due(mail: &PendingMail, turn: &RunningTurn) -> bool {

@@ -17,7 +17,7 @@ use crate::domain::timeouts;
 /// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
-    format!("Answer with {tool} if an answer is needed.")
+    format!("Answer with {tool} if needed.")
 }
 
 /// The messages of failed wakes, as they were when the wakes began: they are offered again only with other messages, or with a task.

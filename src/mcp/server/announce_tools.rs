@@ -38,13 +38,11 @@ impl Server {
             match membership.ask(ask).await {
                 Ok(_) => return,
                 Err(error @ (BusError::Refused(_) | BusError::Closed)) => {
-                    tracing::debug!(
-                        "the bus does not need to know that the tools are ready: {error}"
-                    );
+                    tracing::debug!("the bus did not record that the tools are ready: {error}");
                     return;
                 }
                 Err(error) if has_failed => tracing::debug!("the tools are ready: {error}"),
-                Err(error) => tracing::warn!("failed to say that the tools are ready: {error}"),
+                Err(error) => tracing::warn!("failed to record that the tools are ready: {error}"),
             }
             has_failed = true;
             tokio::time::sleep(ANNOUNCE_AGAIN).await;

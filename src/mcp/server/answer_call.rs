@@ -130,8 +130,11 @@ impl Server {
         match tokio::time::timeout(timeouts::TOOL, settling).await {
             Ok(Ok(())) => {}
             // The deadline of the delivery requeues them in the end.
-            Ok(Err(error)) => tracing::debug!("failed to settle a call: {error}"),
-            Err(_) => tracing::warn!("the bus had no time to settle a call"),
+            Ok(Err(error)) => tracing::debug!(
+                "failed to record whether a call was answered: \
+                {error}"
+            ),
+            Err(_) => tracing::warn!("timed out while recording whether a call was answered"),
         }
     }
 
@@ -152,7 +155,7 @@ impl Server {
             };
             if let Err(error) = noted {
                 // The end of the turn requeues what is not known to be written.
-                tracing::debug!("failed to note what became of an answer: {error}");
+                tracing::debug!("failed to record whether an answer was written: {error}");
             }
         });
     }
@@ -188,7 +191,7 @@ async fn with_mail(
                 object.insert(INBOX.to_owned(), inbox);
             }
             // What was asked for is done; the messages stay in the inbox.
-            Err(error) => tracing::warn!("failed to let messages ride along: {error}"),
+            Err(error) => tracing::warn!("failed to attach unread messages to a result: {error}"),
         }
     }
     Ok(object)

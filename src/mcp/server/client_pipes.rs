@@ -169,7 +169,7 @@ where
             Some(Line::TooLong) => {
                 let id = std::mem::take(&mut self.scan).id();
                 let message =
-                    format!("the message is longer than {LINE_BYTES} bytes: send less in one call");
+                    format!("the message is longer than {LINE_BYTES} bytes; send less per call");
                 self.refuse(&Refused::new(id, ErrorCode::INVALID_REQUEST, message));
                 return None;
             }
@@ -189,13 +189,15 @@ where
         match &message {
             ClientJsonRpcMessage::Request(request) => {
                 if self.is_known(&request.id) {
-                    let message = format!("a request with the id `{}` is under way", request.id);
+                    let message =
+                        format!("a request with the id `{}` is still running", request.id);
                     self.refuse(&Refused::new(None, ErrorCode::INVALID_REQUEST, message));
                     return None;
                 }
                 if !self.has_room() {
                     let message = format!(
-                        "{CALLS} calls are under way and {} wait for a place: try again when one of them is answered",
+                        "{CALLS} calls are running and {} are waiting; try again when one of them \
+                            is answered",
                         self.held.len()
                     );
                     let id = serde_json::to_value(&request.id).ok();
@@ -337,7 +339,7 @@ where
             let heard = tokio::select! {
                 biased;
                 () = broken.cancelled() => {
-                    tracing::debug!("the client's end of the output is closed");
+                    tracing::debug!("the client closed our stdout");
                     self.end();
                     return None;
                 }
@@ -351,7 +353,7 @@ where
                 written = OptionFuture::from(refusing.as_mut()), if refusing.is_some() => {
                     self.refusing = None;
                     if let Some(Err(error)) = written {
-                        tracing::debug!("the client's end of the output is closed: {error}");
+                        tracing::debug!("the client closed our stdout: {error}");
                         self.end();
                         return None;
                     }
@@ -360,7 +362,8 @@ where
                 line = self.lines.next(|part| scan.feed(part)), if may_read => line,
                 _ = self.look.tick(), if is_deaf => {
                     if self.gauge.inflow.is_closed() {
-                        tracing::debug!("the client's end of the input is closed, and it reads no answers");
+                        tracing::debug!("the client closed our stdin and no longer reads our \
+                            stdout");
                         self.end();
                     }
                     continue;

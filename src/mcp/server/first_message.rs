@@ -41,7 +41,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Opening<T> {
                 self.begun = begins(&request.request);
                 return Some(message);
             }
-            tracing::debug!("passed over a message in front of the first request");
+            tracing::debug!("ignored a message before the first request");
         }
     }
 

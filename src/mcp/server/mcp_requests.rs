@@ -112,7 +112,7 @@ impl ServerHandler for Server {
         if let (Some(call), Some(membership)) = (call, self.shared.membership.current())
             && let Err(error) = membership.unanswered(call).await
         {
-            tracing::debug!("failed to take an answer back: {error}");
+            tracing::debug!("failed to requeue the messages of a dropped answer: {error}");
         }
     }
 }

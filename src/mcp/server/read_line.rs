@@ -64,7 +64,7 @@ pub(crate) fn read(line: &[u8]) -> Heard {
         Err(error) => {
             let mut scan = IdScan::default();
             scan.feed(text.as_bytes());
-            let message = format!("this is no JSON: {}", shown(&error));
+            let message = format!("this is not JSON: {}", shown(&error));
             Heard::Refused(Refused::new(scan.id(), ErrorCode::PARSE_ERROR, message))
         }
     }
@@ -104,8 +104,8 @@ fn what_does_not_fit(method: &str, params: Option<&Value>) -> String {
         _ => None,
     };
     match problem {
-        Some(problem) => format!("the `params` of `{method}` do not fit: {problem}"),
-        None => format!("the `params` of `{method}` do not fit"),
+        Some(problem) => format!("invalid `params` for `{method}`: {problem}"),
+        None => format!("invalid `params` for `{method}`"),
     }
 }
 
@@ -123,19 +123,19 @@ fn no_message(value: &Value) -> Heard {
         |id, message: &str| Heard::Refused(Refused::new(id, ErrorCode::INVALID_REQUEST, message));
     let Value::Object(object) = value else {
         let message = match value {
-            Value::Array(_) => "batches are not taken: send one message a line",
-            _ => "a message is a JSON object",
+            Value::Array(_) => "batches are not supported: send one message per line",
+            _ => "a message must be a JSON object",
         };
         return refused(None, message);
     };
     let id = object.get("id");
     let method = object.get("method");
     if method.is_some() && id.is_none() {
-        tracing::debug!("passed over a notification that does not fit");
+        tracing::debug!("ignored an invalid notification");
         return Heard::Nothing;
     }
     if method.is_none() && (object.contains_key("result") || object.contains_key("error")) {
-        tracing::debug!("passed over an answer that does not fit");
+        tracing::debug!("ignored an invalid response");
         return Heard::Nothing;
     }
     let id = id.and_then(as_id);

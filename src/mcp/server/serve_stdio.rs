@@ -69,14 +69,14 @@ where
     let ended = tokio::select! {
         ended = serving => ended,
         () = overdue(&ending, &stop) => {
-            tracing::warn!("the client does not read its last answers; ending without it");
+            tracing::warn!("the client stopped reading; exiting without the last responses");
             ServerEnd::Closed
         }
     };
     ending.cancel();
     server.tasks().close();
     if tokio::time::timeout(LAST_CALLS, server.tasks().wait()).await.is_err() {
-        tracing::warn!("ending with calls that the bus has not answered");
+        tracing::warn!("exiting with calls that the bus has not answered");
     }
     if stop.is_cancelled() { ServerEnd::Stopped } else { ended }
 }
@@ -91,7 +91,7 @@ where
         Err(ServerInitializeError::Cancelled) => return ServerEnd::Stopped,
         Err(error) => {
             // The input ended before anything was asked for, or cannot be written to.
-            tracing::debug!("nothing was served: {error}");
+            tracing::debug!("failed to serve: {error}");
             return ServerEnd::Closed;
         }
     };
@@ -99,11 +99,11 @@ where
         Ok(QuitReason::Cancelled) => ServerEnd::Stopped,
         Ok(QuitReason::Closed) => ServerEnd::Closed,
         Ok(reason) => {
-            tracing::error!("serving broke off: {reason:?}");
+            tracing::error!("the server stopped: {reason:?}");
             ServerEnd::Closed
         }
         Err(error) => {
-            tracing::error!("serving broke off: {error}");
+            tracing::error!("the server stopped: {error}");
             ServerEnd::Closed
         }
     }

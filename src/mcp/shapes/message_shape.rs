@@ -9,7 +9,7 @@ use crate::bus::{LoadedMessage, Membership};
 use crate::domain::messaging::{MessageKind, Priority};
 use crate::domain::time::iso8601;
 
-/// A message in a result.
+/// A message.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MessageView {
     /// The id, for `reply_to`.
@@ -17,7 +17,7 @@ pub struct MessageView {
     /// message, request, response, nudge, broadcast, shutdown or notice.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Who speaks; `bridge` is the bus itself.
+    /// The sender; `bridge` is the bus itself.
     pub from: String,
     /// A name, or all.
     pub to: String,
@@ -25,27 +25,27 @@ pub struct MessageView {
     pub content: String,
     /// When it was sent, in UTC.
     pub timestamp: String,
-    /// The request that it is about.
+    /// The request it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// Who claimed that request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<String>,
-    /// The message that it answers.
+    /// The message it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
     /// The first message of its thread.
     pub thread_id: String,
-    /// urgent, where it is.
+    /// urgent, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<&'static str>,
-    /// The length of the whole content, where this is a part of it.
+    /// Length of the whole content, if this is a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_bytes: Option<usize>,
     /// Where the rest begins: `check_messages` with `id` and `offset`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<usize>,
-    /// Why there is no content, where it is lost.
+    /// Why the content is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
 }

@@ -15,13 +15,13 @@ pub(crate) struct ErrorView {
     class: String,
     /// What happened.
     message: String,
-    /// When to try again, in UTC, if that was told.
+    /// When to try again, in UTC, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_at: Option<String>,
     /// How your user logs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     login: Option<String>,
-    /// The valid names, where one was not.
+    /// The valid names, after an invalid one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     known: Vec<String>,
 }
@@ -41,7 +41,8 @@ impl From<TaskError> for ErrorView {
 impl ErrorView {
     /// The error of a task that runs, and whose agent shows no sign of life.
     pub(crate) fn of_silence() -> Self {
-        let message = "the agent shows no sign of life: wait on, or end its turn with cancel_task, or the agent with kill_agent";
+        let message = "the agent is silent: keep waiting, end its turn with cancel_task, or stop \
+            it with kill_agent";
         TaskError::new(error_class::SILENT, message).into()
     }
 }
@@ -49,28 +50,28 @@ impl ErrorView {
 /// What a task used, as far as its agent tells.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct UsageView {
-    /// Tokens that the model read.
+    /// Tokens the model read.
     #[serde(skip_serializing_if = "Option::is_none")]
     input_tokens: Option<u64>,
-    /// Tokens that it wrote.
+    /// Tokens it wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     output_tokens: Option<u64>,
-    /// Tokens that came from a cache.
+    /// Tokens read from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     cached_tokens: Option<u64>,
-    /// All of it, as the agent counts.
+    /// All tokens, as the agent counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_tokens: Option<u64>,
     /// What it cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
-    /// In which currency.
+    /// Its currency.
     #[serde(skip_serializing_if = "Option::is_none")]
     currency: Option<String>,
     /// Tokens in the model's context at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     context_used: Option<u64>,
-    /// Tokens that fit.
+    /// Size of the context.
     #[serde(skip_serializing_if = "Option::is_none")]
     context_size: Option<u64>,
 }
@@ -91,14 +92,14 @@ impl From<Usage> for UsageView {
     }
 }
 
-/// A file that has changed.
+/// A changed file.
 #[derive(Serialize, JsonSchema)]
 struct FileView {
     /// From the project's root.
     path: String,
     /// created, edited, deleted or moved.
     change: String,
-    /// Who says so: `tool_call`, the agent itself; `git`, which cannot tell who did it.
+    /// Who reported it: `tool_call` (the agent) or `git` (which cannot tell who did it).
     sources: Vec<String>,
 }
 
@@ -113,14 +114,14 @@ impl From<FileChange> for FileView {
     }
 }
 
-/// A call of a tool that failed.
+/// A failed tool call.
 #[derive(Serialize, JsonSchema)]
 struct FailedCallView {
-    /// What the agent calls it.
+    /// The agent's title for it.
     title: String,
     /// The kind of tool.
     kind: String,
-    /// What it answered.
+    /// Its error.
     why: String,
 }
 
@@ -133,19 +134,19 @@ impl From<FailedCall> for FailedCallView {
 /// The lists of a result, or a part of them.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ListsView {
-    /// The files that have changed, from `list_offset` on.
+    /// Changed files, from `list_offset` on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<FileView>,
     /// How many there are.
     files_total: usize,
-    /// Whether git was asked: compared, absent, or why not.
+    /// compared, absent, or why git was not used.
     git: String,
-    /// Calls of tools that failed, from `list_offset` on.
+    /// Failed tool calls, from `list_offset` on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failed_calls: Vec<FailedCallView>,
     /// How many there are.
     failed_calls_total: usize,
-    /// Calls so old that these lists know nothing of them.
+    /// Older calls, missing from these lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     calls_left_out: Option<u64>,
     /// Where the rest of the lists begins.

@@ -29,7 +29,7 @@ pub(crate) struct StatusView {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
-    /// Its place in the agent's queue; 1 is next.
+    /// Its position in the agent's queue; 1 is next.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<usize>,
 }
@@ -58,18 +58,18 @@ pub(crate) struct OutputView {
     /// Where the rest begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
-    /// The length of the whole output, so far if it still runs.
+    /// Length of the whole output, or so far if it still runs.
     total_bytes: usize,
-    /// Where the agent's last words begin, those after its last tool call.
+    /// Where the text after the last tool call begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_words_offset: Option<u64>,
-    /// Why the turn ended, in ACP's words.
+    /// ACP's stop reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<String>,
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorView>,
-    /// What the agent remembered at the beginning: new (nothing), kept, resumed, or lost (nothing, although it was to).
+    /// The agent's conversation at the start: new, kept, resumed, or lost (it could not be resumed).
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<String>,
     #[serde(flatten)]
@@ -77,7 +77,7 @@ pub(crate) struct OutputView {
     /// What it used.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<UsageView>,
-    /// From the turn's beginning to its end.
+    /// How long the turn took.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_seconds: Option<f64>,
 }
@@ -153,7 +153,7 @@ pub(crate) fn status(team: &Team, task: &Task) -> &'static str {
 /// Returns how many bytes of output an answer may carry, given how many are asked for.
 pub(crate) fn output_bytes(asked: Option<usize>) -> Result<usize, ToolError> {
     match asked {
-        Some(0) => Err(ToolError::Arguments("max_bytes is 0: ask for at least 1".to_owned())),
+        Some(0) => Err(ToolError::Arguments("max_bytes is 0; it must be at least 1".to_owned())),
         Some(asked) => Ok(asked.min(limits::ANSWER_BYTES)),
         None => Ok(limits::ANSWER_BYTES),
     }
@@ -164,6 +164,6 @@ pub(crate) async fn take_notice(caller: &mut Caller, output: &TaskOutput) {
         && let Err(error) = caller.call.receive_notice(output.task.id.clone()).await
     {
         // Then the notice comes besides.
-        tracing::debug!("failed to take the notice of a task: {error}");
+        tracing::debug!("failed to receive the notice of a task: {error}");
     }
 }

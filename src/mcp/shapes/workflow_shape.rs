@@ -24,34 +24,34 @@ const HEADS_BYTES: usize = limits::ANSWER_BYTES / 2;
 pub(crate) struct WorkflowView {
     /// The workflow.
     workflow_id: String,
-    /// What it is called.
+    /// Its name.
     name: String,
     /// running, interrupted, done, failed or cancelled.
     status: String,
-    /// When it was made, in UTC.
+    /// When it was created, in UTC.
     created_at: String,
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
-    /// Its steps, as they were written.
+    /// Its steps, in the plan's order.
     steps: Vec<StepView>,
 }
 
-/// Where a step stands.
+/// A step's state.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StepView {
     /// The step.
     name: String,
-    /// Who does it; else who is to do it.
+    /// The agent that runs it, or is meant to.
     agent: String,
     /// waiting, asking, running, done, failed, unneeded, skipped or cancelled.
     status: String,
-    /// The steps that it waits for.
+    /// The steps it waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waits_for: Vec<String>,
-    /// How often it was begun.
+    /// How often it was started.
     attempts: u32,
-    /// The last attempt's task: `get_task_result` has all of its output.
+    /// The last attempt's task: `get_task_result` has its full output.
     #[serde(skip_serializing_if = "Option::is_none")]
     task_id: Option<String>,
     /// When the last attempt was assigned.
@@ -60,13 +60,13 @@ pub(crate) struct StepView {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
-    /// What the agent said, or the beginning of it.
+    /// The agent's output, or the start of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
-    /// The length of the whole output, where this is its beginning.
+    /// Length of the full output, if this is only the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     output_bytes: Option<usize>,
-    /// What the agent's conversation knew when the last attempt began: new, kept, resumed or lost. Known once that is over.
+    /// The agent's conversation when the last attempt started: new, kept, resumed or lost. Set once that ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<String>,
     /// What went wrong last.

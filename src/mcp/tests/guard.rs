@@ -82,7 +82,7 @@ async fn a_panic_is_answered_and_gives_back() {
     let team = Team::new();
     let (mut bob, _taken) = bob(&team).await;
     let text = bob.refused("odd", json!({ "then": "panic" })).await;
-    assert_eq!(text, "`odd` failed inside the bridge: try once more, then go on without it");
+    assert_eq!(text, "`odd` hit a bug in the bridge: try once more, then continue without it");
     reads_again(&mut bob).await;
 }
 
@@ -204,7 +204,7 @@ async fn a_call_that_hangs_is_ended_at_its_deadline_and_gives_back() {
     let team = Team::new();
     let (mut bob, _taken) = bob_within(&team, Duration::from_secs(1)).await;
     let text = bob.refused("odd", json!({ "then": "hang" })).await;
-    assert!(text.starts_with("`odd` had no answer from the bus within 1 s"), "{text}");
+    assert!(text.starts_with("`odd` got no answer from the bus within 1 s"), "{text}");
     reads_again(&mut bob).await;
 }
 

@@ -98,7 +98,8 @@ async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
             let text = client.refused(tool["name"].as_str().unwrap(), json!({ "odd": 1 })).await;
             assert_eq!(
                 text,
-                "this endpoint does not belong to a live agent of the team: its token or session does not fit"
+                "this endpoint does not belong to a live agent of the team: its token or session \
+                    does not match"
             );
         }
     }
@@ -119,7 +120,7 @@ async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
     let listed = client.request("tools/list", json!({})).await;
     for tool in listed["result"]["tools"].as_array().unwrap() {
         let text = client.refused(tool["name"].as_str().unwrap(), json!({})).await;
-        assert_eq!(text, "this session has left the team and cannot act any more");
+        assert_eq!(text, "this session left the team and can no longer act");
     }
 }
 

@@ -55,9 +55,9 @@ async fn what_is_no_json_is_answered_with_the_id_that_it_has() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let answer = refused(&mut ann, b"no JSON at all").await;
-    says(&answer, &Value::Null, -32700, "no JSON");
+    says(&answer, &Value::Null, -32700, "not JSON");
     let answer = refused(&mut ann, b"{\"half\":").await;
-    says(&answer, &Value::Null, -32700, "no JSON");
+    says(&answer, &Value::Null, -32700, "not JSON");
     let cut =
         b"{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"1\",\"method\":\"tools/call\",\"params\":{\"id\":3";
     says(&refused(&mut ann, cut).await, &json!("a\"1"), -32700, "");
@@ -72,7 +72,7 @@ async fn what_is_no_json_is_answered_with_the_id_that_it_has() {
     says(&answer, &json!(12), -32700, "recursion limit");
     // What may be an answer to something of ours has an id that says nothing here.
     let answer = refused(&mut ann, b"{\"id\":5,\"result\":{,}}").await;
-    says(&answer, &Value::Null, -32700, "no JSON");
+    says(&answer, &Value::Null, -32700, "not JSON");
     ann.call("list_agents", json!({})).await;
 }
 
@@ -91,7 +91,11 @@ async fn what_is_no_request_is_refused_with_the_reason() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     for (line, id, words) in [
-        ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", Value::Null, "one message a line"),
+        (
+            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
+            Value::Null,
+            "one message per line",
+        ),
         ("42", Value::Null, "object"),
         ("{\"jsonrpc\":\"2.0\",\"id\":3}", json!(3), "`method`"),
         ("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":4}", json!(3), "`method`"),
@@ -215,7 +219,7 @@ async fn an_id_that_is_under_way_is_not_taken_twice() {
     let wait = ann.begin_call("wait_for_message", json!({ "timeout_seconds": 120 })).await;
     let again = json!({ "jsonrpc": "2.0", "id": wait, "method": "ping" });
     let answer = refused(&mut ann, again.to_string().as_bytes()).await;
-    says(&answer, &Value::Null, -32600, "under way");
+    says(&answer, &Value::Null, -32600, "still running");
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ async fn an_unknown_recipient_is_named_with_the_nearest() {
     let mut ann = team.member("ann").await;
     let _codex = team.membership("codex").await;
     let text = ann.refused("send_message", json!({ "to": "codx", "content": "hello" })).await;
-    assert_eq!(text, "nobody here is called `codx`: did you mean `codex`?");
+    assert_eq!(text, "no member is named `codx`: did you mean `codex`?");
     for to in ["../../etc/passwd", "", "all", "a\u{0}b"] {
         ann.refused("send_message", json!({ "to": to, "content": "hello" })).await;
     }
@@ -127,7 +127,7 @@ async fn limit_and_sender_choose_what_is_read_and_the_rest_stays() {
     assert_eq!(contents(&rest), ["3", "x"]);
     assert_eq!(rest.get("next_cursor"), None);
     let text = bob.refused("check_messages", json!({ "agent_id": "annn" })).await;
-    assert_eq!(text, "nobody here is called `annn`: did you mean `ann`?");
+    assert_eq!(text, "no member is named `annn`: did you mean `ann`?");
 }
 
 #[tokio::test]
@@ -267,13 +267,9 @@ async fn arguments_that_do_not_fit_are_named() {
         (
             "check_messages",
             json!({ "cursor": "x" }),
-            "cursor is not one of ours: use a next_cursor, or \"0\" for the oldest",
+            "invalid cursor: use a next_cursor, or \"0\" for the oldest",
         ),
-        (
-            "check_messages",
-            json!({ "offset": 1 }),
-            "offset needs the id of the message that it belongs to",
-        ),
+        ("check_messages", json!({ "offset": 1 }), "offset needs the id of its message"),
         (
             "check_messages",
             json!({ "id": "msg-1", "offset": 1 }),
@@ -282,7 +278,7 @@ async fn arguments_that_do_not_fit_are_named() {
         (
             "list_agents",
             json!({ "all": true }),
-            "`list_agents` has no argument `all`: it takes none",
+            "`list_agents` has no argument `all`: it takes no arguments",
         ),
     ];
     for (tool, arguments, expected) in checks {

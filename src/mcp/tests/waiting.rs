@@ -77,9 +77,9 @@ async fn what_cannot_be_waited_for_is_refused() {
     let checks = [
         (
             json!({ "timeout_seconds": 121 }),
-            "timeout_seconds is 121; the limit is 120: wait again after a time-out",
+            "timeout_seconds is 121; the limit is 120: wait again after a timeout",
         ),
-        (json!({ "from": "bobb" }), "nobody here is called `bobb`: did you mean `bob`?"),
+        (json!({ "from": "bobb" }), "no member is named `bobb`: did you mean `bob`?"),
         (
             json!({ "request_id": "req-aaaaaaaa" }),
             "there is no request `req-aaaaaaaa`, or it is too old to be found: check_messages shows the open ones",

@@ -27,7 +27,7 @@ fn check_object(owner: &str, schema: &JsonObject, object: &JsonObject) -> Result
     let required = schema.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(|name| name.as_str()) {
         if object.get(name).is_none_or(Value::is_null) {
-            let wanted = properties.get(name).and_then(type_of).unwrap_or("a value of it");
+            let wanted = properties.get(name).and_then(type_of).unwrap_or("a value");
             return Err(format!("{owner} needs `{name}`, {wanted}"));
         }
     }
@@ -82,7 +82,7 @@ fn unknown_argument(owner: &str, unknown: &str, known: &JsonObject) -> String {
         if near.is_empty() { known.keys().cloned().collect() } else { near.clone() };
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     let hint = match (near.is_empty(), names.as_slice()) {
-        (_, []) => "it takes none".to_owned(),
+        (_, []) => "it takes no arguments".to_owned(),
         (true, names) => format!("it takes {}", names.join(", ")),
         (false, names) => format!("did you mean {}?", names.join(" or ")),
     };

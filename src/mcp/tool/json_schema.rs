@@ -26,7 +26,7 @@ pub(crate) fn output<T: JsonSchema>(mail: InboxMode) -> JsonObject {
     if mail == InboxMode::RidesAlong {
         let messages = json!({
             "type": "array",
-            "description": "Unread messages that came along; they count as read.",
+            "description": "Unread messages; they now count as read.",
             "items": of::<MessageView>(SchemaSettings::draft2020_12().for_serialize()),
         });
         properties(&mut schema).insert(INBOX.to_owned(), messages);

@@ -132,7 +132,7 @@ impl<T: Tool> AnyTool for T {
         // Not every field can be null; every one that may be left out can be left out.
         arguments.retain(|_, value| !value.is_null());
         let input = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-            ToolError::Arguments(format!("the arguments of `{}` do not fit: {error}", T::NAME))
+            ToolError::Arguments(format!("invalid arguments for `{}`: {error}", T::NAME))
         })?;
         Ok(Box::new(Ready { tool: self, input }))
     }

@@ -288,7 +288,7 @@ impl Agent {
     ) {
         if let Err(error) = &servers {
             // Real agents continue without the tools, and say so on stderr.
-            write_stderr(&format!("{error}; going on without its tools")).await;
+            write_stderr(&format!("{error}; continuing without its tools")).await;
         }
         let Some(session) = self.sessions.get_mut(&id) else {
             // It was closed meanwhile.
@@ -347,7 +347,7 @@ fn stdio(server: McpServer) -> Option<McpServerStdio> {
 }
 
 fn busy(session: &SessionId) -> Error {
-    invalid(format!("a turn already runs in session `{session}`"))
+    invalid(format!("a turn is already running in session `{session}`"))
 }
 
 fn no_session(session: &SessionId) -> Error {

@@ -118,7 +118,7 @@ impl Player<'_> {
         };
         let Some(index) = part.turns.iter().zip(played).map(fits).position(|fits| fits) else {
             return TurnEnd::failed(&format!(
-                "no turn of `{}` is left that fits this prompt",
+                "no turn of `{}` is left that matches this prompt",
                 part.name
             ));
         };
@@ -304,7 +304,7 @@ impl Player<'_> {
             }
             (Answer::Result(result), Expect::Error) => {
                 return Err(TurnEnd::failed(&format!(
-                    "`{tool}` was to fail, but answered {result}"
+                    "`{tool}` should have failed, but answered {result}"
                 )));
             }
         }
@@ -350,7 +350,7 @@ impl Player<'_> {
                 self.save(save, json!({ "error": error.message }));
             }
             (Ok(_), Expect::Error) => {
-                return Err(TurnEnd::failed(&"the client was to refuse the file"));
+                return Err(TurnEnd::failed(&"the client should have refused the file"));
             }
             (Err(error), Expect::Result) => return Err(TurnEnd::failed(&error.message)),
         }
@@ -394,7 +394,7 @@ impl Player<'_> {
         let answer = self.connection.send_request(request).block_task();
         let answer = tokio::time::timeout(PERMISSION_DEADLINE, answer)
             .await
-            .map_err(|_| TurnEnd::failed(&"nobody answered the permission question"))?
+            .map_err(|_| TurnEnd::failed(&"the permission question was not answered"))?
             .map_err(|error| {
                 TurnEnd::failed(&format!("the permission question failed: {}", error.message))
             })?;

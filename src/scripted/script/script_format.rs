@@ -164,7 +164,7 @@ impl Script {
         document.only("key", &["agents"])?;
         let Some(agents) = document.value("agents") else {
             return Err(document
-                .mistake("a script has a table `[agents.NAME]` for each agent")
+                .mistake("a script needs a table `[agents.NAME]` for each agent")
                 .into());
         };
         let tables = Fields::of(source, agents, "`agents`")?;
@@ -313,7 +313,7 @@ impl ScriptedTurn {
         fields.only("key", &["when", "times", "steps"])?;
         let times = fields.integer("times", 1..=i64::from(u32::MAX))?;
         if fields.value("steps").is_none() {
-            return Err(fields.mistake("a turn has `steps`"));
+            return Err(fields.mistake("a turn needs `steps`"));
         }
         Ok(Self {
             when: fields.text("when")?.map(str::to_owned),
@@ -328,7 +328,7 @@ fn texts(fields: &Fields<'_>, key: &str) -> Result<Vec<String>, Mistake> {
     let mut texts = Vec::new();
     for text in fields.list(key)?.unwrap_or_default() {
         let Some(text) = text.get_ref().as_str() else {
-            return Err(fields.mistake_at(key, format!("`{key}` is a list of texts")));
+            return Err(fields.mistake_at(key, format!("`{key}` must be a list of strings")));
         };
         texts.push(text.to_owned());
     }
@@ -388,7 +388,7 @@ mod tests {
         );
         check_step(
             "{ usage = { xyz = 1 } }",
-            "team.toml:3:15: unknown option of `usage` `xyz`; known are `used`, `size`",
+            "team.toml:3:15: unknown option of `usage` `xyz`; use one of `used`, `size`",
         );
         check_step(
             "{ ask_permission = 'x', kind = 'edti' }",
@@ -400,36 +400,36 @@ mod tests {
     fn a_step_has_exactly_one_verb() {
         check_step(
             "{ say = 'x', stop = true }",
-            "team.toml:3:3: a step has one verb, this one has `say`, `stop`",
+            "team.toml:3:3: a step must have one verb; this one has `say`, `stop`",
         );
-        check_step("{}", "team.toml:3:3: a step has a verb, as in `{ say = \"…\" }`");
-        check_step("'say'", "team.toml:3:3: a step is a table, not a string");
+        check_step("{}", "team.toml:3:3: a step needs a verb, as in `{ say = \"…\" }`");
+        check_step("'say'", "team.toml:3:3: a step must be a table, not a string");
     }
 
     #[test]
     fn a_value_of_the_wrong_kind_is_refused() {
-        check_step("{ say = 3 }", "team.toml:3:11: `say` is a text, not an integer");
-        check_step("{ crash = 300 }", "team.toml:3:13: `crash` is 300, but goes from 0 to 255");
+        check_step("{ say = 3 }", "team.toml:3:11: `say` must be a string, not an integer");
+        check_step("{ crash = 300 }", "team.toml:3:13: `crash` is 300; it must be 0 to 255");
         check_step(
             "{ refuse = false }",
-            "team.toml:3:14: `refuse` is only ever `true`: leave it out",
+            "team.toml:3:14: `refuse` can only be `true`: leave it out",
         );
-        check_step("{ say = '{{name' }", "team.toml:3:11: a `{{` without its `}}`");
+        check_step("{ say = '{{name' }", "team.toml:3:11: a `{{` without a closing `}}`");
         check_step(
             "{ call = 'x', with = { a = ['{{}}'] } }",
-            "team.toml:3:31: `{{}}` is no name: write `{{name.field.0}}`",
+            "team.toml:3:31: `{{}}` is not a name: write `{{name.field.0}}`",
         );
         check_step(
             "{ call = 'x', save = 'last' }",
-            "team.toml:3:24: `last` has a meaning of its own: save under another name",
+            "team.toml:3:24: `last` is reserved: save under another name",
         );
         check_step(
             "{ wait_for = {} }",
             "team.toml:3:16: `wait_for` needs `seconds`: how long to wait",
         );
-        check("[[agents.a.turns]]\nwhen = 'x'", "team.toml:1:1: a turn has `steps`");
-        check("agents = 3", "team.toml:1:10: `agents` is a table, not an integer");
-        check("", "team.toml:1:1: a script has a table `[agents.NAME]` for each agent");
+        check("[[agents.a.turns]]\nwhen = 'x'", "team.toml:1:1: a turn needs `steps`");
+        check("agents = 3", "team.toml:1:10: `agents` must be a table, not an integer");
+        check("", "team.toml:1:1: a script needs a table `[agents.NAME]` for each agent");
     }
 
     #[test]

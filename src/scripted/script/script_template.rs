@@ -23,10 +23,10 @@ enum Piece {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
     /// Nothing has that name.
-    #[error("`{{{{{path}}}}}` names nothing; known here are {known}")]
+    #[error("`{{{{{path}}}}}` does not exist; use one of {known}")]
     Unknown { path: String, known: String },
     /// The name is known, but has no such part.
-    #[error("`{{{{{path}}}}}` names nothing: `{parent}` is {value}")]
+    #[error("`{{{{{path}}}}}` does not exist: `{parent}` is {value}")]
     NoSuchPart { path: String, parent: String, value: String },
 }
 
@@ -41,12 +41,12 @@ impl Template {
             }
             let inside = &rest[start + 2..];
             let Some(end) = inside.find("}}") else {
-                return Err("a `{{` without its `}}`".to_owned());
+                return Err("a `{{` without a closing `}}`".to_owned());
             };
             let path: Vec<String> = inside[..end].trim().split('.').map(str::to_owned).collect();
             if path.iter().any(|part| !is_word(part)) {
                 return Err(format!(
-                    "`{{{{{}}}}}` is no name: write `{{{{name.field.0}}}}`",
+                    "`{{{{{}}}}}` is not a name: write `{{{{name.field.0}}}}`",
                     &inside[..end]
                 ));
             }
@@ -197,7 +197,7 @@ mod tests {
     fn an_unknown_name_lists_the_known_ones() {
         check(
             "{{nobody.id}}",
-            Err("`{{nobody.id}}` names nothing; known here are `last`, `name`, `prompt`"),
+            Err("`{{nobody.id}}` does not exist; use one of `last`, `name`, `prompt`"),
         );
     }
 
@@ -205,18 +205,17 @@ mod tests {
     fn a_missing_part_shows_what_is_there() {
         check(
             "{{last.messages.1.id}}",
-            Err(
-                "`{{last.messages.1.id}}` names nothing: `last.messages` is [{\"id\":\"m1\",\"size\":3}]",
-            ),
+            Err("`{{last.messages.1.id}}` does not exist: `last.messages` is \
+                    [{\"id\":\"m1\",\"size\":3}]"),
         );
-        check("{{name.first}}", Err("`{{name.first}}` names nothing: `name` is \"writer\""));
+        check("{{name.first}}", Err("`{{name.first}}` does not exist: `name` is \"writer\""));
     }
 
     #[test]
     fn what_is_no_template_is_refused_when_read() {
-        check("{{name", Err("a `{{` without its `}}`"));
-        check("{{a b}}", Err("`{{a b}}` is no name: write `{{name.field.0}}`"));
-        check("{{}}", Err("`{{}}` is no name: write `{{name.field.0}}`"));
+        check("{{name", Err("a `{{` without a closing `}}`"));
+        check("{{a b}}", Err("`{{a b}}` is not a name: write `{{name.field.0}}`"));
+        check("{{}}", Err("`{{}}` is not a name: write `{{name.field.0}}`"));
     }
 
     #[test]

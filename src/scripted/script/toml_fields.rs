@@ -70,7 +70,9 @@ impl<'s> Fields<'s> {
         let offset = value.span().start;
         match value.get_ref() {
             DeValue::Table(table) => Ok(Self { source, table, offset }),
-            other => Err(source.mistake(offset, format!("{what} is a table, not {}", kind(other)))),
+            other => {
+                Err(source.mistake(offset, format!("{what} must be a table, not {}", kind(other))))
+            }
         }
     }
 
@@ -125,7 +127,7 @@ impl<'s> Fields<'s> {
 
     /// Returns a text.
     pub(crate) fn text(&self, key: &str) -> Result<Option<&'s str>, Mistake> {
-        self.typed(key, "a text", DeValue::as_str)
+        self.typed(key, "a string", DeValue::as_str)
     }
 
     /// Returns a boolean.
@@ -153,7 +155,7 @@ impl<'s> Fields<'s> {
             return Ok(Some(number));
         }
         let (low, high) = range.into_inner();
-        Err(self.mistake_at(key, format!("`{key}` is {number}, but goes from {low} to {high}")))
+        Err(self.mistake_at(key, format!("`{key}` is {number}; it must be {low} to {high}")))
     }
 
     fn typed<T>(
@@ -167,10 +169,8 @@ impl<'s> Fields<'s> {
         };
         match read(value.get_ref()) {
             Some(read) => Ok(Some(read)),
-            None => {
-                Err(self
-                    .mistake_at(key, format!("`{key}` is {what}, not {}", kind(value.get_ref()))))
-            }
+            None => Err(self
+                .mistake_at(key, format!("`{key}` must be {what}, not {}", kind(value.get_ref())))),
         }
     }
 }
@@ -198,7 +198,7 @@ pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     match nearest {
         Some((_, nearest)) => format!("unknown {what} `{word}`; did you mean `{nearest}`?"),
-        None => format!("unknown {what} `{word}`; known are {}", quoted(known)),
+        None => format!("unknown {what} `{word}`; use one of {}", quoted(known)),
     }
 }
 

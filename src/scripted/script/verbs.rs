@@ -241,7 +241,7 @@ impl ScriptStep {
                 if fields.boolean(switch)? == Some(false) {
                     return Err(fields.mistake_at(
                         switch,
-                        format!("`{switch}` is only ever `true`: leave it out"),
+                        format!("`{switch}` can only be `true`: leave it out"),
                     ));
                 }
                 match switch {
@@ -266,14 +266,15 @@ fn find_verb(fields: &Fields<'_>) -> Result<(&'static str, &'static [&'static st
         [(verb, options)] => Ok((*verb, *options)),
         [] => {
             let Some((first, offset)) = keys.first() else {
-                return Err(fields.mistake("a step has a verb, as in `{ say = \"…\" }`"));
+                return Err(fields.mistake("a step needs a verb, as in `{ say = \"…\" }`"));
             };
             let verbs: Vec<&str> = VERBS.iter().map(|(verb, _)| *verb).collect();
             Err(fields.source().mistake(*offset, unknown("verb", first, &verbs)))
         }
         several => {
             let verbs: Vec<&str> = several.iter().map(|(verb, _)| *verb).collect();
-            Err(fields.mistake(format!("a step has one verb, this one has {}", quoted(&verbs))))
+            Err(fields
+                .mistake(format!("a step must have one verb; this one has {}", quoted(&verbs))))
         }
     }
 }
@@ -309,15 +310,18 @@ fn save(fields: &Fields<'_>) -> Result<Option<String>, Mistake> {
         return Ok(None);
     };
     if !is_word(name) {
-        return Err(
-            fields.mistake_at("save", format!("`{name}` is no name: letters, digits, `_` and `-`"))
-        );
-    }
-    if RESERVED.contains(&name) {
         return Err(fields.mistake_at(
             "save",
-            format!("`{name}` has a meaning of its own: save under another name"),
+            format!(
+                "`{name}` is not a valid name: use letters, digits, \
+                `_` and `-`"
+            ),
         ));
+    }
+    if RESERVED.contains(&name) {
+        return Err(
+            fields.mistake_at("save", format!("`{name}` is reserved: save under another name"))
+        );
     }
     Ok(Some(name.to_owned()))
 }
@@ -328,7 +332,7 @@ fn arguments<'s>(
 ) -> Result<Vec<(String, Pattern)>, Mistake> {
     match pattern(fields.source(), with)? {
         Pattern::Table(arguments) => Ok(arguments),
-        _ => Err(fields.mistake_at("with", "`with` is a table of arguments")),
+        _ => Err(fields.mistake_at("with", "`with` must be a table of arguments")),
     }
 }
 
@@ -344,7 +348,7 @@ fn pattern(source: ScriptText<'_>, value: &Value<'_>) -> Result<Pattern, Mistake
         DeValue::Float(float) => {
             let number: Option<f64> = float.as_str().parse().ok();
             Pattern::Fixed(
-                number.ok_or_else(|| mistake("a number that is not understood".to_owned()))?.into(),
+                number.ok_or_else(|| mistake("a number that cannot be read".to_owned()))?.into(),
             )
         }
         DeValue::Boolean(value) => Pattern::Fixed((*value).into()),
@@ -425,7 +429,12 @@ fn expect(fields: &Fields<'_>) -> Result<Expect, Mistake> {
 fn templates(fields: &Fields<'_>, key: &str) -> Result<Vec<Template>, Mistake> {
     let entries = fields.list(key)?.expect("the key is there");
     let read = |entry: &Value<'_>| {
-        let text = entry.get_ref().as_str().ok_or_else(|| format!("`{key}` is a list of texts"));
+        let text = entry.get_ref().as_str().ok_or_else(|| {
+            format!(
+                "`{key}` must be a list of \
+            strings"
+            )
+        });
         text.and_then(Template::parse)
             .map_err(|message| fields.source().mistake(entry.span().start, message))
     };

@@ -40,7 +40,10 @@ impl Leader {
                 process::ChildState::Running => self.changes.recv().await,
                 process::ChildState::Exited => return,
                 process::ChildState::NotOurs => {
-                    tracing::error!(pid = self.group, "somebody else reaped a supervised child");
+                    tracing::error!(
+                        pid = self.group,
+                        "a supervised child was reaped by other code"
+                    );
                     self.group_is_ours = false;
                     return;
                 }
@@ -77,7 +80,7 @@ impl Leader {
         // Reading all of /proc takes some 10 µs a process: too long for a thread that serves others meanwhile.
         let look = tokio::task::spawn_blocking(move || process::group_members(group));
         look.await.unwrap_or_else(|error| {
-            tracing::warn!(group, %error, "cannot look who is left of a process group");
+            tracing::warn!(group, %error, "cannot list the rest of a process group");
             Vec::new()
         })
     }
@@ -90,7 +93,7 @@ impl Leader {
         match self.child.wait().await {
             Ok(status) => Some(status),
             Err(error) => {
-                tracing::warn!(pid = self.group, %error, "cannot learn how a child ended");
+                tracing::warn!(pid = self.group, %error, "cannot read the exit status of a child");
                 None
             }
         }

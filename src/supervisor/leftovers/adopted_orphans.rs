@@ -137,7 +137,8 @@ impl Adopting {
         let mut changes = match ChildChanges::listen() {
             Ok(changes) => changes,
             Err(error) => {
-                tracing::warn!(%error, "what an agent leaves behind later is not ended");
+                tracing::warn!(%error, "processes that an agent leaves behind later will not be \
+                    killed");
                 return;
             }
         };
@@ -155,7 +156,7 @@ impl Adopting {
     async fn look_on_a_thread(&'static self, deadline: Instant) -> Vec<u32> {
         let look = tokio::task::spawn_blocking(move || self.look(deadline));
         look.await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot look who is left of an agent");
+            tracing::warn!(%error, "cannot list the processes that an agent left");
             Vec::new()
         })
     }
@@ -183,7 +184,8 @@ impl Adopting {
                 continue;
             }
             if let Err(error) = descendants::kill(relative) {
-                tracing::warn!(pid = relative.pid, %error, "cannot kill what an agent left");
+                tracing::warn!(pid = relative.pid, %error, "cannot kill a process that an agent \
+                    left");
             }
             left.push(relative.pid);
         }

@@ -45,7 +45,7 @@ pub async fn end_remains(key: &'static str, all: Vec<Remains>) -> BTreeMap<Strin
             Ok(left) => left,
             Err(error) => {
                 // The survivors are unknown, so no agent may be reported as gone.
-                tracing::warn!(%error, "cannot look what agents have left");
+                tracing::warn!(%error, "cannot list the processes that agents left");
                 return all.into_iter().map(|one| (one.mark, vec![])).collect();
             }
         };
@@ -82,9 +82,10 @@ fn end_once(key: &str, all: &[Remains]) -> BTreeMap<String, Vec<u32>> {
         relatives.sort_by_key(|relative| relative.pid);
         relatives.dedup_by_key(|relative| relative.pid);
         for relative in &relatives {
-            tracing::warn!(pid = relative.pid, "ending what a dead bridge has left");
+            tracing::warn!(pid = relative.pid, "killing processes that a dead bridge left");
             if let Err(error) = descendants::kill(*relative) {
-                tracing::warn!(pid = relative.pid, %error, "cannot end what a dead bridge has left");
+                tracing::warn!(pid = relative.pid, %error, "cannot kill processes that a dead \
+                    bridge left");
             }
         }
         if !relatives.is_empty() {

@@ -122,7 +122,7 @@ async fn next(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<ShimReport>
         if report.is_some() {
             return report;
         }
-        tracing::warn!(line, "a shim said what is not understood");
+        tracing::warn!(line, "a shim sent an unknown message");
     }
     None
 }
@@ -133,7 +133,7 @@ async fn reap(shim: &mut Child) {
         return;
     }
     if let Err(error) = shim.kill().await {
-        tracing::warn!(%error, "cannot end a shim");
+        tracing::warn!(%error, "cannot stop a shim");
     }
 }
 
@@ -226,12 +226,9 @@ impl ShimWatcher {
 
     /// Ends the agent after its shim was killed, or hangs and is killed now. The tree falls to this process, if it adopts orphans.
     async fn end_without_shim(&mut self) -> End {
-        tracing::warn!(
-            agent = self.agent,
-            "the process that guards an agent is gone: ending the agent"
-        );
+        tracing::warn!(agent = self.agent, "the shim of an agent is gone; killing the agent");
         if let Err(error) = self.shim.kill().await {
-            tracing::warn!(shim = self.own.pid(), %error, "cannot end a shim");
+            tracing::warn!(shim = self.own.pid(), %error, "cannot stop a shim");
         }
         let survivors = match adopted_orphans::kill_orphans().await {
             Some(survivors) => survivors,

@@ -13,7 +13,7 @@ use nix::fcntl::OFlag;
 pub fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     if !file.metadata()?.is_file() {
-        let problem = "it is no regular file";
+        let problem = "it is not a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     }
     Ok(file)

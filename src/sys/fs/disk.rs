@@ -370,7 +370,7 @@ pub fn look_at_directory(path: &Path) -> io::Result<PrivateDirectory> {
     } else if metadata.uid() != geteuid().as_raw() {
         "it belongs to another user: remove it, or run as that user"
     } else if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
-        "others may write to it: run `chmod go-w` on it, after a look at what is in it"
+        "others may write to it: check what is in it, then run `chmod go-w` on it"
     } else {
         return Ok(PrivateDirectory::Found);
     };

@@ -13,7 +13,7 @@ use crate::domain::workflow::{Approver, Field, Gate, Repeat, Step, StepReference
 use crate::team::Candidates;
 
 /// How a list is named.
-const LIST_FORM: &str = "write `steps.NAME.json` or `steps.NAME.json.FIELD`, which is to be a list";
+const LIST_FORM: &str = "write `steps.NAME.json` or `steps.NAME.json.FIELD`, which must be a list";
 
 /// What was found so far.
 #[derive(Default)]
@@ -29,13 +29,13 @@ impl Check {
     pub(super) fn limits(&mut self, draft: &Draft) {
         let name = draft.name.trim();
         if name.is_empty() {
-            self.add("name", "it is empty: say in a few words what the workflow is for");
+            self.add("name", "it is empty: describe the workflow in a few words");
         } else if name.chars().count() > limits::WORKFLOW_NAME_CHARS {
             let most = limits::WORKFLOW_NAME_CHARS;
             self.add("name", format!("it is longer than {most} characters"));
         }
         if name.chars().any(char::is_control) {
-            self.add("name", "it is to be one line of plain text");
+            self.add("name", "it must be one line of plain text");
         }
         let (count, most) = (draft.steps.len(), limits::MAX_STEPS);
         if count == 0 {
@@ -51,7 +51,7 @@ impl Check {
             let most = limits::MAX_DEPENDENCIES;
             self.add(
                 "steps",
-                format!("they have {dependencies} dependencies together; the limit is {most}"),
+                format!("they have {dependencies} dependencies in total; the limit is {most}"),
             );
         }
         let bytes: usize = draft.steps.iter().map(|step| step.prompt.len()).sum();
@@ -60,7 +60,8 @@ impl Check {
             self.add(
                 "steps",
                 format!(
-                    "their prompts have {bytes} bytes together; the limit is {most}: put long texts into files of the project"
+                    "their prompts have {bytes} bytes in total; the limit is {most}: put long \
+                        texts into files of the project"
                 ),
             );
         }
@@ -92,7 +93,7 @@ impl Check {
             match Name::parse(text) {
                 Ok(name) if taken.insert(name.clone()) => given[index] = Some(name),
                 Ok(name) => {
-                    let what = format!("another step is called `{name}` already");
+                    let what = format!("another step is already named `{name}`");
                     self.add(place(index, "name"), what);
                 }
                 Err(error) => self.add(place(index, "name"), error.to_string()),
@@ -150,15 +151,14 @@ impl Check {
             return;
         }
         if known.others.contains(&name) {
-            let what = format!(
-                "`{name}` is not an agent that a bridge started: send_message asks it for help"
-            );
+            let what =
+                format!("`{name}` is not an agent started by a bridge: ask it with send_message");
             return self.add(place, what);
         }
         let candidates = known.profiles.iter().chain(&known.agents);
         let candidates: Vec<_> = candidates.map(Name::as_str).collect();
         let hint = match nearest(agent, &candidates).as_slice() {
-            [] => format!("; there are {}", quoted(&candidates)),
+            [] => format!("; use one of {}", quoted(&candidates)),
             near => format!(": did you mean {}?", quoted(near)),
         };
         self.add(place, format!("`{name}` is neither a profile nor a live agent{hint}"));
@@ -181,7 +181,7 @@ impl Check {
                         [] => String::new(),
                         near => format!(": did you mean {}?", quoted(near)),
                     };
-                    self.add(place, format!("no step is called `{text}`{hint}"));
+                    self.add(place, format!("no step is named `{text}`{hint}"));
                 }
                 // Said twice is said once.
                 Some(name) if found.contains(name) => {}
@@ -208,7 +208,7 @@ impl Check {
         let approver = Approver::parse(given);
         if approver.is_none() {
             let shown: String = given.chars().take(limits::SHOWN_NAME_CHARS).collect();
-            let what = format!("it is {shown:?}; it can only be \"human\"");
+            let what = format!("it is {shown:?}; it must be \"human\"");
             self.add(place(index, "approve"), what);
         }
         approver
@@ -299,8 +299,8 @@ impl Check {
         match placeholders::source(given.trim()) {
             Ok(source) if matches!(source.field, Field::Json(_)) => {
                 if !draft.repeat_steps.is_empty() {
-                    let what =
-                        "the items of a list are repeated each by itself, without other steps";
+                    let what = "a step with `for_each` repeats each item by itself: leave `repeat_steps` \
+                            out";
                     self.add(place(index, "repeat_steps"), what);
                 }
                 Some(source)
@@ -335,9 +335,8 @@ impl Check {
         let longest = format!("{name}.{}", limits::MAX_ITEMS);
         if longest.len() > MAX_NAME_BYTES {
             let most = MAX_NAME_BYTES - (longest.len() - name.as_str().len());
-            let what = format!(
-                "it is longer than {most} bytes: its items are called `{name}.1` and so on"
-            );
+            let what =
+                format!("it is longer than {most} bytes: its items are named `{name}.1` and so on");
             self.add(place(index, "name"), what);
         }
         let begin = format!("{name}.").to_lowercase();
@@ -345,7 +344,7 @@ impl Check {
             let lower = step.name.as_str().to_lowercase();
             let number = lower.strip_prefix(&begin);
             if number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit())) {
-                let what = format!("an item of `{name}`, which has `for_each`, is called so");
+                let what = format!("an item of `{name}`, which has `for_each`, has this name");
                 self.add(place(other, "name"), what);
             }
         }
@@ -373,7 +372,7 @@ impl Check {
         if let Some(begin) = path.iter().position(|name| **name == step.name) {
             let mut circle: Vec<_> = path[begin..].iter().map(|name| name.as_str()).collect();
             circle.push(step.name.as_str());
-            let what = format!("they depend on each other in a circle: {}", circle.join(" → "));
+            let what = format!("they depend on each other in a cycle: {}", circle.join(" → "));
             return self.add("steps", what);
         }
         path.push(&step.name);
@@ -401,7 +400,7 @@ impl Check {
             }
         }
         if items > 0 && draft.for_each.is_none() {
-            let what = "`{{item}}` stands for an item of a list, and this step has no `for_each`";
+            let what = "`{{item}}` stands for a list item, but this step has no `for_each`";
             self.add(&*place, what);
         }
         let count = mentioned.len() + items;
@@ -414,14 +413,16 @@ impl Check {
         mentioned.dedup();
         for name in mentioned {
             let what = if let Some(hint) = absent(&name, steps) {
-                format!("a placeholder names the step `{name}`, which is not there{hint}")
+                format!("a placeholder names the step `{name}`, which does not exist{hint}")
             } else if name == *me {
-                "a placeholder names this very step, which has no output before it runs".to_owned()
+                "a placeholder names this step itself, which has no output before it runs"
+                    .to_owned()
             } else if before.contains(&name) {
                 continue;
             } else {
                 format!(
-                    "a placeholder names the step `{name}`, on which this one does not depend: add it to depends_on"
+                    "a placeholder names the step `{name}`, which this step does not depend on: \
+                        add it to depends_on"
                 )
             };
             self.add(&*place, what);
@@ -431,7 +432,7 @@ impl Check {
 
 fn no_dependency(name: &Name, steps: &[Step]) -> String {
     match absent(name, steps) {
-        Some(hint) => format!("it names the step `{name}`, which is not there{hint}"),
+        Some(hint) => format!("it names the step `{name}`, which does not exist{hint}"),
         None => format!("this step does not depend on `{name}`: add it to depends_on"),
     }
 }

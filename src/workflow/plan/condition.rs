@@ -42,7 +42,7 @@ pub(crate) fn parse(text: &str) -> Result<When, String> {
         placeholders::source(path).map_err(|hint| hint.unwrap_or_else(|| FORM.to_owned()))?;
     let value = unquoted(rest[relation.as_str().len()..].trim());
     if value.is_empty() && !rest.ends_with(['"', '\'']) {
-        return Err(format!("it has nothing to compare with: {FORM}"));
+        return Err(format!("the value is missing: {FORM}"));
     }
     let when = When { source, relation, value };
     check(&when)?;
@@ -65,11 +65,11 @@ fn check(when: &When) -> Result<(), String> {
     );
     if needs_number && number(&when.value).is_none() {
         let (relation, value) = (when.relation.as_str(), &when.value);
-        return Err(format!("`{relation}` compares numbers, and `{value}` is none"));
+        return Err(format!("`{relation}` compares numbers, but `{value}` is not a number"));
     }
     match &when.source.field {
         Field::Files => {
-            Err("files cannot be compared: look at `status`, `output` or `json.FIELD`".to_owned())
+            Err("files cannot be compared: use `status`, `output` or `json.FIELD`".to_owned())
         }
         Field::Status if !matches!(when.relation, Relation::Is | Relation::IsNot) => {
             Err("a status is compared with == or !=".to_owned())
@@ -81,9 +81,9 @@ fn check(when: &When) -> Result<(), String> {
             }
             let hint = match nearest(&when.value, words).first() {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are {}", words.join(", ")),
+                None => format!("use one of {}", words.join(", ")),
             };
-            Err(format!("`{}` is no end of a step: {hint}", when.value))
+            Err(format!("`{}` is not a final step status: {hint}", when.value))
         }
         Field::Output | Field::Json(_) => Ok(()),
     }
@@ -108,7 +108,9 @@ pub(crate) fn weigh(when: &When, given: &StepOutput) -> ConditionResult {
     };
     match holds(when, &value) {
         Ok(true) => ConditionResult::Holds,
-        Ok(false) => ConditionResult::Not(format!("{when} does not hold: it is {}", shown(&value))),
+        Ok(false) => {
+            ConditionResult::Not(format!("{when} is false: the value is {}", shown(&value)))
+        }
         Err(why) => ConditionResult::Unclear(format!("{when}: {why}")),
     }
 }
@@ -123,7 +125,7 @@ fn holds(when: &When, value: &Value) -> Result<bool, String> {
     };
     let compared = || {
         let numbers = number(&text).zip(number(wanted));
-        let (one, other) = numbers.ok_or_else(|| format!("{} is no number", shown(value)))?;
+        let (one, other) = numbers.ok_or_else(|| format!("{} is not a number", shown(value)))?;
         Ok::<_, String>(one.total_cmp(&other))
     };
     Ok(match when.relation {
@@ -196,8 +198,8 @@ mod tests {
             ConditionResult::Holds | ConditionResult::Later => "holds".to_owned(),
             ConditionResult::Not(why) | ConditionResult::Unclear(why) => why,
         };
-        assert_eq!(told("steps.a.json.0 == y"), "steps.a.json.0 == y does not hold: it is `x`");
-        assert_eq!(told("steps.a.json.0 > 1"), "steps.a.json.0 > 1: `x` is no number");
+        assert_eq!(told("steps.a.json.0 == y"), "steps.a.json.0 == y is false: the value is `x`");
+        assert_eq!(told("steps.a.json.0 > 1"), "steps.a.json.0 > 1: `x` is not a number");
         assert_eq!(
             told("steps.a.json.b == 1"),
             "the JSON in the output of step `a` has no field `b`"
@@ -213,13 +215,17 @@ mod tests {
         assert!(told("").starts_with("write `steps.NAME.FIELD == VALUE`"));
         assert!(told("steps.a.status").starts_with("write `steps"));
         assert!(told("steps.a.status = done").starts_with("write `steps"));
-        assert!(told("steps.a.status ==").starts_with("it has nothing to compare with"));
+        assert!(told("steps.a.status ==").starts_with("the value is missing"));
         assert_eq!(told("steps.a.statsu == done"), "did you mean `.status`?");
         assert_eq!(
             told("steps.a.status == fialed"),
-            "`fialed` is no end of a step: did you mean `failed`?"
+            "`fialed` is not a final step status: did you mean `failed`?"
         );
-        assert_eq!(told("steps.a.status > done"), "`>` compares numbers, and `done` is none");
+        assert_eq!(
+            told("steps.a.status > done"),
+            "`>` compares numbers, but `done` is not a \
+            number"
+        );
         assert_eq!(told("steps.a.status contains done"), "a status is compared with == or !=");
         assert!(told("steps.a.files == x").starts_with("files cannot be compared"));
         assert!(

@@ -101,15 +101,16 @@ fn every_problem_is_listed_at_once_with_its_place() {
         &[
             "steps[1].prompt: it is empty: say what to do",
             "steps[1].timeout_seconds: it is 0; it must be 1 to 86400",
-            "steps[2].name: another step is called `A` already",
+            "steps[2].name: another step is already named `A`",
             "steps[0].agent: `codx` is neither a profile nor a live agent: did you mean `codex`?",
-            "steps[0].depends_on[1]: no step is called `zebra`",
-            "steps[1].agent: `gate` is not an agent that a bridge started: send_message asks it for help",
+            "steps[0].depends_on[1]: no step is named `zebra`",
+            "steps[1].agent: `gate` is not an agent started by a bridge: ask it with send_message",
             "steps[1].retries: it is 9; it must be 0 to 5",
             "steps[2].agent: its program is not on PATH",
             "steps[0].prompt: unknown placeholder `{{steps.b.otput}}`: did you mean `.output`?",
-            "steps[2].prompt: a placeholder names the step `b`, on which this one does not depend: add it to depends_on",
-            "steps[2].prompt: a placeholder names the step `q`, which is not there",
+            "steps[2].prompt: a placeholder names the step `b`, which this step does not depend \
+                on: add it to depends_on",
+            "steps[2].prompt: a placeholder names the step `q`, which does not exist",
         ],
     );
 }
@@ -124,9 +125,10 @@ fn circles_are_named_in_full() {
             step("d", &["d"], "{{steps.d.output}}"),
         ],
         &[
-            "steps: they depend on each other in a circle: a → b → c → a",
-            "steps: they depend on each other in a circle: d → d",
-            "steps[3].prompt: a placeholder names this very step, which has no output before it runs",
+            "steps: they depend on each other in a cycle: a → b → c → a",
+            "steps: they depend on each other in a cycle: d → d",
+            "steps[3].prompt: a placeholder names this step itself, which has no output before it \
+                runs",
         ],
     );
 }
@@ -182,8 +184,8 @@ fn gates_and_rounds_are_checked() {
         &[
             "steps[2].gate_seconds: it is 0; it must be 1 to 86400",
             "steps[2].repeat: it is 1; it must be 2 to 20",
-            "steps[2].repeat_steps[1]: no step is called `zebra`",
-            "steps[3].approve: it is \"me\"; it can only be \"human\"",
+            "steps[2].repeat_steps[1]: no step is named `zebra`",
+            "steps[3].approve: it is \"me\"; it must be \"human\"",
             "steps[3].repeat: it needs a `gate`",
             "steps[2].repeat_steps: `b` does not come before this step",
         ],
@@ -221,16 +223,18 @@ fn conditions_and_lists_are_checked() {
             with(&"x".repeat(62), &["a"], "steps.a.state == done", "steps.c.json"),
         ],
         &[
-            "steps[2].for_each: write `steps.NAME.json` or `steps.NAME.json.FIELD`, which is to be a list",
-            "steps[3].repeat_steps: the items of a list are repeated each by itself, without other steps",
+            "steps[2].for_each: write `steps.NAME.json` or `steps.NAME.json.FIELD`, which must be \
+                a list",
+            "steps[3].repeat_steps: a step with `for_each` repeats each item by itself: leave \
+                `repeat_steps` out",
             "steps[5].when: did you mean `.status`?",
-            "steps[1].when: it names the step `q`, which is not there",
-            "steps[1].for_each: it names the step `q`, which is not there",
+            "steps[1].when: it names the step `q`, which does not exist",
+            "steps[1].for_each: it names the step `q`, which does not exist",
             "steps[2].when: this step does not depend on `a`: add it to depends_on",
-            "steps[4].name: an item of `d`, which has `for_each`, is called so",
+            "steps[4].name: an item of `d`, which has `for_each`, has this name",
             "steps[5].for_each: this step does not depend on `c`: add it to depends_on",
-            "steps[5].name: it is longer than 61 bytes: its items are called `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.1` and so on",
-            "steps[0].prompt: `{{item}}` stands for an item of a list, and this step has no `for_each`",
+            "steps[5].name: it is longer than 61 bytes: its items are named `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.1` and so on",
+            "steps[0].prompt: `{{item}}` stands for a list item, but this step has no `for_each`",
         ],
     );
 }

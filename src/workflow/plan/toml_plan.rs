@@ -90,7 +90,7 @@ pub fn read(path: &Path, shown: &str) -> Result<LocatedDraft, FileError> {
             return Err(refused("is longer than 1 MiB"));
         }
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-            return Err(refused("is no file"));
+            return Err(refused("is not a file"));
         }
         Err(error) => Err(error),
     };
@@ -210,7 +210,7 @@ impl PlanReader<'_> {
 
     fn steps(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<StepDraft> {
         let Some(steps) = value.get_ref().as_array() else {
-            let message = "`steps` is a list of tables: begin each with [[steps]]";
+            let message = "`steps` must be a list of tables: begin each with [[steps]]";
             self.reader.report(&value.span(), message);
             return Vec::new();
         };
@@ -368,7 +368,7 @@ mod tests {
         );
         refused(
             "name = \"x\"\nsteps = 3\n",
-            &["plan.toml:2:9: `steps` is a list of tables: begin each with [[steps]]"],
+            &["plan.toml:2:9: `steps` must be a list of tables: begin each with [[steps]]"],
         );
     }
 
@@ -379,10 +379,10 @@ mod tests {
              depends_on = [\"c\"]\n[[steps]]\nname = \"a\"\nagent = \"codex\"\nprompt = \"\"\n",
             &[
                 "plan.toml:11:1: prompt: it is empty: say what to do",
-                "plan.toml:9:1: name: another step is called `a` already",
+                "plan.toml:9:1: name: another step is already named `a`",
                 "plan.toml:5:1: agent: `codx` is neither a profile nor a live agent: did you mean `codex`?",
-                "plan.toml:7:1: depends_on[0]: no step is called `c`",
-                "plan.toml:6:1: prompt: a placeholder names the step `b`, which is not there",
+                "plan.toml:7:1: depends_on[0]: no step is named `c`",
+                "plan.toml:6:1: prompt: a placeholder names the step `b`, which does not exist",
             ],
         );
     }
@@ -402,6 +402,6 @@ mod tests {
         std::os::unix::fs::symlink(other, project.join("link.toml")).unwrap();
         assert_eq!(told("link.toml"), "the plan link.toml is outside the project");
         assert!(told("none.toml").starts_with("failed to read the plan none.toml: "));
-        assert_eq!(told("."), "the plan . is no file");
+        assert_eq!(told("."), "the plan . is not a file");
     }
 }

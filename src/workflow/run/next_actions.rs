@@ -236,7 +236,7 @@ fn after_items(workflow: &Workflow, step: &StepRun) -> Option<Action> {
             let (name, told) = (&first.plan.name, first.status.told());
             let why = first.why.as_deref().unwrap_or_default();
             let why =
-                format!("{} of {count} items did not end well: {name} {told}: {why}", failed.len());
+                format!("{} of {count} items did not succeed: {name} {told}: {why}", failed.len());
             StepMove::Fail(short(&why))
         }
     };

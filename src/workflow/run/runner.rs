@@ -262,7 +262,7 @@ impl Runner {
         }
         let outcome = looking
             .await
-            .unwrap_or_else(|error| Err(format!("the gate failed inside the bridge: {error}")));
+            .unwrap_or_else(|error| Err(format!("the gate hit a bug in the bridge: {error}")));
         self.gates.remove(task);
         Some(TaskSeen::Gated(outcome))
     }
@@ -353,8 +353,11 @@ impl Runner {
     async fn write(&mut self, ask: Operation) -> bool {
         match self.team.membership().ask(ask).await {
             Ok(_) => return true,
-            Err(BusError::Refused(refusal)) => tracing::debug!("about a workflow: {refusal}"),
-            Err(error) => tracing::warn!("about a workflow: {error}"),
+            Err(BusError::Refused(refusal)) => tracing::debug!(
+                "the bus refused a workflow event: \
+                {refusal}"
+            ),
+            Err(error) => tracing::warn!("failed to record a workflow event: {error}"),
         }
         self.again();
         false

@@ -7,8 +7,9 @@ use crate::bus::state::StepRun;
 use crate::team::{AgentSlot, Assignee, Assignment, Team, TeamError};
 
 /// What an agent is told that goes on with a step. Whether it remembers the step is not known yet, so the whole prompt follows.
-const BEGUN_BEFORE: &str = "This step was begun before, and interrupted when its orchestrator ended. Look at what is done already, and \
-                            go on from there. The step is:";
+const BEGUN_BEFORE: &str = "This step was started before, and interrupted when its orchestrator \
+                            ended. Check what is already done, and continue from there. The step \
+                            is:";
 
 /// Gives a step to an agent. The assignment is for whom the step wants.
 pub(crate) async fn give(
@@ -35,7 +36,7 @@ pub(crate) async fn give(
             Ok(AgentSlot::Soon) => Err(Blocker::Busy),
             Ok(AgentSlot::Never) => Err(Blocker::of(error)),
             Err(error) => {
-                tracing::debug!("no room for {}: {error}", step.plan.name);
+                tracing::debug!("failed to free a slot for {}: {error}", step.plan.name);
                 Err(Blocker::Busy)
             }
         },
@@ -59,7 +60,7 @@ async fn resume_conversation(
     let task = match team.bus().find_task(step.task.as_ref()?) {
         Ok(task) => task?,
         Err(error) => {
-            tracing::debug!("the step {} begins anew: {error}", step.plan.name);
+            tracing::debug!("the step {} starts over: {error}", step.plan.name);
             return None;
         }
     };
@@ -76,6 +77,6 @@ async fn resume_conversation(
             other => return Some(Err(other)),
         },
     };
-    tracing::debug!("the step {} begins anew: {blocked}", step.plan.name);
+    tracing::debug!("the step {} starts over: {blocked}", step.plan.name);
     None
 }

@@ -96,7 +96,7 @@ impl StepInputs<'_> {
     /// Finds the list that a step is to be done for, as JSON, and how many items it has.
     pub(crate) fn list(&self, step: &StepRun) -> Result<(String, u32), Blocker> {
         let wrong = |why: String| Blocker::Never("flow", why);
-        let none = || wrong("the step is not done for a list".to_owned());
+        let none = || wrong("the step has no `for_each`".to_owned());
         let source = step.plan.for_each.as_ref().ok_or_else(none)?;
         let Field::Json(path) = &source.field else {
             return Err(none());
@@ -109,7 +109,8 @@ impl StepInputs<'_> {
         if text.len() > limits::ITEMS_BYTES {
             let (bytes, most) = (text.len(), limits::ITEMS_BYTES);
             return Err(wrong(format!(
-                "the list of step `{}` has {bytes} bytes; the limit is {most}: name files instead of what is in them",
+                "the list of step `{}` has {bytes} bytes; the limit is {most}: list file names \
+                    instead of contents",
                 source.step
             )));
         }

@@ -56,7 +56,7 @@ impl StepOutput {
         };
         let document = document.ok_or_else(|| match self.status {
             StepStatus::Done => format!("the output of step `{step}` has no JSON in it"),
-            status => format!("the step `{step}` {} and has left no JSON", status.told()),
+            status => format!("the step `{step}` {} and left no JSON", status.told()),
         })?;
         let missing = || {
             let path = path.join(".");
@@ -77,7 +77,7 @@ impl StepOutput {
         let (step, value) = (&self.step, self.json(path)?);
         let Value::Array(items) = value else {
             let kind = kind(&value);
-            return Err(format!("what step `{step}` gives is to be a list, and is {kind}"));
+            return Err(format!("`for_each` needs a list, but step `{step}` returned {kind}"));
         };
         if items.len() > limits::MAX_ITEMS {
             let (count, most) = (items.len(), limits::MAX_ITEMS);
@@ -177,7 +177,7 @@ pub(crate) mod tests {
         assert_eq!(list(r#"{"files": ["x", 2]}"#), Ok(vec![json!("x"), json!(2)]));
         assert_eq!(
             list(r#"{"files": "x"}"#).unwrap_err(),
-            "what step `a` gives is to be a list, and is a text"
+            "`for_each` needs a list, but step `a` returned a text"
         );
         let long = json!({"files": vec![0; limits::MAX_ITEMS + 1]}).to_string();
         assert_eq!(list(&long).unwrap_err(), "the list of step `a` has 51 items; the limit is 50");

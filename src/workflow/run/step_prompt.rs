@@ -65,7 +65,7 @@ pub(crate) fn fill(
             Part::Text(plain) => text.push_str(plain),
             Part::Value(source) => {
                 let Some(given) = find(&source.step) else {
-                    return Err(format!("the step `{}` has left nothing", source.step));
+                    return Err(format!("the step `{}` left no output", source.step));
                 };
                 text.push_str(&shown(given, source, room)?);
             }
@@ -79,8 +79,12 @@ pub(crate) fn fill(
     if let Some(item) = item.filter(|_| !parts.iter().any(|part| matches!(part, Part::Item(_)))) {
         let Item { number, count, .. } = item;
         let value = item_field(Some(item), &[])?;
-        write!(text, "\n\n--- Item {number} of {count}, for which this is to be done ---\n  {value}\n--- End of item {number} ---")
-            .expect("writing to a string succeeds");
+        write!(
+            text,
+            "\n\n--- Item {number} of {count}, the one to work on ---\n  {value}\n--- End \
+            of item {number} ---"
+        )
+        .expect("writing to a string succeeds");
     }
     Ok(text)
 }
@@ -88,9 +92,9 @@ pub(crate) fn fill(
 /// Appends to a prompt what the last attempt came to.
 pub(crate) fn with_feedback(mut prompt: String, feedback: Option<&str>) -> String {
     if let Some(feedback) = feedback {
-        prompt.push_str("\n\n--- Why the last attempt does not count ---\n  ");
+        prompt.push_str("\n\n--- Why the last attempt failed ---\n  ");
         prompt.push_str(&indented(feedback));
-        prompt.push_str("\n--- End of what was wrong ---");
+        prompt.push_str("\n--- End of the reason ---");
     }
     prompt
 }
@@ -132,7 +136,7 @@ fn shown(given: &StepOutput, source: &StepReference, room: usize) -> Result<Stri
 }
 
 fn item_field(item: Option<&Item>, path: &[String]) -> Result<String, String> {
-    let item = item.ok_or("there is no item, as the step is not done for a list")?;
+    let item = item.ok_or("there is no item: the step has no `for_each`")?;
     let field = step_output::field(&item.value, path).ok_or_else(|| {
         let (path, number) = (path.join("."), item.number);
         format!("item {number} of the list has no field `{path}`")
@@ -152,8 +156,7 @@ fn whole(value: &Value, what: &str) -> Result<String, String> {
 
 /// Writes an output as its agent's words.
 fn framed(given: &StepOutput, room: usize) -> String {
-    let by =
-        given.agent.as_ref().map_or_else(String::new, |agent| format!(", the words of {agent}"));
+    let by = given.agent.as_ref().map_or_else(String::new, |agent| format!(", by {agent}"));
     let step = &given.step;
     let mut text = format!("--- Output of step {step}{by} ---\n  ");
     let (_, head) = part(&given.output, 0, room);
@@ -162,8 +165,12 @@ fn framed(given: &StepOutput, room: usize) -> String {
         && let Some(task) = &given.task
     {
         let (shown, total) = (head.len(), given.output.len());
-        write!(text, "\n[{shown} of {total} bytes shown: check_messages with id {task} and offset {shown} has the rest]")
-            .expect("writing to a string succeeds");
+        write!(
+            text,
+            "\n[{shown} of {total} bytes shown: check_messages with id {task} and offset \
+            {shown} returns the rest]"
+        )
+        .expect("writing to a string succeeds");
     }
     write!(text, "\n--- End of output of step {step} ---").expect("writing to a string succeeds");
     text
@@ -207,8 +214,8 @@ mod tests {
         let text = filled("Sum up: {{steps.a.output}}.", &all).unwrap();
         assert_eq!(
             text,
-            "Sum up: --- Output of step a, the words of codex ---\n  one\n  two\n--- End of output of step a ---.\n\n\
-             --- Output of step b, the words of codex ---\n  three\n--- End of output of step b ---"
+            "Sum up: --- Output of step a, by codex ---\n  one\n  two\n--- End of output of step a \
+             ---.\n\n--- Output of step b, by codex ---\n  three\n--- End of output of step b ---"
         );
         let text = filled("{{steps.b.status}}: {{steps.b.files}}", &all[1..]).unwrap();
         assert!(text.starts_with("done: src/a.rs, b\n  c\n\n--- Output of step b"));
@@ -222,7 +229,7 @@ mod tests {
         let outside: Vec<_> = text.lines().filter(|line| !line.starts_with("  ")).collect();
         assert_eq!(
             outside,
-            ["--- Output of step a, the words of codex ---", "--- End of output of step a ---"]
+            ["--- Output of step a, by codex ---", "--- End of output of step a ---"]
         );
         assert!(!text.contains(['\u{1b}', '\r', '\u{2028}']));
     }
@@ -234,7 +241,8 @@ mod tests {
         let (shown, total) = (limits::FLOW_BYTES, limits::FLOW_BYTES * 2);
         let task = TaskId::from_bits(1);
         assert!(text.contains(&format!(
-            "\n[{shown} of {total} bytes shown: check_messages with id {task} and offset {shown} has the rest]\n"
+            "\n[{shown} of {total} bytes shown: check_messages with id {task} and offset {shown} \
+                returns the rest]\n"
         )));
         assert!(text.len() < limits::FLOW_BYTES + 300);
     }
@@ -272,7 +280,8 @@ mod tests {
         assert_eq!(filled("Look at {{item.file}}:{{item.line}}").unwrap(), "Look at a.rs:3");
         assert_eq!(
             filled("Look.").unwrap(),
-            "Look.\n\n--- Item 2 of 5, for which this is to be done ---\n  {\"file\":\"a.rs\",\"line\":3}\n--- End of item 2 ---"
+            "Look.\n\n--- Item 2 of 5, the one to work on ---\n  \
+                {\"file\":\"a.rs\",\"line\":3}\n--- End of item 2 ---"
         );
         let told = filled("{{item.name}}").unwrap_err();
         assert_eq!(told, "item 2 of the list has no field `name`");
@@ -284,8 +293,8 @@ mod tests {
             items: Some(vec![given("a.1", "one"), given("a.2", "two")]),
             ..given("a", "")
         };
-        let one = "--- Output of step a.1, the words of codex ---\n  one\n--- End of output of step a.1 ---";
-        let two = "--- Output of step a.2, the words of codex ---\n  two\n--- End of output of step a.2 ---";
+        let one = "--- Output of step a.1, by codex ---\n  one\n--- End of output of step a.1 ---";
+        let two = "--- Output of step a.2, by codex ---\n  two\n--- End of output of step a.2 ---";
         let shown = filled("{{steps.a.output}}", std::slice::from_ref(&all)).unwrap();
         assert_eq!(shown, format!("{one}\n\n{two}"));
         let appended = filled("x", std::slice::from_ref(&all)).unwrap();

@@ -21,7 +21,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
 "#;
 
 /// What an idle agent is asked to do with its mail.
-const ANSWER: &str = "Answer with send_message if an answer is needed.";
+const ANSWER: &str = "Answer with send_message if needed.";
 
 fn framed(lines: &str) -> String {
     format!("--- Messages from other agents ---\n{lines}\n--- End messages ---\n\n")
@@ -135,7 +135,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     lead.start_and_wait("ann", "ask").await;
     // The request wakes whoever may claim it.
     let woken = lead.hear_from("ben").await;
-    assert!(woken.contains("(claim_request takes it): look at this"), "{woken}");
+    assert!(woken.contains("(claim it with claim_request): look at this"), "{woken}");
     for name in ["ann", "ben"] {
         lead.until_agent(name, |agent| agent["status"] == "idle" && agent["messages_pending"] == 1)
             .await;
@@ -151,8 +151,8 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
         let prompt = lead.hear_from(name).await;
         let lines: Vec<_> = prompt.lines().collect();
         let rides_along = match name {
-            "ann" => "[bridge → you] nobody has claimed your request",
-            _ => "[ann → all] the request",
+            "ann" => "[bridge → you] your request",
+            _ => "[ann → all] request",
         };
         assert!(lines[1].starts_with(rides_along), "{prompt}");
         assert_eq!(lines[2], "[orchestrator → you] wake up");
@@ -370,7 +370,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     assert_eq!(claimed["claimed"], true, "{claimed}");
     eve.close().await;
     let woken = lead.hear_from("ann").await;
-    assert!(woken.contains("(claim_request takes it): look at this"), "{woken}");
+    assert!(woken.contains("(claim it with claim_request): look at this"), "{woken}");
     for member in [lead, bob] {
         member.close().await;
     }

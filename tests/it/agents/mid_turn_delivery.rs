@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::support::{Member, Stage};
 
 /// What stands behind messages that came into a turn.
-const WHILE: &str = "These came while you work. Answer with send_message if an answer is needed, then go on with your task.";
+const WHILE: &str = "These arrived while you work. Answer with send_message if needed, then continue with your task.";
 
 /// What an idle agent is asked to do with its mail.
-const ANSWER: &str = "Answer with send_message if an answer is needed.";
+const ANSWER: &str = "Answer with send_message if needed.";
 
 /// An agent that heeds what comes into its turn, and whose mail otherwise wakes it.
 fn heeding(start: &str) -> String {
@@ -301,9 +301,10 @@ async fn an_urgent_message_ends_a_turn_that_nothing_reaches_and_its_task_goes_on
     let urgent = json!({ "to": "ann", "content": "not those in docs", "priority": "urgent" });
     let urgent = lead.call("send_message", urgent).await;
     let output = lead.done(&task).await;
-    let expected = "begun. again: Your turn was interrupted for the messages below. See to them, then look at how far you had come with \
-         your task, and go on from there.\n\n--- Messages from other agents ---\n[orchestrator → you] no hurry\n\
-         [orchestrator → you] urgent: not those in docs\n--- End messages ---\n\nYour task: count the files";
+    let expected = "begun. again: Your turn was interrupted for the messages below. Handle them, \
+         then check how far you got with your task, and continue from there.\n\n--- Messages from \
+         other agents ---\n[orchestrator → you] no hurry\n[orchestrator → you] urgent: not those \
+         in docs\n--- End messages ---\n\nYour task: count the files";
     assert_eq!(output, expected);
     assert_eq!(ways(&stage, &normal), ["inject"]);
     assert_eq!(ways(&stage, &urgent), ["inject"]);

@@ -268,7 +268,8 @@ async fn a_claim_stays_with_who_was_told_of_it_and_is_free_when_its_turn_ends_be
         } else {
             lead.call("cancel_task", json!({ "task_id": task })).await;
             let free = format!(
-                "carl was not told that it had won it and held your request {}: it is open again",
+                "your request {} is open again: carl, which claimed it, never received the answer to \
+                 its claim",
                 request.as_str().unwrap()
             );
             bob.hear_notice(&free).await;

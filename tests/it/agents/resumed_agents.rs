@@ -82,7 +82,7 @@ async fn an_ended_member_is_called_back_by_name_with_its_conversation_and_its_mo
     let (assigned, result) = assign(&lead, json!({ "agent": "Ann", "prompt": "again" })).await;
     assert_eq!(assigned["agent"], "ann");
     let note = assigned["note"].as_str().unwrap();
-    assert!(note.starts_with("`ann` is called back: "), "{note}");
+    assert!(note.starts_with("`ann` was restarted: "), "{note}");
     assert_eq!(result["context"], "resumed", "{result}");
     assert_eq!(result["output"], "large ask", "{result}");
     let sessions = acp_sessions(&stage);
@@ -99,7 +99,7 @@ async fn an_ended_member_is_called_back_by_name_with_its_conversation_and_its_mo
     let fresh = json!({ "agent": "ann", "prompt": "anew", "fresh": true });
     let (assigned, result) = assign(&lead, fresh).await;
     let note = assigned["note"].as_str().unwrap();
-    assert!(note.ends_with("its conversation begins anew"), "{note}");
+    assert!(note.ends_with("its conversation starts empty"), "{note}");
     assert_eq!(result["context"], "new", "{result}");
     assert_eq!(result["output"], "small ask");
     lead.close().await;
@@ -142,7 +142,7 @@ async fn the_name_of_a_profile_starts_a_new_agent_unless_the_ended_one_is_asked_
 
     let never = json!({ "agent": "nobody", "prompt": "x", "resume": true });
     let refused = lead.refused("assign_task", never).await;
-    assert_eq!(refused, "no ended agent is called `nobody`: assign without `resume` to start one");
+    assert_eq!(refused, "no ended agent is named `nobody`: assign without `resume` to start one");
     let both = json!({ "agent": "scripted", "name": "ann", "prompt": "x", "resume": true });
     let refused = lead.refused("assign_task", both).await;
     assert!(refused.starts_with("`name` starts a new agent, "), "{refused}");

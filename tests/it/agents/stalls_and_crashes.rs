@@ -74,7 +74,7 @@ async fn a_stopped_agent_in_a_turn_is_told_to_be_stalled_and_left_alone() {
     kill(pid, Signal::SIGSTOP).unwrap();
     let ann = lead.until_agent("ann", |agent| agent["status"] == "stalled").await;
     assert_eq!(ann["task_id"], task.as_str());
-    lead.hear_notice("ann has shown no sign of life in its turn for 1 s").await;
+    lead.hear_notice("ann has been silent in its turn for 1 s").await;
     assert!(lead.names().await.contains(&"ann".to_owned()), "it is there");
     assert_eq!(stage.events_of("agent_stalled").len(), 1);
 
@@ -96,7 +96,7 @@ async fn a_crash_is_followed_by_a_restart_that_keeps_name_inbox_and_queue_and_re
     let crashing = lead.assign("phil", "crash").await;
     let queued = lead.assign("phil", "after").await;
     lead.hear_notice(
-        "phil has crashed and is started again: \"exit code 7; its stderr ends: out of memory\"",
+        "phil crashed and is being restarted: \"exit code 7; its stderr ends: out of memory\"",
     )
     .await;
     assert_eq!(lead.done(&crashing).await, "went on");
@@ -154,9 +154,7 @@ async fn an_agent_that_crashes_again_and_again_is_given_up_with_its_last_words()
     let why = result["error"]["message"].as_str().unwrap();
     assert!(
         why.contains("its stderr ends: no memory at all")
-            && why.ends_with(
-                "; it is not started again: it had been started again less than 5 s before"
-            ),
+            && why.ends_with("; not restarted: it had been restarted less than 5 s before"),
         "{why}"
     );
     let doomed = lead.until_agent("doomed", |agent| agent["status"] == "dead").await;
@@ -177,11 +175,11 @@ async fn over_the_limits_of_the_configuration_work_is_refused_with_what_to_do() 
     }
     let fourth = json!({ "agent": "scripted", "name": "dan", "prompt": "hello" });
     let refused = lead.refused("assign_task", fourth.clone()).await;
-    assert!(refused.starts_with("3 agents are alive, which is the limit: "), "{refused}");
+    assert!(refused.starts_with("3 agents are live, which is the limit: "), "{refused}");
     let queued = lead.call("assign_task", json!({ "agent": "ann", "prompt": "next" })).await;
     assert_eq!(queued["position"], 1);
     let refused = lead.refused("assign_task", json!({ "agent": "ann", "prompt": "more" })).await;
-    assert!(refused.starts_with("`ann` has 1 tasks waiting, which is the limit: "), "{refused}");
+    assert!(refused.starts_with("`ann` has 1 queued tasks, which is the limit: "), "{refused}");
     lead.call("kill_agent", json!({ "agent": "cid" })).await;
     lead.call("assign_task", fourth).await;
     lead.call("kill_agent", json!({ "agent": "ann" })).await;

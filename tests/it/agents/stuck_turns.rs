@@ -37,7 +37,7 @@ async fn a_stuck_agent_takes_no_work_until_its_turn_has_ended_after_all() {
     assert_eq!(behind["error"]["class"], "stuck", "{behind}");
     let again = json!({ "agent": "ann", "prompt": "look" });
     let refused = lead.refused("assign_task", again).await;
-    assert!(refused.contains("kill_agent ends it"), "{refused}");
+    assert!(refused.contains("stop it with kill_agent"), "{refused}");
     lead.until_idle("ann").await;
     lead.assign_and_wait("ann", "look").await;
     lead.close().await;

@@ -125,8 +125,9 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
     let lead = stage.orchestrator().await;
     let task = lead.start("deaf", "hello").await;
     let said = lead.done(&task).await;
-    let expected = "You are `deaf`, an agent in a team with orchestrator. Messages from them come with your prompts; your \
-        answer goes to who gave you the task. Messages are from team-mates, not from your user.\n\nYour task: hello";
+    let expected = "You are `deaf`, an agent in a team with orchestrator. Messages from them \
+        arrive with your prompts; your answer goes to whoever assigned the task. Messages are from \
+        team-mates, not from your user.\n\nYour task: hello";
     assert_eq!(said, expected);
     let health = lead.until_agent("deaf", |agent| agent["status"] == "idle").await;
     assert_eq!(health["tools"], "missing", "{health}");

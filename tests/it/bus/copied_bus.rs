@@ -34,7 +34,7 @@ async fn a_copy_with_an_interrupted_workflow_runs_nothing() {
     let lead = copy.orchestrator().await;
     let workflows = lead.call("get_workflow_status", json!({})).await;
     assert_eq!(workflows["workflows"], json!([]), "{workflows}");
-    lead.hear_notice("it is put aside in `.claude` as \"bridge.foreign-").await;
+    lead.hear_notice("It was set aside in `.claude` as \"bridge.foreign-").await;
     assert!(lead.stderr().contains("--adopt"), "{}", lead.stderr());
     lead.close().await;
     assert_eq!(aside(copy.project()).len(), 1);

@@ -104,8 +104,8 @@ async fn an_unclaimed_request_is_nudged_and_expires_by_itself(logs: impl Logs) {
         }
         call.answered().await;
     }
-    assert!(told[0].contains("all were reminded"), "{told:?}");
-    assert!(told[1].contains("has expired"), "{told:?}");
+    assert!(told[0].contains("All members were reminded"), "{told:?}");
+    assert!(told[1].contains("expired: no member"), "{told:?}");
     idle.bus().refresh().unwrap();
     let mut call = idle.call();
     let kinds: Vec<_> = take(&mut call).await.iter().map(|letter| letter.header.kind).collect();

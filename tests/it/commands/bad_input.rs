@@ -18,11 +18,11 @@ async fn hostile_and_unknown_names_are_refused_with_the_nearest() {
     let send = |to: &str| json!({ "to": to, "content": "x" });
     let no_name = |name: &str| {
         format!(
-            "{name:?} is not a name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit"
+            "{name:?} is not a valid name: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit"
         )
     };
     for name in ["../../etc/passwd", "", "a b", "\u{1b}[31m", "-rf"] {
-        let nobody = format!("nobody here is called `{name}`: list_agents shows who is here");
+        let nobody = format!("no member is named `{name}`: list_agents shows the members");
         check(&lead, "send_message", send(name), &nobody).await;
         check(&lead, "kill_agent", json!({ "agent": name }), &nobody).await;
         let new = json!({ "agent": "scripted", "name": name, "prompt": "x" });
@@ -41,21 +41,21 @@ async fn hostile_and_unknown_names_are_refused_with_the_nearest() {
         &lead,
         "send_message",
         send("anabel"),
-        "nobody here is called `anabel`: did you mean `annabel`?",
+        "no member is named `anabel`: did you mean `annabel`?",
     )
     .await;
     check(
         &lead,
         "wait_for_message",
         json!({ "from": "anabel" }),
-        "nobody here is called `anabel`: did you mean `annabel`?",
+        "no member is named `anabel`: did you mean `annabel`?",
     )
     .await;
     check(
         &lead,
         "send_message",
         send("orchestrator"),
-        "a message to yourself goes nowhere: name another member",
+        "you cannot send a message to yourself: name another member",
     )
     .await;
     check(
@@ -76,7 +76,7 @@ async fn hostile_and_unknown_names_are_refused_with_the_nearest() {
         &lead,
         "assign_task",
         json!({ "agent": "annabel", "prompt": "x" }),
-        "`annabel` is not an agent that a bridge started, but a peer: send_message asks it for help",
+        "`annabel` is not an agent started by a bridge, but a peer: ask it with send_message",
     )
     .await;
     let taken = json!({ "agent": "scripted", "name": "Annabel", "prompt": "x" });
@@ -118,8 +118,8 @@ async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_rig
     let send = |length: usize| json!({ "to": "ann", "content": "x".repeat(length) });
     let too_long = |what: &str| {
         format!(
-            "{what} is 1048577 bytes long; the limit is 1048576 bytes (1 MiB): put it into a file of the project and name \
-             the file"
+            "{what} is 1048577 bytes long; the limit is 1048576 bytes (1 MiB): put it into a file \
+             of the project and name the file"
         )
     };
     check(&lead, "send_message", send(limit + 1), &too_long("content")).await;
@@ -128,7 +128,7 @@ async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_rig
     lead.call("send_message", send(limit)).await;
     let message = ann.hear(|message| message["from"] == "orchestrator").await;
     assert_eq!(message["content_bytes"], limit);
-    check(&lead, "send_message", send(0), "content is empty: say what you mean").await;
+    check(&lead, "send_message", send(0), "content is empty: give it some text").await;
 
     let cases = [
         (
@@ -150,12 +150,12 @@ async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_rig
         (
             "assign_task",
             json!({ "agent": "scripted", "prompt": "x", "wait": true, "timeout_seconds": 121 }),
-            "timeout_seconds is 121; it is 1 to 120: the task goes on after it",
+            "timeout_seconds is 121; it must be 1 to 120. The task continues after it",
         ),
         (
             "wait_for_message",
             json!({ "timeout_seconds": 121 }),
-            "timeout_seconds is 121; the limit is 120: wait again after a time-out",
+            "timeout_seconds is 121; the limit is 120: wait again after a timeout",
         ),
         (
             "get_task_result",
@@ -186,7 +186,7 @@ async fn lines_that_are_no_messages_between_good_calls_end_nothing() {
     for command in [&["orchestrator"][..], &["peer", "--name", "ann"]] {
         let mut raw = Raw::open(stage.start(command).await).await;
         for line in [
-            "this is no JSON",
+            "this is not JSON",
             "{\"jsonrpc\":\"2.0\"",
             "[]",
             "null",
@@ -242,7 +242,7 @@ async fn a_bus_directory_that_is_a_link_is_refused() {
     symlink(&elsewhere, stage.bus()).unwrap();
     check_refused_bus(
         &stage,
-        "the bus directory is refused: it is a symbolic link: put a real directory in its place",
+        "cannot use the bus directory: it is a symbolic link: put a real directory in its place",
         || std::fs::remove_file(stage.bus()).unwrap(),
     )
     .await;
@@ -259,7 +259,8 @@ async fn a_bus_directory_that_others_may_write_to_is_refused() {
     mode(0o777);
     check_refused_bus(
         &stage,
-        "the bus directory is refused: others may write to it: run `chmod go-w` on it, after a look at what is in it",
+        "cannot use the bus directory: others may write to it: check what is in it, then run \
+            `chmod go-w` on it",
         || mode(0o700),
     )
     .await;
@@ -272,7 +273,7 @@ async fn a_bus_of_a_newer_format_is_refused() {
     let identity = stage.bus().join("bus.json");
     let text = std::fs::read_to_string(&identity).unwrap();
     std::fs::write(&identity, text.replace("\"format\":1", "\"format\":2")).unwrap();
-    check_refused_bus(&stage, "a newer cli-team-bridge works here: restart this one", || {
+    check_refused_bus(&stage, "a newer cli-team-bridge uses this bus: restart this one", || {
         std::fs::write(&identity, &text).unwrap()
     })
     .await;

@@ -130,7 +130,7 @@ async fn a_plan_is_checked_drawn_and_not_run_where_that_is_wanted() {
     assert_eq!(exit.code, Some(0));
     assert_eq!(
         order,
-        "review: 3 steps\n  1. security (red), style (blue), at once\n  2. summary (green)\n"
+        "review: 3 steps\n  1. security (red), style (blue), in parallel\n  2. summary (green)\n"
     );
     let (graph, ..) = run(&stage, &["--scripted", &script, "--graph", "mermaid"]).await;
     assert!(graph.starts_with("graph TD\n"), "{graph}");
@@ -168,7 +168,7 @@ async fn an_interrupted_run_is_gone_on_with() {
     std::fs::write(
         stage.home().join("script.toml"),
         SCRIPT
-            .replace("Your task: hang", "This step was begun before")
+            .replace("Your task: hang", "This step was started before")
             .replace("hang = true", "say = \"awake\""),
     )
     .unwrap();
@@ -202,7 +202,8 @@ async fn what_an_agent_asks_is_told_where_nobody_is_there_to_answer() {
     let (ran, ()) = tokio::join!(run(&stage, &arguments), answering);
     let (_, exit, told) = ran;
     assert_eq!(exit.code, Some(0), "{told}");
-    let line = "red asks for permission (delete): delete the chapter. Nobody is asked here: ";
+    let line =
+        "red asks for permission (delete): delete the chapter. There is no terminal to ask at. ";
     assert_eq!(told.matches(line).count(), 1, "{told}");
 }
 

@@ -159,7 +159,7 @@ async fn a_person_answers_below_the_tree_which_goes_on_meanwhile() {
         + "[[steps]]\nname = \"alone\"\nagent = \"grey\"\nprompt = \"take a while\"\n";
     let stage = stage(&plan);
     let mut terminal = run(&stage, SIZE);
-    let question = "May `top` begin? [y/N]";
+    let question = "Start `top`? [y/N]";
     terminal.until_shows(question).await;
     terminal.press("ye");
     terminal.until_shows(&format!("{question} ye")).await;
@@ -236,12 +236,12 @@ async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
     terminal.signal(Signal::SIGINT);
     terminal.until_shows("a second signal kills them").await;
     terminal.signal(Signal::SIGTERM);
-    let code = terminal.ended("goes on with it").await;
+    let code = terminal.ended("resume it with").await;
     let all = terminal.all();
     assert_eq!(code, Some(1), "{all:#?}");
     assert_eq!(count(&all, "0 of 4 steps done"), 1, "{all:#?}");
     assert_eq!(count(&all, "top "), 1, "{all:#?}");
-    assert!(all[5].starts_with("SIGINT: ending"), "{all:#?}");
+    assert!(all[5].starts_with("SIGINT: stopping"), "{all:#?}");
     assert_eq!(count(&all, "error: SIGINT: "), 1, "{all:#?}");
 }
 
@@ -251,7 +251,7 @@ async fn what_an_agent_asks_is_answered_at_the_terminal_and_no_is_what_is_not_ye
         let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"delete\"", 1);
         let stage = stage(&plan);
         let mut terminal = run(&stage, (24, 120));
-        terminal.until_shows("May `red` do that? [y/N, a: always]").await;
+        terminal.until_shows("Allow `red` to do this? [y/N, a = always]").await;
         terminal.press(&format!("{typed}\r"));
         let code = terminal.ended(") is done").await;
         let all = terminal.all();
@@ -285,7 +285,7 @@ async fn what_a_step_waits_for_is_told_beside_it() {
     orchestrator.call("answer_permission", answer).await;
     terminal.until_shows("✓ end + left").await;
     terminal.signal(Signal::SIGINT);
-    terminal.ended("goes on with it").await;
+    terminal.ended("resume it with").await;
     orchestrator.close().await;
 }
 

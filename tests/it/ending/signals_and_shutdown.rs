@@ -152,7 +152,7 @@ async fn a_shutdown_ends_the_waits_of_a_turn_and_returns_queued_work() {
     assert_eq!(lead.names().await, ["orchestrator", "gate"]);
     let refused = lead.refused("shutdown_agent", json!({ "agent": "gate" })).await;
     assert!(
-        refused.starts_with("`gate` is not an agent that a bridge started, but a peer: "),
+        refused.starts_with("`gate` is not an agent started by a bridge, but a peer: "),
         "{refused}"
     );
     lead.close().await;
@@ -173,7 +173,7 @@ async fn an_agent_that_is_being_stopped_takes_no_more_work_and_can_be_killed() {
     let refused = lead.refused("assign_task", json!({ "agent": "ann", "prompt": "more" })).await;
     assert_eq!(
         refused,
-        "`ann` is being stopped: assign the work to another agent, or to a new one of its profile"
+        "`ann` is being stopped: assign the task to another agent, or to a new one of its profile"
     );
     lead.call("kill_agent", json!({ "agent": "ann" })).await;
     let result = lead.ended(&task).await;
@@ -288,8 +288,10 @@ async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
     assert_eq!(result["output"], "half of it", "what it had said is kept");
     let told = "crasher has failed: \"exit code 7; its stderr ends: out of memory\"";
     lead.hear_notice(told).await;
-    bob.hear_notice(&format!("crasher is gone and held your request {request}: it is open again"))
-        .await;
+    bob.hear_notice(&format!(
+        "your request {request} is open again: crasher, which claimed it, is gone"
+    ))
+    .await;
     let health = lead.until_agent("crasher", |agent| agent["status"] == "dead").await;
     let told = "failed: exit code 7; its stderr ends: out of memory";
     assert_eq!(health["reason"], told, "{health}");
@@ -380,8 +382,10 @@ async fn a_killed_peer_is_dead_at_once_and_its_claim_free_and_its_name_to_be_had
     bob.die().await;
     let names = lead.names().await;
     assert!(!names.contains(&"bob".to_owned()), "{names:?}");
-    ann.hear_notice(&format!("bob is gone and held your request {request}: it is open again"))
-        .await;
+    ann.hear_notice(&format!(
+        "your request {request} is open again: bob, which claimed it, is gone"
+    ))
+    .await;
 
     ann.send("bob", "for your return").await;
     let bob = stage.peer("bob").await;

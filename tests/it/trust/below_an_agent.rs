@@ -40,7 +40,7 @@ async fn below_an_agent_nobody_leads_joins_or_says_yes() {
         let plan = plan.to_str().unwrap();
         for (command, expected) in [
             (vec!["run", plan, "--project", &project], "an agent cannot lead a team"),
-            (vec!["trust", &project], "an agent cannot say yes for its user"),
+            (vec!["trust", &project], "an agent cannot give its user's approval"),
             (vec!["demo"], "an agent cannot lead a team"),
         ] {
             let (exit, said) = stage.ended(&command, shim.clone()).await;
@@ -57,7 +57,7 @@ async fn below_an_agent_nobody_leads_joins_or_says_yes() {
             assert_eq!(tools(&mut client).await, ENDPOINT_TOOLS, "{command:?}");
             let answer = client.call("list_agents", json!({})).await;
             let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-            assert!(told.contains("runs below an agent of a team"), "{answer}");
+            assert!(told.contains("was started by an agent of a team"), "{answer}");
             assert!(told.contains("MCP server `bridge`"), "{answer}");
             let answer =
                 client.call("assign_task", json!({ "agent": "scripted", "prompt": "x" })).await;
@@ -132,7 +132,7 @@ async fn what_falls_to_a_stopped_orchestrator_is_still_below_its_agent() {
     eventually("it has tried", || said.exists()).await;
     signal(lead.pid(), SIGCONT).unwrap();
     let said = std::fs::read_to_string(said).unwrap();
-    assert!(said.contains("runs below an agent of a team"), "{said}");
+    assert!(said.contains("was started by an agent of a team"), "{said}");
     wild.nothing_is_left().await;
     lead.close().await;
 }
@@ -192,8 +192,8 @@ async fn a_process_that_does_not_see_a_live_agent_does_not_join_its_team() {
         let mut hidden = Raw::open(secluded(&stage, &command).await).await;
         let answer = hidden.call("list_agents", json!({})).await;
         let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(told.contains("`ann` is an agent at work that cannot be seen"), "{answer}");
-        assert!(told.contains("end `ann` first"), "{answer}");
+        assert!(told.contains("the live agent `ann` is not visible"), "{answer}");
+        assert!(told.contains("stop `ann` first"), "{answer}");
         hidden.close().await;
     }
     assert_eq!(lead.names().await, ["orchestrator", "ann"]);
@@ -227,7 +227,7 @@ async fn a_guard_is_found_from_a_namespace_that_shows_the_processes_around_it() 
     let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
     let told = child.stderr_tail();
     assert_eq!(exit.code, Some(1), "{said}{told}");
-    assert!(told.contains("runs below an agent of a team"), "{told}");
+    assert!(told.contains("was started by an agent of a team"), "{told}");
 }
 
 #[cfg(target_os = "linux")]
@@ -252,7 +252,7 @@ async fn a_process_that_sees_nothing_neither_leads_nor_says_yes() {
     };
     let (exit, said) = ended(&stage, run(&["trust", &project])).await;
     assert_eq!(exit.code, Some(1), "{said}");
-    assert!(said.contains("cannot see who has started it"), "{said}");
+    assert!(said.contains("cannot see its ancestors"), "{said}");
     let blind = run(&["orchestrator", "--project", &project]);
     let mut blind = Raw::open(start(&stage, blind).await).await;
     assert_eq!(tools(&mut blind).await, ENDPOINT_TOOLS);
@@ -283,8 +283,8 @@ async fn no_agent_at_work_says_yes_from_a_namespace_or_a_session_of_its_own() {
     let at_a_terminal = ["sh", "-c", &at_a_terminal];
     let mut ways = vec![([&["setsid", "--wait"], &yes[..]].concat(), "has no terminal")];
     if can_seclude() {
-        ways.push(([UNSHARE, &yes].concat(), "cannot be seen"));
-        ways.push(([UNSHARE, &at_a_terminal].concat(), "cannot be seen"));
+        ways.push(([UNSHARE, &yes].concat(), "is not visible"));
+        ways.push(([UNSHARE, &at_a_terminal].concat(), "is not visible"));
     }
     for (way, why) in ways {
         let (exit, said) = ended(&stage, words(&way)).await;

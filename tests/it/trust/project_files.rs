@@ -48,7 +48,8 @@ async fn a_projects_file_runs_nothing_before_its_user_has_said_yes() {
     let stage = hostile();
     let lead = stage.orchestrator().await;
     let refused = lead.refused("assign_task", assign()).await;
-    let expected = "`scripted` is not started: the project's own bridge.toml says what it is. It would run \"sh\" [\"-c\", \"echo stolen";
+    let expected = "`scripted` was not started: it is defined by the project's own bridge.toml. It \
+        would run \"sh\" [\"-c\", \"echo stolen";
     assert!(refused.starts_with(expected), "{refused}");
     for part in ["env_pass = [\"*\"]", "permissions = \"allow\"", "cli-team-bridge trust"] {
         assert!(refused.contains(part), "{refused}");
@@ -59,19 +60,19 @@ async fn a_projects_file_runs_nothing_before_its_user_has_said_yes() {
         { "agent": "codex", "prompt": "x", "fallback": ["scripted"] },
     ] });
     let plan_refused = lead.refused("create_workflow", plan).await;
-    assert!(plan_refused.starts_with("`scripted` is not started"), "{plan_refused}");
+    assert!(plan_refused.starts_with("`scripted` was not started"), "{plan_refused}");
     std::fs::write(
         stage.project().join("plan.toml"),
         "name = 'x'\n[[steps]]\nagent = 'scripted'\nprompt = 'x'",
     )
     .unwrap();
     let from_file = lead.refused("create_workflow", json!({ "file": "plan.toml" })).await;
-    assert!(from_file.starts_with("`scripted` is not started"), "{from_file}");
+    assert!(from_file.starts_with("`scripted` was not started"), "{from_file}");
     let plan = stage.project().join("plan.toml");
     let run = ["run", plan.to_str().unwrap(), "--project", &path];
     let (exit, said) = stage.ended(&run, None).await;
     assert_eq!(exit.code, Some(1), "{said}");
-    assert!(said.contains("`scripted` is not started"), "{said}");
+    assert!(said.contains("`scripted` was not started"), "{said}");
 
     // Nobody is at a terminal: it is shown, and counts no more than before.
     let (exit, shown) = trust(&stage, &[]).await;
@@ -127,11 +128,11 @@ async fn a_projects_file_does_not_let_an_interrupted_workflow_go_on_by_itself() 
     lead.until("get_workflow_status", which.clone(), |status| status["status"] == "interrupted")
         .await;
     until("it says what does not count", || {
-        lead.stderr().contains("`resume = \"auto\"` never counts")
+        lead.stderr().contains("`resume = \"auto\"` is ignored")
     })
     .await;
     let refused = lead.refused("resume_workflow", which.clone()).await;
-    assert!(refused.starts_with("`scripted` is not started"), "{refused}");
+    assert!(refused.starts_with("`scripted` was not started"), "{refused}");
     let status = lead.call("get_workflow_status", which).await;
     assert_eq!(status["status"], "interrupted", "{status}");
     assert!(!has_run(&stage));
@@ -179,7 +180,7 @@ async fn a_user_who_says_no_or_nothing_is_asked_once_and_nothing_runs() {
             let lead = stage.orchestrator_of(lifecycle, forms).await;
             for _ in 0..2 {
                 let refused = lead.refused("assign_task", assign()).await;
-                assert!(refused.starts_with("`scripted` is not started"), "{refused}");
+                assert!(refused.starts_with("`scripted` was not started"), "{refused}");
             }
             assert_eq!(shown.lock().unwrap().len(), 1);
             assert!(!has_run(&stage));
@@ -192,11 +193,18 @@ async fn a_user_who_says_no_or_nothing_is_asked_once_and_nothing_runs() {
 async fn at_a_terminal_only_a_clear_yes_to_what_is_shown_is_one() {
     let stage = hostile();
     let project = stage.project().to_str().unwrap().to_owned();
-    for (typed, code, last) in
-        [("\n", 1, "not trusted"), ("yep\n", 1, "not trusted"), ("y\n", 0, "Trusted, as it is now")]
-    {
+    for (typed, code, last) in [
+        ("\n", 1, "not approved"),
+        ("yep\n", 1, "not approved"),
+        (
+            "y\n",
+            0,
+            "Approved in its \
+            current version",
+        ),
+    ] {
         let mut terminal = Terminal::run_with(&stage, &["trust", &project], (40, 200));
-        terminal.until_shows("Trust it? [y/N]").await;
+        terminal.until_shows("Approve it? [y/N]").await;
         let screen = terminal.screen();
         assert!(screen.contains("[agents.scripted] would run \"sh\""), "{screen}");
         terminal.press(typed);
@@ -213,7 +221,7 @@ async fn a_yes_is_listed_and_counts_no_more_once_it_is_taken_back() {
     let listed = ["trust", "--list"];
     let (exit, said) = stage.ended(&listed, None).await;
     assert_eq!(exit.code, Some(0), "{said}");
-    assert!(said.contains("You have said yes to nothing"), "{said}");
+    assert!(said.contains("You have approved no files"), "{said}");
     let (_, shown) = trust(&stage, &[]).await;
     let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
     trust(&stage, &["--yes", &hash]).await;
@@ -226,13 +234,13 @@ async fn a_yes_is_listed_and_counts_no_more_once_it_is_taken_back() {
     let (exit, said) = trust(&stage, &["--revoke"]).await;
     assert_eq!(exit.code, Some(0), "{said}");
     let refused = lead.refused("assign_task", assign()).await;
-    let expected = "`scripted` is not started";
+    let expected = "`scripted` was not started";
     assert!(refused.starts_with(expected), "{refused}");
     assert!(!has_run(&stage));
     lead.close().await;
     let (exit, said) = trust(&stage, &["--revoke"]).await;
     assert_eq!(exit.code, Some(1), "{said}");
-    assert!(said.contains("no yes to take back"), "{said}");
+    assert!(said.contains("no approval to revoke"), "{said}");
 }
 
 #[tokio::test]
@@ -256,7 +264,7 @@ async fn no_agent_gets_a_further_process_once_the_yes_is_taken_back() {
         let ended = |agent: &Value| agent["status"] == "dead";
         let ann = lead.until_agent("ann", ended).await;
         let why = ann.to_string();
-        assert!(why.contains("taken back the yes"), "{one_session}: {why}");
+        assert!(why.contains("the user revoked the approval"), "{one_session}: {why}");
         lead.close().await;
         stage.check_nobody_is_left();
     }
@@ -272,7 +280,7 @@ async fn what_only_narrows_or_names_needs_no_yes() {
     lead.close().await;
     let (exit, said) = trust(&stage, &[]).await;
     assert_eq!(exit.code, Some(0), "{said}");
-    assert!(said.contains("Nothing to say yes to"), "{said}");
+    assert!(said.contains("Nothing to approve"), "{said}");
 }
 
 /// A gate that shows which of two variables it got.
@@ -296,7 +304,7 @@ async fn a_gate_of_a_plan_file_needs_a_yes_and_gets_what_an_agent_gets_and_what_
     let refused = lead.refused("create_workflow", create.clone()).await;
     assert!(
         refused.starts_with(
-            "the plan \"plan.toml\" is not run: the gate of a would run [\"sh\", \"-c\", \"echo"
+            "the plan \"plan.toml\" was not run: the gate of a would run [\"sh\", \"-c\", \"echo"
         ),
         "{refused}"
     );
@@ -386,9 +394,9 @@ async fn no_gate_of_a_plan_file_is_run_once_the_yes_is_taken_back() {
     let step = &over["steps"][0];
     let reason = step["reason"].as_str().unwrap();
     for part in [
-        "the gate is not run",
+        "the gate was not run",
         "\"plan.toml\"",
-        "taken back",
+        "revoked the approval",
         "`cli-team-bridge trust \"plan.toml\"`",
     ] {
         assert!(reason.contains(part), "{reason}");
@@ -410,7 +418,7 @@ async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_yes_that_co
     let refused = lead.refused("resume_workflow", which.clone()).await;
     assert!(
         refused.starts_with(
-            "the plan \"plan.toml\" is not run: the gate of step \"a\" would run [\"sh\""
+            "the plan \"plan.toml\" was not run: the gate of step \"a\" would run [\"sh\""
         ) && refused.ends_with("`cli-team-bridge trust \"plan.toml\"`"),
         "{refused}"
     );
@@ -421,7 +429,7 @@ async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_yes_that_co
     agree_to(&stage, "plan.toml").await;
     let refused = lead.refused("resume_workflow", which.clone()).await;
     assert!(
-        refused.contains("has changed since, or is gone") && refused.contains("cancel_workflow"),
+        refused.contains("has changed since or is gone") && refused.contains("cancel_workflow"),
         "{refused}"
     );
     std::fs::write(&plan, MARKING).unwrap();

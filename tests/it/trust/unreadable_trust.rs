@@ -24,8 +24,8 @@ async fn agree(stage: &Stage) {
     assert_eq!(exit.code, Some(0), "{said}");
 }
 
-const UNREADABLE: &str = "whether the user has said yes to that file cannot be read in the user's state directory, which the bridge's \
-                          stderr names: others may write to it";
+const UNREADABLE: &str = "the user's approval of that file cannot be read from the user's state directory (the bridge's stderr names \
+                          it): others may write to it";
 
 #[tokio::test]
 async fn a_gate_waits_while_the_yes_to_its_plan_cannot_be_read() {
@@ -34,8 +34,7 @@ async fn a_gate_waits_while_the_yes_to_its_plan_cannot_be_read() {
     let which = asking(&lead, &stage).await;
     open_to(&stage, 0o770);
     approve(&lead, &which).await;
-    until("people are told", || lead.stderr().contains("what you have said yes to cannot be read"))
-        .await;
+    until("people are told", || lead.stderr().contains("cannot read your approvals")).await;
     let status = lead.call("get_workflow_status", which.clone()).await;
     assert_eq!(status["status"], "running", "{status}");
     assert!(!has_run(&stage));
@@ -43,7 +42,7 @@ async fn a_gate_waits_while_the_yes_to_its_plan_cannot_be_read() {
     let over = over(&lead, &which).await;
     assert_eq!(over["status"], "done", "{over}");
     assert!(has_run(&stage));
-    let told = lead.stderr().matches("cannot be read").count();
+    let told = lead.stderr().matches("cannot read your approvals").count();
     assert_eq!(told, 1, "{}", lead.stderr());
     lead.close().await;
 }
@@ -56,7 +55,7 @@ async fn who_cannot_read_the_yes_does_not_say_that_there_is_none() {
     open_to(&stage, 0o770);
     let refused = lead.refused("assign_task", assign()).await;
     assert!(
-        refused.starts_with("`scripted` is not started")
+        refused.starts_with("`scripted` was not started")
             && refused.contains(UNREADABLE)
             && refused.ends_with(". Try again when it can be read"),
         "{refused}"
@@ -99,7 +98,7 @@ async fn a_workflow_that_goes_on_by_itself_waits_for_a_yes_that_cannot_be_read()
     lead.die().await;
     open_to(&stage, 0o770);
     let lead = stage.orchestrator().await;
-    let refused = format!("{id} is not resumed here: the workflow is not resumed: its gates");
+    let refused = format!("failed to resume {id}: the workflow was not resumed: its gates");
     until("it is refused", || lead.stderr().contains(&refused)).await;
     open_to(&stage, 0o700);
     // Nothing is called meanwhile: nothing but the yes changes.
@@ -115,7 +114,7 @@ async fn however_often_the_bus_changes_a_workflow_without_a_yes_is_tried_once_a_
         .with_env(vec![("BRIDGE_LOG".into(), "debug".into())]);
     let lead = stage.orchestrator().await;
     let which = asking(&lead, &stage).await;
-    let refused = format!("{} is not resumed here", which["workflow_id"].as_str().unwrap());
+    let refused = format!("failed to resume {}", which["workflow_id"].as_str().unwrap());
     lead.die().await;
     let plan = stage.project().join("plan.toml");
     let revoking = ["trust", plan.to_str().unwrap(), "--revoke"];
@@ -156,7 +155,7 @@ async fn a_yes_is_taken_back_whatever_is_in_the_place_of_its_file() {
             let (exit, said) = stage.ended(&revoking, None).await;
             assert_eq!(exit.code, Some(0), "{named:?}: {said}");
             let (_, said) = stage.ended(&["trust", "--list"], None).await;
-            assert!(said.contains("You have said yes to nothing"), "{said}");
+            assert!(said.contains("You have approved no files"), "{said}");
             if plan.is_dir() {
                 std::fs::remove_dir(&plan).unwrap();
             } else if plan.exists() {

@@ -118,7 +118,10 @@ async fn rules_and_files_follow_the_worktree_of_the_agent() {
     gate.send("a", "go on").await;
     let result = lead.ended(task).await;
     let said = result["output"].as_str().unwrap();
-    assert!(said.starts_with("allow_once reject_once this file is not"), "{result}");
+    assert!(
+        said.starts_with("allow_once reject_once the bridge does not give out this file"),
+        "{result}"
+    );
     assert_eq!(result["git"], "compared", "{result}");
     let files = result["files"].as_array().unwrap().iter();
     let told: Vec<_> = files.map(|file| (file["path"].clone(), file["sources"].clone())).collect();

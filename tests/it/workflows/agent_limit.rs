@@ -10,7 +10,7 @@ fn stage_for(agents: usize) -> Stage {
     Stage::new(AGENTS).with_profiles(&profiles)
 }
 
-const NO_ROOM: &str = "2 agents are alive, which is the limit";
+const NO_ROOM: &str = "2 agents are live, which is the limit";
 
 #[tokio::test]
 async fn an_idle_agent_that_was_started_for_a_step_gives_way_to_one_of_another_profile() {

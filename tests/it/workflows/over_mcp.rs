@@ -121,7 +121,7 @@ async fn a_chain_hands_each_output_on_to_the_next() {
     assert!(check.contains("<judge: "), "{check}");
     assert!(check.contains("Is good enough?"), "{check}");
     let sum = steps["sum"]["output"].as_str().unwrap();
-    assert!(sum.contains("--- Output of step check, the words of judge ---\n  <judge: "), "{sum}");
+    assert!(sum.contains("--- Output of step check, by judge ---\n  <judge: "), "{sum}");
     assert_eq!(steps["sum"]["agent"], "writer", "a free agent is used again");
     lead.hear_notice("(\"test\") is done: 3 of 3 steps done").await;
     let notices = lead.all_heard().await;
@@ -318,10 +318,10 @@ async fn every_problem_of_a_plan_is_told_at_once_and_nothing_begins() {
     let refused = lead.refused("create_workflow", plan).await;
     for problem in [
         "steps[0].agent: `writr` is neither a profile nor a live agent: did you mean `writer`?",
-        "steps[0].depends_on[0]: no step is called `c`",
+        "steps[0].depends_on[0]: no step is named `c`",
         "steps[1].agent: the profile `absent` needs the program `no-such-program-anywhere`, which is not on PATH",
-        "in a circle: b → b",
-        "steps[0].prompt: a placeholder names the step `b`, on which this one does not depend",
+        "in a cycle: b → b",
+        "steps[0].prompt: a placeholder names the step `b`, which this step does not depend on",
     ] {
         assert!(refused.contains(problem), "{problem}: {refused}");
     }
@@ -372,7 +372,7 @@ async fn a_gate_decides_and_what_it_says_goes_to_the_next_attempt() {
     assert_eq!(steps["write"]["attempts"], 3);
     let write = steps["write"]["output"].as_str().unwrap();
     assert!(
-        write.contains("--- Why the last attempt does not count ---\n  `sh -c ")
+        write.contains("--- Why the last attempt failed ---\n  `sh -c ")
             && write.contains("\n  only 2\n"),
         "{write}"
     );
@@ -453,7 +453,7 @@ async fn a_long_output_goes_as_its_head_and_the_rest_can_be_read_by_who_needs_it
         }
     }
     let reference = format!(
-        "[32768 of 70010 bytes shown: check_messages with id {task} and offset 32768 has the rest]"
+        "[32768 of 70010 bytes shown: check_messages with id {task} and offset 32768 returns the rest]"
     );
     assert!(next.contains(&reference), "{}", &next[next.len() - 500..]);
     let (mut read, mut offset) = (0, json!(32_768));

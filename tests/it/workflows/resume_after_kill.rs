@@ -23,7 +23,7 @@ async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
     // Its turn ends in good order: it hears of the end, and that is what it says.
     lead.close().await;
     let lead = stage.orchestrator().await;
-    lead.hear_notice("is interrupted with 1 of 3 steps over: resume_workflow goes on").await;
+    lead.hear_notice("was interrupted with 1 of 3 steps finished: resume_workflow continues").await;
     let which = json!({ "workflow_id": id });
     let resumed = lead.call("resume_workflow", which).await;
     assert_eq!(resumed["status"], "running");

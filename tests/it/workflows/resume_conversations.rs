@@ -6,8 +6,9 @@ use super::over_mcp::{AGENTS, PROFILES, begin, ended, stage, step};
 use crate::support::{Member, Stage, until};
 
 /// What an agent is told that goes on with a step.
-const PREFACE: &str = "Your task: This step was begun before, and interrupted when its orchestrator ended. Look at what is done already, \
-                       and go on from there. The step is:\n\n";
+const PREFACE: &str = "Your task: This step was started before, and interrupted when its \
+                       orchestrator ended. Check what is already done, and continue from there. \
+                       The step is:\n\n";
 
 /// The same agents, which can take up their sessions.
 fn stage_that_remembers() -> Stage {

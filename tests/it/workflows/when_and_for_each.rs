@@ -69,7 +69,7 @@ async fn a_step_is_done_for_each_item_of_a_list_and_all_of_it_flows_on() {
     let sum = steps["sum"]["output"].as_str().unwrap();
     assert!(sum.contains("Seen: true"), "{sum}");
     for number in 1..=3 {
-        let frame = format!("--- Output of step look.{number}, the words of ");
+        let frame = format!("--- Output of step look.{number}, by ");
         assert!(sum.contains(&frame), "{sum}");
     }
     lead.close().await;
@@ -99,7 +99,7 @@ async fn steps_that_are_not_needed_are_left_out_and_what_comes_after_them_goes_o
     assert_eq!(status("praise"), "unneeded");
     assert_eq!(
         steps["praise"]["reason"],
-        "steps.list.json.ok == true does not hold: it is `false`"
+        "steps.list.json.ok == true is false: the value is `false`"
     );
     let after = steps["after"]["output"].as_str().unwrap();
     assert!(after.contains("Output of step repair"), "{after}");

@@ -43,7 +43,7 @@ pub(crate) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogErr
     {
         tracing::warn!(
             %error,
-            "failed to keep the bus directory out of git: add `.claude/bridge/` to `.gitignore`"
+            "failed to exclude the bus directory from git; add `.claude/bridge/` to `.gitignore`"
         );
     }
     Ok(())
@@ -105,13 +105,14 @@ fn refuse_network(directory: &Path) -> Result<(), LogError> {
         Ok(Some(kind)) => Err(LogError::Refused {
             path: directory.to_owned(),
             reason: format!(
-                "it is on a network file system ({kind}), where locks may not hold between machines and files may be seen late: \
-                 use a project on a local disk, or set `allow_network_file_system = true` under [limits] of the configuration if \
-                 one machine alone uses it"
+                "it is on a network file system ({kind}), where locks may not hold between \
+                 machines and writes may appear late. Use a project on a local disk, or set \
+                 `allow_network_file_system = true` under [limits] of the configuration if only \
+                 one machine uses it"
             ),
         }),
         Err(error) => {
-            tracing::warn!(%error, "failed to look which file system the bus is on");
+            tracing::warn!(%error, "failed to find out which file system the bus is on");
             Ok(())
         }
     }

@@ -173,7 +173,8 @@ impl Opening<'_> {
                 }
                 let known = bus_json::look(self.disk, directory)?.unwrap_or_default();
                 let secret = self.secret_to_keep(&known)?.unwrap_or_else(random_ids::token);
-                tracing::warn!(directory = %directory.display(), "this bus is taken over: what its log says is believed from now on");
+                tracing::warn!(directory = %directory.display(), "this bus was adopted: its log is \
+                    trusted from now on");
                 self.make(known.id.unwrap_or_else(random_ids::blob), secret)?
             }
             Ok(BusFound::Foreign) => {
@@ -224,7 +225,7 @@ impl Opening<'_> {
         };
         let name = name(id, &now.site);
         let kept = counterparts.read(&name).map_err(|error| {
-            Unprovable::of("what proves where it was made cannot be read", &error)
+            Unprovable::of("the record of where it was created cannot be read", &error)
         })?;
         let kept: Option<Counterpart> = kept.and_then(|text| serde_json::from_slice(&text).ok());
         let Some(kept) = kept else {
@@ -237,7 +238,7 @@ impl Opening<'_> {
             // So that in this boot nothing on another device passes for it.
             let renewed = self.note(&counterparts, (id, secret.clone()));
             if let Err(error) = renewed {
-                tracing::warn!("failed to renew what proves where the bus was made: {error}");
+                tracing::warn!("failed to renew the record of where the bus was created: {error}");
             }
         }
         Ok(BusFound::Own)
@@ -248,13 +249,14 @@ impl Opening<'_> {
         let noted = self.counterparts().and_then(|counterparts| {
             let noted = self.note(&counterparts, (bus, secret.clone()));
             noted.map_err(|error| {
-                Unprovable::of("what proves where it is made cannot be written", &error)
+                Unprovable::of("the record of where it was created cannot be written", &error)
             })
         });
         match noted {
             Ok(()) => {}
             Err(why) if self.proof.foreign == Foreign::TakenOver => tracing::warn!(
-                "nothing will prove where this bus was made, so each session has to take it over: {}",
+                "the record of where this bus was created cannot be kept, so each session has to \
+                    adopt it: {}",
                 why.0
             ),
             Err(why) => return Err(self.refused(why.to_string())),
@@ -277,9 +279,10 @@ impl Opening<'_> {
     fn put_aside(&self) -> Result<String, LogError> {
         if self.is_in_use()? {
             return Err(self.refused(
-                "somebody works on it, and nothing proves that it was made here: an older version may have made it, or the user's \
-                 state directory was cleaned or is another one. End those sessions first, or start with --adopt (or \
-                 BRIDGE_ADOPT=1) if it is yours"
+                "live sessions use it, and there is no record that it was created here: an older \
+                 version may have made it, or the user's state directory was cleaned or has \
+                 changed. End those sessions first, or start with --adopt (or BRIDGE_ADOPT=1) if \
+                 it is yours"
                     .to_owned(),
             ));
         }
@@ -295,23 +298,25 @@ impl Opening<'_> {
             .find(|aside| aside.symlink_metadata().is_err());
         let Some(aside) = aside else {
             return Err(self.refused(format!(
-                "it was not made here, and {MOST_ASIDE} others were put aside today: remove `.claude/bridge.foreign-{date}*`"
+                "it was not created here, and {MOST_ASIDE} others were set aside today: remove \
+                    `.claude/bridge.foreign-{date}*`"
             )));
         };
         std::fs::rename(self.directory, &aside)
             .and_then(|()| RealDisk.sync_directory(parent))
-            .map_err(|error| failed("put aside", self.directory, error))?;
+            .map_err(|error| failed("set aside", self.directory, error))?;
         tracing::warn!(
-            "the bus in {} was not made here: it came with a copy or a clone, or an older version made it. Nothing in it is \
-             believed: it is put aside as {}, and a new one begins. If it is yours, end all sessions, move it back, and start \
-             once with --adopt",
+            "the bus in {} was not created here (it came with a copy or a clone, or an older \
+             version made it), so its contents are not trusted. It was set aside as {}, and a new \
+             bus was started. If it is yours, end all sessions, move it back, and start once with \
+             --adopt",
             self.directory.display(),
             aside.display()
         );
         if let Some(project) = parent.parent()
             && let Err(error) = git_exclude::from_git(project, &aside)
         {
-            tracing::warn!(%error, "failed to keep what was put aside out of git");
+            tracing::warn!(%error, "failed to exclude the bus that was set aside from git");
         }
         let name = aside.file_name().unwrap_or_default();
         Ok(name.to_string_lossy().into_owned())
@@ -328,8 +333,8 @@ impl Opening<'_> {
 
     fn counterparts(&self) -> Result<StateDirectory, Unprovable> {
         let state = self.proof.state.as_ref();
-        let state =
-            state.ok_or(Unprovable("there is no place to keep what proves where it was made"))?;
+        let state = state
+            .ok_or(Unprovable("there is no directory for the record of where it was created"))?;
         Ok(state.inner(COUNTERPARTS))
     }
 

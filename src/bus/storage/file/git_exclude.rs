@@ -30,7 +30,7 @@ pub(crate) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
     };
     if line.contains(['\n', '\r']) {
         // A pattern is one line, and there is no way to write one of several.
-        return Err(io::Error::other("there is a line break in its path"));
+        return Err(io::Error::other("its path contains a line break"));
     }
     let info = worktree.common().join("info");
     // Each part itself: behind a link would be a file of somebody else.
@@ -41,7 +41,7 @@ pub(crate) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
                 make_directory(&info)?;
             }
             Ok(_) => {
-                return Err(io::Error::other("it is not a directory of the repository's own"));
+                return Err(io::Error::other("it is not a directory inside the repository"));
             }
             Err(error) => return Err(error),
         }
@@ -58,7 +58,8 @@ pub(crate) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
         return Err(io::Error::other("`info/exclude` is not a plain file"));
     }
     if metadata.nlink() > 1 {
-        let why = "`info/exclude` has another name (a hard link), and may be somebody else's file";
+        let why = "`info/exclude` has a second name (a hard link), so it may be another user's \
+            file";
         return Err(io::Error::other(why));
     }
     let mut present = String::new();

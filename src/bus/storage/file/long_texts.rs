@@ -60,7 +60,7 @@ pub(crate) fn add_line(path: &Path, line: &str, most: u64) -> Result<Added, LogE
             return Ok(Added::Whole);
         }
         let told =
-            format!("the transcript has had its {most} bytes: what follows is not written down");
+            format!("the transcript reached its limit of {most} bytes; the rest is not recorded");
         let last = serde_json::json!({ "kind": "full", "told": told });
         file.write_all(format!("{last}\n").as_bytes())?;
         Ok(Added::Full)
@@ -109,6 +109,6 @@ mod tests {
         let text = read_view(&path).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[..2], ["12345678", "1234567890"]);
-        assert!(lines[2].contains("has had its 20 bytes"), "{text}");
+        assert!(lines[2].contains("reached its limit of 20 bytes"), "{text}");
     }
 }

@@ -31,14 +31,14 @@ impl Held {
 impl Hold for Held {
     fn beat(&self) {
         if let Err(error) = self.life.beat() {
-            tracing::warn!(%error, "failed to move the heartbeat");
+            tracing::warn!(%error, "failed to update the heartbeat");
         }
     }
 
     fn share(&self) -> Option<OwnedFd> {
         self.life
             .share()
-            .inspect_err(|error| tracing::warn!(%error, "failed to share a presence"))
+            .inspect_err(|error| tracing::warn!(%error, "failed to pass on a presence"))
             .ok()
     }
 
@@ -55,7 +55,7 @@ pub(crate) fn look(path: &Path) -> Presence {
         Ok(false) => Presence::Free,
         Ok(true) => Presence::Held,
         Err(error) => {
-            tracing::warn!(%error, path = %path.display(), "failed to look at a presence");
+            tracing::warn!(%error, path = %path.display(), "failed to check a presence");
             Presence::Held
         }
     }

@@ -73,7 +73,7 @@ impl Bells {
             match disk::touch_path(&self.path(*session)) {
                 // No process listens there.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => tracing::warn!(%error, "failed to ring a bell"),
+                Err(error) => tracing::warn!(%error, "failed to wake a session"),
                 Ok(()) => {}
             }
         }
@@ -97,7 +97,7 @@ impl Bells {
                     return Ok(());
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "no file notifications here: polling instead");
+                    tracing::warn!(%error, "file notifications are unavailable; polling instead");
                     self.listening = Listening::Polled;
                 }
             }

@@ -88,13 +88,16 @@ impl Orchestrator {
         self.client.close().await;
         let exit = self.child.stop(StopPlan::DEMO).await?;
         teller.tell(&format!(
-            "the client closed; the orchestrator ended its agents and itself in {} ms ({exit})",
+            "the client closed; the orchestrator stopped its agents and exited in {} ms ({exit})",
             began.elapsed().as_millis()
         ));
         if exit.code == Some(0) {
             return Ok(());
         }
-        Err(format!("the orchestrator ended with {exit}; its stderr: {}", self.child.stderr_tail())
-            .into())
+        Err(format!(
+            "the orchestrator exited with {exit}; its stderr: {}",
+            self.child.stderr_tail()
+        )
+        .into())
     }
 }

@@ -20,17 +20,17 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// How the demo runs.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DemoArguments {
-    /// Keep the temporary project, with the log of all that happened.
+    /// Keep the temporary project and its log.
     #[arg(long)]
     keep: bool,
 }
 
 pub(crate) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
-    below_agent::refuse_to("lead a team, which the demo does")?;
+    below_agent::refuse_to("lead a team, as the demo does")?;
     let keep = arguments.keep;
     serve_mcp::run_team(async move || match tokio::time::timeout(LIMIT, play(keep)).await {
         Ok(played) => played,
-        Err(_) => Err(format!("the demo did not end within {} s", LIMIT.as_secs()).into()),
+        Err(_) => Err(format!("the demo did not finish within {} s", LIMIT.as_secs()).into()),
     })
 }
 
@@ -38,7 +38,8 @@ async fn play(keep: bool) -> Result<(), Failure> {
     let began = Instant::now();
     let teller = Teller { began };
     output::say(
-        "A team of three scripted agents. Each is a real process that speaks ACP, with the bridge's MCP tools in it.",
+        "A team of three scripted agents. Each is a real process that speaks ACP and has the \
+            bridge's MCP tools.",
     );
     let stage = Stage::build(keep)?;
     teller.tell(&format!("project    {}", stage.project().display()));
@@ -54,19 +55,19 @@ async fn play(keep: bool) -> Result<(), Failure> {
     output::say("");
     output::say(&count.told());
     output::say(&format!(
-        "An idle agent was woken by a message and had answered after {} ms.",
+        "A message woke an idle agent; its answer arrived after {} ms.",
         woken.as_millis()
     ));
     if keep {
         output::say(&format!("Kept: {}", stage.project().display()));
     }
     let left = count.processes_left();
-    output::say(&format!("{left} processes left, {:.1} s in all.", began.elapsed().as_secs_f64()));
+    output::say(&format!("{left} processes left. Took {:.1} s.", began.elapsed().as_secs_f64()));
     if left > 0 {
         return Err(format!("{left} processes of the team are still running").into());
     }
     if count.lost > 0 {
-        return Err(format!("{} messages never reached anybody", count.lost).into());
+        return Err(format!("{} messages were lost", count.lost).into());
     }
     Ok(())
 }

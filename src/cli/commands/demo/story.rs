@@ -21,10 +21,10 @@ pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, F
         racers.push((racer, task));
     }
     until(client, "waiting", &["reviewer", "verifier"]).await?;
-    teller.tell("reviewer and verifier are at work: both wait for a request");
+    teller.tell("reviewer and verifier are working: both wait for a request");
 
     let writer = start(client, "writer", "Write the release note and have it checked.").await?;
-    teller.tell("writer is at work: it drafts, then posts a request to whoever is free");
+    teller.tell("writer is working: it drafts, then posts a request for any free agent");
     let written = result(client, &writer).await?;
     teller.tell(&format!("writer says: {}", text(&written, "output")));
     for (racer, task) in racers {
@@ -37,7 +37,7 @@ pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, F
             .await?;
     teller.tell(&format!("broadcast to {}", list(&sent["delivered_to"])));
     until_read(client, &["writer", "reviewer", "verifier"]).await?;
-    teller.tell("each was woken by it, had a turn, and is idle again");
+    teller.tell("each woke, took a turn, and is idle again");
 
     let began = Instant::now();
     call(client, "send_message", json!({ "to": "writer", "content": "are you there?" })).await?;
@@ -52,7 +52,7 @@ pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, F
 
     call(client, "shutdown_agent", json!({ "agent": "verifier", "reason": "well done" })).await?;
     until_gone(client, "verifier").await?;
-    teller.tell("verifier was shut down in good order");
+    teller.tell("verifier shut down gracefully");
     Ok(woken)
 }
 
@@ -73,7 +73,7 @@ async fn result(client: &Client, task: &str) -> Result<Value, Failure> {
             Some("queued" | "starting" | "running") if Instant::now() < deadline => {
                 call(client, "wait_for_message", json!({ "timeout_seconds": 1 })).await?;
             }
-            _ => return Err(format!("{task} is not done: {result}").into()),
+            _ => return Err(format!("{task} did not finish: {result}").into()),
         }
     }
 }
@@ -96,7 +96,9 @@ async fn until_read(client: &Client, names: &[&str]) -> Result<(), Failure> {
         names.iter().all(|name| agents.iter().any(|agent| agent["name"] == *name && read(agent)))
     };
     let waited = until_agents(client, "get_agent_status", all).await;
-    waited.map_err(|seen| format!("the mail of {} is not read: {seen}", names.join(" and ")).into())
+    waited.map_err(|seen| {
+        format!("{} still have unread messages: {seen}", names.join(" and ")).into()
+    })
 }
 
 async fn until_gone(client: &Client, name: &str) -> Result<(), Failure> {

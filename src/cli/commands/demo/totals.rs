@@ -75,8 +75,8 @@ impl Count {
     /// Says it in a sentence.
     pub(crate) fn told(&self) -> String {
         format!(
-            "{} deliveries on the bus: {} seen by their reader's model, {} withdrawn or returned to their sender, {} lost; {} \
-             events in the log.",
+            "{} deliveries on the bus: {} read by their recipient's model, {} withdrawn or \
+             returned to their sender, {} lost. {} events in the log.",
             self.sent, self.seen, self.settled, self.lost, self.events
         )
     }

@@ -119,7 +119,7 @@ impl Progress {
     /// Leaves what is shown as it is, soon: the agents wait for their end.
     async fn break_off(self) {
         if tokio::time::timeout(LAST, self.leave(None)).await.is_err() {
-            tracing::debug!("the terminal is stopped");
+            tracing::debug!("the terminal did not take the last output in time");
         }
     }
 }
@@ -150,11 +150,12 @@ pub(crate) async fn follow(
         Ok(FollowEnd::Asked(signal)) => {
             telling.break_off().await;
             output::tell(&format!(
-                "{signal}: ending the agents gracefully; a second signal kills them"
+                "{signal}: stopping the agents gracefully; a second signal kills them"
             ));
             let id = begun.workflow.id;
             Err(format!(
-                "{signal}: the workflow is interrupted; `cli-team-bridge run --resume {id}` goes on with it"
+                "{signal}: the workflow is interrupted; resume it with `cli-team-bridge run \
+                    --resume {id}`"
             )
             .into())
         }

@@ -218,7 +218,7 @@ impl Screen {
         let rows = (!is_over).then_some(rows.saturating_sub(1).max(1));
         last.lines = self.lines(columns, rows, false);
         if let Err(error) = tokio::task::spawn_blocking(move || output::leave(last)).await {
-            tracing::debug!("the tree was not left in order: {error}");
+            tracing::debug!("failed to restore the terminal after the tree: {error}");
         }
     }
 }

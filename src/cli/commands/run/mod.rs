@@ -37,31 +37,31 @@ const NAME: &str = "run";
 /// What to run, and how.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The plan, a TOML file (docs/workflows.md).
+    /// The plan file (TOML; see docs/workflows.md).
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     file: Option<PathBuf>,
-    /// Go on with an interrupted workflow instead.
+    /// Resume this interrupted workflow instead.
     #[arg(long, value_name = "WORKFLOW", conflicts_with_all = ["file", "dry_run", "graph", "scripted"])]
     resume: Option<String>,
-    /// The project that the agents work in [default: found from the current directory].
+    /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// A further configuration file, whose values win.
+    /// An extra configuration file that overrides all others.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Take over a bus that was made elsewhere: by default it is put aside, and a new one begins (also: `BRIDGE_ADOPT=1`).
+    /// Use a bus that was not created here, instead of setting it aside and starting a new one (also: `BRIDGE_ADOPT=1`).
     #[arg(long)]
     adopt: bool,
-    /// Check the plan, and print the order and what would run at once.
+    /// Check the plan and print the order of its steps, without running it.
     #[arg(long)]
     dry_run: bool,
-    /// Check the plan, and print it as a graph.
+    /// Check the plan and print it as a graph, without running it.
     #[arg(long, value_enum, value_name = "FORM")]
     graph: Option<Graph>,
-    /// Let this script play all agents, to try a workflow without a model.
+    /// Replace all agents with this script, to try a workflow without a model.
     #[arg(long, value_name = "FILE")]
     scripted: Option<PathBuf>,
-    /// Approve every step that asks for it.
+    /// Approve every step that asks for approval.
     #[arg(long)]
     yes: bool,
 }
@@ -69,7 +69,7 @@ pub(crate) struct RunArguments {
 /// A language for graphs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Graph {
-    /// For Markdown that renders it.
+    /// For Markdown.
     Mermaid,
     /// For Graphviz.
     Dot,
@@ -91,12 +91,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             Request::Plan(Box::new(written))
         }
         (None, Some(id)) => Request::Resume(WorkflowId::parse(id)?),
-        (None, None) => return Err("name a plan, or a workflow with --resume".into()),
+        (None, None) => return Err("name a plan file, or a workflow with --resume".into()),
     };
     if let (Some(script), Request::Plan(written)) = (&arguments.scripted, &request) {
         let script = script
             .canonicalize()
-            .map_err(|error| format!("failed to find the script {}: {error}", script.display()))?;
+            .map_err(|error| format!("cannot find the script {}: {error}", script.display()))?;
         config.play(named(written), &script)?;
     }
     let foreign = open_bus::foreign(arguments.adopt);

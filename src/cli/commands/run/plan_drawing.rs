@@ -16,7 +16,7 @@ pub(crate) fn order(plan: &Plan) -> String {
             .filter(|step| group.contains(&step.name))
             .map(|step| format!("{} ({}{})", step.name, step.agent, conditions(step)))
             .collect();
-        let at_once = if group.len() > 1 { ", at once" } else { "" };
+        let at_once = if group.len() > 1 { ", in parallel" } else { "" };
         write!(text, "\n{:>3}. {}{at_once}", number + 1, members.join(", "))
             .expect("writing to a string succeeds");
     }
@@ -113,7 +113,7 @@ mod tests {
     fn the_order_says_what_runs_at_once() {
         assert_eq!(
             order(&plan()),
-            "the \"review\": 3 steps\n  1. a (codex), b.1 (gemini), at once\n  2. c (codex)"
+            "the \"review\": 3 steps\n  1. a (codex), b.1 (gemini), in parallel\n  2. c (codex)"
         );
     }
 

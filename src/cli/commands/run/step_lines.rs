@@ -42,7 +42,7 @@ fn line(step: &StepRun) -> String {
         }
         StepStatus::Running => format!("{name} is running ({agent})"),
         StepStatus::Done => format!("{name} is done"),
-        StepStatus::Waiting => format!("{name} waits once more: {why}"),
+        StepStatus::Waiting => format!("{name} waits to retry: {why}"),
         StepStatus::Asking => format!("{name} asks for approval"),
         status => format!("{name} {}: {why}", status.told()),
     }

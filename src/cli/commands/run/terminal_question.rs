@@ -40,7 +40,7 @@ impl TerminalQuestion {
         Self {
             subject: Subject::Step(step.clone()),
             about: None,
-            text: format!("May `{step}` begin? [y/N]"),
+            text: format!("Start `{step}`? [y/N]"),
             has_always: false,
         }
     }
@@ -48,11 +48,11 @@ impl TerminalQuestion {
     fn of_permission(permission: &Permission) -> Self {
         let has_always = permission.offers.contains(&Decision::AllowAlways);
         let agent = &permission.question.agent;
-        let answers = if has_always { "[y/N, a: always]" } else { "[y/N]" };
+        let answers = if has_always { "[y/N, a = always]" } else { "[y/N]" };
         Self {
             subject: Subject::Permission(permission.id.clone()),
             about: Some(about(permission)),
-            text: format!("May `{agent}` do that? {answers}"),
+            text: format!("Allow `{agent}` to do this? {answers}"),
             has_always,
         }
     }
@@ -131,7 +131,8 @@ pub(crate) fn unheard(
     new.map(|permission| {
         let seconds = permission.timeout_ms / 1000;
         format!(
-            "{}. Nobody is asked here: an orchestrator of the project can answer {} with answer_permission; else it is rejected after {seconds} s",
+            "{}. There is no terminal to ask at. An orchestrator of the project can answer {} with \
+                answer_permission; otherwise it is rejected after {seconds} s",
             about(permission),
             permission.id,
         )
@@ -214,7 +215,7 @@ mod tests {
             Decision::AllowAlways,
             Decision::Reject,
         ]));
-        assert_eq!(once.text, "May `codex` do that? [y/N]");
+        assert_eq!(once.text, "Allow `codex` to do this? [y/N]");
         assert_eq!(said(&once, " Yes\n"), Decision::AllowOnce);
         assert_eq!(said(&once, "a\n"), Decision::Reject);
         assert_eq!(said(&always, "a\n"), Decision::AllowAlways);

@@ -31,7 +31,7 @@ pub(crate) struct Output {
     answered: bool,
     /// The answer that counts: `allow_once`, `allow_always`, reject or cancelled.
     decision: String,
-    /// Who gave it: orchestrator, human, deadline, or ended when the turn or the agent has.
+    /// Who gave it: orchestrator, human, deadline, or ended (the turn or the agent ended).
     by: String,
     /// Why this call did not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,15 +42,15 @@ impl Tool for AnswerPermission {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "answer_permission";
-    const DESCRIPTION: &'static str = "Answer an agent that waits for permission. The first answer counts. `allow_always` \
-        makes the agent stop asking for such things.";
+    const DESCRIPTION: &'static str = "Answer an agent's permission question. The first answer \
+        counts. With `allow_always` the agent stops asking for such things.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = PermissionId::parse(&input.permission_id)?;
         let decision = Decision::parse(&input.decision).ok_or_else(|| {
             let shown: String = input.decision.chars().take(limits::SHOWN_NAME_CHARS).collect();
             ToolError::Arguments(format!(
-                "decision is {shown:?}: it is allow_once, allow_always or reject"
+                "decision is {shown:?}; it must be allow_once, allow_always or reject"
             ))
         })?;
         if is_below_the_asker(caller.bus(), &id) {

@@ -18,9 +18,9 @@ pub(crate) struct Input {}
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Everybody, the longest here first; then those who have left within 10 minutes.
+    /// Live members, longest-lived first, then those that left in the last 10 minutes.
     agents: Vec<Agent>,
-    /// What agents wait to be allowed, oldest first. `answer_permission` answers.
+    /// Open permission questions, oldest first. `answer_permission` answers them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     permissions: Vec<Open>,
 }
@@ -35,10 +35,10 @@ struct Open {
     kind: String,
     /// What for, in the agent's words.
     title: String,
-    /// The places that it names.
+    /// The paths it names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     paths: Vec<String>,
-    /// What may be answered: `allow_once`, `allow_always`, `reject`.
+    /// The possible answers: `allow_once`, `allow_always`, `reject`.
     offers: Vec<String>,
     /// When, in UTC.
     asked_at: String,
@@ -57,19 +57,18 @@ struct Agent {
     task_id: Option<String>,
     /// Unread messages.
     messages_pending: usize,
-    /// Its own requests that nobody has completed.
+    /// Its own requests still to be completed.
     requests_pending: usize,
-    /// How long it has been here, or was.
+    /// How long it has been live, or was.
     uptime_seconds: u64,
-    /// When it last did something, in UTC.
+    /// Its last activity, in UTC.
     last_activity: String,
     /// Whether it has the bridge's tools: ready or missing.
     tools: String,
-    /// How messages reach it, into a running turn first: steer, drain, interrupt (only urgent ones), piggyback (on the results of
-    /// its tools), pull, prompt (wakes it when idle), inject (before its next task).
+    /// How messages reach it, during a turn first: steer, drain, interrupt (only urgent ones), piggyback (on its tool results), pull, prompt (wakes it when idle), inject (before its next task).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     delivery: Vec<&'static str>,
-    /// Why it has left.
+    /// Why it left.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -78,7 +77,8 @@ impl Tool for GetAgentStatus {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "get_agent_status";
-    const DESCRIPTION: &'static str = "See the health of all members: what each does, its unread messages, when it last did something, and who has died.";
+    const DESCRIPTION: &'static str = "See the health of all members: status, unread messages, \
+        last activity, and which ones ended.";
 
     async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
         caller.bus().reap_dead_sessions().await?;

@@ -28,7 +28,8 @@ impl Tool for KillAgent {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "kill_agent";
-    const DESCRIPTION: &'static str = "End an agent and all it started by signals, when shutdown_agent is not enough. Returns when it is gone.";
+    const DESCRIPTION: &'static str = "Kill an agent and all its processes, if shutdown_agent is \
+        not enough. Returns when they are gone.";
 
     fn patience(&self, _input: &Input) -> CallTimeout {
         CallTimeout::Waits(timeouts::KILL_AGENT)

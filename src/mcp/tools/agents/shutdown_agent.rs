@@ -29,8 +29,8 @@ impl Tool for ShutdownAgent {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "shutdown_agent";
-    const DESCRIPTION: &'static str = "End an agent in good order: a running turn has 20 s to end by itself, queued work is \
-        returned as cancelled.";
+    const DESCRIPTION: &'static str = "Stop an agent gracefully: a running turn gets 20 s to end, \
+        queued tasks are returned as cancelled.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let team = self.leading.team(caller.membership());

@@ -18,9 +18,9 @@ pub(crate) struct Input {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Whose inboxes it is in.
+    /// Members whose inboxes have it.
     delivered_to: Vec<String>,
-    /// Live members who cannot be given it, because their inbox is full or they are hung.
+    /// Live members it could not reach: their inbox is full, or they are hung.
     failed: Vec<String>,
 }
 
@@ -28,7 +28,8 @@ impl Tool for Broadcast {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "broadcast";
-    const DESCRIPTION: &'static str = "Send a message to all live members at once. Idle agents are woken by it, so use it sparingly.";
+    const DESCRIPTION: &'static str = "Send a message to all live members. It wakes idle agents, \
+        so use it sparingly.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         caller.bus().reap_dead_sessions().await?;

@@ -23,7 +23,7 @@ pub(crate) struct Input {
     agent_id: Option<String>,
     /// 1 to 500; default 20.
     limit: Option<u64>,
-    /// Look back instead, read or not: 0 for the oldest, then `next_cursor`.
+    /// Read the history instead: 0 for the oldest, then `next_cursor`.
     cursor: Option<String>,
     /// Only this message, from offset on.
     id: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     /// Oldest first.
     messages: Vec<MessageView>,
-    /// There is more: call again without a cursor for what is unread, or with it to look back from there.
+    /// There is more: call again without a cursor for unread messages, or with it for the history from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }
@@ -66,9 +66,9 @@ impl Tool for CheckMessages {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "check_messages";
-    const DESCRIPTION: &'static str = "Read your unread messages from the team, oldest first; what is returned counts as \
-        read. Call it when you begin, between steps, and before you finish. A message with next_offset goes on: call with its \
-        id and that offset.";
+    const DESCRIPTION: &'static str = "Read your unread messages from the team, oldest first; \
+        returned messages count as read. Call it when you start, between steps, and before you \
+        finish. For the rest of a message with next_offset, pass its id and that offset.";
     const MAIL: InboxMode = InboxMode::IsTheAnswer;
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
@@ -86,7 +86,7 @@ fn requested(input: Input) -> Result<Request, ToolError> {
     let offset = usize::try_from(input.offset.unwrap_or(0)).unwrap_or(usize::MAX);
     if let Some(id) = input.id {
         if input.agent_id.is_some() || input.cursor.is_some() || input.limit.is_some() {
-            return refuse("id goes with offset alone: leave agent_id, cursor and limit out");
+            return refuse("with id, give only offset: leave out agent_id, cursor and limit");
         }
         if let Ok(task) = TaskId::parse(&id) {
             return Ok(Request::Output { task, offset });
@@ -95,7 +95,7 @@ fn requested(input: Input) -> Result<Request, ToolError> {
         return Ok(Request::Rest { id, offset });
     }
     if input.offset.is_some() {
-        return refuse("offset needs the id of the message that it belongs to");
+        return refuse("offset needs the id of its message");
     }
     let limit = input
         .limit
@@ -109,7 +109,7 @@ fn requested(input: Input) -> Result<Request, ToolError> {
         None => Ok(Request::Unread { from, limit }),
         Some(cursor) => match Cursor::parse(&cursor) {
             Some(cursor) => Ok(Request::History { cursor, from, limit }),
-            None => refuse("cursor is not one of ours: use a next_cursor, or \"0\" for the oldest"),
+            None => refuse("invalid cursor: use a next_cursor, or \"0\" for the oldest"),
         },
     }
 }

@@ -21,11 +21,11 @@ pub(crate) struct Input {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Whether it is yours now.
+    /// Whether you have it now.
     claimed: bool,
     /// What it is about.
     request: RequestView,
-    /// Why it is not yours.
+    /// Why you do not have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -34,21 +34,21 @@ pub(crate) struct Output {
 struct RequestView {
     /// Its id, for `reply_to` of your answer.
     request_id: String,
-    /// Who asks, and whom you answer.
+    /// The requester, to whom you answer.
     from: String,
-    /// What is to be done.
+    /// What to do.
     description: String,
-    /// What helps to do it.
+    /// Helpful background.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<String>,
     /// open, claimed, completed or expired.
     status: &'static str,
-    /// Whose it is.
+    /// Who claimed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     claimed_by: Option<String>,
     /// When it was opened, in UTC.
     timestamp: String,
-    /// Where the texts are cut: the message that has the rest.
+    /// If the texts are cut: the message that has the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     message_id: Option<String>,
     /// Where the rest begins in that message: `check_messages` with `id` and `offset`.
@@ -60,8 +60,9 @@ impl Tool for ClaimRequest {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "claim_request";
-    const DESCRIPTION: &'static str = "Take a request that a team-mate offers, before you work on it: only one member gets \
-        it. When done, answer with send_message to its sender, with the request_id as reply_to.";
+    const DESCRIPTION: &'static str = "Claim a team-mate's request before you work on it; only one \
+        member gets it. When done, answer its sender with send_message, with the request_id as \
+        reply_to.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = RequestId::parse(&input.request_id)?;

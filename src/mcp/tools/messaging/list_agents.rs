@@ -15,7 +15,7 @@ pub(crate) struct Input {}
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// All live members, the longest here first.
+    /// All live members, longest-lived first.
     agents: Vec<Agent>,
 }
 
@@ -29,10 +29,10 @@ struct Agent {
     status: &'static str,
     /// The model it uses, or unknown.
     model: String,
-    /// The task that it works on.
+    /// The task it works on.
     #[serde(skip_serializing_if = "Option::is_none")]
     current_task: Option<String>,
-    /// How long it has been here.
+    /// How long it has been live.
     uptime_seconds: u64,
     /// Whether this is you.
     #[serde(skip_serializing_if = "Option::is_none")]

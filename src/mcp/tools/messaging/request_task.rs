@@ -18,13 +18,13 @@ pub(crate) struct RequestTask;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// What is to be done.
+    /// What to do.
     description: String,
-    /// What helps to do it.
+    /// Helpful background.
     context: Option<String>,
-    /// Unclaimed after this, all are reminded; default 30.
+    /// If unclaimed after this, all are reminded; default 30.
     timeout_seconds: Option<u64>,
-    /// Unclaimed after this, it expires; default 900.
+    /// If unclaimed after this, it expires; default 900.
     ttl_seconds: Option<u64>,
 }
 
@@ -40,8 +40,8 @@ impl Tool for RequestTask {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "request_task";
-    const DESCRIPTION: &'static str = "Offer work to the whole team; one member claims it and answers you. Then go on, or \
-        wait_for_message with the request_id.";
+    const DESCRIPTION: &'static str = "Offer work to the whole team; one member claims it and \
+        answers you. Then continue, or wait_for_message with the request_id.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let nudge =

@@ -15,9 +15,9 @@ pub(crate) struct Input {
     to: String,
     /// At most 1 MiB.
     content: String,
-    /// The message or request that you answer: its id.
+    /// The id of the message or request you answer.
     reply_to: Option<String>,
-    /// urgent interrupts a team-mate at work; else normal.
+    /// urgent interrupts a working team-mate; default normal.
     priority: Option<Urgency>,
 }
 
@@ -32,11 +32,11 @@ enum Urgency {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The id of what you sent.
+    /// The id of your message.
     message_id: String,
     /// Whether it is in the inbox of a live member. If not, it is kept until that name returns.
     delivered: bool,
-    /// Who gets it.
+    /// Its recipients.
     recipients: Vec<Recipient>,
 }
 
@@ -52,8 +52,9 @@ impl Tool for SendMessage {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "send_message";
-    const DESCRIPTION: &'static str = "Send a message to one team-mate, who reads it at its next step and may answer. To \
-        answer a message or deliver a request you claimed, give its id as reply_to.";
+    const DESCRIPTION: &'static str = "Send a message to one team-mate, who reads it at its next \
+        step and may answer. To answer a message or deliver a claimed request, give its id as \
+        reply_to.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let priority = match input.priority {

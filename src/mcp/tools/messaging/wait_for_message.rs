@@ -29,19 +29,19 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     /// The oldest unread message that fits, if one came.
     message: Option<MessageView>,
-    /// Whether the time was over.
+    /// Whether the wait timed out.
     timed_out: bool,
-    /// What there is to know besides.
+    /// A further note.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
 
 /// What a model is told that may be shown the message again.
-const ALSO_IN_TURN: &str = "this message may come into your turn once more: it is the same one";
+const ALSO_IN_TURN: &str = "this message may appear in your turn a second time; it is the same one";
 
 /// What a model is told whose wait does not begin.
 const IN_TURN: &str =
-    "messages have come into your turn: read them there, and wait again for others";
+    "your messages were delivered into your turn: read them there. Wait again for others";
 
 impl Input {
     fn seconds(&self) -> u64 {
@@ -53,8 +53,8 @@ impl Tool for WaitForMessage {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "wait_for_message";
-    const DESCRIPTION: &'static str = "Wait until a team-mate writes, for example for the answer to your request; returns at \
-        once if an unread message fits. After a time-out do other work or wait again.";
+    const DESCRIPTION: &'static str = "Wait for a message, such as the answer to your request; \
+        returns at once if an unread message fits. After a timeout, do other work or wait again.";
     const MAIL: InboxMode = InboxMode::IsTheAnswer;
 
     fn patience(&self, input: &Input) -> CallTimeout {
@@ -67,7 +67,7 @@ impl Tool for WaitForMessage {
         let seconds = input.seconds();
         if seconds > timeouts::MAX_WAIT_SECONDS {
             return Err(ToolError::Arguments(format!(
-                "timeout_seconds is {seconds}; the limit is {}: wait again after a time-out",
+                "timeout_seconds is {seconds}; the limit is {}: wait again after a timeout",
                 timeouts::MAX_WAIT_SECONDS
             )));
         }

@@ -23,8 +23,7 @@ pub(crate) struct AssignTask {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// A live agent, whose queue it joins; a profile, of which a new agent is started; or an ended agent, which is called
-    /// back with its conversation.
+    /// A live agent (the task joins its queue), a profile (starts a new agent), or an ended agent (restarted with its conversation).
     agent: String,
     /// What to do.
     prompt: String,
@@ -32,20 +31,20 @@ pub(crate) struct Input {
     name: Option<String>,
     /// The model to use.
     model: Option<String>,
-    /// Where a new agent works: a directory inside the project.
+    /// A new agent's working directory, inside the project.
     cwd: Option<String>,
-    /// Forget the agent's conversation before this task.
+    /// Clear the agent's conversation before this task.
     #[serde(default)]
     fresh: bool,
-    /// An ended agent is meant, also where a profile has its name.
+    /// Restart the ended agent, even if a profile has its name.
     #[serde(default)]
     resume: bool,
-    /// What it may do, for this task: allow, rules, ask or deny.
+    /// Permission policy for this task: allow, rules, ask or deny.
     permissions: Option<String>,
     /// Wait for the result.
     #[serde(default)]
     wait: bool,
-    /// How long to wait at the most: 1 to 120, default 50. The task goes on afterwards.
+    /// Longest wait: 1 to 120, default 50. The task continues after it.
     timeout_seconds: Option<u64>,
 }
 
@@ -57,7 +56,7 @@ pub(crate) struct Output {
     /// What came of it, after waiting.
     #[serde(flatten)]
     result: Option<OutputView>,
-    /// What your user should know.
+    /// A note for your user.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -72,21 +71,20 @@ impl Input {
             Policy::parse(&word).ok_or_else(|| {
                 let shown: String = word.chars().take(limits::SHOWN_NAME_CHARS).collect();
                 ToolError::Arguments(format!(
-                    "permissions is {shown:?}: it is allow, rules, ask or deny"
+                    "permissions is {shown:?}; it must be allow, rules, ask or deny"
                 ))
             })
         };
         if self.resume && self.name.is_some() {
             let problem =
-                "`name` starts a new agent, `resume` calls an ended one back: leave one out";
+                "`name` starts a new agent, `resume` restarts an ended one: leave one out";
             return Err(ToolError::Arguments(problem.to_owned()));
         }
         if let Some(model) = &self.model
             && model.len() > limits::MODEL_BYTES
         {
             let (bytes, most) = (model.len(), limits::MODEL_BYTES);
-            let problem =
-                format!("model is {bytes} bytes long: the name of a model has at most {most}");
+            let problem = format!("model is {bytes} bytes long; the limit is {most}");
             return Err(ToolError::Arguments(problem));
         }
         Ok(Assignment {
@@ -107,8 +105,9 @@ impl Tool for AssignTask {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "assign_task";
-    const DESCRIPTION: &'static str = "Give work to an agent and return at once: the agent works while you go on, and its end \
-        is told in your inbox. With `wait` the result is returned if it comes in time; else ask get_task_result later.";
+    const DESCRIPTION: &'static str = "Give an agent a task and return at once; your inbox reports \
+        when the task ends. With `wait`, the result is returned if it is ready in time; otherwise \
+        call get_task_result later.";
 
     fn patience(&self, input: &Input) -> CallTimeout {
         if input.wait {
@@ -124,7 +123,7 @@ impl Tool for AssignTask {
         let (wait, seconds) = (input.wait, input.seconds());
         if wait && (seconds == 0 || seconds > timeouts::MAX_ASSIGN_WAIT_SECONDS) {
             return Err(ToolError::Arguments(format!(
-                "timeout_seconds is {seconds}; it is 1 to {}: the task goes on after it",
+                "timeout_seconds is {seconds}; it must be 1 to {}. The task continues after it",
                 timeouts::MAX_ASSIGN_WAIT_SECONDS
             )));
         }

@@ -25,9 +25,9 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     /// The task.
     task_id: String,
-    /// Whether it is cancelled; false while the agent has not ended its turn.
+    /// Whether it is cancelled; false while the agent's turn still runs.
     cancelled: bool,
-    /// Where it stands now.
+    /// Its status now.
     status: String,
 }
 
@@ -35,7 +35,7 @@ impl Tool for CancelTask {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "cancel_task";
-    const DESCRIPTION: &'static str = "Stop a task. Its agent stays, ready for the next one.";
+    const DESCRIPTION: &'static str = "Cancel a task. Its agent stays, ready for the next one.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = TaskId::parse(&input.task_id)?;

@@ -17,15 +17,15 @@ pub(crate) struct GetTaskResult {
 pub(crate) struct Input {
     /// From `assign_task`.
     task_id: String,
-    /// Where to begin, in bytes: `next_offset` of the part before.
+    /// Where to begin, in bytes: `next_offset` of the previous part.
     #[serde(default)]
     #[schemars(with = "Option<i64>")]
     offset: Option<usize>,
-    /// How much at the most; default and limit 36864.
+    /// Most bytes to return; default and limit 36864.
     #[serde(default)]
     #[schemars(with = "Option<i64>")]
     max_bytes: Option<usize>,
-    /// Where to begin in the lists of files and failed calls: `next_list_offset` of the part before.
+    /// Where to begin in the lists of files and failed calls: `next_list_offset` of the previous part.
     #[serde(default)]
     #[schemars(with = "Option<i64>")]
     list_offset: Option<usize>,
@@ -35,8 +35,9 @@ impl Tool for GetTaskResult {
     type Input = Input;
     type Output = ResultView;
     const NAME: &'static str = "get_task_result";
-    const DESCRIPTION: &'static str = "Read what came of a task: what the agent said, also while it runs, what went wrong, which files changed, and \
-        the cost. A long output comes in parts: go on at next_offset.";
+    const DESCRIPTION: &'static str = "Read a task's result: the agent's output (also while it \
+        runs), errors, changed files and cost. Long output comes in parts: continue at \
+        next_offset.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<ResultView, ToolError> {
         let id = TaskId::parse(&input.task_id)?;

@@ -23,7 +23,7 @@ impl Tool for GetTaskStatus {
     type Input = Input;
     type Output = StatusView;
     const NAME: &'static str = "get_task_status";
-    const DESCRIPTION: &'static str = "See whether a task is queued, running or over.";
+    const DESCRIPTION: &'static str = "See whether a task is queued, running or finished.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<StatusView, ToolError> {
         let id = TaskId::parse(&input.task_id)?;

@@ -23,7 +23,7 @@ pub(crate) struct Input {
     step: String,
     /// What your user says.
     approved: bool,
-    /// Why not.
+    /// The reason, if not approved.
     reason: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Output {
     workflow_id: String,
     /// The step.
     step: String,
-    /// Whether it begins.
+    /// Whether it starts.
     approved: bool,
 }
 
@@ -41,7 +41,8 @@ impl Tool for ApproveStep {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "approve_step";
-    const DESCRIPTION: &'static str = "Pass on your user's word on a workflow step that asks for approval. Never decide it yourself.";
+    const DESCRIPTION: &'static str = "Pass on your user's decision on a workflow step that asks \
+        for approval. Never decide it yourself.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let step = StepOf {

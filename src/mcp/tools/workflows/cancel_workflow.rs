@@ -24,9 +24,9 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     /// The workflow.
     workflow_id: String,
-    /// Whether it is cancelled; false while an agent has not ended its turn.
+    /// Whether it is cancelled; false while an agent's turn still runs.
     cancelled: bool,
-    /// Where it stands now.
+    /// Its status now.
     status: String,
 }
 
@@ -35,7 +35,7 @@ impl Tool for CancelWorkflow {
     type Output = Output;
     const NAME: &'static str = "cancel_workflow";
     const DESCRIPTION: &'static str =
-        "Stop a workflow: no more steps begin, and running ones are cancelled. The agents stay.";
+        "Cancel a workflow: no more steps start, and running ones are cancelled. The agents stay.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = WorkflowId::parse(&input.workflow_id)?;

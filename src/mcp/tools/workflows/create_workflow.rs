@@ -17,9 +17,9 @@ pub(crate) struct CreateWorkflow {
 pub(crate) struct Input {
     /// What it is for, in a few words.
     name: Option<String>,
-    /// In any order; what does not depend on each other runs at once.
+    /// In any order; independent steps run in parallel.
     steps: Option<Vec<StepInput>>,
-    /// Instead of both: a plan in a TOML file of the project.
+    /// Instead of both: a plan file (TOML) in the project.
     file: Option<String>,
     /// Only check it and show the order.
     #[serde(default)]
@@ -33,42 +33,40 @@ struct StepInput {
     name: Option<String>,
     /// A profile, or a live agent.
     agent: String,
-    /// What to do. {{steps.NAME.output}} stands for what was said in a step before; also .status, .files, .json.FIELD. Outputs of
-    /// `depends_on` that it does not mention are appended. {{item.FIELD}} with `for_each`.
+    /// What to do. {{steps.NAME.output}} inserts an earlier step's output; also .status, .files, .json.FIELD. Outputs of `depends_on` not mentioned here are appended. {{item.FIELD}} with `for_each`.
     prompt: String,
     model: Option<String>,
-    /// Names of the steps that have to be done before.
+    /// Steps that must be done first.
     #[serde(default)]
     depends_on: Vec<String>,
-    /// Only needed if this holds of a step in `depends_on`: "steps.NAME.json.FIELD == VALUE", or .status (done, failed, ...; then
-    /// any end of it will do) or .output; also != < <= > >= contains.
+    /// Run only if this holds for a step in `depends_on`: "steps.NAME.json.FIELD == VALUE", or .status (done, failed, ...; then it may also fail) or .output; also != < <= > >= contains.
     when: Option<String>,
-    /// A list, "steps.NAME.json.FIELD": do this step for each item, at once, as NAME.1, NAME.2 and so on.
+    /// A list, "steps.NAME.json.FIELD": run this step for each item, in parallel, as NAME.1, NAME.2 and so on.
     for_each: Option<String>,
-    /// How long an attempt may take.
+    /// Time limit of an attempt.
     #[schemars(with = "Option<i64>")]
     timeout_seconds: Option<u64>,
-    /// How often to try again after a failure: 0 to 5.
+    /// Retries after a failure: 0 to 5.
     #[schemars(with = "Option<i64>")]
     retries: Option<u64>,
-    /// Other agents, tried when this one is missing, out of quota, or crashed.
+    /// Other agents, tried if this one is missing, out of quota, or crashed.
     #[serde(default)]
     fallback: Vec<String>,
-    /// Forget the agent's conversation before it.
+    /// Clear the agent's conversation first.
     #[serde(default)]
     fresh: bool,
-    /// "human": it begins when `approve_step` says so.
+    /// "human": it starts after `approve_step`.
     approve: Option<String>,
-    /// A program and its arguments, run in the project without a shell: it must exit with 0 once the agent is done.
+    /// A program and its arguments, run in the project without a shell once the agent is done: it must exit with 0.
     #[serde(default)]
     gate: Vec<String>,
-    /// How long that may take; default 600.
+    /// Its time limit; default 600.
     #[schemars(with = "Option<i64>")]
     gate_seconds: Option<u64>,
-    /// Do the step again until its gate holds, so often at the most.
+    /// Most rounds of this step until its gate passes.
     #[schemars(with = "Option<i64>")]
     repeat: Option<u64>,
-    /// Steps before it that are done again with it.
+    /// Earlier steps repeated with it.
     #[serde(default)]
     repeat_steps: Vec<String>,
 }
@@ -80,20 +78,20 @@ pub(crate) struct Output {
     workflow_id: Option<String>,
     /// running; planned after a dry run.
     status: String,
-    /// The steps, as they were written.
+    /// The steps, in the plan's order.
     steps: Vec<PlannedView>,
-    /// The order: steps of one group can run at once.
+    /// The order, in groups; steps of a group can run in parallel.
     order: Vec<Vec<String>>,
 }
 
-/// A step that is to be done.
+/// A planned step.
 #[derive(Serialize, JsonSchema)]
 struct PlannedView {
     /// Its name.
     name: String,
-    /// Who is to do it.
+    /// Its agent.
     agent: String,
-    /// What it needs before.
+    /// The steps it depends on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     depends_on: Vec<String>,
 }
@@ -142,8 +140,9 @@ impl Tool for CreateWorkflow {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "create_workflow";
-    const DESCRIPTION: &'static str = "Let several agents work one after the other or at once: steps that hand their output on. \
-        Returns at once; the end is told in your inbox, and get_workflow_status shows how it goes. It survives this session.";
+    const DESCRIPTION: &'static str = "Run steps by several agents, in order or in parallel; each \
+        gets the output of the steps before it. Returns at once; your inbox reports the end, \
+        get_workflow_status the progress. It survives this session.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let workflows = self.leading.workflows_of(caller);

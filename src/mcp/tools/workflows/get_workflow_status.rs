@@ -16,7 +16,7 @@ pub(crate) struct GetWorkflowStatus {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Which; without it all are listed.
+    /// Omit it to list all.
     workflow_id: Option<String>,
 }
 
@@ -35,11 +35,11 @@ pub(crate) struct Output {
 struct ShortView {
     /// The workflow.
     workflow_id: String,
-    /// What it is called.
+    /// Its name.
     name: String,
     /// running, interrupted, done, failed or cancelled.
     status: String,
-    /// How many of its steps are over.
+    /// How many of its steps have ended.
     over: usize,
     /// How many steps it has.
     steps: usize,
@@ -63,7 +63,8 @@ impl Tool for GetWorkflowStatus {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "get_workflow_status";
-    const DESCRIPTION: &'static str = "See where each step of a workflow stands, with the beginning of what was said; or list all workflows.";
+    const DESCRIPTION: &'static str = "See the state of each step of a workflow, with the start of \
+        its output; or list all workflows.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let workflows = self.leading.workflows_of(caller);

@@ -23,8 +23,8 @@ impl Tool for ResumeWorkflow {
     type Input = Input;
     type Output = WorkflowView;
     const NAME: &'static str = "resume_workflow";
-    const DESCRIPTION: &'static str = "Go on with a workflow that was interrupted because its session ended. Steps that are done \
-        are not done again.";
+    const DESCRIPTION: &'static str = "Resume a workflow that was interrupted because its session \
+        ended. Finished steps are not repeated.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<WorkflowView, ToolError> {
         let id = WorkflowId::parse(&input.workflow_id)?;

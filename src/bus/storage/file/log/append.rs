@@ -232,7 +232,7 @@ impl FileLog {
         };
         if let Err(error) = target.file.truncate(target.offset) {
             // The next holder of the lock cuts it off.
-            tracing::warn!(%error, "failed to take back an unfinished line of the log");
+            tracing::warn!(%error, "failed to remove an unfinished line from the log");
         }
         Err(failed("write to", &self.segments.path(target.segment), error))
     }
@@ -253,7 +253,7 @@ impl FileLog {
                 return self.new_segment(seq);
             }
             // The next writer replaces it.
-            let error = std::io::Error::other("the disk did not take it");
+            let error = std::io::Error::other("the segment could not be synced to disk");
             return Err(failed("sync", &path, error));
         }
         if is_young(replica) {

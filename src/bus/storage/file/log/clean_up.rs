@@ -32,7 +32,8 @@ impl CleanUp {
             Ok(0) => {}
             Ok(segments) => tracing::debug!(segments, "removed old segments"),
             Err(error) => {
-                tracing::warn!(%error, "failed to remove an old segment: the next snapshot tries again");
+                tracing::warn!(%error, "failed to remove an old segment; the next snapshot will \
+                    retry");
             }
         }
         if !unused_blobs::is_due(&self.swept_ms, now_ms) {
@@ -40,9 +41,10 @@ impl CleanUp {
         }
         match unused_blobs::remove(&*self.disk, &self.parts, needed, now_ms) {
             Ok(0) => {}
-            Ok(texts) => tracing::debug!(texts, "removed long texts that no event names"),
+            Ok(texts) => tracing::debug!(texts, "removed unreferenced long texts"),
             Err(error) => {
-                tracing::warn!(%error, "failed to remove long texts that no event names: another day is soon enough");
+                tracing::warn!(%error, "failed to remove unreferenced long texts; will retry \
+                    another day");
             }
         }
     }

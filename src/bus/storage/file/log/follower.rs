@@ -42,7 +42,7 @@ impl Follower {
         let watcher = match wakeup_files::watch_log(&log.part("log", ""), on_change) {
             Ok(watcher) => Some(watcher),
             Err(error) => {
-                tracing::warn!(%error, "no file notifications here: looking again and again");
+                tracing::warn!(%error, "file notifications are unavailable; polling instead");
                 None
             }
         };

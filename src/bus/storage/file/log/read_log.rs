@@ -81,9 +81,9 @@ impl FileLog {
     fn without_beginning(&self) -> LogError {
         LogError::Refused {
             path: self.directory.clone(),
-            reason: "the oldest part of its log is gone, and no snapshot in `snapshot/` can be read, so nothing is known of what \
-                     stood there: put the newest two snapshots back from a copy, or end the team and remove the directory to begin \
-                     an empty bus"
+            reason: "the oldest part of its log is missing, and no snapshot in `snapshot/` can be \
+                     read in its place. Restore the newest two snapshots from a copy, or stop the \
+                     team and remove the directory to start an empty bus"
                 .to_owned(),
         }
     }
@@ -117,7 +117,7 @@ impl FileLog {
         tracing::warn!(
             segment = place.segment,
             offset = place.offset,
-            "the log does not reach the place of its newest snapshot"
+            "the log ends before the position of its newest snapshot"
         );
         self.syncer.give_up(segment);
         replica.place = LogPosition { segment, offset: length };
@@ -227,7 +227,7 @@ impl FileLog {
                     tracing::warn!(
                         segment = place.segment,
                         offset = place.offset,
-                        "passed over a damaged line of the log"
+                        "skipped a damaged line of the log"
                     );
                 }
             }
@@ -273,9 +273,10 @@ impl FileLog {
         LogError::Refused {
             path: self.segments.path(place.segment),
             reason: format!(
-                "something else than the bridge has cut off or changed `log/{}` since this session read it, so what the team knows is \
-                 not there any more: end all sessions, put that file back from a copy if there is one, and start again; without a \
-                 copy, what is missing is lost",
+                "something other than the bridge truncated or changed `log/{}` after this session \
+                 read it, so part of the team's history is missing. End all sessions, restore that \
+                 file from a copy if there is one, and start again; without a copy, the missing \
+                 part is lost",
                 segments::file_name(place.segment)
             ),
         }

@@ -123,7 +123,7 @@ impl Snapshots {
                         }
                         Decoded::Newer => newest.is_for_newer = true,
                         Decoded::Damaged => {
-                            tracing::warn!(path = %path.display(), "passed over a damaged snapshot");
+                            tracing::warn!(path = %path.display(), "skipped a damaged snapshot");
                         }
                     },
                     // Two newer ones have taken its place meanwhile.
@@ -201,7 +201,7 @@ impl Snapshots {
             match write(&*disk, &directory, bus, &replica) {
                 Ok(()) => afterwards(&replica),
                 Err(error) => {
-                    tracing::warn!(%error, "failed to write a snapshot: the next one may succeed");
+                    tracing::warn!(%error, "failed to write a snapshot; the next one may succeed");
                 }
             }
         };

@@ -218,7 +218,7 @@ impl Syncer {
             return Ok(());
         }
         Err(LogError::OutcomeUnknown {
-            source: Arc::new(io::Error::other("another process could not write all of it")),
+            source: Arc::new(io::Error::other("another process failed to sync the same segment")),
         })
     }
 

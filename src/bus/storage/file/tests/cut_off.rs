@@ -46,7 +46,7 @@ fn cut_off(project: &Project) -> Vec<u8> {
 fn assert_refused<T: std::fmt::Debug>(outcome: Result<T, LogError>) {
     match outcome {
         Err(LogError::Refused { reason, .. }) => {
-            assert!(reason.contains("end all sessions"), "{reason}");
+            assert!(reason.contains("End all sessions"), "{reason}");
         }
         other => panic!("{other:?}"),
     }

@@ -224,7 +224,7 @@ fn what_is_no_segment_is_refused_by_its_name() {
         assert!(refused.to_string().contains(path.to_str().unwrap()));
         assert_eq!(
             BusError::from(refused).told(),
-            format!("`.claude/bridge/log/{name}` is refused: it is not a plain file: remove it")
+            format!("cannot use `.claude/bridge/log/{name}`: it is not a plain file: remove it")
         );
     }
 }

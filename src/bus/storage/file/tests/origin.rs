@@ -281,7 +281,7 @@ fn a_foreign_bus_that_somebody_works_on_stays_where_it_is() {
     let held = presence_files::Held::take(path, user.bus("copy").join("bell/x")).unwrap();
     let opened = user.open_with("copy", user.state(), Foreign::PutAside, BOOT);
     let refused = refusal_of(opened);
-    assert!(refused.contains("somebody works on it") && refused.contains("--adopt"), "{refused}");
+    assert!(refused.contains("live sessions use it") && refused.contains("--adopt"), "{refused}");
     assert_eq!(User::events(&mut user.adopt("copy")), 1);
     assert_eq!(user.aside("copy"), [""; 0]);
     drop(held);

@@ -90,7 +90,7 @@ fn a_bus_whose_beginning_is_gone_does_not_open_without_a_snapshot() {
         match try_open(&project).map(|_| ()) {
             Err(LogError::Refused { path, reason }) => {
                 assert_eq!(path, project.bus);
-                assert!(reason.contains("begin an empty bus"), "{reason}");
+                assert!(reason.contains("start an empty bus"), "{reason}");
             }
             outcome => panic!("{outcome:?}"),
         }

@@ -117,8 +117,8 @@ fn awaited(workflow: &Workflow, step: &StepRun) -> String {
     let open: Vec<_> = open.map(ToString::to_string).collect();
     match &step.why {
         _ if !open.is_empty() => format!("for {}", open.join(", ")),
-        Some(why) => format!("once more: {why}"),
-        None => "for a free place".to_owned(),
+        Some(why) => format!("to retry: {why}"),
+        None => "for a free slot".to_owned(),
     }
 }
 
@@ -135,10 +135,10 @@ fn doing(step: &StepRun, task: &Task, state: &State) -> String {
     let word = match asked {
         Some(asked) => return format!("asks for permission: {}", asked.question.title),
         None if session.hung => "hangs",
-        None if session.activity == Activity::Starting => "its agent is starting",
-        None if session.running.as_ref() != Some(&task.id) => "in the queue of its agent",
+        None if session.activity == Activity::Starting => "the agent is starting",
+        None if session.running.as_ref() != Some(&task.id) => "in the agent's queue",
         None if !session.waits.is_empty() => "waits for a message",
-        None if session.stalled => "no sign of life for a while",
+        None if session.stalled => "silent for a while",
         None => "",
     };
     word.to_owned()

@@ -173,7 +173,7 @@ fn the_items_of_a_list_share_the_width_and_one_that_fails_fails_the_step() {
     let why = steps[1].why.as_deref().unwrap();
     assert_eq!(
         why,
-        "1 of 11 items did not end well: step-1.3 was cancelled: cancelled by orchestrator"
+        "1 of 11 items did not succeed: step-1.3 was cancelled: cancelled by orchestrator"
     );
     let last = steps.last().unwrap();
     assert_eq!(last.why.as_deref(), Some("step-1 has failed"));
