@@ -66,7 +66,7 @@ pub enum TeamError {
         problem: String,
     },
     /// Nobody of that name has been here, as far as is remembered.
-    #[error("no ended agent is called `{name}`{}", ended(.nearest))]
+    #[error("no ended agent is named `{name}`{}", ended(.nearest))]
     NeverHere {
         /// The name.
         name: String,
@@ -82,7 +82,8 @@ pub enum TeamError {
         agent: Name,
     },
     /// The bridge that holds the agent does not answer.
-    #[error("the bridge `{bridge}` that holds `{agent}` did not act within {} s; it may be stopped or overloaded", .after.as_secs())]
+    #[error("the bridge `{bridge}` that runs `{agent}` did not act within {} s; it may be \
+        suspended or overloaded", .after.as_secs())]
     Silent {
         /// The agent.
         agent: Name,
@@ -108,7 +109,7 @@ fn ended(names: &[String]) -> String {
         return ": assign without `resume` to start one".to_owned();
     }
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!(": there are {}", names.join(", "))
+    format!(": the ended agents are {}", names.join(", "))
 }
 
 impl TeamError {

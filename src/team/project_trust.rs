@@ -29,7 +29,8 @@ pub struct Trust {
 /// Why it is not known whether the user has said yes to a file. The path is left out: it is for people, and in the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "whether the user has said yes to that file cannot be read in the user's state directory, which the bridge's stderr names: {0}"
+    "the user's approval of that file cannot be read from the user's state directory (the bridge's \
+        stderr names it): {0}"
 )]
 pub struct UnreadableYes(String);
 
@@ -56,7 +57,7 @@ impl Trust {
             }
             Err(error) => {
                 if reported.insert(name) {
-                    tracing::warn!("what you have said yes to cannot be read: {error}");
+                    tracing::warn!("cannot read your approvals: {error}");
                 }
                 Err(UnreadableYes(user_state_dir::without_path(&error)))
             }
@@ -66,7 +67,7 @@ impl Trust {
     /// Notes that the user says yes to these bytes at this place. It is on disk when this returns.
     pub fn add(&self, file: &Brought) -> io::Result<()> {
         let Some(directory) = &self.kept_in else {
-            let why = "there is no place to keep it: set HOME, or XDG_STATE_HOME";
+            let why = "there is no directory to keep it in: set HOME or XDG_STATE_HOME";
             return Err(io::Error::new(io::ErrorKind::NotFound, why));
         };
         directory.write(&name_of(file), record(file).as_bytes())
@@ -190,7 +191,8 @@ impl fmt::Display for Consent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}, and your user has not said yes to that file: the user looks at it and says yes with `{}`",
+            "{}, and your user has not approved that file. The user reviews and approves it with \
+                `{}`",
             self.what, self.command
         )
     }

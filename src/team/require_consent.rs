@@ -32,7 +32,7 @@ impl Team {
             return Ok(());
         };
         let what = format!(
-            "`{name}` is not started: the project's own bridge.toml says what it is. It {demand}"
+            "`{name}` was not started: it is defined by the project's own bridge.toml. It {demand}"
         );
         // Said meanwhile, perhaps in another program.
         if self.said(&file.file, &what)? {
@@ -73,7 +73,7 @@ impl Team {
         let named = path.unwrap_or(&file.path).to_string_lossy().into_owned();
         let secrets = self.inner.launch.all_secrets(&self.inner.config);
         let shown = secrets.hidden(runs.join(", ")).clipped(SHOWN_CHARS);
-        let what = format!("the plan {named:?} is not run: {shown}");
+        let what = format!("the plan {named:?} was not run: {shown}");
         if self.said(file, &what)? {
             return Ok(());
         }

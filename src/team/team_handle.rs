@@ -96,7 +96,7 @@ impl Team {
             gone.cancel();
             if let Err(error) = ended {
                 // A bug of ours: what it held was dropped with it, so the process is killed; say so on the bus.
-                let detail = format!("the bridge failed inside: {error}");
+                let detail = format!("the bridge hit a bug: {error}");
                 let left = (session, Departure::Failed, Some(detail));
                 lifetime::leave(&mut Unwritten::default(), &membership, left, &force_stop).await;
             }
@@ -134,7 +134,7 @@ impl Team {
         match (self.inner.membership.ask(request).await, &own) {
             (Ok(_), _) => {}
             (Err(error), Some(own)) if !matches!(error, BusError::Refused(_)) => {
-                tracing::warn!("ending `{agent}` without the bus: {error}");
+                tracing::warn!("stopping `{agent}` without the bus: {error}");
                 own.force.cancel();
             }
             (Err(error), _) => return Err(error.into()),
@@ -182,7 +182,7 @@ impl Team {
                 // It may have ended by itself meanwhile.
                 Ok(()) | Err(TeamError::Bus(BusError::Refused(_))) => {}
                 Err(error) => {
-                    tracing::warn!("ending `{agent}` without the bus: {error}");
+                    tracing::warn!("stopping `{agent}` without the bus: {error}");
                     if let Some(own) = self.inner.ends.of(session) {
                         own.force.cancel();
                     }
@@ -209,7 +209,7 @@ impl Team {
             .is_err()
         {
             tracing::warn!(
-                "some agents could not be ended within {} s",
+                "some agents could not be stopped within {} s",
                 grace_periods::BRIDGE_FORCED.as_secs()
             );
         }

@@ -57,9 +57,9 @@ pub(super) fn stall(
     writer.push(Event::AgentStalled { session });
     let text = notice![
         agent.name,
-        " has shown no sign of life in its turn for ",
+        " has been silent in its turn for ",
         after_ms / 1000,
-        " s; it is left alone: cancel_task ends its turn, kill_agent ends it",
+        " s. It keeps running: cancel_task ends its turn, kill_agent stops it",
     ];
     writer.notice_to_each(&leaders_of(writer.state, agent), &text);
     Ok(())
@@ -77,7 +77,8 @@ pub(super) fn stuck(
     }
     writer.push(Event::AgentStuck { session, skip: Skip });
     let why = format!(
-        "{} does not end the turn before this task, which has not begun: assign it again, to another agent or after kill_agent",
+        "{} does not end its previous turn, so this task never started. Assign it to another \
+            agent, or again after kill_agent",
         agent.name
     );
     for task in agent.queue.iter().filter_map(|id| writer.state.task(id)) {
@@ -117,12 +118,11 @@ pub(super) fn crash(
     if let Some(task) = running.and_then(|id| writer.state.task(id))
         && broken == Broken::Interrupted
     {
-        let why = format!("{} has crashed and is started again: {detail}", agent.name);
+        let why = format!("{} crashed and is being restarted: {detail}", agent.name);
         let ending = ended(TaskStatus::Interrupted, "crashed", why);
         write_finished(writer, task, &ending);
     }
-    let text =
-        notice![agent.name, " has crashed and is started again: ", quoted(detail, usize::MAX)];
+    let text = notice![agent.name, " crashed and is being restarted: ", quoted(detail, usize::MAX)];
     writer.notice_to_each(&leaders_of(writer.state, agent), &text);
     Ok(())
 }
@@ -153,9 +153,10 @@ pub(super) fn hung(
             requests::reopen_claims(writer, session);
             let text = notice![
                 session.name,
-                " is hung: its heartbeat has stood still for ",
+                " stopped responding (no heartbeat for ",
                 after_ms / 1000,
-                " s. Its claims and its workflows are free again; it is back when it beats again",
+                " s). Its claims and its workflows were released. It rejoins when its heartbeat \
+                    returns",
             ];
             let others = listening_orchestrators(state, session);
             writer.notice_to_each(&others, &text);

@@ -195,7 +195,7 @@ fn notify_leader(writer: &mut Writer<'_>, id: &PermissionId, question: &Question
         kind,
         "): ",
         quoted(&asked, usize::MAX),
-        ". answer_permission answers it; unanswered it is rejected within ",
+        ". Answer it with answer_permission; otherwise it is rejected within ",
         timeout_ms.div_ceil(1000),
         " s",
     ];

@@ -14,11 +14,12 @@ use crate::domain::workflow::{StepStatus, WorkflowStatus};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The session that commands has left, or never was.
-    #[error("this session has left the team and cannot act any more")]
+    #[error("this session left the team and can no longer act")]
     Left,
     /// The endpoint does not belong to the session that it names.
     #[error(
-        "this endpoint does not belong to a live agent of the team: its token or session does not fit"
+        "this endpoint does not belong to a live agent of the team: its token or session does not \
+            match"
     )]
     NotYours,
     /// A text is no name.
@@ -29,14 +30,15 @@ pub enum Refusal {
     Id(#[from] IdError),
     /// The answer comes from a process of the agent that asks.
     #[error(
-        "`{id}` is a question of the agent that this session runs below: an agent does not answer itself"
+        "`{id}` was asked by the agent that started this session; an agent cannot answer its own \
+            question"
     )]
     OwnQuestion {
         /// The question.
         id: PermissionId,
     },
     /// Nobody has that name.
-    #[error("nobody here is called `{name}`{}", nearest_hint(.nearest))]
+    #[error("no member is named `{name}`{}", nearest_hint(.nearest))]
     UnknownMember {
         /// The name.
         name: String,
@@ -44,7 +46,7 @@ pub enum Refusal {
         nearest: Vec<String>,
     },
     /// Somebody of that name was here.
-    #[error("`{name}` is not here any more")]
+    #[error("`{name}` has left the team")]
     Gone {
         /// Who.
         name: Name,
@@ -60,7 +62,7 @@ pub enum Refusal {
         session: SessionId,
     },
     /// A message to oneself.
-    #[error("a message to yourself goes nowhere: name another member")]
+    #[error("you cannot send a message to yourself: name another member")]
     ToYourself,
     /// The inbox is full.
     #[error("the inbox of `{name}` is full ({limit} unread messages): wait until it has read some")]
@@ -81,7 +83,7 @@ pub enum Refusal {
     },
     /// Nobody can follow so many.
     #[error(
-        "{limit} of your requests are not answered yet, which is the limit: wait until some are"
+        "{limit} of your requests are unanswered, which is the limit: wait until some are answered"
     )]
     TooManyRequests {
         /// How many may be.
@@ -89,7 +91,9 @@ pub enum Refusal {
     },
     /// The machine has enough to do.
     #[error(
-        "{limit} agents are alive, which is the limit: assign the work to one of them (it queues, and list_agents shows them), or end one with shutdown_agent; `agents` under [limits] of the configuration raises the limit"
+        "{limit} agents are live, which is the limit: assign the task to one of them (it queues; \
+            list_agents shows them), or stop one with shutdown_agent. `agents` under [limits] of \
+            the configuration raises the limit"
     )]
     TooManyAgents {
         /// How many may be.
@@ -107,7 +111,7 @@ pub enum Refusal {
         bytes: u64,
     },
     /// A text is empty.
-    #[error("{what} is empty: say what you mean")]
+    #[error("{what} is empty: give it some text")]
     Empty {
         /// Which text.
         what: &'static str,
@@ -127,7 +131,7 @@ pub enum Refusal {
         id: RequestId,
     },
     /// One's own request.
-    #[error("the request `{id}` is your own: somebody else has to claim it")]
+    #[error("the request `{id}` is your own: another member has to claim it")]
     OwnRequest {
         /// Which.
         id: RequestId,
@@ -144,7 +148,8 @@ pub enum Refusal {
     },
     /// The agent does not end a turn whose task was given up.
     #[error(
-        "`{name}` does not end its last turn and takes no work until it does: kill_agent ends it; another agent can do the task"
+        "`{name}` does not end its last turn and takes no tasks until it does: stop it with \
+            kill_agent, or assign the task to another agent"
     )]
     Stuck {
         /// Who.
@@ -173,7 +178,7 @@ pub enum Refusal {
         id: PermissionId,
     },
     /// A question for permission has its answer already. Shown as a value, not an error.
-    #[error("the question `{id}` is answered already: {} by {}", .decision.as_str(), .by.as_str())]
+    #[error("the question `{id}` was already answered: {} by {}", .decision.as_str(), .by.as_str())]
     PermissionOver {
         /// Which.
         id: PermissionId,
@@ -183,7 +188,7 @@ pub enum Refusal {
         by: Decider,
     },
     /// The agent does not offer that answer.
-    #[error("the question `{id}` cannot be answered so: it offers {}", words(.offers))]
+    #[error("the question `{id}` does not offer that answer: choose from {}", words(.offers))]
     NotOffered {
         /// Which.
         id: PermissionId,
@@ -191,10 +196,10 @@ pub enum Refusal {
         offers: Vec<Decision>,
     },
     /// Only orchestrators answer.
-    #[error("only an orchestrator answers permission questions")]
+    #[error("only an orchestrator can answer permission questions")]
     NotAnOrchestrator,
     /// Only orchestrators lead workflows.
-    #[error("only an orchestrator leads workflows")]
+    #[error("only an orchestrator can run workflows")]
     CannotLead,
     /// Nobody knows that workflow.
     #[error(
@@ -213,7 +218,7 @@ pub enum Refusal {
         status: WorkflowStatus,
     },
     /// Somebody else leads the workflow.
-    #[error("the workflow `{id}` is led by `{by}`, who is at it")]
+    #[error("the workflow `{id}` is already being run by `{by}`")]
     LedByAnother {
         /// Which.
         id: WorkflowId,
@@ -222,7 +227,7 @@ pub enum Refusal {
     },
     /// There are very many workflows already.
     #[error(
-        "{} workflows have not ended, which is the limit: wait, or cancel one with cancel_workflow",
+        "{} workflows are unfinished, which is the limit: wait, or cancel one with cancel_workflow",
         limits::MAX_WORKFLOWS
     )]
     TooManyWorkflows,
@@ -235,7 +240,7 @@ pub enum Refusal {
         step: Name,
     },
     /// Something that cannot happen to the step as it stands.
-    #[error("the step `{step}` is {}, so this cannot happen to it", .status.as_str())]
+    #[error("the step `{step}` is {}, so this does not apply to it", .status.as_str())]
     StepElsewhere {
         /// Which step.
         step: Name,
@@ -244,7 +249,8 @@ pub enum Refusal {
     },
     /// A list with very many items.
     #[error(
-        "the step `{step}` has a list of {count} items; a list may have {}, and a workflow {} steps together with all items",
+        "the list for step `{step}` has {count} items; the limits are {} items per list, and {} \
+            steps and items per workflow",
         limits::MAX_ITEMS,
         limits::MAX_PLAYED
     )]
@@ -255,13 +261,13 @@ pub enum Refusal {
         count: u32,
     },
     /// The agent has asked very much at once.
-    #[error("`{name}` has {} permission questions open, which is the limit", limits::MAX_QUESTIONS)]
+    #[error("`{name}` has {} open permission questions, which is the limit", limits::MAX_QUESTIONS)]
     TooManyQuestions {
         /// Who.
         name: Name,
     },
     /// The member is not an agent of a bridge.
-    #[error("`{name}` is not an agent that a bridge started, but {}: {hint}", with_article(.kind))]
+    #[error("`{name}` is not an agent started by a bridge, but {}: {hint}", with_article(.kind))]
     NotAnAgent {
         /// Who.
         name: Name,
@@ -272,21 +278,23 @@ pub enum Refusal {
     },
     /// The agent is being stopped.
     #[error(
-        "`{name}` is being stopped: assign the work to another agent, or to a new one of its profile"
+        "`{name}` is being stopped: assign the task to another agent, or to a new one of its \
+            profile"
     )]
     Stopping {
         /// Who.
         name: Name,
     },
     /// One turn at a time.
-    #[error("`{name}` is in a turn: the next task begins when that is over")]
+    #[error("`{name}` is in a turn: the next task starts when it ends")]
     TurnRuns {
         /// Who.
         name: Name,
     },
     /// The agent has enough to do.
     #[error(
-        "`{name}` has {limit} tasks waiting, which is the limit: assign the work to another agent, or wait"
+        "`{name}` has {limit} queued tasks, which is the limit: assign the task to another agent, \
+            or wait"
     )]
     QueueFull {
         /// Who.
@@ -296,14 +304,15 @@ pub enum Refusal {
     },
     /// A message to everybody, which is another tool.
     #[error(
-        "a message goes to one member: an orchestrator reaches everybody with `broadcast`, work for anybody is a `request_task`"
+        "send_message reaches one member: an orchestrator can reach all with `broadcast`, and \
+            `request_task` offers work to all"
     )]
     ToAll,
     /// Something that only the bridge that holds the agent may say.
-    #[error("only the bridge that holds this agent can do this")]
+    #[error("only the bridge that runs this agent can do this")]
     NotTheOwner,
     /// What a wait was for has been handed to it in the meantime.
-    #[error("a message was handed to this wait")]
+    #[error("this wait already received a message")]
     AlreadyHanded,
 }
 
@@ -319,7 +328,7 @@ fn words(offers: &[Decision]) -> String {
 
 fn nearest_hint(nearest: &[String]) -> String {
     match nearest {
-        [] => ": list_agents shows who is here".to_owned(),
+        [] => ": list_agents shows the members".to_owned(),
         names => format!(
             ": did you mean {}?",
             names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")

@@ -79,7 +79,7 @@ pub(crate) async fn run(
             Verdict::Ended => ended.detail,
             Verdict::Abandoned(reason) => {
                 let detail = ended.detail.unwrap_or_default();
-                Some(format!("{detail}; it is not started again: {reason}"))
+                Some(format!("{detail}; not restarted: {reason}"))
             }
         };
         gone.cancel();

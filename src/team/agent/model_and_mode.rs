@@ -102,7 +102,7 @@ fn refused(what: What, wanted: &str, error: &AcpError, advice: Advice<'_>) -> Ta
         if known.class == error_class::AGENT { what.class().to_owned() } else { known.class };
     let word = what.word();
     TaskError {
-        message: format!("the {word} {} cannot be used: {}", quoted(wanted), known.message),
+        message: format!("cannot use the {word} {}: {}", quoted(wanted), known.message),
         class,
         ..known
     }

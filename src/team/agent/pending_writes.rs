@@ -91,9 +91,9 @@ impl End {
         }
         let bytes = self.output.len();
         let message = if bytes == 0 {
-            format!("the lists of its files and calls could not be stored: {}", error.told())
+            format!("failed to store the lists of its files and calls: {}", error.told())
         } else {
-            format!("its output of {bytes} bytes could not be stored: {}", error.told())
+            format!("failed to store its output of {bytes} bytes: {}", error.told())
         };
         self.fail(message);
         Ok(())
@@ -165,7 +165,7 @@ impl Unwritten {
                 }
                 Err(error) => {
                     if self.tries == 0 {
-                        tracing::warn!("what has happened cannot be written yet: {error}");
+                        tracing::warn!("failed to record an event, will retry: {error}");
                     }
                     self.tries = self.tries.saturating_add(1);
                     self.again = Some(Instant::now() + pause(self.tries));
@@ -189,7 +189,7 @@ impl Unwritten {
             };
             if is_last {
                 let left = self.facts.len();
-                tracing::warn!("{left} facts about an agent could not be written before the end");
+                tracing::warn!("{left} events of an agent were not recorded before the end");
                 return;
             }
             tokio::select! {
@@ -213,7 +213,7 @@ impl Fact {
         let error = match membership.ask_again(self.id, ask).await {
             Ok(_) => return Ok(()),
             Err(BusError::Refused(refusal)) => {
-                tracing::debug!("what has happened is of no interest any more: {refusal}");
+                tracing::debug!("dropped an event that no longer applies: {refusal}");
                 return Ok(());
             }
             Err(error) => error,
@@ -222,7 +222,7 @@ impl Fact {
             // There is no bus to write on in this process any more.
             (BusError::Closed, _) => Ok(()),
             (BusError::Log(LogError::TooLong { .. }), What::End(end)) if !end.is_failed() => {
-                end.fail(format!("its end could not be written: {error}"));
+                end.fail(format!("failed to record how it ended: {error}"));
                 Err(error)
             }
             (BusError::Log(LogError::TooLong { .. }), what) => {
@@ -231,7 +231,7 @@ impl Fact {
                 {
                     return Err(error);
                 }
-                tracing::warn!("what has happened cannot be written: {error}");
+                tracing::warn!("failed to record an event: {error}");
                 Ok(())
             }
             _ => Err(error),
@@ -353,7 +353,7 @@ mod tests {
         end.stored(membership.bus()).await.unwrap();
         let error = end.ending.error.unwrap();
         assert_eq!(error.class, error_class::BUS);
-        assert!(error.message.starts_with("its output of 65537 bytes could not be stored:"));
+        assert!(error.message.starts_with("failed to store its output of 65537 bytes:"));
         assert_eq!(end.ending.status, TaskStatus::Failed);
     }
 

@@ -14,7 +14,7 @@ use crate::supervisor::Supervised;
 pub(crate) async fn record_process(agent: &AgentContext, child: &Supervised) {
     match agent.membership.ask(of_process(agent, child, None)).await {
         Ok(_) | Err(BusError::Refused(_)) => {}
-        Err(error) => tracing::warn!("failed to write down the processes of an agent: {error}"),
+        Err(error) => tracing::warn!("failed to record the processes of an agent: {error}"),
     }
 }
 

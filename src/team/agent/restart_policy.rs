@@ -41,14 +41,14 @@ impl Restarts {
         if self.at.last().is_some_and(|last| now.duration_since(*last) < timeouts::BETWEEN_RESTARTS)
         {
             let reason = format!(
-                "it had been started again less than {} s before",
+                "it had been restarted less than {} s before",
                 timeouts::BETWEEN_RESTARTS.as_secs()
             );
             return Verdict::Abandoned(reason);
         }
         if self.at.len() >= MOST {
             let reason = format!(
-                "it was started again {MOST} times within {} s",
+                "it was restarted {MOST} times within {} s",
                 timeouts::COUNT_RESTARTS.as_secs()
             );
             return Verdict::Abandoned(reason);
@@ -96,7 +96,7 @@ mod tests {
         else {
             panic!("it is too soon");
         };
-        assert_eq!(reason, "it had been started again less than 5 s before");
+        assert_eq!(reason, "it had been restarted less than 5 s before");
         assert_eq!(fails(&mut restarts, now + timeouts::BETWEEN_RESTARTS), Verdict::Again);
     }
 
@@ -109,7 +109,7 @@ mod tests {
         let Abandoned(reason) = fails(&mut restarts, now + 59 * SECOND) else {
             panic!("it is too often");
         };
-        assert_eq!(reason, "it was started again 5 times within 60 s");
+        assert_eq!(reason, "it was restarted 5 times within 60 s");
         assert_eq!(fails(&mut restarts, now + timeouts::COUNT_RESTARTS), Verdict::Again);
     }
 

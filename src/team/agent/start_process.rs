@@ -44,12 +44,14 @@ pub(crate) enum StartError {
     Spawn(#[from] SpawnError),
     /// The user has taken back the yes to the file that says what it is.
     #[error(
-        "the project's own bridge.toml says what it is, and the user has taken back the yes to that file: `cli-team-bridge trust` asks again"
+        "it is defined by the project's own bridge.toml, and the user revoked the approval of that \
+            file. `cli-team-bridge trust` approves it again"
     )]
     YesTakenBack,
     /// Whether the user still says yes to that file cannot be read.
     #[error(
-        "the project's own bridge.toml says what it is, and {0}. Start it again when it can be read"
+        "it is defined by the project's own bridge.toml, and {0}. Start it again when it can be \
+            read"
     )]
     UnreadableYes(#[from] UnreadableYes),
     /// It ended before it was ready.
@@ -165,7 +167,7 @@ async fn set_up(
     };
     match choose(What::Model, model, connection, session, agent.advice()).await {
         Ok(()) => session.note_model(&agent.secrets.hidden(model)),
-        Err(error) => tracing::warn!("a session goes on with another model: {}", error.message),
+        Err(error) => tracing::warn!("a session continues with another model: {}", error.message),
     }
     Ok(())
 }
@@ -220,10 +222,7 @@ async fn begin(
                 return Err(AcpError::Closed { method, ending });
             }
             Err(error) => {
-                tracing::warn!(
-                    "the session of {} cannot be taken up again: {error}",
-                    identity.name
-                );
+                tracing::warn!("failed to resume the session of {}: {error}", identity.name);
             }
         }
     }

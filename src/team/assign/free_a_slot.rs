@@ -14,7 +14,7 @@ use crate::team::team_handle::Team;
 const WAKING_MS: i64 = 10_000;
 
 /// The reason that a retired agent is given.
-const REASON: &str = "its place is needed for a step of a workflow";
+const REASON: &str = "its slot is needed for a workflow step";
 
 /// Whether there will be a slot for one more agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,11 +73,11 @@ impl Team {
             stuck.map(|live| live.name.to_string()).collect()
         });
         for agent in stuck {
-            tracing::info!("`{agent}` does not end its turn and is ended");
+            tracing::info!("killing `{agent}`, which does not end its turn");
             let kill = Operation::Stop { agent, reason: None, kill: true };
             if let Err(error) = self.inner.membership.ask(kill).await {
                 // It may have ended; else the next look tries again.
-                tracing::debug!("a stuck agent was not ended: {error}");
+                tracing::debug!("failed to kill a stuck agent: {error}");
             }
         }
     }

@@ -43,9 +43,9 @@ impl LaunchSource {
 
 pub(crate) fn resume_note(name: &Name, earlier: Option<&AcpSessionId>) -> String {
     let conversation = if earlier.is_some() {
-        "`context` of its result says whether its conversation came back"
+        "`context` of its result says whether its conversation was restored"
     } else {
-        "its conversation begins anew"
+        "its conversation starts empty"
     };
-    format!("`{name}` is called back: {conversation}")
+    format!("`{name}` was restarted: {conversation}")
 }

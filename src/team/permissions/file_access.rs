@@ -45,7 +45,7 @@ impl OpenQuestions {
     ) {
         let request = asked.request();
         let Some(found) = found else {
-            let why = "the disk did not tell in time where this file is";
+            let why = "timed out while looking up where this file is";
             return asked.answer(Err(why.to_owned()));
         };
         let PathsFound { ground, places, .. } = &found;
@@ -57,7 +57,8 @@ impl OpenQuestions {
             .filter(|_| is_ours)
             .map(Path::to_path_buf);
         let Some(inner) = inner else {
-            let why = "this file is not one of the project's that the bridge gives out";
+            let why = "the bridge does not give out this file: only files of the project, and none \
+                that are guarded";
             return asked.answer(Err(why.to_owned()));
         };
         if matches!(request.access, FileAccess::Read { .. }) {
@@ -101,13 +102,13 @@ impl OpenQuestions {
 
 /// Reads or writes a file below the project. The reason names no path: the agent knows it.
 fn perform(project: &Path, inner: &Path, access: &FileAccess) -> Result<String, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("the file cannot be had: {error}");
+    let failed = |error: &dyn std::fmt::Display| format!("cannot access the file: {error}");
     let beneath = Beneath::open(project).map_err(|error| failed(&error))?;
     match access {
         FileAccess::Read { line, limit } => {
             let bytes =
                 beneath.read(inner, limits::MAX_FILE_BYTES).map_err(|error| failed(&error))?;
-            let text = String::from_utf8(bytes).map_err(|_| failed(&"it is not text in UTF-8"))?;
+            let text = String::from_utf8(bytes).map_err(|_| failed(&"it is not UTF-8 text"))?;
             Ok(lines(text, *line, *limit))
         }
         FileAccess::Write { content } if content.len() as u64 > limits::MAX_FILE_BYTES => {

@@ -114,7 +114,7 @@ impl OpenQuestions {
                 Some(Ok(looked)) => return looked,
                 // It was answered by being dropped.
                 Some(Err(error)) => {
-                    tracing::error!("a look at the places of a question broke off: {error}");
+                    tracing::error!("the path check of a permission question failed: {error}");
                 }
                 None => std::future::pending().await,
             }

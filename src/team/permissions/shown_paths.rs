@@ -11,7 +11,8 @@ use crate::team::agent::context::AgentContext;
 const NAMED_CHARS: usize = 100;
 
 /// What is shown of an edit that is asked about wherever it is.
-const TOO_MANY_LINKS: &str = "… asked about anyway: a guarded directory has so many entries that the links in it are not all known";
+const TOO_MANY_LINKS: &str = "… asked because a guarded directory has too many entries to check \
+    every link in it";
 
 /// Returns the places of a question as they are shown: `path -> place` where a path leads elsewhere, and `path -> ?` where
 /// that cannot be told. Those that make it a question come first; what is beyond [`limits::QUESTION_PATHS`] is a number. What

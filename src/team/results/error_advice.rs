@@ -39,8 +39,9 @@ impl<'a> Advice<'a> {
             return self.on(error);
         };
         let message = format!(
-            "it did not answer `{method}` within {} s: see whether its command runs by itself and is an agent; if it only needs longer \
-             without a word on stderr, give it more `start_seconds` in its profile",
+            "it did not answer `{method}` within {} s. Check that its command runs by itself and \
+             is an ACP agent. If it is only slow to start, and silent on stderr, raise \
+             `start_seconds` in its profile",
             after.as_secs()
         );
         TaskError::new(error_class::START, message)
@@ -95,7 +96,7 @@ mod tests {
         let error = advice().on_start(&error);
         assert_eq!(error.class, "start");
         assert!(
-            error.message.starts_with("it did not answer `initialize` within 120 s: "),
+            error.message.starts_with("it did not answer `initialize` within 120 s. "),
             "{}",
             error.message
         );

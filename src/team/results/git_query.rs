@@ -79,7 +79,7 @@ pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>
         Err(GitTrouble::NoGit) => false,
         Err(GitTrouble::Long) => true,
         Err(trouble) => {
-            tracing::warn!("it is not known whether git tracks the bus: {trouble}");
+            tracing::warn!("cannot tell whether git tracks the bus: {trouble}");
             false
         }
     }
@@ -128,19 +128,19 @@ impl Hold {
 #[derive(Clone, Debug, thiserror::Error)]
 enum GitTrouble {
     /// There is no git.
-    #[error("git is not there")]
+    #[error("git is not installed")]
     NoGit,
     /// It could not be started or heard.
-    #[error("git could not be asked: {0}")]
+    #[error("failed to run git: {0}")]
     Unheard(String),
     /// It says no.
-    #[error("git refuses: {0}")]
+    #[error("git failed: {0}")]
     Refused(String),
     /// It is not done in time.
     #[error("git took longer than {} s", timeouts::GIT.as_secs())]
     Slow,
     /// It says too much.
-    #[error("git says more than is read of it")]
+    #[error("git's output is too long")]
     Long,
 }
 
@@ -190,7 +190,7 @@ impl Repository {
         let filters_off = self.filters_off().await?;
         let said = self.git(&filters_off, &status).await?;
         let mut look = GitSnapshot::parse(&said)
-            .ok_or_else(|| GitTrouble::Unheard("its words are not understood".to_owned()))?;
+            .ok_or_else(|| GitTrouble::Unheard("its output is not understood".to_owned()))?;
         let paths: Vec<String> = look.dirty.keys().chain(also.keys()).cloned().collect();
         let root = self.root.clone();
         let marking = tokio::task::spawn_blocking(move || marks(&root, paths));
@@ -338,7 +338,7 @@ impl Before {
         });
         let look = if hold.late.load(Ordering::Relaxed) {
             let why =
-                "the agent was at work before git had looked: what it did first may be missing";
+                "the agent started before git's first look, so its first changes may be missing";
             GitLook::Partly(why.to_owned())
         } else {
             GitLook::Compared
@@ -362,7 +362,7 @@ fn settings_against(keys: &[u8]) -> Result<Vec<String>, GitTrouble> {
     };
     let names: Result<BTreeSet<String>, _> =
         keys.split(|byte| *byte == 0).filter_map(name).collect();
-    let names = names.map_err(|_| unusable("have names that are no text"))?;
+    let names = names.map_err(|_| unusable("have names that are not UTF-8"))?;
     if names.len() > MOST_FILTERS {
         return Err(unusable("are too many"));
     }

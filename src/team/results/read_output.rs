@@ -100,7 +100,7 @@ impl Team {
         let details = text.and_then(|text| match serde_json::from_str(&text) {
             Ok(details) => Some(details),
             Err(error) => {
-                tracing::warn!("the details of {} are not understood: {error}", task.id);
+                tracing::warn!("cannot parse the details of {}: {error}", task.id);
                 None
             }
         });

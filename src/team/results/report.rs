@@ -51,7 +51,7 @@ pub(crate) async fn put_together(
         Some(before) => tokio::select! {
             compared = before.compare() => compared,
             _ = agent.stop_requested(|_| true) => {
-                let why = "the agent's end was asked for before git had looked again";
+                let why = "the agent was stopped before git looked again";
                 (BTreeMap::new(), GitLook::Partly(why.to_owned()))
             }
         },

@@ -33,7 +33,7 @@ impl Team {
                 Ok(()) if orphaned.is_empty() => timeouts::LOOK_FOR_DEAD_BRIDGES,
                 Ok(()) => SOON,
                 Err(error) => {
-                    tracing::warn!("failed to sweep up behind dead bridges: {error}");
+                    tracing::warn!("failed to clean up after dead bridges: {error}");
                     timeouts::LOOK_FOR_DEAD_BRIDGES
                 }
             };
@@ -101,7 +101,8 @@ impl Team {
                 // A live one becomes a dead one first, and is looked for once more.
                 None => drop(self.inner.membership.ask(Operation::Swept(session)).await?),
                 Some(pids) => tracing::warn!(
-                    %session, ?pids, "something of a dead agent could not be ended: trying again in a minute"
+                    %session, ?pids, "failed to kill leftover processes of a dead agent; retrying \
+                        in a minute"
                 ),
             }
         }

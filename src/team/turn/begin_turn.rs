@@ -37,8 +37,8 @@ use crate::team::results::report;
 use crate::team::results::spending::Spending;
 
 /// What the prompt says to an agent that continues a task after a crash.
-const RESUMED: &str = "Your process ended in the middle of this task and was started again. Look at how far you had come, and go \
-                       on from there.";
+const RESUMED: &str = "Your process ended in the middle of this task and was restarted. Check how \
+                       far you got, and continue from there.";
 
 /// How often a prompt is read again that cannot be read: over six seconds.
 const READS_AGAIN: u32 = 5;
@@ -50,7 +50,7 @@ impl Actor {
             // It was cancelled meanwhile.
             Err(BusError::Refused(_)) => return,
             Err(error) => {
-                tracing::warn!("failed to begin {id}: {error}");
+                tracing::warn!("failed to start {id}: {error}");
                 return;
             }
         }
@@ -108,7 +108,7 @@ impl Actor {
         }
         let text = self.prompt_of(&task).await;
         let (true, Ok(text)) = (self.process.resumed, text) else {
-            let message = "the agent has crashed and was started again, without its session";
+            let message = "the agent crashed and was restarted without its session";
             let outcome = Outcome::error(TaskStatus::Interrupted, "crashed", message);
             self.finish(id, outcome, String::new()).await;
             return;
@@ -123,7 +123,7 @@ impl Actor {
             // It is over.
             Err(BusError::Refused(_)) => return,
             Err(error) => {
-                tracing::warn!("failed to go on with {id}: {error}");
+                tracing::warn!("failed to resume {id}: {error}");
                 self.interrupted = Some(id);
                 return;
             }
@@ -216,7 +216,7 @@ impl Actor {
     pub(crate) async fn begin_wake(&mut self, newest: u64) {
         if let Err(error) = self.enter_mode(self.agent.profile.permissions.value).await {
             let name = self.agent.name();
-            tracing::warn!("{name} is not woken: {}", error.message);
+            tracing::warn!("failed to wake {name}: {}", error.message);
             let wake = self.wake(&[], newest);
             self.mid_turn.tried.add(wake);
             return;

@@ -291,7 +291,7 @@ impl MidTurnDelivery {
             Err(error) => {
                 let name = live.agent.name();
                 tracing::warn!(
-                    "{name} cannot be steered, so its messages take other ways: {error}"
+                    "{name} cannot be steered, so other delivery methods are used: {error}"
                 );
                 self.refuses_steering = true;
                 self.announce_methods(&mut live).await;

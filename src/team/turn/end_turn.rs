@@ -68,7 +68,7 @@ impl Actor {
         let (task, output) = (turn.task.clone(), std::mem::take(&mut turn.output));
         let (collected, calls) = (std::mem::take(&mut turn.collected), turn.calls.clone());
         if let Some(task) = task {
-            let message = "the agent does not end its turn: kill_agent ends the agent";
+            let message = "the agent ignored the cancel request; kill_agent stops it";
             let outcome = Outcome::error(TaskStatus::Cancelled, error_class::SILENT, message);
             let report = self.report(collected, None, &output, &calls).await;
             self.finish_with(task, outcome, output, report).await;

@@ -31,7 +31,12 @@ impl Outcome {
             Ok(outcome) => Self { usage: outcome.usage, ..Self::of_stop(&outcome.stop_reason) },
             Err(AcpError::Closed { .. }) => Self {
                 gone: true,
-                ..Self::error(TaskStatus::Interrupted, "crashed", "the agent ended during its turn")
+                ..Self::error(
+                    TaskStatus::Interrupted,
+                    "crashed",
+                    "the agent exited during its \
+                    turn",
+                )
             },
             // Some agents answer a cancelled prompt with an error.
             Err(_) if asked => Self::plain(TaskStatus::Cancelled),
@@ -47,7 +52,7 @@ impl Outcome {
         }
         let words = secrets.hidden(output.trim());
         let (reason, _) = words.head(SHOWN_REASON_CHARS);
-        let message = format!("the agent could not go on: {reason}");
+        let message = format!("the agent could not continue: {reason}");
         Self {
             stop_reason: self.stop_reason,
             usage: self.usage,
@@ -61,7 +66,7 @@ impl Outcome {
         let (TaskStatus::Cancelled, Some(last)) = (self.status, titles.last()) else {
             return self;
         };
-        let message = format!("the agent ended its turn when this was not allowed: {last:?}");
+        let message = format!("the agent ended its turn when this was rejected: {last:?}");
         Self {
             stop_reason: self.stop_reason,
             usage: self.usage,
@@ -78,18 +83,19 @@ impl Outcome {
         let mut outcome = match reason {
             StopReason::EndTurn | StopReason::Other(_) => Self::plain(TaskStatus::Done),
             StopReason::Cancelled => Self::plain(TaskStatus::Cancelled),
-            StopReason::Refusal => {
-                Self::error(TaskStatus::Failed, error_class::REFUSED, "the agent refuses to go on")
-            }
-            StopReason::MaxTokens => Self::error(
+            StopReason::Refusal => Self::error(
                 TaskStatus::Failed,
-                error_class::LIMIT,
-                "the limit of tokens is reached",
+                error_class::REFUSED,
+                "the agent refused to \
+                    continue",
             ),
+            StopReason::MaxTokens => {
+                Self::error(TaskStatus::Failed, error_class::LIMIT, "the token limit was reached")
+            }
             StopReason::MaxTurnRequests => Self::error(
                 TaskStatus::Failed,
                 error_class::LIMIT,
-                "the limit of model requests in one turn is reached",
+                "the limit of model requests per turn was reached",
             ),
         };
         outcome.stop_reason = Some(reason.as_str().to_owned());
@@ -147,7 +153,7 @@ mod tests {
         );
         assert_eq!(failed.status, TaskStatus::Failed);
         assert!(!failed.proves_taking());
-        assert_eq!(failed.error.unwrap().message, "the agent could not go on: no model");
+        assert_eq!(failed.error.unwrap().message, "the agent could not continue: no model");
         let cancelled = stop(StopReason::Cancelled).of_failing(
             "no model",
             Advice::default(),
@@ -173,7 +179,7 @@ mod tests {
         assert_eq!(error.class, error_class::REFUSED);
         assert_eq!(
             error.message,
-            "the agent ended its turn when this was not allowed: \"run \\\"y\\\"\""
+            "the agent ended its turn when this was rejected: \"run \\\"y\\\"\""
         );
         let cancelled = stop(StopReason::Cancelled).of_refused(&[]);
         assert_eq!(cancelled, stop(StopReason::Cancelled));

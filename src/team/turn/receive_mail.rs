@@ -41,7 +41,7 @@ pub(crate) async fn receive(
             Ok(_) => {}
             Err(BusError::Refused(_)) => return ReceivedMail::default(),
             Err(error) => {
-                tracing::warn!("failed to take messages for a prompt: {error}");
+                tracing::warn!("failed to receive messages for a prompt: {error}");
                 // The delivery may be on the bus, and its messages are not shown.
                 settle(agent, unwritten, call, false).await;
                 return ReceivedMail { failed: true, ..ReceivedMail::default() };

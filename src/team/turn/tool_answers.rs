@@ -50,7 +50,10 @@ pub(crate) async fn shown_by_tools(agent: &AgentContext, turn: &Turn) -> Vec<Cal
         while !are_known() && changes.changed().await.is_ok() {}
     };
     if tokio::time::timeout(timeouts::ANSWER_RECORDED, known).await.is_err() {
-        tracing::debug!("an answer to {} was not written", agent.name());
+        tracing::debug!(
+            "the bus did not record in time that an answer to {} was written",
+            agent.name()
+        );
     }
     calls.retain(|call| bus.look(|state| state.is_written(session, *call)));
     calls

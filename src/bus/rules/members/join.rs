@@ -35,11 +35,11 @@ pub(in crate::bus::rules) fn notify_put_aside(
 ) -> Result<(), Refusal> {
     let name = writer.session(newcomer)?.name.clone();
     let text = notice![
-        "the bus that was here was not made here (it came with a copy or a clone, or an older version made it), so nothing in it \
-         is believed: it is put aside in `.claude` as ",
+        "the existing bus was not created here (it came with a copy or a clone, or an older \
+         version made it), so its contents are not trusted. It was set aside in `.claude` as ",
         quoted(aside, usize::MAX),
-        ", and this one begins anew. Tell your user; if it is theirs, they can move it back while nobody works here, and start once \
-         with --adopt",
+        ", and a new bus was started. Tell your user. If it is theirs, they can move it back while \
+         no session is running, and start once with --adopt",
     ];
     writer.notice(&name, text);
     Ok(())

@@ -63,6 +63,9 @@ pub(in crate::bus::rules) fn write_left(
         let what = notice![session.name, " ", departed(departure)];
         let told = match detail {
             Some(detail) => what.and(&": ").and(&quoted(detail, usize::MAX)),
+            None if departure == Departure::Dead => {
+                what.and(&". assign_task with its name starts it again")
+            }
             None => what,
         };
         writer.notice_to_each(&leaders_of(writer.state, session), &told);
@@ -75,7 +78,7 @@ fn departed(departure: Departure) -> &'static str {
         Departure::Closed => "has left",
         Departure::Stopped => "was stopped",
         Departure::Failed => "has failed",
-        Departure::Dead => "is dead: nothing holds its session any more",
+        Departure::Dead => "ended: its bridge was killed",
     }
 }
 

@@ -102,7 +102,7 @@ fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: 
     let mut told = Notice::default();
     if !gone.is_empty() {
         let names = gone.iter().map(|name| notice![*name]).collect();
-        told = told.and(&"gone with their bridge: ").and(&listed(names));
+        told = told.and(&"ended with their bridge: ").and(&listed(names));
     }
     let ids = tasks.iter().map(|task: &&Task| task.id.clone());
     if !tasks.is_empty() {
@@ -118,9 +118,9 @@ fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: 
             notice![task.id, " of ", task.agent, " ", task.status.told(), by]
         });
         told = told
-            .and(&"tasks that have ended: ")
+            .and(&"ended tasks: ")
             .and(&listed(tasks.collect()))
-            .and(&"; get_task_result has what was said in each");
+            .and(&"; get_task_result has their output");
     }
     let ids = ids.collect();
     writer.notice_of_ends(&reader.name, ids, told);

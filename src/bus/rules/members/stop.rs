@@ -20,7 +20,7 @@ pub(in crate::bus::rules) fn stop(
     let name = known_member(writer.state, agent)?;
     let target = writer.state.live(name).ok_or_else(|| Refusal::Gone { name: name.clone() })?;
     if target.kind != MemberKind::Agent {
-        let hint = "it ends when whoever started it ends it; send_message can ask it to";
+        let hint = "only its own user can stop it; send_message can ask it to";
         return Err(Refusal::NotAnAgent { name: name.clone(), kind: target.kind.as_str(), hint });
     }
     let mode = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
@@ -28,7 +28,7 @@ pub(in crate::bus::rules) fn stop(
         return Ok(());
     }
     if !kill {
-        let text = reason.unwrap_or("finish what you are doing and end").to_owned();
+        let text = reason.unwrap_or("finish your current work and stop").to_owned();
         writer.post(Post::new(
             MessageKind::Shutdown,
             by.name.clone(),

@@ -40,7 +40,7 @@ pub(in crate::bus::rules) fn drop_obsolete_mail(
 
 /// Abandons the mail of an absent member whose time is over, and forgets its name with the last message.
 pub(in crate::bus::rules) fn end_mail(writer: &mut Writer<'_>, name: &Name) {
-    let what = if writer.state.has_waited(name) { "has not come back" } else { "has left" };
+    let what = if writer.state.has_waited(name) { "did not come back" } else { "has left" };
     if abandon_mail(writer, name, what) == MailEnd::Ended {
         writer.push(Event::MemberForgotten { name: name.clone() });
     }

@@ -18,7 +18,7 @@ pub(in crate::bus::rules) fn expire(writer: &mut Writer<'_>, id: &RequestId, tel
     };
     writer.supersede(&request.message);
     if tell {
-        let text = notice!["your request ", *id, " has expired: nobody claimed it in time"];
+        let text = notice!["your request ", *id, " expired: no member claimed it in time"];
         writer.notice_about(&request.id, &request.from, text);
     }
 }
@@ -36,8 +36,7 @@ pub(in crate::bus::rules) fn end_with_team(writer: &mut Writer<'_>, last: &Sessi
     for request in left.take(limits::DUE_AT_ONCE) {
         writer.push(Event::RequestExpired { id: request.id.clone() });
         writer.supersede(&request.message);
-        let told =
-            notice!["your request ", request.id, " has ended with the team: nobody was left",];
+        let told = notice!["your request ", request.id, " expired: the last member left the team",];
         writer.notice_about(&request.id, &request.from, told);
     }
 }
@@ -62,9 +61,9 @@ pub(in crate::bus::rules) fn withdraw_own(writer: &mut Writer<'_>, name: &Name) 
         if let Some(owner) = &request.owner {
             let text = notice![
                 *name,
-                " has left, and with it ends its request ",
+                " left, so its request ",
                 request.id,
-                " that you hold"
+                ", which you claimed, is cancelled"
             ];
             writer.notice_about(&request.id, &owner.by, text);
         }

@@ -14,14 +14,14 @@ pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
         return;
     };
     let text =
-        format!("the request {id} of {} is still open: claim_request takes it", request.from);
+        format!("request {id} of {} is still open; claim it with claim_request", request.from);
     remind(writer, request, text);
     let expiry = Due::Expire(id.clone());
     let left_s = writer.state.timers.left_ms(&expiry, writer.now.tick.ms) / 1000;
     let text = notice![
-        "nobody has claimed your request ",
+        "your request ",
         *id,
-        " yet; all were reminded. It stays open for another ",
+        " is still unclaimed. All members were reminded; it stays open for another ",
         left_s,
         " s"
     ];

@@ -26,7 +26,7 @@ pub(in crate::bus::rules) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
     let lives = owner.is_some_and(|owner| {
         writer.state.session(owner.session).is_some() && !writer.is_leaving(owner.session)
     });
-    let how = if lives { "does not answer" } else { "is gone" };
+    let how = if lives { "stopped responding" } else { "is gone" };
     reopen_as(writer, id, how);
 }
 
@@ -54,9 +54,10 @@ pub(in crate::bus::rules) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, 
         }
     }
     let text =
-        format!("the request {id} of {} is open again: {gone} held it and {how}", request.from);
+        format!("request {id} of {} is open again: {gone}, which claimed it, {how}", request.from);
     remind(writer, request, text);
-    let text = notice![*gone, " ", how, " and held your request ", *id, ": it is open again"];
+    let text =
+        notice!["your request ", *id, " is open again: ", *gone, ", which claimed it, ", how];
     writer.notice_about(&request.id, &request.from, text);
 }
 

@@ -133,6 +133,6 @@ fn reopen(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
         request.status == RequestStatus::Claimed && owner.is_some_and(|owner| owner.session == me)
     });
     if is_mine {
-        reopen_as(writer, id, "was not told that it had won it");
+        reopen_as(writer, id, "never received the answer to its claim");
     }
 }

@@ -21,7 +21,7 @@ pub(in crate::bus::rules) fn assign(
     let agent = writer.session(session)?;
     if agent.kind != MemberKind::Agent {
         let (name, kind) = (agent.name.clone(), agent.kind.as_str());
-        return Err(Refusal::NotAnAgent { name, kind, hint: "send_message asks it for help" });
+        return Err(Refusal::NotAnAgent { name, kind, hint: "ask it with send_message" });
     }
     if agent.stop.is_some() {
         return Err(Refusal::Stopping { name: agent.name.clone() });

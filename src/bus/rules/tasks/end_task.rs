@@ -77,7 +77,7 @@ pub(in crate::bus::rules) fn end_work(
     for (place, task) in tasks.iter().enumerate() {
         let why = match detail {
             Some(detail) if place == 0 => format!("{} {what}: {detail}", agent.name),
-            Some(_) => format!("{} {what}: {} has the reason", agent.name, tasks[0].id),
+            Some(_) => format!("{} {what}; see {} for the reason", agent.name, tasks[0].id),
             None => format!("{} {what}", agent.name),
         };
         let never_started = agent.pid.is_none();

@@ -52,12 +52,8 @@ pub(in crate::bus::rules) fn resume(
         return Err(Refusal::UnknownTask { id: id.clone() });
     }
     writer.push(Event::TaskResumed { id: id.clone() });
-    let told = notice![
-        *id,
-        " of ",
-        task.agent,
-        " is resumed: the agent was started again and has its session back"
-    ];
+    let told =
+        notice![*id, " of ", task.agent, " is resumed: its agent was restarted with its session"];
     writer.notice(&task.by, told);
     Ok(())
 }

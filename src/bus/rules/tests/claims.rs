@@ -43,7 +43,7 @@ fn a_claim_that_its_agent_was_not_told_of_ends_with_the_turn() {
     let events = claimed.end_turn();
     claimed.check(RequestStatus::Open);
     let told = notices(&events, "asker");
-    assert!(told[0].contains("was not told that it had won it"), "{told:?}");
+    assert!(told[0].contains("never received the answer to its claim"), "{told:?}");
     assert!(claimed.end_turn().is_empty(), "once");
     let (other, request) = (claimed.other, claimed.request.clone());
     claimed.world.ask(other, Operation::Claim(request, CALL));

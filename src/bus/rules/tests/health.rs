@@ -184,7 +184,7 @@ fn a_restart_gives_back_what_the_old_process_had() {
     let events = world.ask(lead, crash(agent, Broken::Interrupted));
     let told = notices(&events, "orchestrator");
     let says = |words: &str| told.iter().any(|text| text.contains(words));
-    assert!(says("codex has crashed and is started again: \"exit code 7"));
+    assert!(says("codex crashed and is being restarted: \"exit code 7"));
     assert!(says("was interrupted"), "{told:?}");
     assert!(world.unread("codex").contains(&message));
     assert_eq!(request_status(&world, &request), RequestStatus::Open);

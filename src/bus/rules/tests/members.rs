@@ -214,7 +214,7 @@ fn mail_of_a_made_up_name_that_nobody_takes_up_expires_and_the_sender_is_told() 
     world.bury(&[agent]);
     world.pass(timeouts::ABSENT_MAIL_MS);
     let told = notices(&world.due(), "b");
-    assert!(told[0].starts_with("codex has not come back "), "{told:?}");
+    assert!(told[0].starts_with("codex did not come back "), "{told:?}");
     assert!(told[0].contains(&id.to_string()), "{told:?}");
     assert!(world.state.member(&name("codex")).is_none());
 }
@@ -472,7 +472,7 @@ fn why_an_agent_ended_is_told_once_however_much_waited_for_it() {
     assert!(error(&tasks[0]).message.contains(&detail));
     for task in &tasks[1..] {
         let told = error(task).message;
-        assert_eq!(told, format!("codex has failed: {} has the reason", tasks[0]));
+        assert_eq!(told, format!("codex has failed; see {} for the reason", tasks[0]));
     }
     let left = world.state.departed().last().unwrap();
     assert_eq!(left.detail.as_ref(), Some(&detail));

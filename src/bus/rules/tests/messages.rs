@@ -247,7 +247,7 @@ fn bad_words_are_refused_with_a_sentence() {
     let (a, _codex) = (world.peer("a"), world.peer("codex"));
     assert_eq!(world.refuse(a, sending("A", "x", None)), Refusal::ToYourself);
     let refusal = world.refuse(a, sending("cdex", "x", None));
-    assert_eq!(refusal.to_string(), "nobody here is called `cdex`: did you mean `codex`?");
+    assert_eq!(refusal.to_string(), "no member is named `cdex`: did you mean `codex`?");
     for everybody in ["all", "*"] {
         assert_eq!(world.refuse(a, sending(everybody, "x", None)), Refusal::ToAll);
     }

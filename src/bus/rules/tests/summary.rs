@@ -55,8 +55,8 @@ fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
     assert_eq!(
         told,
         [format!(
-            "tasks that have ended: {c} of cid is done, {a} of ann was cancelled, {b} of ben was cancelled; \
-             get_task_result has what was said in each"
+            "ended tasks: {c} of cid is done, {a} of ann was cancelled, {b} of ben was cancelled; \
+             get_task_result has their output"
         )]
     );
     assert_eq!(unread(&world, "lead"), 1);
@@ -82,8 +82,8 @@ fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
     assert_eq!(
         told.last().unwrap(),
         &format!(
-            "gone with their bridge: ann, ben. tasks that have ended: {a} of ann was interrupted, {b} of ben was interrupted; \
-             get_task_result has what was said in each"
+            "ended with their bridge: ann, ben. ended tasks: {a} of ann was interrupted, {b} of \
+             ben was interrupted; get_task_result has their output"
         )
     );
 }
@@ -149,7 +149,8 @@ fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks()
         let next = world.joining(wish, MemberKind::Orchestrator, &left.concat());
         let events = world.ask(None, Operation::Join(Box::new(next)));
         let told = format!(
-            "tasks that have ended: {task} of codex was interrupted (assigned by lead); get_task_result has what was said in each"
+            "ended tasks: {task} of codex was interrupted (assigned by lead); get_task_result has \
+                their output"
         );
         assert_eq!(notices(&events, "boss"), [told], "order {number}");
         let of_a_task = |message: &Message| message.task.is_some();

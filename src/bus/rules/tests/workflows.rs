@@ -96,7 +96,7 @@ fn a_step_begins_with_its_task_in_one_append_and_not_twice_nor_too_early() {
     assert!(matches!(led.refuse(b), Refusal::StepElsewhere { .. }));
     let events = led.world.ask(led.lead, a.clone());
     assert!(matches!(events.as_slice(), [Event::TaskAssigned(_), Event::StepStarted(_)]));
-    assert_eq!(led.refuse(a).to_string(), "the step `a` is running, so this cannot happen to it");
+    assert_eq!(led.refuse(a).to_string(), "the step `a` is running, so this does not apply to it");
     let unknown = led.begin("zebra");
     assert!(matches!(led.refuse(unknown), Refusal::UnknownStep { .. }));
 }
@@ -165,7 +165,8 @@ fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
     led.world.ask(led.lead, finish);
     let events = led.world.bury(&[led.agent, led.lead]);
     let told = format!(
-        "{} (\"test\") is interrupted with 1 of 2 steps over: resume_workflow goes on with it, cancel_workflow ends it",
+        "{} (\"test\") was interrupted with 1 of 2 steps finished: resume_workflow continues it, \
+            cancel_workflow ends it",
         led.id
     );
     assert!(notices(&events, "orchestrator-2").contains(&told));
@@ -405,7 +406,7 @@ fn workflows_that_no_notice_names_are_counted_in_one() {
     for _ in 0..12 {
         led.world.ask(led.lead, new_workflow());
     }
-    let more = "and 3 more workflows are interrupted: get_workflow_status has all";
+    let more = "and 3 more workflows were interrupted; get_workflow_status lists all";
     let events = led.world.bury(&[led.agent, led.lead]);
     let told = notices(&events, "orchestrator-2");
     assert_eq!(told[10], more);

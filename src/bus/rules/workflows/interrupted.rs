@@ -56,11 +56,14 @@ fn limited(mut texts: Vec<Notice>) -> Vec<Notice> {
     texts.truncate(limits::NOTICE_IDS);
     match more {
         0 => {}
-        1 => texts.push(notice!["and 1 more workflow is interrupted: get_workflow_status has all"]),
+        1 => texts.push(notice![
+            "and 1 more workflow was interrupted; get_workflow_status lists \
+            all"
+        ]),
         more => texts.push(notice![
             "and ",
             more,
-            " more workflows are interrupted: get_workflow_status has all"
+            " more workflows were interrupted; get_workflow_status lists all"
         ]),
     }
     texts
@@ -71,10 +74,10 @@ fn interrupted_notice(workflow: &Workflow) -> Notice {
     let over = over.filter(|step| step.status.is_final()).count();
     notice![
         named(workflow),
-        " is interrupted with ",
+        " was interrupted with ",
         over,
         " of ",
         workflow.planned().count(),
-        " steps over: resume_workflow goes on with it, cancel_workflow ends it",
+        " steps finished: resume_workflow continues it, cancel_workflow ends it",
     ]
 }

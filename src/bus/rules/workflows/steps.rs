@@ -254,6 +254,7 @@ fn approval_notice(workflow: &Workflow, step: &Name) -> Notice {
         named(workflow),
         ": the step `",
         *step,
-        "` waits for your user's approval. Operation, then call approve_step; get_workflow_status shows what was said before",
+        "` waits for your user's approval. Ask them, then call approve_step; get_workflow_status \
+            shows the output so far",
     ]
 }

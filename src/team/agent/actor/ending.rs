@@ -52,7 +52,7 @@ impl Actor {
         };
         // A process that left its group may hold its stdout open.
         if tokio::time::timeout(LAST_BREATH, rest).await.is_err() {
-            tracing::debug!("the stdout of {} stays open", self.agent.name());
+            tracing::debug!("the stdout of {} stayed open after it exited", self.agent.name());
         }
     }
 

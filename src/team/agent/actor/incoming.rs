@@ -53,7 +53,7 @@ impl Actor {
             AgentEvent::DrainAsked(question) => self.mid_turn.ask(question),
             AgentEvent::UnknownNotification { method } | AgentEvent::UnknownRequest { method } => {
                 tracing::debug!(
-                    "{} uses {}, which is not known here",
+                    "{} used {}, which the bridge does not know",
                     self.agent.name(),
                     quoted(self.agent.secrets.hidden(method).as_str())
                 );

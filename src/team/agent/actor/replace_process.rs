@@ -53,7 +53,7 @@ impl Actor {
         let old = Some((&self.process.connection, &self.process.session.id));
         let (child, mode) = (&self.process.child, StopMode::Gracefully);
         if let Some(left) = stop_agent::stop(child, old, mode, &agent.force_stop).await {
-            tracing::warn!("of the old process of {}: {left}", agent.name());
+            tracing::warn!("while replacing the process of {}: {left}", agent.name());
         }
         // Before the new endpoint says that they are there.
         agent.write(Operation::Tools { session: agent.session(), tools: Tools::Unproven }).await;
