@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::profile_choices::{MidTurn, Restart};
+use super::profile::profile_choices::{MidTurn, Restart};
 use super::workflow_settings::Resume;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::permission::Policy;

@@ -7,12 +7,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::agent_env_filter::{self, EnvPattern};
-use super::builtin_profiles;
 use super::error::{ConfigError, Problem, UnknownProfile};
 use super::merged_layers::Merged;
 use super::needs_consent::{self, Brought, ProjectFile};
 use super::parse_file;
 use super::profile::Profile;
+use super::profile::builtin_profiles;
 use super::team_limits::Limits;
 use super::value_origin::{Sourced, ValueOrigin};
 use super::workflow_settings::Resume;

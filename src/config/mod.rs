@@ -13,13 +13,11 @@ mod value_origin;
 mod error;
 mod agent_env_filter;
 mod profile;
-mod profile_choices;
 mod merged_layers;
 pub(crate) mod toml_reader;
 mod team_limits;
 mod workflow_settings;
 mod parse_file;
-mod builtin_profiles;
 mod needs_consent;
 mod load_layers;
 
@@ -33,8 +31,8 @@ pub use self::team_limits::Limits;
 pub use self::value_origin::{Sourced, ValueOrigin};
 pub use self::workflow_settings::Resume;
 pub use error::{ConfigError, Problem, UnknownProfile};
+pub use profile::profile_choices::{MidTurn, Restart};
 pub use profile::{Command, Profile};
-pub use profile_choices::{MidTurn, Restart};
 
 #[cfg(test)]
 mod tests;

@@ -78,6 +78,13 @@ pub const BRIDGE: Duration = Duration::from_secs(30);
 /// The same after a second signal.
 pub const BRIDGE_FORCED: Duration = Duration::from_secs(2);
 
+/// How long a process may run after it closed its stdout. An exit takes milliseconds; on a machine that is very busy its shim may
+/// report it seconds later, and only then is the exit code known.
+pub const LAST_BREATH: Duration = Duration::from_secs(5);
+
+/// How long the stdout of a process may stay open after its exit: a process that left its group may hold it.
+pub const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
 /// How long the bus may take to be told of an agent that is gone: longer than it may be busy.
 pub const LAST_APPEND: Duration = Duration::from_secs(3);
 

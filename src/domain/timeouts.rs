@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn whoever_waits_for_another_wait_waits_longer() {
-        assert!(BUS_BUSY < TOOL && BUS_BUSY < HOOK);
+        assert!(BUS_BUSY < TOOL);
         assert!(NAME + BUS_BUSY < JOIN);
         assert!(HEARTBEAT * 3 <= HUNG);
         assert!(STEER_LAG < STEER_ANSWER);

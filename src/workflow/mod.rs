@@ -16,4 +16,4 @@ pub mod run;
 
 pub use self::control::Workflows;
 pub use self::error::WorkflowError;
-pub use self::plan::condition::ConditionResult;
+pub use self::plan::evaluate_condition::ConditionResult;

@@ -44,7 +44,7 @@ pub(crate) struct Session {
 
 struct Running {
     cancel: CancellationToken,
-    ignores_cancel: Arc<AtomicBool>,
+    end: CancellationToken,
     words: Arc<Words>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct TurnBegun {
     memory: Memory,
     tools: watch::Receiver<Tools>,
     cancel: CancellationToken,
-    ignores_cancel: Arc<AtomicBool>,
+    end: CancellationToken,
     words: Arc<Words>,
 }
 
@@ -111,23 +111,12 @@ impl Session {
         let mut memory = self.memory.take()?;
         memory.scope.insert(MODEL.to_owned(), self.model.clone().into());
         memory.scope.insert(MODE.to_owned(), self.mode.clone().into());
-        let cancel = CancellationToken::new();
-        let ignores_cancel = Arc::new(AtomicBool::new(false));
+        let (cancel, end) = (CancellationToken::new(), CancellationToken::new());
         let words = Arc::new(Words::default());
-        self.running = Some(Running {
-            words: Arc::clone(&words),
-            cancel: cancel.clone(),
-            ignores_cancel: Arc::clone(&ignores_cancel),
-        });
+        self.running =
+            Some(Running { words: Arc::clone(&words), cancel: cancel.clone(), end: end.clone() });
         let part = Arc::clone(&self.part);
-        Some(TurnBegun {
-            part,
-            memory,
-            tools: self.tools.subscribe(),
-            cancel,
-            ignores_cancel,
-            words,
-        })
+        Some(TurnBegun { part, memory, tools: self.tools.subscribe(), cancel, end, words })
     }
 
     /// Answers a request to steer, as the script says; returns the responder where the script leaves the request open.
@@ -148,9 +137,7 @@ impl Session {
 
     /// Cancels the turn, unless it ignores that.
     pub(crate) fn cancel(&self) {
-        if let Some(running) = &self.running
-            && !running.ignores_cancel.load(Ordering::Acquire)
-        {
+        if let Some(running) = &self.running {
             running.cancel.cancel();
         }
     }
@@ -158,7 +145,7 @@ impl Session {
     /// Ends the turn, even one that ignores its cancelling.
     pub(crate) fn end_turn(&self) {
         if let Some(running) = &self.running {
-            running.cancel.cancel();
+            running.end.cancel();
         }
     }
 
@@ -206,7 +193,8 @@ impl Session {
 impl TurnBegun {
     /// Plays the turn to its end, or until it is cancelled.
     pub(crate) async fn play(self, prompt: Prompt, wire: Arc<Wire>) -> TurnDone {
-        let Self { part, mut memory, tools, cancel, ignores_cancel, words } = self;
+        let Self { part, mut memory, tools, cancel, end, words } = self;
+        let ignores_cancel = Arc::new(AtomicBool::new(false));
         let Prompt { request, responder, connection } = prompt;
         let session = request.session_id;
         let mut player = Player {
@@ -215,14 +203,22 @@ impl TurnBegun {
             session: session.clone(),
             part,
             tools,
-            ignores_cancel,
+            ignores_cancel: Arc::clone(&ignores_cancel),
             words,
             memory: &mut memory,
         };
+        let cancelled = async {
+            cancel.cancelled().await;
+            if ignores_cancel.load(Ordering::Acquire) {
+                std::future::pending::<()>().await;
+            }
+        };
         let end = tokio::select! {
+            // Its first steps come before a cancel that is there already, so that they can say that it is ignored.
             biased;
-            () = cancel.cancelled() => TurnEnd::Stopped(StopReason::Cancelled),
             end = player.play(text_of(&request.prompt)) => end,
+            () = end.cancelled() => TurnEnd::Stopped(StopReason::Cancelled),
+            () = cancelled => TurnEnd::Stopped(StopReason::Cancelled),
         };
         TurnDone { session, memory, end, responder }
     }

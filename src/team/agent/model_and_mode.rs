@@ -177,7 +177,7 @@ mod tests {
             after: std::time::Duration::from_secs(1),
         };
         let message = refused(What::Model, &wanted, &no, Advice::default()).message;
-        assert!(message.starts_with("the model \"m` NOTE"), "{message}");
+        assert!(message.starts_with("cannot use the model \"m` NOTE"), "{message}");
         assert!(message.len() < 400, "{message}");
     }
 

@@ -9,6 +9,7 @@ use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Deadlines, Feature,
     FileSystem, McpServerSpec, SessionInfo, connect,
 };
+use crate::domain::grace_periods;
 use crate::domain::permission::Policy;
 use crate::domain::task::TaskError;
 use crate::domain::task::error_class;
@@ -21,9 +22,6 @@ use crate::team::results::error_advice::Advice;
 
 /// The end of an agent's stderr that goes into an error: enough for a reason, short enough for a model.
 const STDERR_SHOWN_BYTES: usize = 1536;
-
-/// How long a process may run after it closed its stdout: an exit takes milliseconds.
-pub(crate) const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// A process that is connected, and has a session with our endpoint in it.
 pub(crate) struct AgentProcess {
@@ -138,7 +136,7 @@ pub(crate) async fn connect_to(
         Err(AcpError::Closed { .. }) => {
             let exit = child.exited();
             // It closed its stdout, so its exit is near; if it is not, its silence is the reason.
-            let exit = tokio::time::timeout(LAST_BREATH, exit).await;
+            let exit = tokio::time::timeout(grace_periods::LAST_BREATH, exit).await;
             let reason =
                 exit.map_or_else(|_| "it closed its stdout".to_owned(), |exit| exit.to_string());
             Err(StartError::Ended(exit_report(&child, &reason, secrets)))

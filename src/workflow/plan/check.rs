@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::condition;
+use super::evaluate_condition;
 use super::placeholders::{self, Part};
 use super::{Draft, Problem, StepDraft};
 use crate::domain::limits;
@@ -285,7 +285,7 @@ impl Check {
     }
 
     pub(super) fn when(&mut self, index: usize, given: Option<&str>) -> Option<When> {
-        match condition::parse(given?) {
+        match evaluate_condition::parse(given?) {
             Ok(when) => Some(when),
             Err(problem) => {
                 self.add(place(index, "when"), problem);

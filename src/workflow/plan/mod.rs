@@ -169,7 +169,7 @@ pub fn validate(draft: Draft, known: &Candidates) -> Result<Plan, Problems> {
     })
 }
 
-pub(crate) mod condition;
+pub(crate) mod evaluate_condition;
 pub(crate) mod placeholders;
 #[cfg(test)]
 mod tests;

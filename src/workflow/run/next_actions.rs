@@ -11,7 +11,7 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus, error_class};
 use crate::domain::workflow::{Again, StepMove, StepStatus};
-use crate::workflow::plan::condition::ConditionResult;
+use crate::workflow::plan::evaluate_condition::ConditionResult;
 
 /// Kinds of errors after which another agent may do better: the agent is missing, has no login or quota left, or has crashed.
 const AGENTS_OWN: [&str; 11] = [

@@ -28,7 +28,7 @@ use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{StepMove, StepOf, StepStatus};
 use crate::team::{Assignment, Team, TeamError};
 use crate::workflow::gate_consent::{self, Barred};
-use crate::workflow::plan::condition::ConditionResult;
+use crate::workflow::plan::evaluate_condition::ConditionResult;
 
 /// How long to wait before something is tried again that the bus or an agent could not take.
 const AGAIN: Duration = Duration::from_millis(200);

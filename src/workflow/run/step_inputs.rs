@@ -14,7 +14,7 @@ use crate::domain::name::Name;
 use crate::domain::task::error_class;
 use crate::domain::workflow::{Field, StepReference, StepStatus};
 use crate::team::Team;
-use crate::workflow::plan::condition::{self, ConditionResult};
+use crate::workflow::plan::evaluate_condition::{self, ConditionResult};
 use crate::workflow::plan::placeholders::{self, Part};
 
 /// Reads what the steps of one workflow have come to.
@@ -90,7 +90,7 @@ impl StepInputs<'_> {
             return Ok(ConditionResult::Unclear(why));
         };
         let given = self.given_by(before, Extent::Words)?;
-        Ok(condition::weigh(when, &given))
+        Ok(evaluate_condition::weigh(when, &given))
     }
 
     /// Finds the list that a step is to be done for, as JSON, and how many items it has.

@@ -1,6 +1,8 @@
 //! What counts as shown: a text that an agent has taken into its turn is unread again when that turn ends before its model has
 //! said a word behind it.
 
+use std::fs;
+
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -74,7 +76,13 @@ async fn steered(stage: &Stage, lead: &Member) -> (String, Value) {
     let task = lead.start("ann", "work").await;
     lead.until_waiting("ann").await;
     let id = lead.send("ann", CODE).await["message_id"].clone();
-    until("it is in the turn", || !ways(stage, &id).is_empty()).await;
+    // On the bus it is delivered before the agent has it: what follows must not overtake it.
+    let transcript = stage.project().join(".claude/bridge/tasks").join(format!("{task}.jsonl"));
+    let is_taken = || {
+        let text = fs::read_to_string(&transcript).unwrap_or_default();
+        text.contains("\"kind\":\"taken\"")
+    };
+    until("it is in the turn", is_taken).await;
     assert_eq!(ways(stage, &id), [pair("steer", "open")], "nobody saw it");
     (task, id)
 }

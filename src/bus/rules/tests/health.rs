@@ -87,7 +87,7 @@ fn a_silent_turn_is_told_once_and_any_sign_of_life_ends_it() {
     let task = world.assign(lead, agent);
     world.ask(lead, Operation::StartTask(task));
     let events = world.ask(lead, Operation::Stall(agent, AFTER_MS));
-    assert!(notices(&events, "orchestrator")[0].contains("no sign of life in its turn for 30 s"));
+    assert!(notices(&events, "orchestrator")[0].contains("silent in its turn for 30 s"));
     assert_eq!(status(&world, agent), "stalled");
     assert!(world.ask(lead, Operation::Stall(agent, AFTER_MS)).is_empty());
     world.ask(lead, Operation::Stir(agent));
@@ -111,7 +111,7 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
     world.ask(lead, Operation::FinishTask(given_up, Box::new(silent)));
     let events = world.ask(lead, Operation::Stuck(agent));
     let told = notices(&events, "orchestrator");
-    assert!(told[0].contains("was interrupted: \"codex does not end the turn before"));
+    assert!(told[0].contains("was interrupted: \"codex does not end its previous turn"));
     let ended_behind = world.state.task(&behind).unwrap();
     assert_eq!(ended_behind.status, TaskStatus::Interrupted);
     assert_eq!(ended_behind.error.as_ref().unwrap().class, error_class::STUCK);
@@ -119,7 +119,7 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
     assert!(world.ask(lead, Operation::Stuck(agent)).is_empty());
     let again = Operation::Assign { session: agent, task: task() };
     let refused = world.refuse(lead, again);
-    assert!(refused.to_string().contains("kill_agent ends it"), "{refused}");
+    assert!(refused.to_string().contains("stop it with kill_agent"), "{refused}");
     world.ask(lead, Operation::Free(agent));
     assert_eq!(status(&world, agent), "idle");
     assert!(world.ask(lead, Operation::Free(agent)).is_empty());
@@ -145,8 +145,10 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
     let request = world.open(asker);
     world.ask(owner, Operation::Claim(request.clone(), CALL));
     let events = world.ask(None, Operation::Hung(vec![owner], AFTER_MS));
-    assert!(notices(&events, "orchestrator")[0].starts_with("owner is hung: its heartbeat"));
-    assert!(notices(&events, "asker")[0].starts_with("owner does not answer and held"));
+    assert!(
+        notices(&events, "orchestrator")[0].starts_with("owner stopped responding (no heartbeat")
+    );
+    assert!(notices(&events, "asker")[0].ends_with("owner, which claimed it, stopped responding"));
     assert_eq!(request_status(&world, &request), RequestStatus::Open);
     assert_eq!(status(&world, owner), "hung");
     let again = world.ask(None, Operation::Hung(vec![owner], AFTER_MS));

@@ -152,7 +152,7 @@ fn only_who_leads_a_workflow_moves_it_and_only_orchestrators_lead() {
     let by_other = led.world.refuse(other, resume).to_string();
     assert_eq!(
         by_other,
-        format!("the workflow `{}` is led by `orchestrator`, who is at it", led.id)
+        format!("the workflow `{}` is already being run by `orchestrator`", led.id)
     );
 }
 
@@ -323,7 +323,7 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
     let many = spread(&led, "b", many);
     assert_eq!(
         led.refuse(many).to_string(),
-        "the step `b` has a list of 51 items; a list may have 50, and a workflow 400 steps together with all items"
+        "the list for step `b` has 51 items; the limits are 50 items per list, and 400 steps and items per workflow"
     );
     let other = led.world.lead();
     let right = spread(&led, "b", 2);
@@ -351,7 +351,7 @@ fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
     for told in ["orchestrator", "orchestrator-2"] {
         let notices = notices(&events, told);
-        let told_so = |text: &String| text.contains("is interrupted with 0 of 2 steps over");
+        let told_so = |text: &String| text.contains("was interrupted with 0 of 2 steps finished");
         assert_eq!(notices.iter().filter(|text| told_so(text)).count(), 1, "{told}");
     }
     led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
@@ -410,7 +410,7 @@ fn workflows_that_no_notice_names_are_counted_in_one() {
     let events = led.world.bury(&[led.agent, led.lead]);
     let told = notices(&events, "orchestrator-2");
     assert_eq!(told[10], more);
-    let interrupted = |text: &&String| text.contains("steps over");
+    let interrupted = |text: &&String| text.contains("steps finished");
     assert_eq!(told.iter().filter(interrupted).count(), 10);
     let wish = NameChoice::Like(name("lead"));
     let new = led.world.joining(wish, MemberKind::Orchestrator, &[]);

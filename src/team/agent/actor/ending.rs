@@ -5,10 +5,11 @@
 use super::Actor;
 use crate::acp::Feature;
 use crate::bus::state::StopMode;
+use crate::domain::grace_periods;
 use crate::domain::member::Departure;
 use crate::supervisor::Exit;
 use crate::team::agent::process_end::ProcessEnd;
-use crate::team::agent::start_process::{AgentProcess, LAST_BREATH, exit_report};
+use crate::team::agent::start_process::{AgentProcess, exit_report};
 use crate::team::stop::stop_agent;
 
 impl Actor {
@@ -27,7 +28,9 @@ impl Actor {
 
     /// The connection is over: the process ends too, or is ended.
     pub(super) async fn lost(self) -> ProcessEnd {
-        if let Ok(exit) = tokio::time::timeout(LAST_BREATH, self.process.child.exited()).await {
+        if let Ok(exit) =
+            tokio::time::timeout(grace_periods::LAST_BREATH, self.process.child.exited()).await
+        {
             self.died(exit)
         } else {
             let why = self.process.connection.closed().await.to_string();
@@ -51,7 +54,7 @@ impl Actor {
             }
         };
         // A process that left its group may hold its stdout open.
-        if tokio::time::timeout(LAST_BREATH, rest).await.is_err() {
+        if tokio::time::timeout(grace_periods::LAST_OUTPUT, rest).await.is_err() {
             tracing::debug!("the stdout of {} stayed open after it exited", self.agent.name());
         }
     }

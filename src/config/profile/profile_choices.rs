@@ -15,7 +15,7 @@ pub enum MidTurn {
 
 impl MidTurn {
     /// All of them, as a file writes them.
-    pub(super) const WORDS: [(&'static str, Self); 4] = [
+    pub(in crate::config) const WORDS: [(&'static str, Self); 4] = [
         ("steer", Self::Steer),
         ("steer_between_calls", Self::SteerBetweenCalls),
         ("drain", Self::Drain),
@@ -34,6 +34,6 @@ pub enum Restart {
 
 impl Restart {
     /// All of them, as a file writes them.
-    pub(super) const WORDS: [(&'static str, Self); 2] =
+    pub(in crate::config) const WORDS: [(&'static str, Self); 2] =
         [("never", Self::Never), ("on_failure", Self::OnFailure)];
 }

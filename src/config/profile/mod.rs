@@ -1,5 +1,8 @@
 //! A profile: how to start one kind of agent, all its layers merged.
 
+pub(super) mod builtin_profiles;
+pub(super) mod profile_choices;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,9 +12,9 @@ use crate::domain::missing_program::{MissingProgram, Searched};
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
+use self::profile_choices::{MidTurn, Restart};
 use super::agent_env_filter::{self, EnvPattern};
 use super::defaults;
-use super::profile_choices::{MidTurn, Restart};
 use super::value_origin::Sourced;
 
 /// How to start one kind of agent.
@@ -78,7 +81,7 @@ pub enum Command {
 
 impl Profile {
     /// Makes a profile of which no file says more than this: everything else has its default.
-    pub(super) fn begin(name: Name, command: Command) -> Self {
+    pub(in crate::config) fn begin(name: Name, command: Command) -> Self {
         let bytes =
             |number: u64| Sourced::default_value(usize::try_from(number).unwrap_or(usize::MAX));
         let seconds = |number| Sourced::default_value(Duration::from_secs(number));
