@@ -105,7 +105,7 @@ impl Ledger {
                 }
             }
             Event::MessageHanded { ids, member, session, call, .. } => {
-                self.hand(ids, member, (*session, *call))
+                self.hand(ids, member, (*session, *call));
             }
             Event::MessageReturned { session, call } => {
                 self.give_back(|holder, held_by| (holder, held_by) == (*session, *call));

@@ -12,7 +12,6 @@ use crate::bus::event::{Body, Event, Starting, TaskReport};
 use crate::bus::replica::Replica;
 use crate::bus::rules::{
     Broken, Command, Ending, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal,
-    decide,
 };
 use crate::bus::shared::append_command;
 use crate::bus::state::State;

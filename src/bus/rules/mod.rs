@@ -116,7 +116,6 @@ fn write_operation(writer: &mut Writer<'_>, command: &Command) -> Result<(), Ref
     perform(writer, me, &command.ask)
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm a kind of command")]
 fn perform(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(), Refusal> {
     match ask {
         Operation::Due

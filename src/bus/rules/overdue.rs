@@ -57,7 +57,7 @@ fn write(writer: &mut Writer<'_>, due: &Due) {
         Due::Reopen(request) => requests::reopen(writer, request),
         Due::Handed(session, call) => writer.requeue(*session, *call),
         Due::Wait(session, call) => {
-            writer.push(Event::WaitEnded { session: *session, call: *call })
+            writer.push(Event::WaitEnded { session: *session, call: *call });
         }
         Due::Mail(name) => members::end_mail(writer, name),
         Due::Permission(id) => permissions::expire(writer, id),

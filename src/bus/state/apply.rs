@@ -79,7 +79,7 @@ impl State {
             | Event::MemberModel { session, .. }
             | Event::MemberTools { session, .. } => self.member_trait(*session, event),
             Event::MemberLeft { session, departure, detail } => {
-                self.member_left(*session, *departure, detail.as_deref(), at)
+                self.member_left(*session, *departure, detail.as_deref(), at);
             }
             Event::MemberForgotten { name } => self.member_forgotten(name),
             Event::AgentRuns(_)

@@ -151,7 +151,7 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
     match tokio::time::timeout(timeouts::HOOK, membership.end_hooks()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            tracing::warn!("failed to requeue the messages of an earlier hook: {error}")
+            tracing::warn!("failed to requeue the messages of an earlier hook: {error}");
         }
         Err(_) => tracing::warn!("timed out while requeueing messages of an earlier hook"),
     }

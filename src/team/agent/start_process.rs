@@ -1,7 +1,5 @@
 //! Starting an agent: its process, its connection, its session with our endpoint in it.
 
-use std::time::Duration;
-
 use super::context::AgentContext;
 use super::model_and_mode::{What, choose};
 use super::start_timeout::{longest, patient};

@@ -195,16 +195,16 @@ fn beginnings(
         match weighed {
             ConditionResult::Later => {}
             ConditionResult::Not(why) => {
-                all.moves.push(Action::Move(name, StepMove::Pass(short(&why))))
+                all.moves.push(Action::Move(name, StepMove::Pass(short(&why))));
             }
             ConditionResult::Unclear(why) => {
-                all.moves.push(Action::Move(name, StepMove::Fail(short(&why))))
+                all.moves.push(Action::Move(name, StepMove::Fail(short(&why))));
             }
             ConditionResult::Holds if step.needs_approval() => {
                 all.moves.push(Action::Move(name, StepMove::Ask));
             }
             ConditionResult::Holds if step.plan.for_each.is_some() => {
-                all.starts.push(Action::Expand(name))
+                all.starts.push(Action::Expand(name));
             }
             ConditionResult::Holds => {
                 free -= 1;

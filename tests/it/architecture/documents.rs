@@ -86,7 +86,7 @@ fn every_path_that_a_document_names_is_there() {
                 && Path::new(named).extension().is_none_or(|kind| kind != "ts");
             // The table of modules names files below each.
             let is_below = |module: &&str| root().join("src").join(module).join(named).exists();
-            if is_path && !is_path_there(named) && !MODULES.iter().any(|module| is_below(&module)) {
+            if is_path && !is_path_there(named) && !MODULES.iter().any(|module| is_below(module)) {
                 wrong.push(format!("{}: no `{named}`", path.display()));
             }
         }

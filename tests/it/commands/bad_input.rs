@@ -274,7 +274,7 @@ async fn a_bus_of_a_newer_format_is_refused() {
     let text = std::fs::read_to_string(&identity).unwrap();
     std::fs::write(&identity, text.replace("\"format\":1", "\"format\":2")).unwrap();
     check_refused_bus(&stage, "a newer cli-team-bridge uses this bus: restart this one", || {
-        std::fs::write(&identity, &text).unwrap()
+        std::fs::write(&identity, &text).unwrap();
     })
     .await;
 }

@@ -1,7 +1,6 @@
 //! Claims of agents of which nobody may have been told: they hang on the answer of the call that made them.
 
 use super::*;
-use crate::domain::limits;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::timeouts;
 

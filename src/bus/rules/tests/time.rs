@@ -2,7 +2,6 @@
 //! has seen.
 
 use super::*;
-use crate::domain::limits;
 use crate::domain::timeouts;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;

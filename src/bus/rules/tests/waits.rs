@@ -1,7 +1,6 @@
 //! Waiting: the sender's own append hands the message over.
 
 use super::*;
-use crate::domain::limits;
 use crate::domain::timeouts;
 
 #[test]
