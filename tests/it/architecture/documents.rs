@@ -79,14 +79,15 @@ fn every_path_that_a_document_names_is_there() {
     for (path, text) in documents() {
         for named in text.lines().flat_map(quoted) {
             let begins = FOLDERS.iter().any(|folder| named.starts_with(folder));
-            let is_source = named.contains('/') && named.ends_with(".rs");
+            let is_source = named.contains('/')
+                && Path::new(named).extension().is_some_and(|kind| kind == "rs");
             // A pattern or a place that is filled in is no path, and what was in TypeScript is of the program before this one.
             let is_path = (begins || is_source)
                 && !named.contains([' ', '*', '{', '<'])
                 && Path::new(named).extension().is_none_or(|kind| kind != "ts");
             // The table of modules names files below each.
             let is_below = |module: &&str| root().join("src").join(module).join(named).exists();
-            if is_path && !is_path_there(named) && !MODULES.iter().any(|module| is_below(module)) {
+            if is_path && !is_path_there(named) && !MODULES.iter().any(is_below) {
                 wrong.push(format!("{}: no `{named}`", path.display()));
             }
         }
