@@ -41,7 +41,6 @@ pub enum AcpError {
     Malformed {
         /// The method whose answer is unusable.
         method: String,
-        /// What is missing.
         problem: String,
     },
     /// The agent speaks another version of the protocol.
@@ -88,22 +87,13 @@ pub enum Ending {
     },
     /// The pipe to the agent is broken.
     #[error("the agent's stdin is closed: {problem}")]
-    StdinBroken {
-        /// The system's words.
-        problem: String,
-    },
+    StdinBroken { problem: String },
     /// The agent's stdout cannot be read.
     #[error("the agent's stdout cannot be read: {problem}")]
-    StdoutBroken {
-        /// The system's words.
-        problem: String,
-    },
+    StdoutBroken { problem: String },
     /// The protocol driver itself gave up, which no input is known to cause.
     #[error("the connection failed: {problem}")]
-    Failed {
-        /// The driver's words.
-        problem: String,
-    },
+    Failed { problem: String },
 }
 
 /// Returns the sentence in what an agent adds to an error, as a line that is ready to append.

@@ -11,7 +11,6 @@ use crate::domain::ids::TaskId;
 /// A state and the position in the log up to which it has been read.
 #[derive(Clone, Debug, Default)]
 pub struct Replica {
-    /// The state.
     pub state: State,
     /// Where the next line begins.
     pub place: LogPosition,

@@ -16,7 +16,7 @@ mod output;
 mod serve_endpoint;
 mod serve_mcp;
 mod signal_policy;
-mod watch_command;
+mod how_to_watch;
 
 use std::process::ExitCode;
 

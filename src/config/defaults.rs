@@ -46,7 +46,6 @@ pub(super) struct Choice<T: 'static> {
 
 /// Text on one line.
 pub(super) struct Line {
-    /// The most characters.
     pub(super) most: usize,
     /// What holds without it, in words.
     default: &'static str,
@@ -54,7 +53,6 @@ pub(super) struct Line {
 
 /// A list of texts on one line each.
 pub(super) struct Lines {
-    /// The most elements.
     pub(super) most: usize,
     /// The most characters of each.
     pub(super) each: usize,

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use super::agent_env_filter::{self, EnvPattern};
 use super::error::{ConfigError, Problem, UnknownProfile};
+use super::limits_section::Limits;
 use super::merged_layers::Merged;
 use super::needs_consent::{self, Brought, ProjectFile};
 use super::parse_file;
 use super::profile::Profile;
 use super::profile::builtin_profiles;
-use super::team_limits::Limits;
 use super::value_origin::{Sourced, ValueOrigin};
 use super::workflow_settings::Resume;
 use crate::domain::name::Name;
@@ -188,7 +188,6 @@ impl Config {
 /// The layers read so far, in their order.
 #[derive(Default)]
 struct Layers {
-    /// All of them.
     with: Merged,
     /// All but the project's own file, for what holds until the user has said yes to that.
     without: Merged,

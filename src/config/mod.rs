@@ -15,7 +15,7 @@ mod agent_env_filter;
 mod profile;
 mod merged_layers;
 pub(crate) mod toml_reader;
-mod team_limits;
+mod limits_section;
 mod workflow_settings;
 mod parse_file;
 mod needs_consent;
@@ -23,11 +23,11 @@ mod load_layers;
 
 pub use self::agent_env_filter::{EnvPattern, InvalidEnvPattern};
 pub use self::defaults::key_tables;
+pub use self::limits_section::Limits;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::load_layers::read_text;
 pub use self::load_layers::{Config, Load};
 pub use self::needs_consent::{Brought, ProjectFile, quoted};
-pub use self::team_limits::Limits;
 pub use self::value_origin::{Sourced, ValueOrigin};
 pub use self::workflow_settings::Resume;
 pub use error::{ConfigError, Problem, UnknownProfile};

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 use super::agent_env_filter::EnvPattern;
 use super::defaults;
+use super::limits_section::Limits;
 use super::profile::{Command, Profile};
-use super::team_limits::Limits;
 use super::value_origin::Sourced;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;

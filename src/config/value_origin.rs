@@ -45,7 +45,6 @@ impl fmt::Display for ValueOrigin {
 /// A value and the layer that set it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sourced<T> {
-    /// The value.
     pub value: T,
     /// The last layer that set it.
     pub source: ValueOrigin,

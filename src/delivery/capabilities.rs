@@ -6,7 +6,6 @@ use crate::domain::messaging::DeliveryMethod;
 /// When a running turn may be steered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteerWhen {
-    /// At any time.
     Always,
     /// While no tool call runs; for urgent messages at any time.
     BetweenCalls,
@@ -15,7 +14,6 @@ pub enum SteerWhen {
 /// The delivery methods into a running turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// The bridge steers.
     pub steer: Option<SteerWhen>,
     /// The agent drains: it asks for messages.
     pub drains: bool,

@@ -21,7 +21,6 @@ pub struct PendingMail {
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub struct RunningTurn {
-    /// The current time.
     pub now: Instant,
     /// The delivery methods into it.
     pub reach: Reach,

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 pub enum MemberKind {
     /// Spawned by a bridge.
     Agent,
-    /// Joined by itself.
     Peer,
     /// Has the orchestrator's tools.
     Orchestrator,
@@ -34,11 +33,8 @@ pub const PLAN_ROLE: &str = "plan";
 pub enum Activity {
     /// The process is there, its session or its tools are not yet.
     Starting,
-    /// Waits for work.
     Idle,
-    /// In a turn.
     Running,
-    /// Being stopped.
     Stopping,
 }
 
@@ -57,7 +53,6 @@ impl Activity {
 /// A process, named for ever: pids are used again, a pid with its start time is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessMark {
-    /// Its process id.
     pub pid: u32,
     /// When it started, in clock ticks since boot; none where the system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +63,6 @@ pub struct ProcessMark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tools {
-    /// Not known yet.
     Unproven,
     /// The endpoint has answered `tools/list`.
     Ready,
@@ -80,7 +74,6 @@ pub enum Tools {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Departure {
-    /// It said goodbye.
     Closed,
     /// An orchestrator asked for it.
     Stopped,

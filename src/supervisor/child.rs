@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::signal_deadlines::SignalDeadlines;
+use super::child_signal_deadlines::SignalDeadlines;
 use super::stderr_tail::Tail;
 use crate::domain::grace_periods::StopPlan;
 use crate::sys::process::{self, Signal};

@@ -26,7 +26,6 @@ pub struct ChildSpec {
 /// The process beside a child that ends it with all its descendants, even when this process is dead.
 #[derive(Clone, Debug)]
 pub struct Shim {
-    /// Our own binary.
     pub binary: PathBuf,
     /// The child's presence, which the shim holds too. The child does not get it.
     pub presence: Option<Arc<OwnedFd>>,

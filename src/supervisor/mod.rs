@@ -24,7 +24,7 @@ mod direct;
 mod leftovers;
 mod shim;
 mod force_kill;
-mod signal_deadlines;
+mod child_signal_deadlines;
 mod spawn;
 mod spawn_error;
 mod stderr_tail;

@@ -9,12 +9,12 @@ use tokio::process::Command;
 use tokio::sync::watch;
 
 use super::child::{ChildShared, Supervised};
+use super::child_signal_deadlines::SignalDeadlines;
 use super::child_spec::{ChildSpec, Pipes};
 use super::direct::group_leader::Leader;
 use super::direct::watch_child::Watcher;
 use super::leftovers::adopted_orphans::OwnChild;
 use super::shim::bridge_side;
-use super::signal_deadlines::SignalDeadlines;
 use super::spawn_error::{SpawnError, explain, no_file, not_on_path};
 use super::stderr_tail::{Tail, drain};
 use crate::sys::process::{find_program, has_directory, start_time};

@@ -24,18 +24,12 @@ pub enum SpawnError {
     },
     /// The directory to start in is not there.
     #[error("cannot start `{}` in `{}`, which is not a directory: create it, or name another one", program.display(), cwd.display())]
-    NoDirectory {
-        /// The program.
-        program: PathBuf,
-        /// The directory.
-        cwd: PathBuf,
-    },
+    NoDirectory { program: PathBuf, cwd: PathBuf },
     /// The program is there and the system cannot run it: the interpreter named in its first line is missing, or it is
     /// for another machine.
     #[error("the system cannot run `{}`: check its first line, and that it is built for this \
         machine", program.display())]
     NotRunnable {
-        /// The program.
         program: PathBuf,
         /// What the system said.
         #[source]
@@ -44,7 +38,6 @@ pub enum SpawnError {
     /// Any other refusal of the system: too many processes, too long arguments, no more files.
     #[error("the system refused to start `{}`", program.display())]
     Refused {
-        /// The program.
         program: PathBuf,
         /// What the system said.
         #[source]
@@ -53,7 +46,6 @@ pub enum SpawnError {
     /// The child's shim could not be started, or did not start the child.
     #[error("failed to start the shim of an agent, `{}`: check that this binary is still there", binary.display())]
     Shim {
-        /// Our own binary.
         binary: PathBuf,
         /// What the system said.
         #[source]

@@ -18,14 +18,7 @@ pub enum TeamError {
     Bus(#[from] BusError),
     /// Neither a live member nor a profile has that name.
     #[error("`{name}` is neither a live agent nor a profile{}", known(.nearest, .profiles))]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Names like it.
-        nearest: Vec<String>,
-        /// All profiles.
-        profiles: Vec<String>,
-    },
+    Unknown { name: String, nearest: Vec<String>, profiles: Vec<String> },
     /// There is no such profile to start an agent from.
     #[error(transparent)]
     Profile(#[from] UnknownProfile),
@@ -60,7 +53,6 @@ pub enum TeamError {
     /// The agent does not offer the model.
     #[error("`{agent}` cannot take this task: {problem}")]
     Model {
-        /// Whose.
         agent: Name,
         /// Which models it offers.
         problem: String,
@@ -68,7 +60,6 @@ pub enum TeamError {
     /// Nobody of that name has been here, as far as is remembered.
     #[error("no ended agent is named `{name}`{}", ended(.nearest))]
     NeverHere {
-        /// The name.
         name: String,
         /// Names like it, else all.
         nearest: Vec<String>,
@@ -77,17 +68,12 @@ pub enum TeamError {
     #[error(
         "`{agent}` works in another directory: assign without `cwd`, or start a new agent with `name`"
     )]
-    OtherCwd {
-        /// Whose.
-        agent: Name,
-    },
+    OtherCwd { agent: Name },
     /// The bridge that holds the agent does not answer.
     #[error("the bridge `{bridge}` that runs `{agent}` did not act within {} s; it may be \
         suspended or overloaded", .after.as_secs())]
     Silent {
-        /// The agent.
         agent: Name,
-        /// The bridge.
         bridge: String,
         /// How long it was waited for.
         after: Duration,

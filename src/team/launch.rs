@@ -25,7 +25,6 @@ use crate::sys::process::find_program;
 pub struct Launch {
     /// This binary, which guards agents and which they start as their endpoint.
     pub own_binary: PathBuf,
-    /// This process's environment.
     pub environment: Vec<(OsString, OsString)>,
     /// The project, links resolved.
     pub project: PathBuf,

@@ -135,7 +135,6 @@ pub(crate) enum Argument {
     Path(String),
     /// What may be a place that it touches.
     Suspect(String),
-    /// A command.
     Command,
     /// Something that is not read.
     Unread,

@@ -64,7 +64,6 @@ pub struct McpServerSpec {
     pub name: String,
     /// The program; an absolute path, because agents look relative ones up in places of their own.
     pub command: PathBuf,
-    /// Its arguments.
     pub args: Vec<String>,
     /// Its environment. Agents pass on little or nothing of their own, so everything it needs has to be here.
     pub env: BTreeMap<String, String>,

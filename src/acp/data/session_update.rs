@@ -32,7 +32,6 @@ pub enum Update {
     Usage {
         /// Tokens in the context.
         used: u64,
-        /// Tokens that fit.
         size: u64,
         /// What the session has cost so far.
         cost: Option<Cost>,

@@ -22,9 +22,7 @@ use tokio::sync::Notify;
 pub enum AgentEvent {
     /// A `session/update`. Chunks of text that follow each other directly may arrive as one.
     Update {
-        /// The agent's session.
         session: AcpSessionId,
-        /// What it says.
         update: Update,
         /// When it was read: the agent had sent it by then, and an end that it reports was over.
         read: Tick,

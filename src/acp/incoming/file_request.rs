@@ -29,7 +29,6 @@ pub struct FileQuestion {
 /// An agent's request about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRequest {
-    /// The agent's session.
     pub session: AcpSessionId,
     /// The file, as the agent names it: absolute, by the protocol.
     pub path: PathBuf,
@@ -44,7 +43,6 @@ pub enum FileAccess {
     Read {
         /// The first line, counted from 1.
         line: Option<usize>,
-        /// How many lines.
         limit: Option<usize>,
     },
     /// `fs/write_text_file`.

@@ -22,7 +22,6 @@ pub struct PermissionQuestion {
 /// What an agent asks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
-    /// The agent's session.
     pub session: AcpSessionId,
     /// The call in question. Often thin: merge it with earlier messages of the same id.
     pub tool_call: ToolCallUpdate,
@@ -39,7 +38,6 @@ pub struct PermissionOption {
     pub id: String,
     /// The name that people are shown.
     pub name: String,
-    /// What it means.
     pub kind: OptionKind,
 }
 
@@ -65,7 +63,6 @@ pub enum Wanted {
     AllowOnce,
     /// Yes, and do not ask again.
     AllowAlways,
-    /// No.
     Reject,
 }
 

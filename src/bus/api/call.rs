@@ -36,7 +36,6 @@ pub struct Call {
 /// A message that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentMessage {
-    /// Its id.
     pub id: MessageId,
     /// Its recipients, and whether each is live.
     pub recipients: Vec<(Name, bool)>,
@@ -45,7 +44,6 @@ pub struct SentMessage {
 /// How a wait ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// With a message.
     Message(Box<LoadedMessage>),
     /// Nothing came in time.
     TimedOut,

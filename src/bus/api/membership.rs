@@ -17,8 +17,8 @@ use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 
+use crate::domain::durations;
 use crate::domain::name::Name;
-use crate::domain::timeouts;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
 
@@ -30,7 +30,6 @@ const NAME_LOOK: Duration = Duration::from_millis(100);
 pub struct Joining {
     /// The name that it asks for.
     pub wish: NameChoice,
-    /// Peer or orchestrator.
     pub kind: MemberKind,
     /// What it is for.
     pub roles: Vec<String>,
@@ -87,7 +86,7 @@ impl Membership {
         session: SessionId,
         (joining, put_aside): (Joining, Option<String>),
     ) -> Result<Self, BusError> {
-        let deadline = Instant::now() + timeouts::NAME;
+        let deadline = Instant::now() + durations::NAME;
         loop {
             bus.refresh()?;
             let holder = match &joining.wish {

@@ -28,7 +28,6 @@ pub struct LoadedMessage {
 /// The beginning of a request's two texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestHead {
-    /// What needs doing.
     pub description: String,
     /// What is known so far.
     pub context: Option<String>,

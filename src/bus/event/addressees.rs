@@ -18,7 +18,6 @@ const ALL_BUT: &str = "all_but";
 /// Members that an event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Addressees {
-    /// These.
     Named(Vec<Name>),
     /// All whom the event can mean, but these: of a message that is put into inboxes, all live members who have not been given
     /// it; of one that need not be seen any more, all in whose inbox it is unread.

@@ -44,11 +44,9 @@ pub struct BodyRef {
 /// What a command wants to append.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// The command.
     pub id: CommandId,
     /// The session that gave the command; none for what is merely due.
     pub by: Option<SessionId>,
-    /// Never empty.
     pub events: Vec<Event>,
 }
 
@@ -61,7 +59,6 @@ pub struct Entry {
     pub ts: i64,
     /// The time that deadlines count from.
     pub tick: Tick,
-    /// The command.
     pub id: CommandId,
     /// The session that gave the command; none for what was merely due.
     pub by: Option<SessionId>,

@@ -8,11 +8,8 @@ use crate::domain::member::ProcessMark;
 /// The processes of an agent, so that they can be found after their bridge has died.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Runs {
-    /// Whose.
     pub session: SessionId,
-    /// The agent itself.
     pub agent: ProcessMark,
-    /// Its shim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shim: Option<ProcessMark>,
     /// The agent's own id of its ACP session, once it has one.

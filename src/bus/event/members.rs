@@ -11,7 +11,6 @@ use crate::domain::name::Name;
 pub struct Starting {
     /// The session that begins.
     pub session: SessionId,
-    /// Its name.
     pub name: Name,
     /// Whether the name was chosen, so that its mail waits for its return.
     pub chosen: bool,
@@ -20,7 +19,6 @@ pub struct Starting {
     /// The model asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where it works.
     pub cwd: String,
     /// What it is for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,7 +34,6 @@ pub struct Starting {
 pub struct Joined {
     /// The session that begins, or that `Starting` announced.
     pub session: SessionId,
-    /// Its name.
     pub name: Name,
     /// Whether the name was chosen.
     pub chosen: bool,

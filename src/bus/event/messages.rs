@@ -10,11 +10,8 @@ use crate::domain::name::Name;
 /// A message is on the bus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageSent {
-    /// Its id.
     pub id: MessageId,
-    /// What it is.
     pub kind: MessageKind,
-    /// Who speaks.
     pub from: Author,
     /// To whom it is addressed, as it is shown.
     pub audience: Audience,
@@ -41,7 +38,6 @@ pub struct MessageSent {
     /// How urgent it is for a member that works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
-    /// What it says.
     pub body: Body,
 }
 
@@ -51,7 +47,6 @@ pub struct MessageSent {
 pub struct AnswerWritten {
     /// Whose call it is.
     pub session: SessionId,
-    /// Which.
     pub call: CallId,
     /// Older versions assume that every delivery was written.
     pub skip: Skip,

@@ -50,107 +50,55 @@ pub enum Event {
     /// See [`Joined`].
     MemberJoined(Joined),
     /// An agent does something else now.
-    MemberActivity {
-        /// Whose.
-        session: SessionId,
-        /// What.
-        activity: Activity,
-    },
+    MemberActivity { session: SessionId, activity: Activity },
     /// It is known whether an agent has our tools.
-    MemberTools {
-        /// Whose.
-        session: SessionId,
-        /// Whether.
-        tools: Tools,
-    },
+    MemberTools { session: SessionId, tools: Tools },
     /// An agent uses another model now.
-    MemberModel {
-        /// Whose.
-        session: SessionId,
-        /// Which.
-        model: String,
-    },
+    MemberModel { session: SessionId, model: String },
     /// The bridge of an agent delivers messages by these methods now; its tools have methods of their own.
     MemberWays {
-        /// Whose.
         session: SessionId,
         /// Which, the first to be tried first.
         ways: Vec<DeliveryMethod>,
     },
     /// A session has ended.
     MemberLeft {
-        /// Which.
         session: SessionId,
-        /// Why.
         departure: Departure,
         /// What there is to say about it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
     /// The mail of an absent name has waited for its full time.
-    MemberForgotten {
-        /// Which name.
-        name: Name,
-    },
+    MemberForgotten { name: Name },
     /// See [`Runs`].
     AgentRuns(Runs),
     /// No process is left of an agent whose bridge died.
-    AgentSwept {
-        /// Which.
-        session: SessionId,
-    },
+    AgentSwept { session: SessionId },
     /// An agent shows signs of life.
-    AgentStirred {
-        /// Which.
-        session: SessionId,
-    },
+    AgentStirred { session: SessionId },
     /// An agent has shown no sign of life in its turn for too long.
-    AgentStalled {
-        /// Which.
-        session: SessionId,
-    },
+    AgentStalled { session: SessionId },
     /// An agent does not end a turn whose task was abandoned: it takes no work.
     AgentStuck {
-        /// Which.
         session: SessionId,
         /// Older versions give it work, as they always did.
         skip: Skip,
     },
     /// The turn of a stuck agent has ended after all.
-    AgentFree {
-        /// Which.
-        session: SessionId,
-        /// As above.
-        skip: Skip,
-    },
+    AgentFree { session: SessionId, skip: Skip },
     /// An agent's process has ended by itself and is started again: the session goes on.
-    AgentCrashed {
-        /// Which.
-        session: SessionId,
-        /// How it ended.
-        detail: String,
-    },
+    AgentCrashed { session: SessionId, detail: String },
     /// The heartbeat of a session stands still.
-    MemberHung {
-        /// Which.
-        session: SessionId,
-    },
+    MemberHung { session: SessionId },
     /// The heartbeat of a hung session moves again.
-    MemberBack {
-        /// Which.
-        session: SessionId,
-    },
+    MemberBack { session: SessionId },
     /// The limits have changed.
     LimitsSet(TeamLimits),
     /// See [`MessageSent`].
     MessageSent(MessageSent),
     /// A message is in further inboxes.
-    MessageAddressed {
-        /// Which.
-        id: MessageId,
-        /// Whose.
-        to: Addressees,
-    },
+    MessageAddressed { id: MessageId, to: Addressees },
     /// Messages are delivered to one call of one session.
     MessageHanded {
         /// Which, oldest first.
@@ -161,44 +109,21 @@ pub enum Event {
         session: SessionId,
         /// The call that carries them.
         call: CallId,
-        /// How.
         way: DeliveryMethod,
     },
     /// The messages of a call are unread again.
-    MessageReturned {
-        /// The session.
-        session: SessionId,
-        /// The call.
-        call: CallId,
-    },
+    MessageReturned { session: SessionId, call: CallId },
     /// The model has received the answer of a call, with its messages and its claim.
-    MessageSeen {
-        /// The session.
-        session: SessionId,
-        /// The call.
-        call: CallId,
-    },
+    MessageSeen { session: SessionId, call: CallId },
     /// See [`AnswerWritten`].
     AnswerWritten(AnswerWritten),
     /// A message is withdrawn from these inboxes.
-    MessageSuperseded {
-        /// Which.
-        id: MessageId,
-        /// By whom.
-        members: Addressees,
-    },
+    MessageSuperseded { id: MessageId, members: Addressees },
     /// A message to this member is abandoned.
-    MessageExpired {
-        /// Which.
-        id: MessageId,
-        /// By whom.
-        member: Name,
-    },
+    MessageExpired { id: MessageId, member: Name },
     /// A call waits for a message.
     WaitStarted {
-        /// The session.
         session: SessionId,
-        /// The call.
         call: CallId,
         /// Only from this member.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,24 +135,14 @@ pub enum Event {
         timeout_ms: u64,
     },
     /// A call stops waiting without a message.
-    WaitEnded {
-        /// The session.
-        session: SessionId,
-        /// The call.
-        call: CallId,
-    },
+    WaitEnded { session: SessionId, call: CallId },
     /// See [`RequestOpened`].
     RequestOpened(RequestOpened),
     /// The members were reminded of an unclaimed request.
-    RequestNudged {
-        /// Which.
-        id: RequestId,
-    },
+    RequestNudged { id: RequestId },
     /// A request has an owner.
     RequestClaimed {
-        /// Which.
         id: RequestId,
-        /// The owner.
         by: Name,
         /// The owner's session, with which the claim ends.
         session: SessionId,
@@ -237,48 +152,24 @@ pub enum Event {
     /// See [`ProvenClaim`].
     ClaimKnown(ProvenClaim),
     /// A request is open again: its owner has left, or never heard of its claim.
-    RequestReopened {
-        /// Which.
-        id: RequestId,
-    },
+    RequestReopened { id: RequestId },
     /// The owner has answered.
-    RequestCompleted {
-        /// Which.
-        id: RequestId,
-        /// The answer.
-        message: MessageId,
-    },
+    RequestCompleted { id: RequestId, message: MessageId },
     /// A request has ended without an answer.
-    RequestExpired {
-        /// Which.
-        id: RequestId,
-    },
+    RequestExpired { id: RequestId },
     /// See [`TaskAssigned`].
     TaskAssigned(TaskAssigned),
     /// A task's turn begins.
-    TaskStarted {
-        /// Which.
-        id: TaskId,
-    },
+    TaskStarted { id: TaskId },
     /// A task goes on in a resumed session.
-    TaskResumed {
-        /// Which.
-        id: TaskId,
-    },
+    TaskResumed { id: TaskId },
     /// A member asks for the end of a running task.
-    TaskCancelAsked {
-        /// Which.
-        id: TaskId,
-        /// Who.
-        by: Name,
-    },
+    TaskCancelAsked { id: TaskId, by: Name },
     /// See [`Finished`].
     TaskFinished(Finished),
     /// A member asks for the end of an agent.
     StopAsked {
-        /// Whose.
         session: SessionId,
-        /// Who.
         by: Name,
         /// Whether at once, by signals.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -287,12 +178,7 @@ pub enum Event {
     /// See [`PermissionAsked`].
     PermissionAsked(PermissionAsked),
     /// An orchestrator was notified of a question.
-    PermissionTold {
-        /// Which question.
-        id: PermissionId,
-        /// The message.
-        notice: MessageId,
-    },
+    PermissionTold { id: PermissionId, notice: MessageId },
     /// See [`PermissionAnswered`].
     PermissionAnswered(PermissionAnswered),
     /// See [`Created`].
@@ -300,15 +186,9 @@ pub enum Event {
     /// See [`Resumed`].
     WorkflowResumed(Resumed),
     /// A member asks for the end of a workflow.
-    WorkflowCancelAsked {
-        /// Which.
-        id: WorkflowId,
-        /// Who.
-        by: Name,
-    },
+    WorkflowCancelAsked { id: WorkflowId, by: Name },
     /// Nothing more happens in a workflow.
     WorkflowEnded {
-        /// Which.
         id: WorkflowId,
         /// How: a final status.
         status: WorkflowStatus,

@@ -9,9 +9,7 @@ use crate::domain::permission::{Decider, Decision};
 /// What an agent wants to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// The agent's session.
     pub session: SessionId,
-    /// The agent's name.
     pub agent: Name,
     /// The task in whose turn it asks; none in a turn with mail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,9 +26,7 @@ pub struct Question {
 /// An agent asks for permission, and waits for the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionAsked {
-    /// Its id.
     pub id: PermissionId,
-    /// What for.
     pub question: Question,
     /// What may be answered.
     pub offers: Vec<Decision>,
@@ -41,9 +37,7 @@ pub struct PermissionAsked {
 /// A question for permission has its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionAnswered {
-    /// Which.
     pub id: PermissionId,
-    /// What was said.
     pub decision: Decision,
     /// Who or what it comes from.
     pub by: Decider,

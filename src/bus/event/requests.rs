@@ -9,15 +9,11 @@ use crate::domain::name::Name;
 /// A request is open, and its message is in the inboxes of `to`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestOpened {
-    /// Its id.
     pub id: RequestId,
     /// The id of the message that shows it.
     pub message: MessageId,
-    /// Who asks.
     pub from: Name,
-    /// Who was live.
     pub to: Addressees,
-    /// What needs doing.
     pub description: Body,
     /// What is known so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +39,6 @@ impl RequestOpened {
 pub struct UnheardClaim {
     /// Whose call it is.
     pub session: SessionId,
-    /// Which.
     pub call: CallId,
     /// What it has claimed.
     pub request: RequestId,
@@ -57,7 +52,6 @@ pub struct UnheardClaim {
 pub struct ProvenClaim {
     /// Whose claim it is.
     pub session: SessionId,
-    /// Of what.
     pub request: RequestId,
     /// For older versions the claim depends on its answer for longer.
     pub skip: Skip,

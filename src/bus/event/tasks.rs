@@ -12,15 +12,10 @@ use crate::domain::task::{TaskError, TaskStatus};
 /// Work is given to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskAssigned {
-    /// Its id.
     pub id: TaskId,
-    /// The agent's session.
     pub session: SessionId,
-    /// The agent's name.
     pub agent: Name,
-    /// Who assigned it.
     pub by: Name,
-    /// What to do.
     pub prompt: Body,
     /// The model asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +34,6 @@ pub struct TaskAssigned {
 /// A task is at its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
-    /// Which.
     pub id: TaskId,
     /// How: a final status.
     pub status: TaskStatus,
@@ -48,7 +42,6 @@ pub struct Finished {
     /// The stop reason of the last turn, in ACP's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
     /// What came of it besides.

@@ -10,11 +10,9 @@ use crate::domain::workflow::{Again, PlanFile, Step, StepStatus};
 /// A workflow begins, led by its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Created {
-    /// Its id.
     pub id: WorkflowId,
     /// What it is called, for people.
     pub name: String,
-    /// Who made it.
     pub by: Name,
     /// The session that leads it.
     pub owner: SessionId,
@@ -30,7 +28,6 @@ pub struct Created {
 /// An interrupted workflow has a leader again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumed {
-    /// Which.
     pub id: WorkflowId,
     /// Who took it over.
     pub by: Name,
@@ -41,22 +38,16 @@ pub struct Resumed {
 /// A step is an agent's task now, assigned in the same append.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepStarted {
-    /// Of which workflow.
     pub workflow: WorkflowId,
-    /// Which step.
     pub step: Name,
-    /// The task.
     pub task: TaskId,
-    /// Who has it.
     pub agent: Name,
 }
 
 /// A step is expanded: from now on its items are steps of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepExpanded {
-    /// Of which workflow.
     pub workflow: WorkflowId,
-    /// Which step.
     pub step: Name,
     /// How many items there are.
     pub count: u32,
@@ -67,22 +58,17 @@ pub struct StepExpanded {
 /// A step waits once more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepReturned {
-    /// Of which workflow.
     pub workflow: WorkflowId,
-    /// Which step.
     pub step: Name,
     /// What kind of reason there is.
     pub again: Again,
-    /// What happened.
     pub why: String,
 }
 
 /// Nothing more happens to a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEnded {
-    /// Of which workflow.
     pub workflow: WorkflowId,
-    /// Which step.
     pub step: Name,
     /// How: a final status.
     pub status: StepStatus,
@@ -94,20 +80,15 @@ pub struct StepEnded {
 /// A step waits for approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepAsked {
-    /// Of which workflow.
     pub workflow: WorkflowId,
-    /// Which step.
     pub step: Name,
 }
 
 /// A step is approved. One that is refused ends instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepApproved {
-    /// Of which workflow.
     pub workflow: WorkflowId,
-    /// Which step.
     pub step: Name,
-    /// Who said so.
     pub by: Name,
 }
 

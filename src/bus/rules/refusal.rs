@@ -33,28 +33,20 @@ pub enum Refusal {
         "`{id}` was asked by the agent that started this session; an agent cannot answer its own \
             question"
     )]
-    OwnQuestion {
-        /// The question.
-        id: PermissionId,
-    },
+    OwnQuestion { id: PermissionId },
     /// Nobody has that name.
     #[error("no member is named `{name}`{}", nearest_hint(.nearest))]
     UnknownMember {
-        /// The name.
         name: String,
         /// Names like it, or all there are.
         nearest: Vec<String>,
     },
     /// Somebody of that name was here.
     #[error("`{name}` has left the team")]
-    Gone {
-        /// Who.
-        name: Name,
-    },
+    Gone { name: Name },
     /// The name is somebody else's.
     #[error("the name `{name}` is taken by a live {kind}: choose another")]
     NameTaken {
-        /// The name.
         name: Name,
         /// What kind of member has it.
         kind: &'static str,
@@ -67,7 +59,6 @@ pub enum Refusal {
     /// The inbox is full.
     #[error("the inbox of `{name}` is full ({limit} unread messages): wait until it has read some")]
     InboxFull {
-        /// Whose.
         name: Name,
         /// How many messages may be unread.
         limit: usize,
@@ -77,10 +68,7 @@ pub enum Refusal {
         "the inbox of `{name}` is full ({} MiB of unread messages): wait until it has read some",
         limits::MAX_UNREAD_BYTES >> 20
     )]
-    InboxHeavy {
-        /// Whose.
-        name: Name,
-    },
+    InboxHeavy { name: Name },
     /// Nobody can follow so many.
     #[error(
         "{limit} of your requests are unanswered, which is the limit: wait until some are answered"
@@ -104,44 +92,24 @@ pub enum Refusal {
         "{what} is {bytes} bytes long; the limit is {} bytes (1 MiB): put it into a file of the project and name the file",
         limits::MAX_CONTENT_BYTES
     )]
-    TooLong {
-        /// Which text.
-        what: &'static str,
-        /// Its length.
-        bytes: u64,
-    },
+    TooLong { what: &'static str, bytes: u64 },
     /// A text is empty.
     #[error("{what} is empty: give it some text")]
-    Empty {
-        /// Which text.
-        what: &'static str,
-    },
+    Empty { what: &'static str },
     /// Nobody knows that message, or it is not for the asker.
     #[error("there is no message `{id}` that you sent or received, or it is too old to be found")]
-    UnknownMessage {
-        /// Which.
-        id: MessageId,
-    },
+    UnknownMessage { id: MessageId },
     /// Nobody knows that request.
     #[error(
         "there is no request `{id}`, or it is too old to be found: check_messages shows the open ones"
     )]
-    UnknownRequest {
-        /// Which.
-        id: RequestId,
-    },
-    /// One's own request.
+    UnknownRequest { id: RequestId },
     #[error("the request `{id}` is your own: another member has to claim it")]
-    OwnRequest {
-        /// Which.
-        id: RequestId,
-    },
+    OwnRequest { id: RequestId },
     /// Somebody else was faster, or the request is closed. Shown as a value, not an error.
     #[error("the request `{id}` is {}{}", .status.as_str(), .by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
     ClaimLost {
-        /// Which.
         id: RequestId,
-        /// Where it stands.
         status: RequestStatus,
         /// Who has it or had it.
         by: Option<Name>,
@@ -151,38 +119,22 @@ pub enum Refusal {
         "`{name}` does not end its last turn and takes no tasks until it does: stop it with \
             kill_agent, or assign the task to another agent"
     )]
-    Stuck {
-        /// Who.
-        name: Name,
-    },
+    Stuck { name: Name },
     /// Nobody knows that task.
     #[error("there is no task `{id}`, or it is too old to be found")]
-    UnknownTask {
-        /// Which.
-        id: TaskId,
-    },
+    UnknownTask { id: TaskId },
     /// A task is at its end already.
     #[error("the task `{id}` {} already", .status.told())]
-    TaskOver {
-        /// Which.
-        id: TaskId,
-        /// How it ended.
-        status: TaskStatus,
-    },
+    TaskOver { id: TaskId, status: TaskStatus },
     /// Nobody knows that question for permission.
     #[error(
         "there is no permission question `{id}`, or it was answered too long ago: get_agent_status lists the open ones under `permissions`"
     )]
-    UnknownPermission {
-        /// Which.
-        id: PermissionId,
-    },
+    UnknownPermission { id: PermissionId },
     /// A question for permission has its answer already. Shown as a value, not an error.
     #[error("the question `{id}` was already answered: {} by {}", .decision.as_str(), .by.as_str())]
     PermissionOver {
-        /// Which.
         id: PermissionId,
-        /// What was said.
         decision: Decision,
         /// Who or what it comes from.
         by: Decider,
@@ -190,12 +142,10 @@ pub enum Refusal {
     /// The agent does not offer that answer.
     #[error("the question `{id}` does not offer that answer: choose from {}", words(.offers))]
     NotOffered {
-        /// Which.
         id: PermissionId,
         /// What may be answered.
         offers: Vec<Decision>,
     },
-    /// Only orchestrators answer.
     #[error("only an orchestrator can answer permission questions")]
     NotAnOrchestrator,
     /// Only orchestrators lead workflows.
@@ -205,26 +155,13 @@ pub enum Refusal {
     #[error(
         "there is no workflow `{id}`, or it is too old to be found: get_workflow_status without an id lists them"
     )]
-    UnknownWorkflow {
-        /// Which.
-        id: WorkflowId,
-    },
+    UnknownWorkflow { id: WorkflowId },
     /// A workflow is at its end already.
     #[error("the workflow `{id}` {} already", .status.told())]
-    WorkflowOver {
-        /// Which.
-        id: WorkflowId,
-        /// How it ended.
-        status: WorkflowStatus,
-    },
+    WorkflowOver { id: WorkflowId, status: WorkflowStatus },
     /// Somebody else leads the workflow.
     #[error("the workflow `{id}` is already being run by `{by}`")]
-    LedByAnother {
-        /// Which.
-        id: WorkflowId,
-        /// Who.
-        by: Name,
-    },
+    LedByAnother { id: WorkflowId, by: Name },
     /// There are very many workflows already.
     #[error(
         "{} workflows are unfinished, which is the limit: wait, or cancel one with cancel_workflow",
@@ -233,20 +170,10 @@ pub enum Refusal {
     TooManyWorkflows,
     /// The workflow has no such step.
     #[error("the workflow `{id}` has no step `{step}`")]
-    UnknownStep {
-        /// Which workflow.
-        id: WorkflowId,
-        /// Which step.
-        step: Name,
-    },
+    UnknownStep { id: WorkflowId, step: Name },
     /// Something that cannot happen to the step as it stands.
     #[error("the step `{step}` is {}, so this does not apply to it", .status.as_str())]
-    StepElsewhere {
-        /// Which step.
-        step: Name,
-        /// Where it stands.
-        status: StepStatus,
-    },
+    StepElsewhere { step: Name, status: StepStatus },
     /// A list with very many items.
     #[error(
         "the list for step `{step}` has {count} items; the limits are {} items per list, and {} \
@@ -262,16 +189,11 @@ pub enum Refusal {
     },
     /// The agent has asked very much at once.
     #[error("`{name}` has {} open permission questions, which is the limit", limits::MAX_QUESTIONS)]
-    TooManyQuestions {
-        /// Who.
-        name: Name,
-    },
+    TooManyQuestions { name: Name },
     /// The member is not an agent of a bridge.
     #[error("`{name}` is not an agent started by a bridge, but {}: {hint}", with_article(.kind))]
     NotAnAgent {
-        /// Who.
         name: Name,
-        /// What it is.
         kind: &'static str,
         /// What to do instead.
         hint: &'static str,
@@ -281,23 +203,16 @@ pub enum Refusal {
         "`{name}` is being stopped: assign the task to another agent, or to a new one of its \
             profile"
     )]
-    Stopping {
-        /// Who.
-        name: Name,
-    },
+    Stopping { name: Name },
     /// One turn at a time.
     #[error("`{name}` is in a turn: the next task starts when it ends")]
-    TurnRuns {
-        /// Who.
-        name: Name,
-    },
+    TurnRuns { name: Name },
     /// The agent has enough to do.
     #[error(
         "`{name}` has {limit} queued tasks, which is the limit: assign the task to another agent, \
             or wait"
     )]
     QueueFull {
-        /// Who.
         name: Name,
         /// How many may wait.
         limit: usize,

@@ -14,9 +14,7 @@ use crate::domain::member::{Activity, ProcessMark, Tools};
 pub struct Run {
     /// The boot in which they run: in another one they are no more.
     pub boot: u32,
-    /// The agent itself.
     pub agent: ProcessMark,
-    /// Its shim.
     pub shim: Option<ProcessMark>,
     /// The agent's own id of its ACP session.
     pub acp_session: Option<String>,

@@ -48,9 +48,7 @@ pub use super::event::BodyRef;
 pub struct State {
     /// The boot that deadlines count in.
     pub(in crate::bus) boot: u32,
-    /// Every known name.
     pub(in crate::bus) members: BTreeMap<Name, Member>,
-    /// Every live session.
     pub(in crate::bus) sessions: BTreeMap<SessionId, Session>,
     /// The last sessions that left, oldest first.
     pub(in crate::bus) departed: VecDeque<EndedSession>,
@@ -82,7 +80,6 @@ pub struct State {
     pub(in crate::bus) commands: VecDeque<CommandId>,
     #[serde(skip)]
     pub(in crate::bus) command_set: BTreeSet<CommandId>,
-    /// The deadlines.
     pub(in crate::bus) timers: Timers,
     /// How much time has passed, for deadlines of days.
     #[serde(default)]

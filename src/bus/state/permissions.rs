@@ -13,11 +13,9 @@ use crate::domain::permission::{Decider, Decision};
 /// A question for permission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permission {
-    /// Its id.
     pub id: PermissionId,
     /// Its place among all.
     pub seq: u64,
-    /// What for.
     pub question: Question,
     /// What may be answered.
     pub offers: Vec<Decision>,
@@ -27,14 +25,12 @@ pub struct Permission {
     pub timeout_ms: u64,
     /// The notice to an orchestrator.
     pub notice: Option<MessageId>,
-    /// The answer.
     pub answer: Option<PermissionAnswer>,
 }
 
 /// The answer to a question for permission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionAnswer {
-    /// What.
     pub decision: Decision,
     /// Who or what it comes from.
     pub by: Decider,

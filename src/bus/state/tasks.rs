@@ -16,15 +16,10 @@ use crate::domain::task::{TaskError, TaskStatus};
 /// A task without its texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its id.
     pub id: TaskId,
-    /// The agent's session.
     pub session: SessionId,
-    /// The agent's name.
     pub agent: Name,
-    /// Who assigned it.
     pub by: Name,
-    /// Where it stands.
     pub status: TaskStatus,
     /// Whether its end is asked for.
     pub cancel_asked: bool,
@@ -46,7 +41,6 @@ pub struct Task {
     /// When its turn began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<i64>,
-    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
     /// Where its output is.
@@ -55,13 +49,11 @@ pub struct Task {
     /// The last turn's stop reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
     /// What the agent's conversation knew at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-    /// What it used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Where in the output the agent's last words begin, in bytes.

@@ -14,7 +14,6 @@ use crate::domain::workflow::{Again, PlanFile, Step, StepStatus, WorkflowStatus}
 /// A workflow without its prompts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workflow {
-    /// Its id.
     pub id: WorkflowId,
     /// What it is called.
     pub name: String,
@@ -23,7 +22,6 @@ pub struct Workflow {
     /// The session that leads it; none once it is interrupted or over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SessionId>,
-    /// Where it stands.
     pub status: WorkflowStatus,
     /// Whether its end is asked for.
     pub cancel_asked: bool,
@@ -36,7 +34,6 @@ pub struct Workflow {
     pub plan_file: Option<PlanFile>,
     /// When it was made, in wall time.
     pub created_ms: i64,
-    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
 }
@@ -62,7 +59,6 @@ pub struct Item {
 /// Whether a step can begin as far as the others are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness<'a> {
-    /// It can.
     Ready,
     /// Others have to come to their ends before.
     Waits,
@@ -81,7 +77,6 @@ pub struct StepRun {
     /// The list that it is expanded for, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Items>,
-    /// Where it stands.
     pub status: StepStatus,
     /// How often it was begun.
     pub attempts: u32,
@@ -115,7 +110,6 @@ pub struct StepRun {
     /// When the last attempt was assigned, in wall time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<i64>,
-    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
     /// What went wrong last.

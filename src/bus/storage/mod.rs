@@ -63,7 +63,6 @@ pub enum Presence {
 /// The standing of a session that has files in the bus directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It lives.
     Live,
     /// It has left, and never comes back.
     Left,

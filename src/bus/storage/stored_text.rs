@@ -9,7 +9,6 @@ pub(crate) const CONTEXT_HEADING: &str = "\n\nContext: ";
 /// The two texts of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestTexts {
-    /// What needs doing.
     pub description: String,
     /// What is known so far.
     pub context: Option<String>,

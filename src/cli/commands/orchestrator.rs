@@ -10,15 +10,15 @@ use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::bus::rules::NameChoice;
+use crate::cli::how_to_watch::watch_command;
 use crate::cli::lead_team::{self, JoinTarget};
 use crate::cli::open_bus::Outside;
 use crate::cli::signal_policy::{self, StopRequests};
-use crate::cli::watch_command::watch_command;
 use crate::cli::{
     Failure, below_agent, find_project, load_config, open_bus, serve_endpoint, serve_mcp,
 };
+use crate::domain::durations;
 use crate::domain::name::Name;
-use crate::domain::timeouts;
 use crate::mcp::LazyMembership;
 use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
 
@@ -103,7 +103,7 @@ async fn keep_in_order(membership: LazyMembership, team: OrchestratorTeam) {
             let workflows = team.workflows(&held);
             let replaced = async {
                 while membership.current().is_some_and(|now| now.session() == held.session()) {
-                    tokio::time::sleep(timeouts::LOOK_FOR_MEMBERSHIP).await;
+                    tokio::time::sleep(durations::LOOK_FOR_MEMBERSHIP).await;
                 }
             };
             tokio::select! {
@@ -112,6 +112,6 @@ async fn keep_in_order(membership: LazyMembership, team: OrchestratorTeam) {
                 () = replaced => {}
             }
         }
-        tokio::time::sleep(timeouts::LOOK_FOR_MEMBERSHIP).await;
+        tokio::time::sleep(durations::LOOK_FOR_MEMBERSHIP).await;
     }
 }

@@ -4,7 +4,6 @@
 pub(in crate::config) struct BuiltIn {
     /// Its path in the repository, for the message of whoever breaks it.
     pub(in crate::config) file: &'static str,
-    /// Its text.
     pub(in crate::config) text: &'static str,
 }
 

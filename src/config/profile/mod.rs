@@ -22,7 +22,6 @@ use super::value_origin::Sourced;
 pub struct Profile {
     /// The name, as the first layer that has it writes it.
     pub name: Name,
-    /// The program.
     pub command: Sourced<Command>,
     /// What the program is started with.
     pub args: Sourced<Vec<String>>,

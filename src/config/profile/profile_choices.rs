@@ -9,7 +9,6 @@ pub enum MidTurn {
     SteerBetweenCalls,
     /// It asks for them itself.
     Drain,
-    /// Not at all.
     Never,
 }
 
@@ -26,7 +25,6 @@ impl MidTurn {
 /// What to do when an agent's process ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restart {
-    /// It has failed.
     Never,
     /// It is started again, unless that happens too often.
     OnFailure,

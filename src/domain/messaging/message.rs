@@ -51,9 +51,7 @@ impl MessageKind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Cow<'_, str>", into = "String")]
 pub enum Author {
-    /// The bus itself.
     Bridge,
-    /// A member.
     Member(Name),
 }
 
@@ -96,7 +94,6 @@ impl From<Author> for String {
 pub enum Audience {
     /// Everyone who was live.
     All,
-    /// One member.
     One(Name),
 }
 

@@ -11,9 +11,7 @@ use super::Policy;
 /// What a policy says about a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Yes.
     Allow,
-    /// No.
     Reject,
     /// Somebody has to be asked.
     Ask,
@@ -58,7 +56,6 @@ pub const GUARDED: [&str; 28] = [
 /// The project, and what is special in it. All places are absolute, with links resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ground {
-    /// The project's root.
     pub project: PathBuf,
     /// Where buses are, and with them everybody's messages: neither read nor edited by rule.
     pub buses: Vec<PathBuf>,

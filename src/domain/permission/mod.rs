@@ -16,7 +16,6 @@ pub enum Policy {
     Rules,
     /// What the user says.
     Ask,
-    /// No.
     Deny,
 }
 
@@ -56,7 +55,6 @@ pub enum Decision {
     AllowOnce,
     /// Yes, and the agent need not ask again.
     AllowAlways,
-    /// No.
     Reject,
     /// Nothing: the turn ended, or the question offers no such answer.
     Cancelled,
@@ -89,7 +87,6 @@ pub enum Decider {
     Policy,
     /// The user of an orchestrator's client.
     Human,
-    /// An orchestrator.
     Orchestrator,
     /// Nobody said anything in time.
     Deadline,

@@ -15,7 +15,6 @@ use crate::domain::text::redact::Secrets;
 pub enum TaskStatus {
     /// Behind others of the same agent, or not begun.
     Queued,
-    /// In a turn.
     Running,
     /// The agent said that its turn is at an end.
     Done,
@@ -63,7 +62,6 @@ impl TaskStatus {
 pub struct TaskError {
     /// An open set of words: those of [`error_class`], and `start`, `crashed`, `cancelled` …
     pub class: String,
-    /// What happened.
     pub message: String,
     /// When to try again, in wall time, where that was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -162,7 +162,6 @@ pub struct FileChange {
     pub path: String,
     /// What became of it.
     pub change: Change,
-    /// Who says so.
     pub sources: Vec<ChangeSource>,
 }
 
@@ -219,7 +218,6 @@ pub struct FailedCall {
     pub title: String,
     /// The kind of tool, in ACP's words.
     pub kind: String,
-    /// What it answered.
     pub why: String,
 }
 

@@ -23,9 +23,7 @@ pub enum Field {
 /// A part of what one step came to: `steps.NAME.FIELD`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepReference {
-    /// Whose.
     pub step: Name,
-    /// What.
     pub field: Field,
 }
 
@@ -36,7 +34,6 @@ pub struct When {
     pub source: StepReference,
     /// How it is compared.
     pub relation: Relation,
-    /// With what.
     pub value: String,
 }
 
@@ -46,7 +43,6 @@ pub enum Relation {
     /// The same text, or the same number.
     #[serde(rename = "==")]
     Is,
-    /// Neither.
     #[serde(rename = "!=")]
     IsNot,
     /// A smaller or the same number.
@@ -55,10 +51,8 @@ pub enum Relation {
     /// A greater or the same number.
     #[serde(rename = ">=")]
     AtLeast,
-    /// A smaller number.
     #[serde(rename = "<")]
     Less,
-    /// A greater number.
     #[serde(rename = ">")]
     More,
     /// A text with that in it, or a list with that in it.

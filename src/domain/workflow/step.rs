@@ -127,9 +127,7 @@ impl Step {
 /// Names a step of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepOf {
-    /// The workflow.
     pub workflow: WorkflowId,
-    /// The step.
     pub step: Name,
 }
 

@@ -27,12 +27,7 @@ use super::verbs::{ScriptStep, read_steps};
 pub enum ScriptError {
     /// The file cannot be read.
     #[error("failed to read the script {}", path.display())]
-    Read {
-        /// The script.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// The script says something that is not understood.
     #[error("{0}")]
     Mistake(Mistake),

@@ -132,7 +132,6 @@ pub(crate) struct ReadFile {
     pub(crate) path: Template,
     /// The first line, from 1 on.
     pub(crate) line: Option<u32>,
-    /// How many lines.
     pub(crate) limit: Option<u32>,
     pub(crate) save: Option<String>,
     pub(crate) expect: Expect,

@@ -15,13 +15,13 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::control_socket::{Order, ShimReport};
 use super::shim_process::SHIM;
+use crate::domain::durations;
 use crate::domain::grace_periods;
-use crate::domain::timeouts;
 use crate::supervisor::child::{ChildShared, End, Exit, Supervised};
+use crate::supervisor::child_signal_deadlines::{SignalDeadlines, SignalsSent};
 use crate::supervisor::child_spec::{ChildSpec, Pipes, Shim};
 use crate::supervisor::force_kill;
 use crate::supervisor::leftovers::adopted_orphans::{self, OwnChild};
-use crate::supervisor::signal_deadlines::{SignalDeadlines, SignalsSent};
 use crate::supervisor::spawn_error::{SpawnError, explain};
 use crate::supervisor::stderr_tail::{Tail, drain, end_of};
 use crate::sys::fd_passing;
@@ -62,7 +62,7 @@ pub(crate) async fn spawn(
     let mut reports = BufReader::new(reports).lines();
 
     // Whatever goes wrong from here on: without its control socket the shim ends, and the agent with it.
-    let pid = match timeout(timeouts::SHIM_START, next(&mut reports)).await {
+    let pid = match timeout(durations::SHIM_START, next(&mut reports)).await {
         Ok(Some(ShimReport::Started { pid })) => pid,
         Ok(Some(ShimReport::Refused { errno })) => {
             // The shim exits by itself.

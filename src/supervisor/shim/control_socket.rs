@@ -35,14 +35,22 @@ impl Order {
 /// A report of the shim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ShimReport {
-    /// The agent runs.
-    Started { pid: u32 },
+    Started {
+        pid: u32,
+    },
     /// The system did not start the agent; the number is its reason.
-    Refused { errno: i32 },
+    Refused {
+        errno: i32,
+    },
     /// SIGKILL was sent, and this many processes are left.
-    Left { number: usize },
+    Left {
+        number: usize,
+    },
     /// The agent has ended, and only these processes are left. The last report.
-    Ended { exit: Exit, survivors: Vec<u32> },
+    Ended {
+        exit: Exit,
+        survivors: Vec<u32>,
+    },
 }
 
 impl ShimReport {

@@ -76,7 +76,6 @@ enum Stage {
 enum Children {
     /// There are none: no process descends from this one any more.
     None,
-    /// All live.
     Live,
     /// More may be dead.
     More,

@@ -32,7 +32,6 @@ pub enum BeneathError {
         /// How long it may be.
         limit: u64,
     },
-    /// The system refuses.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

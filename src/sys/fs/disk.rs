@@ -29,7 +29,6 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// The identity of a file or directory, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
-    /// The device.
     pub device: u64,
     /// The inode on it.
     pub inode: u64,
@@ -44,7 +43,6 @@ impl From<&Metadata> for FileIdentity {
 /// The identity of a directory, and when its names last changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The directory.
     pub identity: FileIdentity,
     /// The time in nanoseconds since 1970, as coarse as the system's clock tick.
     pub modified_ns: i128,
@@ -342,7 +340,6 @@ pub fn open_or_create_private(path: &Path, writes: Writes) -> io::Result<File> {
 pub enum PrivateDirectory {
     /// It was there, and can be trusted.
     Found,
-    /// It is new.
     Made,
     /// It cannot be trusted, for this reason.
     Untrusted(&'static str),

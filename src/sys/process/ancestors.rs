@@ -16,7 +16,6 @@ const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
 /// An ancestor of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ancestor {
-    /// Its process id.
     pub pid: u32,
     /// When it started, in clock ticks since boot.
     pub started: u64,

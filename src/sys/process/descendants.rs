@@ -13,9 +13,7 @@ use crate::sys::process;
 /// A process, identified for ever: pids are used again, a pid with its start time is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relative {
-    /// Its process id.
     pub pid: u32,
-    /// Its process group.
     pub group: u32,
     /// Whether it lives; the dead wait to be reaped by their parent.
     pub lives: bool,
@@ -158,7 +156,6 @@ pub fn kill(_relative: Relative) -> io::Result<()> {
 pub enum Reaped {
     /// This dead child was reaped.
     One {
-        /// Its process id.
         pid: u32,
         /// The exit code, if it exited.
         code: Option<i32>,

@@ -6,7 +6,6 @@
 /// The ancestors that a process sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// All of them.
     Whole,
     /// Those in its own PID namespace, which has others around it.
     Inner,

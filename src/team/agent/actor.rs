@@ -32,7 +32,7 @@ use crate::domain::task::result::Context;
 use crate::domain::text::redact::Hidden;
 use crate::sys::random_ids;
 use crate::team::permissions::open_questions::OpenQuestions;
-use crate::team::results::spending::{Spending, at_start_of_process};
+use crate::team::results::session_cost::{SessionCost, at_start_of_process};
 use crate::team::stop::stop_agent;
 use crate::team::turn::deliver_mid_turn::{LiveAgent, MidTurnDelivery};
 use crate::team::turn::turn_record::Turn;
@@ -62,7 +62,7 @@ pub(crate) struct Actor {
     pub(crate) resuming: CommandId,
     /// What the conversation knows when the next turn begins.
     pub(crate) conversation: Context,
-    pub(crate) spending: Spending,
+    pub(crate) session_cost: SessionCost,
 }
 
 /// Returns what an earlier process has left: the task that it began, as only such can be running already, and its model.
@@ -105,7 +105,7 @@ impl Actor {
             }
         };
         let resumed = process.resumed;
-        let (conversation, spending) = at_start_of_process(earlier.is_some(), resumed);
+        let (conversation, session_cost) = at_start_of_process(earlier.is_some(), resumed);
         let mut actor = Self {
             agent,
             process,
@@ -121,7 +121,7 @@ impl Actor {
             interrupted,
             resuming: random_ids::command(),
             conversation,
-            spending,
+            session_cost,
         };
         actor.record_session().await;
         actor.announce().await;

@@ -30,7 +30,6 @@ const ANNOUNCEMENTS: usize = 5;
 pub struct Assignment {
     /// A live agent, or a profile.
     pub agent: String,
-    /// What to do.
     pub prompt: String,
     /// The name of a new agent of the profile.
     pub name: Option<String>,
@@ -51,7 +50,6 @@ pub struct Assignment {
 /// Work that is on the bus.
 #[derive(Clone, Debug)]
 pub struct Assigned {
-    /// The task.
     pub task: TaskId,
     /// The agent that has it.
     pub agent: Name,

@@ -20,7 +20,6 @@ pub struct Candidates {
     pub profiles: Vec<Name>,
     /// The profiles whose program is not there, with the reason.
     pub missing: Vec<(Name, String)>,
-    /// The live agents.
     pub agents: Vec<Name>,
     /// The live members that are no agents.
     pub others: Vec<Name>,

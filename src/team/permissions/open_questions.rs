@@ -64,7 +64,6 @@ pub(crate) struct ExaminedRequest {
 pub(crate) enum Wanting {
     /// To make this call, at all the places that it names.
     Call(PermissionQuestion, Question, Touched),
-    /// A file.
     File(FileQuestion),
 }
 

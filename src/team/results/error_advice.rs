@@ -12,7 +12,6 @@ pub(crate) struct Advice<'a> {
     pub(crate) login: Option<&'a str>,
     /// When a limit that is used up begins anew, in seconds since 1970, if the agent has said so.
     pub(crate) resets_at: Option<f64>,
-    /// The wall time.
     pub(crate) now_ms: i64,
 }
 

@@ -8,5 +8,5 @@ pub(crate) mod git_compare;
 pub(crate) mod git_query;
 pub(crate) mod read_output;
 pub(crate) mod report;
-pub(crate) mod spending;
+pub(crate) mod session_cost;
 pub(crate) mod wait_for_task;

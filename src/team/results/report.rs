@@ -6,7 +6,7 @@ use super::changed_files::{PathBase, changes, files};
 use super::collect::Collected;
 use super::failed_calls::failed_calls;
 use super::git_query::Repository;
-use super::spending::Spending;
+use super::session_cost::SessionCost;
 use crate::acp::{TokenUsage, ToolCalls};
 use crate::bus::event::TaskReport;
 use crate::domain::ids::TaskId;
@@ -43,10 +43,10 @@ pub(crate) async fn put_together(
     agent: &AgentContext,
     mut collected: Collected,
     said: Said<'_>,
-    spending: &mut Spending,
+    session_cost: &mut SessionCost,
     examiner: PathExaminer,
 ) -> (TaskReport, Option<String>) {
-    let cost = spending.grow(collected.spent());
+    let cost = session_cost.grow(collected.spent());
     let (by_git, git) = match collected.before.take() {
         Some(before) => tokio::select! {
             compared = before.compare() => compared,

@@ -13,7 +13,6 @@ use crate::team::team_handle::Team;
 /// A task as it is after waiting for it.
 #[derive(Clone, Debug)]
 pub struct Waited {
-    /// The task.
     pub task: Task,
     /// Whether its agent waits for an orchestrator's answer.
     pub asks: bool,

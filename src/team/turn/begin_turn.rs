@@ -34,7 +34,7 @@ use crate::team::agent::start_process::{AgentProcess, set_mode};
 use crate::team::agent::start_timeout::patient;
 use crate::team::permissions::effective_policy;
 use crate::team::results::report;
-use crate::team::results::spending::Spending;
+use crate::team::results::session_cost::SessionCost;
 
 /// What the prompt says to an agent that continues a task after a crash.
 const RESUMED: &str = "Your process ended in the middle of this task and was restarted. Check how \
@@ -182,7 +182,7 @@ impl Actor {
             self.introduced = false;
             self.used = false;
             self.conversation = Context::New;
-            self.spending = Spending::Nothing;
+            self.session_cost = SessionCost::Nothing;
             self.record_session().await;
             // The new session has to find the tools anew, and some agents show them late.
             tokio::time::sleep(self.agent.profile.settle.value).await;

@@ -135,7 +135,7 @@ impl Actor {
             }
             Some(_) => self.record(Operation::Free(self.agent.session())).await,
             None => {
-                self.spending.grow(turn.collected.spent());
+                self.session_cost.grow(turn.collected.spent());
                 if outcome.error.is_some() || !turn.alive {
                     self.mid_turn.tried.add(turn.wake);
                 }
@@ -200,7 +200,7 @@ impl Actor {
         calls: &ToolCalls,
     ) -> (TaskReport, Option<String>) {
         let (said, examiner) = (Said { output, calls, usage }, self.questions.looks());
-        report::put_together(&self.agent, collected, said, &mut self.spending, examiner).await
+        report::put_together(&self.agent, collected, said, &mut self.session_cost, examiner).await
     }
 
     async fn settle_call(&mut self, call: CallId, seen: bool) {

@@ -11,7 +11,6 @@ use crate::workflow::run::step_output::{StepOutput, as_text};
 /// What a condition has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConditionResult {
-    /// It holds.
     Holds,
     /// It does not: why, in a few words.
     Not(String),

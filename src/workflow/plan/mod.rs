@@ -1,11 +1,11 @@
 //! Plans: what a caller wrote, checked before anything runs. Every problem is found at once, each with its place.
 
-mod check;
+mod validate_plan;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use self::check::{Check, place};
+use self::validate_plan::{Check, place};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::workflow::Step;

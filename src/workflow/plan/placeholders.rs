@@ -20,7 +20,6 @@ const FIELDS: [&str; 4] = ["output", "status", "files", "json"];
 /// A piece of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// As it stands.
     Text(String),
     /// Something of another step.
     Value(StepReference),

@@ -42,7 +42,6 @@ pub enum FileError {
     Read {
         /// As it was named.
         file: String,
-        /// The cause.
         source: std::io::Error,
     },
     /// It is not one that may be read.
@@ -71,7 +70,6 @@ impl FileError {
 
 /// A draft, and where in its file each part of it stands.
 pub struct LocatedDraft {
-    /// What was written.
     pub draft: Draft,
     file: String,
     text: String,

@@ -37,7 +37,6 @@ pub enum TaskSeen {
     Ending,
     /// It has had its time, and its end is not asked for.
     Overdue,
-    /// It is over.
     Ended(TaskEnd),
     /// It is done, and the step's gate is being looked at.
     Gating,
@@ -48,9 +47,7 @@ pub enum TaskSeen {
 /// How a task ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskEnd {
-    /// A final status.
     pub status: TaskStatus,
-    /// What went wrong.
     pub error: Option<TaskError>,
 }
 

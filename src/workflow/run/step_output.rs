@@ -12,11 +12,8 @@ use crate::domain::workflow::StepStatus;
 /// What a step has come to, for those that depend on it.
 #[derive(Clone, Debug)]
 pub(crate) struct StepOutput {
-    /// Which step.
     pub(crate) step: Name,
-    /// Who did it.
     pub(crate) agent: Option<Name>,
-    /// How it ended.
     pub(crate) status: StepStatus,
     /// Its task, by which its output is read on.
     pub(crate) task: Option<TaskId>,

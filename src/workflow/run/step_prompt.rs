@@ -19,7 +19,6 @@ use crate::workflow::plan::placeholders::{self, Part};
 /// An item of the list that a step is done for.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    /// The item.
     pub(crate) value: Value,
     /// Its place in the list, counted from 1.
     pub(crate) number: u32,

@@ -23,18 +23,15 @@ pub enum NameChoice {
 pub struct NewAgent {
     /// The name it should have; `starting.name` is overwritten with the name it gets.
     pub wish: NameChoice,
-    /// Everything else.
     pub starting: Starting,
 }
 
 /// A session that joins by itself.
 #[derive(Clone, Debug)]
 pub struct NewMember {
-    /// Its session.
     pub session: SessionId,
     /// The name it should have.
     pub wish: NameChoice,
-    /// Peer or orchestrator.
     pub kind: MemberKind,
     /// The model it says it uses.
     pub model: Option<String>,
@@ -53,7 +50,6 @@ pub struct NewMember {
 /// Work for an agent.
 #[derive(Clone, Debug)]
 pub struct NewTask {
-    /// What to do.
     pub prompt: Body,
     /// The model asked for.
     pub model: Option<String>,
@@ -70,7 +66,6 @@ pub struct NewTask {
 pub struct NewWorkflow {
     /// What it is called.
     pub name: String,
-    /// Its steps.
     pub steps: Vec<Step>,
     /// Their prompts in the same order, as a JSON list.
     pub prompts: Body,
@@ -90,7 +85,6 @@ pub struct NewItems {
 /// The answer to a step that asks for approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
-    /// It may begin.
     Given,
     /// It may not, with the reason where there is one.
     Refused(Option<String>),
@@ -99,7 +93,6 @@ pub enum Approval {
 /// A question for permission that a person or an orchestrator has to answer.
 #[derive(Clone, Debug)]
 pub struct NewQuestion {
-    /// What for.
     pub question: Question,
     /// What may be answered.
     pub offers: Vec<Decision>,
@@ -121,22 +114,18 @@ pub enum AskedFirst {
 /// An answer to a question for permission, and who gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermissionReply {
-    /// The orchestrator itself.
     Itself(Decision),
-    /// Its user.
     Human(Decision),
 }
 
 /// How a task ended.
 #[derive(Clone, Debug)]
 pub struct Ending {
-    /// A final status.
     pub status: TaskStatus,
     /// What the agent said.
     pub output: Body,
     /// The stop reason of the last turn.
     pub stop_reason: Option<String>,
-    /// What went wrong.
     pub error: Option<TaskError>,
     /// What came of it besides.
     pub report: TaskReport,
@@ -158,7 +147,6 @@ pub struct Pick {
     pub only: Option<Vec<MessageId>>,
     /// Only from this member.
     pub from: Option<Name>,
-    /// Only this kind.
     pub kind: Option<MessageKind>,
     /// At most so many.
     pub limit: usize,

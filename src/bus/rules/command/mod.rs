@@ -50,46 +50,22 @@ pub enum Operation {
     Start(Box<NewAgent>, Option<NewTask>),
     /// A bridge says that its agent is there.
     Ready {
-        /// The agent.
         session: SessionId,
         /// The model it uses.
         model: Option<String>,
-        /// Its process.
         pid: u32,
     },
     /// A bridge says by which methods it delivers messages to its agent.
-    Ways {
-        /// The agent.
-        session: SessionId,
-        /// Which.
-        ways: Vec<DeliveryMethod>,
-    },
+    Ways { session: SessionId, ways: Vec<DeliveryMethod> },
     /// A bridge says what its agent does.
-    Activity {
-        /// The agent.
-        session: SessionId,
-        /// What.
-        activity: Activity,
-    },
+    Activity { session: SessionId, activity: Activity },
     /// A bridge says that its agent uses another model.
-    Model {
-        /// The agent.
-        session: SessionId,
-        /// Which.
-        model: String,
-    },
+    Model { session: SessionId, model: String },
     /// A process of an agent says whether the agent has our tools.
-    Tools {
-        /// The agent.
-        session: SessionId,
-        /// Whether.
-        tools: Tools,
-    },
+    Tools { session: SessionId, tools: Tools },
     /// A session ends: its own, or an agent of this bridge.
     Leave {
-        /// Which.
         session: SessionId,
-        /// Why.
         departure: Departure,
         /// What there is to say about it.
         detail: Option<String>,
@@ -106,9 +82,7 @@ pub enum Operation {
     Stall(SessionId, u64),
     /// A bridge says that its agent's process has ended and is started again.
     Crash {
-        /// The agent.
         session: SessionId,
-        /// How it ended.
         detail: String,
         /// What becomes of the task in its turn.
         task: Broken,
@@ -123,7 +97,6 @@ pub enum Operation {
     Send {
         /// To whom, as it was written.
         to: String,
-        /// What.
         body: Body,
         /// The message or request that it answers, as it was written.
         reply_to: Option<String>,
@@ -138,7 +111,6 @@ pub enum Operation {
         session: SessionId,
         /// The call that carries them.
         call: CallId,
-        /// How.
         way: DeliveryMethod,
         /// Which, and how many.
         pick: Pick,
@@ -147,7 +119,6 @@ pub enum Operation {
     Settle {
         /// Whose call: its own session's, or an agent's of this bridge.
         session: SessionId,
-        /// Which.
         call: CallId,
         /// Whether the model has received them.
         seen: bool,
@@ -161,7 +132,6 @@ pub enum Operation {
     EndCalls(SessionId),
     /// Begins to wait, unless a fitting message is there already.
     Wait {
-        /// The call.
         call: CallId,
         /// Only from this member.
         from: Option<Name>,
@@ -171,13 +141,8 @@ pub enum Operation {
         timeout_ms: u64,
     },
     /// Stops waiting. Refused with `AlreadyHanded` if a message was delivered.
-    EndWait {
-        /// The call.
-        call: CallId,
-    },
-    /// Opens a request.
+    EndWait { call: CallId },
     Open {
-        /// What needs doing.
         description: Body,
         /// What is known so far.
         context: Option<Body>,
@@ -191,12 +156,7 @@ pub enum Operation {
     /// Releases a claim because its claimer did not get the answer of this call, unless it knows of the claim otherwise.
     Release(RequestId, CallId),
     /// Assigns work to a live agent.
-    Assign {
-        /// The agent's session.
-        session: SessionId,
-        /// What.
-        task: NewTask,
-    },
+    Assign { session: SessionId, task: NewTask },
     /// A bridge begins the turn of a task.
     StartTask(TaskId),
     /// A bridge goes on with the task of an agent that was started again.
@@ -216,12 +176,7 @@ pub enum Operation {
     /// The user did not answer: an orchestrator is notified of the question.
     TellPermission(PermissionId),
     /// A bridge says that its agent no longer waits for these answers.
-    EndPermissions {
-        /// The agent.
-        session: SessionId,
-        /// Which questions.
-        ids: Vec<PermissionId>,
-    },
+    EndPermissions { session: SessionId, ids: Vec<PermissionId> },
     /// An orchestrator begins to lead a workflow.
     CreateWorkflow(Box<NewWorkflow>),
     /// The leader of a workflow says what happens to its steps, in this order.

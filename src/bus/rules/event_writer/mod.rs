@@ -21,7 +21,6 @@ use crate::domain::time::Now;
 pub(super) struct Writer<'a> {
     /// The state to decide in.
     pub(super) state: &'a State,
-    /// The command's time.
     pub(super) now: Now,
     /// The events so far.
     pub(super) events: Vec<Event>,

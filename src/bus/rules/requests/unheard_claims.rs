@@ -69,7 +69,6 @@ pub(in crate::bus::rules) fn note_known(writer: &mut Writer<'_>, me: &Session, t
 /// Which unheard claims of a session end.
 #[derive(Clone, Copy)]
 pub(in crate::bus::rules) enum Unheard {
-    /// All of them.
     All,
     /// Those of this call.
     Of(CallId),

@@ -37,9 +37,7 @@ pub struct Member {
 /// A live session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Its id.
     pub id: SessionId,
-    /// Its member.
     pub name: Name,
     /// What kind of member it is.
     pub kind: MemberKind,
@@ -49,7 +47,6 @@ pub struct Session {
     /// The model it uses, as far as known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where it works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// What it is for.
@@ -67,13 +64,11 @@ pub struct Session {
     /// The process that its server serves, as far as known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ProcessMark>,
-    /// What it does.
     pub activity: Activity,
     /// Whether it has our tools.
     pub tools: Tools,
     /// Its place among all.
     pub since_seq: u64,
-    /// When it began.
     pub since: Tick,
     /// When it last did something, in wall time.
     pub last_ms: i64,
@@ -127,26 +122,20 @@ pub struct Session {
 pub enum StopMode {
     /// By a request to end.
     Gracefully,
-    /// By signals.
     AtOnce,
 }
 
 /// A session that has left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedSession {
-    /// Its name.
     pub name: Name,
-    /// Its id.
     pub session: SessionId,
     /// What kind of member it was.
     pub kind: MemberKind,
-    /// Why it left.
     pub departure: Departure,
     /// What there is to say about it.
     pub detail: Option<String>,
-    /// When it began.
     pub since: Tick,
-    /// When it left.
     pub at: Tick,
     /// When it last did something, in wall time.
     pub last_ms: i64,
@@ -160,7 +149,6 @@ pub struct EndedSession {
 pub struct ResumeInfo {
     /// The profile it was started from.
     pub profile: String,
-    /// Where it worked.
     pub cwd: String,
     /// The model that it used, as far as known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,6 @@ use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 /// Where and when an event stands.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::bus) struct Origin {
-    /// Its own seq.
     pub(in crate::bus) seq: u64,
     /// Milliseconds since 1970.
     pub(in crate::bus) wall_ms: i64,

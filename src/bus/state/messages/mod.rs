@@ -18,7 +18,6 @@ use crate::domain::name::Name;
 /// A call that waits for a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// The call.
     pub call: CallId,
     /// Only from this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,15 +30,12 @@ pub struct Wait {
 /// A message without its body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Its id.
     pub id: MessageId,
     /// Its place among all.
     pub seq: u64,
     /// When it was sent, in wall time.
     pub sent_ms: i64,
-    /// What it is.
     pub kind: MessageKind,
-    /// Who speaks.
     pub from: Author,
     /// Whom it is shown to be for.
     pub audience: Audience,
@@ -71,7 +67,6 @@ pub struct Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// In the inbox.
     Unread {
         /// The session and the call of the last delivery that was requeued.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,18 +74,13 @@ pub enum Delivery {
     },
     /// In flight with a call.
     Handed {
-        /// The session.
         session: SessionId,
-        /// The call.
         call: CallId,
-        /// How.
         way: DeliveryMethod,
     },
     /// Read by the model.
     Seen,
-    /// Withdrawn.
     Superseded,
-    /// Abandoned.
     Expired,
 }
 

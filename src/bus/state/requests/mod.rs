@@ -16,18 +16,15 @@ use crate::domain::name::Name;
 /// A request without its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// Its id.
     pub id: RequestId,
     /// The message that shows it.
     pub message: MessageId,
     /// The place of that message among all; zero in what older versions wrote.
     #[serde(default)]
     pub seq: u64,
-    /// Who asks.
     pub from: Name,
     /// When, in wall time.
     pub opened_ms: i64,
-    /// Where it stands.
     pub status: RequestStatus,
     /// Its owner, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,9 +41,7 @@ pub struct Request {
 /// The claim of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// The owner.
     pub by: Name,
-    /// The owner's session.
     pub session: SessionId,
     /// The claim's own seq: a later claim of the same request has a higher one.
     pub fence: u64,

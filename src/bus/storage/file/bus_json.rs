@@ -34,7 +34,6 @@ struct StoredIdentity {
     /// The secret that its counterpart in the user's state directory has too (see `bus_origin`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
-    /// Where that was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made: Option<Value>,
 }

@@ -40,7 +40,6 @@ const MOST_ASIDE: u32 = 100;
 pub enum Origin {
     /// Not to this process: whoever started it on this bus has seen the proof.
     Believed,
-    /// It has to.
     Proven(Proof),
 }
 
@@ -79,7 +78,6 @@ enum BusFound {
     Own,
     /// A directory in which nothing is yet.
     Unmade,
-    /// Anything else.
     Foreign,
 }
 

@@ -44,7 +44,6 @@ pub(crate) fn read(disk: &dyn Disk, path: &Path) -> Result<String, LogError> {
 /// What became of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
-    /// It is there.
     Whole,
     /// The file has had its length: there is a line that says so in its place.
     Full,

@@ -20,7 +20,6 @@ const SECTOR_BYTES: usize = 512;
 pub(crate) enum Fault {
     /// Only so many bytes are written.
     ShortWrite(usize),
-    /// Nothing is written.
     NoSpace,
     /// The sync of a file fails, and no later one brings to disk what was not synced.
     Sync,
@@ -30,7 +29,6 @@ pub(crate) enum Fault {
 pub(crate) enum Done<'a> {
     /// These bytes were read; they may be changed on their way.
     Read(&'a mut [u8]),
-    /// Something was written.
     Append,
 }
 

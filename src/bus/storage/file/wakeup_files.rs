@@ -31,7 +31,6 @@ const DEPTH: RecursiveMode =
 pub enum Listening {
     /// By the system's file notifications; by polling when there are none.
     Notified,
-    /// By polling.
     Polled,
 }
 

@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::live_screen::Screen;
-use super::step_lines::{self, StepReport};
+use super::plain_step_lines::{self, StepReport};
 use super::terminal_question::{self, Subject, TerminalQuestion};
 use crate::bus::rules::{Approval, Operation};
 use crate::bus::state::Workflow;
@@ -108,7 +108,7 @@ impl Progress {
         let Self::Tree(screen) = self else { return };
         screen.leave(workflow.is_some()).await;
         // The tree shows no more of a reason than fits beside it.
-        for line in workflow.into_iter().flat_map(step_lines::failures) {
+        for line in workflow.into_iter().flat_map(plain_step_lines::failures) {
             output::tell(&line);
         }
         if workflow.is_some() {
@@ -294,9 +294,9 @@ async fn person_answers(question: TerminalQuestion) -> Result<Option<String>, Fa
 
 /// Prints how it ended, with what the last steps said.
 fn end(workflows: &Workflows, workflow: &Workflow) -> Result<(), Failure> {
-    output::say(&step_lines::summary(workflow));
+    output::say(&plain_step_lines::summary(workflow));
     let bus = workflows.team().bus();
-    for step in step_lines::last(workflow) {
+    for step in plain_step_lines::last(workflow) {
         let Some(id) = &step.task else { continue };
         let task = bus.find_task(id)?;
         if let Some(body) = task.and_then(|task| task.output) {

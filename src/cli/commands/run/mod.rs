@@ -6,7 +6,7 @@
 mod plan_drawing;
 mod follow_workflow;
 mod terminal_question;
-mod step_lines;
+mod plain_step_lines;
 mod live_screen;
 mod tree;
 

@@ -17,7 +17,7 @@ use crate::domain::task::TaskError;
 use crate::domain::task::result::Context;
 use crate::team::agent::process_record::record_process;
 use crate::team::agent::start_process::{self, Continued, StartError};
-use crate::team::results::spending::Spending;
+use crate::team::results::session_cost::SessionCost;
 use crate::team::stop::stop_agent;
 
 /// What became of it.
@@ -69,7 +69,7 @@ impl Actor {
         self.introduced = false;
         self.used = false;
         self.conversation = Context::New;
-        self.spending = Spending::Nothing;
+        self.session_cost = SessionCost::Nothing;
         self.announce().await;
         Ok(())
     }

@@ -28,7 +28,6 @@ const KEPT_LINE_BYTES: u64 = 64 * 1024;
 pub(crate) enum Holding {
     /// Somebody may be writing.
     Nothing,
-    /// Nobody else writes.
     Lock,
 }
 

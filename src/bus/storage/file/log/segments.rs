@@ -84,7 +84,6 @@ pub(crate) struct WalkEnd {
     pub place: LogPosition,
     /// The bytes behind that place, of a line without an end.
     pub unfinished: u64,
-    /// Why.
     pub stop: Stop,
 }
 

@@ -4,25 +4,23 @@ use crate::domain::task::result::{Context, Money};
 
 /// What an agent's session has cost: agents report one growing sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Spending {
-    /// Nothing yet.
+pub(crate) enum SessionCost {
     Nothing,
-    /// So much.
     Sum(Money),
     /// Not known: an earlier process had the session.
     Unknown,
 }
 
 /// Says what a process begins with, given whether there was an earlier session to resume, and whether that succeeded.
-pub(crate) fn at_start_of_process(earlier: bool, resumed: bool) -> (Context, Spending) {
+pub(crate) fn at_start_of_process(earlier: bool, resumed: bool) -> (Context, SessionCost) {
     match (earlier, resumed) {
-        (_, true) => (Context::Resumed, Spending::Unknown),
-        (true, false) => (Context::Lost, Spending::Nothing),
-        (false, false) => (Context::New, Spending::Nothing),
+        (_, true) => (Context::Resumed, SessionCost::Unknown),
+        (true, false) => (Context::Lost, SessionCost::Nothing),
+        (false, false) => (Context::New, SessionCost::Nothing),
     }
 }
 
-impl Spending {
+impl SessionCost {
     /// Takes in the newest sum; returns what the turn has added, where that is known.
     pub(crate) fn grow(&mut self, sum: Option<Money>) -> Option<Money> {
         let sum = sum?;
@@ -43,12 +41,12 @@ mod tests {
     #[test]
     fn a_task_costs_what_the_sum_of_its_session_grew_by() {
         let dollars = |amount| Money::of(amount, "USD");
-        let mut spending = Spending::Nothing;
-        assert_eq!(spending.grow(dollars(0.5)), dollars(0.5));
-        assert_eq!(spending.grow(None), None);
-        assert_eq!(spending.grow(dollars(0.75)), dollars(0.25));
-        assert_eq!(spending.grow(dollars(0.1)), None, "the agent began anew");
-        let mut resumed = Spending::Unknown;
+        let mut session_cost = SessionCost::Nothing;
+        assert_eq!(session_cost.grow(dollars(0.5)), dollars(0.5));
+        assert_eq!(session_cost.grow(None), None);
+        assert_eq!(session_cost.grow(dollars(0.75)), dollars(0.25));
+        assert_eq!(session_cost.grow(dollars(0.1)), None, "the agent began anew");
+        let mut resumed = SessionCost::Unknown;
         assert_eq!(resumed.grow(dollars(3.0)), None);
         assert_eq!(resumed.grow(dollars(4.0)), dollars(1.0));
     }
