@@ -11,8 +11,8 @@
 use std::fmt::Write as _;
 use std::io;
 
-/// How much slower than it ran: the demo takes a third of a second.
-const SLOWER: f64 = 25.0;
+/// How long the drawing takes, in seconds: the demo itself takes a third of one.
+const SECONDS: f64 = 10.0;
 
 /// In pixels: a letter of the font, a line, and the frame around them.
 const LETTER: f64 = 7.25;
@@ -43,12 +43,14 @@ fn draw(lines: &[String]) -> String {
          aria-label=\"What cli-team-bridge demo prints\">\n<style>{STYLE}</style>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#0d1117\"/>\n"
     );
+    let times = lines.iter().filter_map(|line| Some(time_of(line)?.0));
+    let slower = SECONDS / times.last().unwrap_or(1.0).max(0.01);
     let mut at = 0.0;
     for (row, line) in std::iter::once(&command).chain(lines).enumerate() {
         let y = FRAME + (row + 1) * LINE - 6;
         let (time, said) =
             time_of(line).map_or((None, line.as_str()), |(time, said)| (Some(time), said));
-        at = time.map_or(at, |time: f64| time * SLOWER);
+        at = time.map_or(at, |time: f64| time * slower);
         let class = if row == 0 { "prompt" } else { "line" };
         let _ = write!(
             svg,
