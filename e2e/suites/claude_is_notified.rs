@@ -33,7 +33,7 @@ fn permission() -> Value {
 /// Returns the settings that run the hook.
 fn hooks() -> Value {
     let command = format!("{BRIDGE} hook");
-    let hook = json!({ "hooks": [{ "type": "command", "command": command, "timeout": 5 }] });
+    let hook = json!({ "hooks": [{ "type": "command", "command": command, "timeout": 15 }] });
     let mut after_tools = hook.clone();
     after_tools["matcher"] = json!("*");
     json!({ "PostToolUse": [after_tools], "UserPromptSubmit": [hook], "Stop": [hook] })

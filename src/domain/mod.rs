@@ -12,6 +12,6 @@ pub mod permission;
 pub mod task;
 pub mod text;
 pub mod time;
-pub mod durations;
+pub mod wait_times;
 pub mod tool_names;
 pub mod workflow;

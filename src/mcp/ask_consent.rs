@@ -15,7 +15,7 @@ use rmcp::service::{RequestContext, RoleServer};
 
 use super::decision_form::{decision_form, decision_in, put_form, shows_forms};
 use super::error::ToolError;
-use crate::domain::durations;
+use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 use crate::team::Consent;
 
@@ -77,7 +77,7 @@ impl Consents {
             return Asked::Put(InputRequiredResult::from_input_requests(forms));
         }
         let answer = tokio::select! {
-            answer = put_form(&context.peer, form, durations::CONSENT) => answer,
+            answer = put_form(&context.peer, form, wait_times::CONSENT) => answer,
             () = context.ct.cancelled() => return refused(),
         };
         match answer {

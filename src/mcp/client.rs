@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::durations;
+use crate::domain::wait_times;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
@@ -142,12 +142,12 @@ impl Client {
         let handler = Handler { forms: forms.clone() };
         let transport = AsyncRwTransport::new_client(output, input);
         let serving = handler.serve_with_lifecycle(transport, mode);
-        match tokio::time::timeout(durations::GREETING, serving).await {
+        match tokio::time::timeout(wait_times::GREETING, serving).await {
             Ok(Ok(service)) => Ok(Self { service, forms }),
             Ok(Err(error)) => Err(ClientError::NotStarted(error.to_string())),
             Err(_) => Err(ClientError::NotStarted(format!(
                 "no answer to `initialize` within {:?}",
-                durations::GREETING
+                wait_times::GREETING
             ))),
         }
     }

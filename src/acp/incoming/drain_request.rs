@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::acp::data::json_fields::string;
 use crate::acp::data::session_settings::AcpSessionId;
-use crate::domain::durations;
+use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 
 /// The method of the question.
@@ -34,7 +34,7 @@ impl DrainQuestion {
         let late = open.clone();
         // It ends by itself within its patience, and holds nothing but the responder.
         tokio::spawn(async move {
-            tokio::time::sleep(durations::DRAIN_ANSWER).await;
+            tokio::time::sleep(wait_times::DRAIN_ANSWER).await;
             late.answer(&[]);
         });
         let session = string(params, "sessionId").unwrap_or_default().into();

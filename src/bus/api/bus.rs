@@ -53,7 +53,7 @@ impl Bus {
     ///
     /// Cancel safe in the sense that a dropped future leaves a command that is either done whole or not at all. It occupies its
     /// thread while it decides and writes, and for a sync that is likely to be short; not while it waits for another process to
-    /// write, or for a slow disk. A command that still waits for that after [`BUS_BUSY`](crate::domain::durations::BUS_BUSY) is withdrawn: the bus is busy.
+    /// write, or for a slow disk. A command that still waits for that after [`BUS_BUSY`](crate::domain::wait_times::BUS_BUSY) is withdrawn: the bus is busy.
     pub async fn submit(
         &self,
         by: Option<SessionId>,

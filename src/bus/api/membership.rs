@@ -17,8 +17,8 @@ use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, ProcessMark};
 
-use crate::domain::durations;
 use crate::domain::name::Name;
+use crate::domain::wait_times;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
 
@@ -86,7 +86,7 @@ impl Membership {
         session: SessionId,
         (joining, put_aside): (Joining, Option<String>),
     ) -> Result<Self, BusError> {
-        let deadline = Instant::now() + durations::NAME;
+        let deadline = Instant::now() + wait_times::NAME;
         loop {
             bus.refresh()?;
             let holder = match &joining.wish {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::domain::durations;
+use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
 
 /// The pauses before further tries.
@@ -19,7 +19,10 @@ pub(crate) struct Again {
 impl Again {
     /// Begins with the first further try.
     pub(crate) fn begin() -> Self {
-        Self { until: Instant::now() + Duration::from_millis(durations::HANDED_MS), pauses: PAUSES }
+        Self {
+            until: Instant::now() + Duration::from_millis(wait_times::HANDED_MS),
+            pauses: PAUSES,
+        }
     }
 
     /// Waits for the next try; there is none when its time is over.

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::durations;
 use crate::domain::ids::SessionId;
+use crate::domain::wait_times;
 
 /// How often a process looks around and shows a sign of life, and what it makes of those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,9 @@ pub struct HeartbeatIntervals {
 impl Default for HeartbeatIntervals {
     fn default() -> Self {
         Self {
-            look_around: durations::LOOK_AROUND,
-            beat: durations::HEARTBEAT,
-            hung: durations::HUNG,
+            look_around: wait_times::LOOK_AROUND,
+            beat: wait_times::HEARTBEAT,
+            hung: wait_times::HUNG,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::bus::rules::Command;
 use crate::bus::shared::withdrawal::{WithdrawOnDrop, Withdrawal};
 use crate::bus::shared::{BusShared, Queued, Receipt, no_thread};
 use crate::bus::storage::{LogError, WriteTurn};
-use crate::domain::durations;
+use crate::domain::wait_times;
 
 /// Lets a command wait for its turn, up to [`limits::BUSY_MS`]. Dropping the future withdraws it.
 pub(crate) async fn wait_for_turn(
@@ -26,7 +26,7 @@ pub(crate) async fn wait_for_turn(
     let _dropped = WithdrawOnDrop(Arc::clone(&withdrawal));
     let queued = Queued { command, withdrawal: Arc::clone(&withdrawal), reply };
     thread(shared)?.send(queued).map_err(|_| BusError::Closed)?;
-    let deadline = durations::BUS_BUSY;
+    let deadline = wait_times::BUS_BUSY;
     let answered = match tokio::time::timeout(deadline, &mut answer).await {
         Ok(answered) => answered,
         Err(_) if withdrawal.withdraw() => {

@@ -17,10 +17,10 @@ use crate::cli::claude_session::ClaudeSession;
 use crate::cli::find_project::ProjectError;
 use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
 use crate::delivery::methods::claude_hook;
-use crate::domain::durations;
 use crate::domain::ids::SessionId;
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
+use crate::domain::wait_times;
 
 /// Where Claude Code says which project it works in; its current directory may have become another one.
 const PROJECT: &str = "CLAUDE_PROJECT_DIR";
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: HookArguments) {
 
 async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let said = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin().take(SAID_BYTES)));
-    let said = tokio::time::timeout(durations::HOOK, said)
+    let said = tokio::time::timeout(wait_times::HOOK, said)
         .await
         .map_err(|_| "timed out while reading the hook's input from Claude Code")???;
     let occasion: Occasion = serde_json::from_str(&said)
@@ -148,7 +148,7 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
 /// Delivers the unread messages, if this is the occasion.
 async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Result<(), Failure> {
     let membership = Membership::beside(bus, session)?;
-    match tokio::time::timeout(durations::HOOK, membership.end_hooks()).await {
+    match tokio::time::timeout(wait_times::HOOK, membership.end_hooks()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             tracing::warn!("failed to requeue the messages of an earlier hook: {error}");
@@ -175,7 +175,7 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
         Err(failure) => Err(failure),
     };
     let settled = async { if said.is_ok() { call.said().await } else { call.requeue().await } };
-    match tokio::time::timeout(durations::HOOK, settled).await {
+    match tokio::time::timeout(wait_times::HOOK, settled).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to record what the hook delivered: {error}"),
         Err(_) => tracing::warn!("timed out while recording what the hook delivered"),
@@ -187,7 +187,7 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
 async fn receive(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
     call.begin_hook()?;
     let taken = tokio::time::timeout(
-        durations::HOOK,
+        wait_times::HOOK,
         call.receive(DeliveryMethod::Hook, claude_hook::pick()),
     )
     .await;

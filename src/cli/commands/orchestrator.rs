@@ -17,8 +17,8 @@ use crate::cli::signal_policy::{self, StopRequests};
 use crate::cli::{
     Failure, below_agent, find_project, load_config, open_bus, serve_endpoint, serve_mcp,
 };
-use crate::domain::durations;
 use crate::domain::name::Name;
+use crate::domain::wait_times;
 use crate::mcp::LazyMembership;
 use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
 
@@ -103,7 +103,7 @@ async fn keep_in_order(membership: LazyMembership, team: OrchestratorTeam) {
             let workflows = team.workflows(&held);
             let replaced = async {
                 while membership.current().is_some_and(|now| now.session() == held.session()) {
-                    tokio::time::sleep(durations::LOOK_FOR_MEMBERSHIP).await;
+                    tokio::time::sleep(wait_times::LOOK_FOR_MEMBERSHIP).await;
                 }
             };
             tokio::select! {
@@ -112,6 +112,6 @@ async fn keep_in_order(membership: LazyMembership, team: OrchestratorTeam) {
                 () = replaced => {}
             }
         }
-        tokio::time::sleep(durations::LOOK_FOR_MEMBERSHIP).await;
+        tokio::time::sleep(wait_times::LOOK_FOR_MEMBERSHIP).await;
     }
 }

@@ -9,10 +9,10 @@ use crate::bus::rules::Pick;
 use crate::bus::state::{Delivery, Message, State};
 use crate::delivery::message_frame::frame;
 use crate::delivery::recipient::Reader;
-use crate::domain::durations;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
+use crate::domain::wait_times;
 
 /// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {
@@ -88,7 +88,7 @@ pub fn waking<'a>(
 
 /// Returns when pending mail may wake an agent that was last woken at some time: at once, unless that was just now.
 pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
-    woken.map_or(now, |woken| (woken + durations::GATHER_MESSAGES).max(now))
+    woken.map_or(now, |woken| (woken + wait_times::GATHER_MESSAGES).max(now))
 }
 
 /// The messages of one wake: all that came together, as far as one prompt carries them.

@@ -13,10 +13,10 @@ use super::client_pipes::Arrival;
 use super::{Offered, Server};
 use crate::bus::rules::Pick;
 use crate::bus::{Answer, Membership};
-use crate::domain::durations;
 use crate::domain::ids::CallId;
 use crate::domain::limits;
 use crate::domain::messaging::DeliveryMethod;
+use crate::domain::wait_times;
 use crate::mcp::caller::{Caller, Progress};
 use crate::mcp::error::ToolError;
 use crate::mcp::shapes::message_shape::views;
@@ -35,9 +35,9 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<JsonObject, ToolError> {
         let name = offered.tool.name();
-        let too_slow = ToolError::TooSlow { tool: name, seconds: durations::JOIN.as_secs() };
+        let too_slow = ToolError::TooSlow { tool: name, seconds: wait_times::JOIN.as_secs() };
         let membership = tokio::select! {
-            membership = tokio::time::timeout(durations::JOIN, self.shared.membership.membership()) => {
+            membership = tokio::time::timeout(wait_times::JOIN, self.shared.membership.membership()) => {
                 membership.map_err(|_| too_slow)??
             }
             () = context.ct.cancelled() => return Err(ToolError::Cancelled { tool: name }),
@@ -127,7 +127,7 @@ impl Server {
             }
             Ok(())
         };
-        match tokio::time::timeout(durations::TOOL, settling).await {
+        match tokio::time::timeout(wait_times::TOOL, settling).await {
             Ok(Ok(())) => {}
             // The deadline of the delivery requeues them in the end.
             Ok(Err(error)) => tracing::debug!(

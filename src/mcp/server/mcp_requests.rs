@@ -11,9 +11,9 @@ use rmcp::{ErrorData, ServerHandler};
 use serde_json::Value;
 
 use super::{Offered, Server};
-use crate::domain::durations;
 use crate::domain::limits;
 use crate::domain::text::suggest::nearest;
+use crate::domain::wait_times;
 use crate::mcp::ask_consent::Asked;
 use crate::mcp::error::ToolError;
 
@@ -38,7 +38,7 @@ impl ServerHandler for Server {
         self.tasks().spawn(async move {
             let ending = server.ending().clone();
             let membership =
-                tokio::time::timeout(durations::JOIN, server.shared.membership.membership());
+                tokio::time::timeout(wait_times::JOIN, server.shared.membership.membership());
             tokio::select! {
                 membership = membership => if let Ok(Ok(membership)) = membership {
                     server.announce_tools(&membership).await;

@@ -19,8 +19,8 @@ use tokio_util::task::TaskTracker;
 use super::ask_user::User;
 use super::lazy_membership::LazyMembership;
 use super::tool::AnyTool;
-use crate::domain::durations;
 use crate::domain::ids::CallId;
+use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
@@ -65,7 +65,7 @@ struct Offered {
 impl Server {
     /// Makes a server with these tools, shown in this order.
     pub fn new(about: About, tools: Vec<Box<dyn AnyTool>>, membership: LazyMembership) -> Self {
-        Self::with_limit(about, tools, membership, durations::TOOL)
+        Self::with_limit(about, tools, membership, wait_times::TOOL)
     }
 
     /// Makes the same server, whose client's user is asked what agents want to be allowed.
@@ -75,7 +75,7 @@ impl Server {
         membership: LazyMembership,
         human: UserReachable,
     ) -> Self {
-        Self::made(about, tools, membership, (durations::TOOL, Some(User::new(human))))
+        Self::made(about, tools, membership, (wait_times::TOOL, Some(User::new(human))))
     }
 
     /// Makes a server whose tools may take so long.

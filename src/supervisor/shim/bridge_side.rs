@@ -15,8 +15,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::control_socket::{Order, ShimReport};
 use super::shim_process::SHIM;
-use crate::domain::durations;
 use crate::domain::grace_periods;
+use crate::domain::wait_times;
 use crate::supervisor::child::{ChildShared, End, Exit, Supervised};
 use crate::supervisor::child_signal_deadlines::{SignalDeadlines, SignalsSent};
 use crate::supervisor::child_spec::{ChildSpec, Pipes, Shim};
@@ -62,7 +62,7 @@ pub(crate) async fn spawn(
     let mut reports = BufReader::new(reports).lines();
 
     // Whatever goes wrong from here on: without its control socket the shim ends, and the agent with it.
-    let pid = match timeout(durations::SHIM_START, next(&mut reports)).await {
+    let pid = match timeout(wait_times::SHIM_START, next(&mut reports)).await {
         Ok(Some(ShimReport::Started { pid })) => pid,
         Ok(Some(ShimReport::Refused { errno })) => {
             // The shim exits by itself.

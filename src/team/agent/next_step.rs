@@ -9,10 +9,10 @@ use crate::delivery::capabilities::Reach;
 use crate::delivery::methods::wake_idle::{self, Tried};
 use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::policy::{self, MailAction};
-use crate::domain::durations;
 use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Tools;
+use crate::domain::wait_times;
 
 /// What the bus says about an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -194,7 +194,7 @@ pub(crate) fn next(on_bus: &AgentOnBus, situation: &Situation) -> NextStep {
         return NextStep::Renew;
     }
     if on_bus.unproven {
-        let deadline = situation.session_since + durations::TOOLS_LISTED;
+        let deadline = situation.session_since + wait_times::TOOLS_LISTED;
         return if now >= deadline { NextStep::MissTools } else { NextStep::Rest(Some(deadline)) };
     }
     if let Some(settled) = situation.settled.filter(|settled| now < *settled) {
@@ -240,12 +240,12 @@ fn listening(
     if is_silent && !on_bus.stalled {
         return NextStep::Stall;
     }
-    let stir_at = turn.stirred + durations::RECORD_SIGN_OF_LIFE;
+    let stir_at = turn.stirred + wait_times::RECORD_SIGN_OF_LIFE;
     if !is_silent && (on_bus.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
         return NextStep::Stir;
     }
     // No event reports noise, or a line on stderr: these are looked for.
-    let look_at = now + (situation.stall / 4).min(durations::LOOK_FOR_SIGN_OF_LIFE);
+    let look_at = now + (situation.stall / 4).min(wait_times::LOOK_FOR_SIGN_OF_LIFE);
     let next = if now < silent_at { silent_at.min(look_at) } else { look_at };
     NextStep::Rest(until.into_iter().chain([next]).min())
 }

@@ -14,12 +14,12 @@ use crate::bus::event::{Body, TaskReport};
 use crate::bus::rules::{Ending, Operation};
 use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Membership};
-use crate::domain::durations;
 use crate::domain::ids::{CommandId, TaskId};
 use crate::domain::limits;
 use crate::domain::task::error_class;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::text::redact::Secrets;
+use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
 use crate::sys::random_ids;
 
@@ -86,7 +86,7 @@ impl End {
             return Ok(());
         };
         let since = *self.since.get_or_insert_with(Instant::now);
-        if since.elapsed() < durations::STORE_OUTPUT {
+        if since.elapsed() < wait_times::STORE_OUTPUT {
             return Err(error);
         }
         let bytes = self.output.len();
@@ -349,7 +349,7 @@ mod tests {
         let mut end = end(&"x".repeat(limits::INLINE_BYTES + 1));
         faults.fail(FaultPoint::Blob, 1, u64::MAX, Fault::Io);
         assert!(end.stored(membership.bus()).await.is_err());
-        tokio::time::advance(durations::STORE_OUTPUT).await;
+        tokio::time::advance(wait_times::STORE_OUTPUT).await;
         end.stored(membership.bus()).await.unwrap();
         let error = end.ending.error.unwrap();
         assert_eq!(error.class, error_class::BUS);

@@ -3,8 +3,8 @@
 use tokio::time::Instant;
 
 use crate::config::Restart;
-use crate::domain::durations;
 use crate::domain::member::Departure;
+use crate::domain::wait_times;
 
 /// At most so many restarts within a time.
 const MOST: usize = 5;
@@ -36,22 +36,22 @@ impl Restarts {
         if policy == Restart::Never || ended != Departure::Failed || !self.was_ready {
             return Verdict::Ended;
         }
-        self.at.retain(|at| now.duration_since(*at) < durations::COUNT_RESTARTS);
+        self.at.retain(|at| now.duration_since(*at) < wait_times::COUNT_RESTARTS);
         if self
             .at
             .last()
-            .is_some_and(|last| now.duration_since(*last) < durations::BETWEEN_RESTARTS)
+            .is_some_and(|last| now.duration_since(*last) < wait_times::BETWEEN_RESTARTS)
         {
             let reason = format!(
                 "it had been restarted less than {} s before",
-                durations::BETWEEN_RESTARTS.as_secs()
+                wait_times::BETWEEN_RESTARTS.as_secs()
             );
             return Verdict::Abandoned(reason);
         }
         if self.at.len() >= MOST {
             let reason = format!(
                 "it was restarted {MOST} times within {} s",
-                durations::COUNT_RESTARTS.as_secs()
+                wait_times::COUNT_RESTARTS.as_secs()
             );
             return Verdict::Abandoned(reason);
         }
@@ -94,12 +94,12 @@ mod tests {
         let (mut restarts, now) = (ready(), Instant::now());
         assert_eq!(fails(&mut restarts, now), Verdict::Again);
         let Abandoned(reason) =
-            fails(&mut restarts, now + durations::BETWEEN_RESTARTS - SECOND / 10)
+            fails(&mut restarts, now + wait_times::BETWEEN_RESTARTS - SECOND / 10)
         else {
             panic!("it is too soon");
         };
         assert_eq!(reason, "it had been restarted less than 5 s before");
-        assert_eq!(fails(&mut restarts, now + durations::BETWEEN_RESTARTS), Verdict::Again);
+        assert_eq!(fails(&mut restarts, now + wait_times::BETWEEN_RESTARTS), Verdict::Again);
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
             panic!("it is too often");
         };
         assert_eq!(reason, "it was restarted 5 times within 60 s");
-        assert_eq!(fails(&mut restarts, now + durations::COUNT_RESTARTS), Verdict::Again);
+        assert_eq!(fails(&mut restarts, now + wait_times::COUNT_RESTARTS), Verdict::Again);
     }
 
     use Verdict::Abandoned;

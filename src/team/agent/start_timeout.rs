@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::acp::AcpError;
-use crate::domain::durations;
+use crate::domain::wait_times;
 use crate::supervisor::Supervised;
 use crate::sys::process::descendants;
 
@@ -30,7 +30,7 @@ impl SignsOfLife {
 
 /// The longest that an agent may take in all.
 pub(crate) fn longest(limit: Duration) -> Duration {
-    limit.saturating_mul(durations::START_EXTENSION)
+    limit.saturating_mul(wait_times::START_EXTENSION)
 }
 
 /// Waits for the answer to a request. The agent may be silent for `limit`, and take [`longest`] in all.
@@ -61,7 +61,7 @@ async fn wait<T, F: Future<Output = SignsOfLife>>(
 ) -> Result<T, Duration> {
     tokio::pin!(awaited);
     let mut seen = SignsOfLife::default();
-    for half in 1..=2 * durations::START_EXTENSION {
+    for half in 1..=2 * wait_times::START_EXTENSION {
         if let Ok(done) = tokio::time::timeout(limit / 2, &mut awaited).await {
             return Ok(done);
         }

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 use super::guarded_places;
-use crate::domain::durations;
 use crate::domain::limits;
 use crate::domain::permission::Ground;
+use crate::domain::wait_times;
 use crate::sys::fs::disk;
 use crate::sys::fs::real_path::{destination, resolve};
 
@@ -63,7 +63,7 @@ impl PathExaminer {
         if survey.paths.len() > limits::LOOKED_PATHS {
             return None;
         }
-        self.within(durations::LOOK_AT_PATHS, move |until| survey.look(until)).await
+        self.within(wait_times::LOOK_AT_PATHS, move |until| survey.look(until)).await
     }
 
     /// Runs a look that may hang; a thread that does keeps its place.

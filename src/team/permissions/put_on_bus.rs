@@ -9,9 +9,9 @@ use crate::bus::BusError;
 use crate::bus::event::Event;
 use crate::bus::rules::{AskedFirst, NewQuestion, Operation};
 use crate::bus::storage::LogError;
-use crate::domain::durations;
 use crate::domain::ids::PermissionId;
 use crate::domain::permission::Decision;
+use crate::domain::wait_times;
 use crate::team::agent::context::AgentContext;
 use crate::team::agent::pending_writes;
 use crate::team::turn::turn_record::Turn;
@@ -62,7 +62,7 @@ impl OpenQuestions {
             id,
             title: question.title,
             asked,
-            until: Instant::now() + limit + durations::PERMISSION_SLACK,
+            until: Instant::now() + limit + wait_times::PERMISSION_SLACK,
         });
         None
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::acp::ToolCall;
-use crate::domain::durations;
 use crate::domain::task::result::{Change, ChangeSource, FileChange};
+use crate::domain::wait_times;
 use crate::sys::fs::real_path::resolve;
 use crate::team::permissions::look_at_paths::PathExaminer;
 
@@ -28,7 +28,7 @@ impl PathBase {
     ) -> Vec<(String, Change)> {
         let paths: BTreeSet<String> = changes.iter().map(|(path, _)| path.clone()).collect();
         let place = self.clone();
-        let looking = looks.within(durations::LOOK_AT_PATHS, move |until| {
+        let looking = looks.within(wait_times::LOOK_AT_PATHS, move |until| {
             let shown = paths.into_iter().map(|path| {
                 let is_late = Instant::now() > until;
                 let real = if is_late { None } else { resolve(&place.cwd, path.as_ref()) };

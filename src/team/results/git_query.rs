@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::git_compare::{GitSnapshot, Mark, committed, compare};
-use crate::domain::durations;
 use crate::domain::task::result::{Change, GitLook};
+use crate::domain::wait_times;
 use crate::supervisor::{self, ChildSpec, SpawnError};
 use crate::sys::fs::{bounded_file, disk};
 
@@ -136,7 +136,7 @@ enum GitTrouble {
     #[error("git failed: {0}")]
     Refused(String),
     /// It is not done in time.
-    #[error("git took longer than {} s", durations::GIT.as_secs())]
+    #[error("git took longer than {} s", wait_times::GIT.as_secs())]
     Slow,
     /// It says too much.
     #[error("git's output is too long")]
@@ -295,7 +295,7 @@ impl Repository {
             let words = child.stderr_tail();
             Err(GitTrouble::Refused(words.lines().next().unwrap_or_default().to_owned()))
         };
-        let heard = tokio::time::timeout(durations::GIT, listening).await;
+        let heard = tokio::time::timeout(wait_times::GIT, listening).await;
         // Dropped, a child that still runs is killed.
         heard.unwrap_or(Err(GitTrouble::Slow)).map(|()| said)
     }

@@ -11,9 +11,9 @@ use tokio::time::Instant;
 
 use crate::bus::rules::Operation;
 use crate::bus::state::{Run, State};
-use crate::domain::durations;
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
+use crate::domain::wait_times;
 use crate::supervisor::{Remains, end_remains};
 use crate::team::error::TeamError;
 use crate::team::team_handle::Team;
@@ -30,11 +30,11 @@ impl Team {
         let mut orphaned = BTreeMap::new();
         loop {
             let pause = match self.sweep(&mut orphaned).await {
-                Ok(()) if orphaned.is_empty() => durations::LOOK_FOR_DEAD_BRIDGES,
+                Ok(()) if orphaned.is_empty() => wait_times::LOOK_FOR_DEAD_BRIDGES,
                 Ok(()) => SOON,
                 Err(error) => {
                     tracing::warn!("failed to clean up after dead bridges: {error}");
-                    durations::LOOK_FOR_DEAD_BRIDGES
+                    wait_times::LOOK_FOR_DEAD_BRIDGES
                 }
             };
             tokio::time::sleep(pause).await;

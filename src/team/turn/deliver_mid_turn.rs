@@ -20,10 +20,10 @@ use crate::config::MidTurn;
 use crate::delivery::capabilities::{Reach, Shown};
 use crate::delivery::methods::wake_idle::Tried;
 use crate::delivery::methods::{drain, steer};
-use crate::domain::durations;
 use crate::domain::ids::{CallId, TaskId};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::task::TaskStatus;
+use crate::domain::wait_times;
 use crate::sys::random_ids;
 use crate::team::agent::context::AgentContext;
 use crate::team::agent::pending_writes::Unwritten;
@@ -255,7 +255,7 @@ impl MidTurnDelivery {
         let (connection, session) =
             (live.process.connection.clone(), live.process.session.id.clone());
         let asking = tokio::spawn(async move {
-            connection.steer(&session, &text, durations::STEER_ANSWER).await
+            connection.steer(&session, &text, wait_times::STEER_ANSWER).await
         });
         self.steering = Some(Steering { call, asking: AbortOnDropHandle::new(asking) });
     }
@@ -273,12 +273,12 @@ impl MidTurnDelivery {
         match outcome {
             Ok(Steered::Taken) => {
                 self.in_vain = 0;
-                self.not_before = Some(Instant::now() + durations::GATHER_MESSAGES);
+                self.not_before = Some(Instant::now() + wait_times::GATHER_MESSAGES);
                 if let Some(turn) = live.turn {
                     let agent = live.agent;
                     agent.transcribe(&turn.transcript, transcript::of_taken(agent.wall_ms()));
                     let lags = live.agent.profile.mid_turn.value == MidTurn::SteerBetweenCalls;
-                    let lag = if lags { durations::STEER_LAG } else { Duration::ZERO };
+                    let lag = if lags { wait_times::STEER_LAG } else { Duration::ZERO };
                     self.proof.take(call, Instant::now() + lag);
                     return;
                 }

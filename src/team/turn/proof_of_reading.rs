@@ -137,7 +137,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::domain::durations;
+    use crate::domain::wait_times;
 
     const CALL: CallId = CallId(Uuid::nil());
     const WORDS: Sign = Sign { own: true, calls_over: false, ended_well: false };
@@ -183,12 +183,12 @@ mod tests {
         let mut proof = Proof::default();
         let now = Instant::now();
         proof.offer(CALL);
-        proof.take(CALL, now + durations::STEER_LAG);
+        proof.take(CALL, now + wait_times::STEER_LAG);
         proof.hear(CALLS_OVER, now);
-        proof.hear(WORDS, now + durations::STEER_LAG);
+        proof.hear(WORDS, now + wait_times::STEER_LAG);
         assert_eq!(proof.proven(), []);
-        proof.hear(CALLS_OVER, now + durations::STEER_LAG);
-        proof.hear(WORDS, now + durations::STEER_LAG);
+        proof.hear(CALLS_OVER, now + wait_times::STEER_LAG);
+        proof.hear(WORDS, now + wait_times::STEER_LAG);
         assert_eq!(proof.proven(), [CALL]);
     }
 

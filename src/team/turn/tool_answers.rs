@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::turn_record::Turn;
-use crate::domain::durations;
 use crate::domain::ids::CallId;
 use crate::domain::messaging::DeliveryMethod;
+use crate::domain::wait_times;
 use crate::team::agent::context::AgentContext;
 
 /// Returns the calls of our tools that delivered messages, or have claimed requests, and whose answers nothing has proven yet.
@@ -49,7 +49,7 @@ pub(crate) async fn shown_by_tools(agent: &AgentContext, turn: &Turn) -> Vec<Cal
         // An error means that the bus is closed, and with it the turn is over anyway.
         while !are_known() && changes.changed().await.is_ok() {}
     };
-    if tokio::time::timeout(durations::ANSWER_RECORDED, known).await.is_err() {
+    if tokio::time::timeout(wait_times::ANSWER_RECORDED, known).await.is_err() {
         tracing::debug!(
             "the bus did not record in time that an answer to {} was written",
             agent.name()

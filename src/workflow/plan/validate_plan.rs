@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::evaluate_condition;
 use super::placeholders::{self, Part};
 use super::{Draft, Problem, StepDraft};
-use crate::domain::durations;
 use crate::domain::limits;
 use crate::domain::name::{MAX_NAME_BYTES, Name};
 use crate::domain::text::suggest::nearest;
+use crate::domain::wait_times;
 use crate::domain::workflow::{Approver, Field, Gate, Repeat, Step, StepReference, When};
 use crate::team::Candidates;
 
@@ -73,9 +73,9 @@ impl Check {
                 let most = limits::MODEL_BYTES;
                 self.add(place(index, "model"), format!("it is longer than {most} bytes"));
             }
-            let seconds = 1..=durations::MAX_STEP_SECONDS;
+            let seconds = 1..=wait_times::MAX_STEP_SECONDS;
             if let Some(given) = step.timeout_seconds.filter(|given| !seconds.contains(given)) {
-                let most = durations::MAX_STEP_SECONDS;
+                let most = wait_times::MAX_STEP_SECONDS;
                 self.add(
                     place(index, "timeout_seconds"),
                     format!("it is {given}; it must be 1 to {most}"),
@@ -220,9 +220,9 @@ impl Check {
         draft: &StepDraft,
         known: &Candidates,
     ) -> Option<Gate> {
-        let timeout_seconds = draft.gate_seconds.unwrap_or(durations::GATE_SECONDS);
-        if !(1..=durations::MAX_STEP_SECONDS).contains(&timeout_seconds) {
-            let most = durations::MAX_STEP_SECONDS;
+        let timeout_seconds = draft.gate_seconds.unwrap_or(wait_times::GATE_SECONDS);
+        if !(1..=wait_times::MAX_STEP_SECONDS).contains(&timeout_seconds) {
+            let most = wait_times::MAX_STEP_SECONDS;
             let what = format!("it is {timeout_seconds}; it must be 1 to {most}");
             self.add(place(index, "gate_seconds"), what);
         }

@@ -7,10 +7,10 @@ use tokio::time::Instant;
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::storage::LogError;
-use crate::domain::durations;
 use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
 use crate::domain::task::error_class;
+use crate::domain::wait_times;
 use crate::team::TeamError;
 
 /// A step of a workflow.
@@ -24,13 +24,13 @@ impl BlockedSince {
     /// Notes that a step is blocked; returns whether that has lasted so long that the step fails.
     pub(crate) fn note(&mut self, key: Key) -> bool {
         let since = self.0.entry(key).or_insert_with(Instant::now);
-        since.elapsed() >= durations::STEP_BLOCKED
+        since.elapsed() >= wait_times::STEP_BLOCKED
     }
 
     /// Says whether a step has been blocked for so long that it fails.
     pub(crate) fn has_lasted(&self, key: &Key) -> bool {
         let since = self.0.get(key);
-        since.is_some_and(|since| since.elapsed() >= durations::STEP_BLOCKED)
+        since.is_some_and(|since| since.elapsed() >= wait_times::STEP_BLOCKED)
     }
 
     /// Notes that a step is not blocked any more.
@@ -108,7 +108,7 @@ mod tests {
         assert!(blocked.note(key.clone()) && blocked.has_lasted(&key));
         blocked.end(&key);
         assert!(!blocked.has_lasted(&key) && !blocked.note(key.clone()));
-        tokio::time::advance(durations::STEP_BLOCKED).await;
+        tokio::time::advance(wait_times::STEP_BLOCKED).await;
         blocked.retain(&[]);
         assert!(!blocked.has_lasted(&key));
     }

@@ -11,10 +11,10 @@ use crate::bus::event::TaskReport;
 use crate::bus::rules::{Ending, NameChoice, NewTask};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining};
-use crate::domain::durations;
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::task::TaskStatus;
+use crate::domain::wait_times;
 use crate::sys::clock;
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn what_came_back_at_its_deadline_was_in_no_turn() {
     let (mut unproven, no_time) = (bob.call(), Duration::ZERO);
     let taken = unproven.wait(None, None, no_time).await.unwrap();
     assert!(matches!(taken, Waited::Message(_)));
-    late.store(durations::HANDED_MS, Ordering::Relaxed);
+    late.store(wait_times::HANDED_MS, Ordering::Relaxed);
     let again = bob.call().wait(None, None, no_time).await.unwrap();
     assert!(matches!(again, Waited::Message(_)), "{again:?}");
     bus.close().await;

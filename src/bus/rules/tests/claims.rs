@@ -1,8 +1,8 @@
 //! Claims of agents of which nobody may have been told: they hang on the answer of the call that made them.
 
 use super::*;
-use crate::domain::durations;
 use crate::domain::messaging::RequestStatus;
+use crate::domain::wait_times;
 
 /// An agent that has claimed a request by a call, with its bridge, and somebody who asked and somebody who could do it, too.
 struct ClaimedByCall {
@@ -53,12 +53,12 @@ fn a_claim_that_its_agent_was_not_told_of_ends_with_the_turn() {
 #[test]
 fn a_claim_whose_answer_was_not_written_ends_when_a_hand_over_would() {
     let mut claimed = claimed();
-    claimed.world.pass(durations::HANDED_MS - 1);
+    claimed.world.pass(wait_times::HANDED_MS - 1);
     assert!(claimed.world.due().is_empty());
     claimed.world.pass(1);
     claimed.world.due();
     claimed.check(RequestStatus::Open);
-    claimed.world.pass(durations::HANDED_MS);
+    claimed.world.pass(wait_times::HANDED_MS);
     claimed.world.due();
     claimed.check(RequestStatus::Open);
 }
@@ -72,7 +72,7 @@ fn an_agent_that_was_told_may_work_in_silence_for_as_long_as_it_likes() {
         Operation::Take { session: agent, call, way: DeliveryMethod::Piggyback, pick: all() };
     claimed.world.ask(agent, take);
     assert_eq!(claimed.world.ask(agent, Operation::AnswerWritten(call)).len(), 1);
-    claimed.world.pass(durations::HANDED_MS);
+    claimed.world.pass(wait_times::HANDED_MS);
     claimed.world.due();
     assert!(claimed.world.held(agent, call).is_empty());
     claimed.check(RequestStatus::Claimed);
@@ -92,7 +92,7 @@ fn a_claim_stays_when_a_later_call_or_the_turn_proves_its_answer() {
     later.taken = vec![by_call.call];
     by_call.world.run(&later).unwrap();
     for claimed in [&mut by_turn, &mut by_call] {
-        claimed.world.pass(durations::HANDED_MS);
+        claimed.world.pass(wait_times::HANDED_MS);
         claimed.world.due();
         claimed.end_turn();
         claimed.check(RequestStatus::Claimed);
@@ -173,7 +173,7 @@ fn an_agent_that_leaves_or_answers_leaves_nothing_of_its_claim_behind() {
     answered.world.reply(agent, "asker", &request);
     answered.check(RequestStatus::Completed);
     for claimed in [&mut left, &mut answered] {
-        claimed.world.pass(durations::HANDED_MS);
+        claimed.world.pass(wait_times::HANDED_MS);
         let events = claimed.world.due();
         let is_of_call = |event: &Event| matches!(event, Event::MessageReturned { .. });
         assert!(!events.iter().any(is_of_call), "{events:?}");

@@ -4,10 +4,10 @@ use super::*;
 use crate::bus::event::{Runs, TaskReport};
 use crate::bus::rules::Ending;
 use crate::bus::state::Due;
-use crate::domain::durations;
 use crate::domain::limits;
 use crate::domain::member::ProcessMark;
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::wait_times;
 
 /// An agent comes, works, sends, asks for help, and dies or is stopped; the orchestrator reads what it is told.
 fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
@@ -124,7 +124,7 @@ fn a_chosen_name_that_nobody_takes_again_is_kept_for_thirty_days() {
         world.leave_with(agent, Departure::Stopped);
     }
     assert_eq!(world.state.members.len(), 201);
-    world.pass(durations::ABSENT_MAIL_MS);
+    world.pass(wait_times::ABSENT_MAIL_MS);
     while !world.due().is_empty() {}
     assert_eq!(world.state.members.len(), 1);
     assert_eq!(world.state.earliest_due_ms(world.now), None);

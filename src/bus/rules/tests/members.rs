@@ -3,9 +3,9 @@
 use std::slice::from_ref;
 
 use super::*;
-use crate::domain::durations;
 use crate::domain::limits;
 use crate::domain::member::ProcessMark;
+use crate::domain::wait_times;
 
 #[test]
 fn a_name_is_one_live_members_whatever_its_case() {
@@ -50,7 +50,7 @@ fn a_member_is_at_rest_while_nothing_waits_for_it_and_nobody_for_it() {
 
     world.wait(agent);
     assert!(!at_rest(&world), "a call that waits");
-    world.pass(60_000 + durations::WAIT_SLACK_MS);
+    world.pass(60_000 + wait_times::WAIT_SLACK_MS);
     world.due();
     assert!(at_rest(&world));
 
@@ -120,11 +120,11 @@ fn the_mail_of_a_chosen_name_waits_for_its_return() {
     assert_eq!(held, from_ref(&before));
     world.leave(a);
     let after = world.send(b, "a", "after");
-    world.pass(durations::ABSENT_MAIL_MS - 1);
+    world.pass(wait_times::ABSENT_MAIL_MS - 1);
     assert!(world.due().is_empty());
     let back = world.peer("a");
     assert_eq!(world.take(back).1, [before, after]);
-    world.pass(durations::ABSENT_MAIL_MS);
+    world.pass(wait_times::ABSENT_MAIL_MS);
     world.due();
     assert!(world.state.live(&name("a")).is_some(), "it has come back");
 }
@@ -135,7 +135,7 @@ fn mail_of_a_chosen_name_expires_after_thirty_days_and_the_sender_is_told() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.leave(a);
     let id = world.send(b, "a", "hello");
-    world.pass(durations::ABSENT_MAIL_MS);
+    world.pass(wait_times::ABSENT_MAIL_MS);
     let events = world.due();
     assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
     let told = notices(&events, "b");
@@ -197,7 +197,7 @@ fn mail_of_an_orchestrator_waits_for_the_next_one() {
             Departure::Dead => drop(world.bury(&[lead, agent])),
             departure => drop(world.leave_with(lead, departure)),
         }
-        world.pass(durations::ABSENT_MAIL_MS - 1);
+        world.pass(wait_times::ABSENT_MAIL_MS - 1);
         world.due();
         let next = world.lead();
         assert_eq!(world.state.session(next).unwrap().name, name("orchestrator"));
@@ -212,7 +212,7 @@ fn mail_of_a_made_up_name_that_nobody_takes_up_expires_and_the_sender_is_told() 
     let agent = world.agent(lead, "codex");
     let id = world.send(peer, "codex", "one");
     world.bury(&[agent]);
-    world.pass(durations::ABSENT_MAIL_MS);
+    world.pass(wait_times::ABSENT_MAIL_MS);
     let told = notices(&world.due(), "b");
     assert!(told[0].starts_with("codex did not come back "), "{told:?}");
     assert!(told[0].contains(&id.to_string()), "{told:?}");
@@ -323,7 +323,7 @@ fn whoever_dies_together_leaves_no_mail_behind() {
     for order in [[lead, agent], [agent, lead]] {
         let mut world = World { state: world.state.clone(), ..world };
         world.bury(&order);
-        world.pass(durations::ABSENT_MAIL_MS);
+        world.pass(wait_times::ABSENT_MAIL_MS);
         world.due();
         assert_eq!(world.state.names().count(), 0, "made-up names are forgotten");
     }
@@ -337,7 +337,7 @@ fn two_names_that_are_forgotten_together_leave_nothing_behind() {
         world.send(sessions[0], order[1], "one");
         world.send(sessions[1], order[0], "two");
         world.bury(&sessions);
-        world.pass(durations::ABSENT_MAIL_MS);
+        world.pass(wait_times::ABSENT_MAIL_MS);
         world.due();
         world.due();
         assert_eq!(world.state.names().count(), 0);
@@ -354,7 +354,7 @@ fn a_full_inbox_of_the_longest_name_is_given_up_in_lines_that_fit() {
     for _ in 0..crate::domain::limits::TeamLimits::default().unread {
         world.send(b, &long, "x");
     }
-    world.pass(durations::ABSENT_MAIL_MS);
+    world.pass(wait_times::ABSENT_MAIL_MS);
     // Each append writes one thousand or more of them.
     for _ in 0..20 {
         let events = world.due();

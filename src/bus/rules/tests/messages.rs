@@ -1,8 +1,8 @@
 //! Sending, taking, and the ladder that each delivery climbs.
 
 use super::*;
-use crate::domain::durations;
 use crate::domain::limits;
+use crate::domain::wait_times;
 
 #[test]
 fn messages_are_taken_oldest_first_and_each_once() {
@@ -67,7 +67,7 @@ fn what_is_handed_is_offered_again_after_its_deadline_and_not_before() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
     world.take(b);
-    world.pass(durations::HANDED_MS - 1);
+    world.pass(wait_times::HANDED_MS - 1);
     assert!(world.take(b).1.is_empty());
     world.pass(1);
     assert_eq!(world.take(b).1, [id], "the command itself writes what is due");
@@ -79,7 +79,7 @@ fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
     let (call, _) = world.take(b);
-    world.pass(durations::HANDED_MS);
+    world.pass(wait_times::HANDED_MS);
     world.due();
     let mut take = world.command(
         b,
@@ -135,7 +135,7 @@ fn what_a_turn_carries_has_no_deadline_but_the_turns() {
         let call = world.call();
         let take = Operation::Take { session: agent, call, way, pick: all() };
         world.ask(lead, take);
-        world.pass(10 * durations::HANDED_MS);
+        world.pass(10 * wait_times::HANDED_MS);
         assert!(world.due().is_empty());
         let seen = Operation::Settle { session: agent, call, seen: true };
         world.ask(lead, seen);
@@ -194,7 +194,7 @@ fn what_a_hook_hands_over_has_no_deadline_and_is_known_by_its_way() {
     world.ask(b, take);
     let (pull, _) = world.take(b);
     assert_eq!(world.state.calls_handed_by(b, DeliveryMethod::Hook), [call]);
-    world.pass(10 * durations::HANDED_MS);
+    world.pass(10 * wait_times::HANDED_MS);
     world.due();
     assert_eq!(world.unread("b"), [by_pull]);
     let mut proof = world.command(b, Operation::Taken);
@@ -344,7 +344,7 @@ fn a_duplicate_command_does_nothing() {
     let send = world.command(a, sending("b", "x", None));
     assert_eq!(world.run(&send).unwrap().len(), 1);
     assert!(world.run(&send).unwrap().is_empty());
-    world.pass(durations::ABSENT_MAIL_MS);
+    world.pass(wait_times::ABSENT_MAIL_MS);
     assert!(world.run(&send).unwrap().is_empty());
     assert_eq!(world.unread("b").len(), 1);
 }

@@ -4,12 +4,12 @@ use super::*;
 use crate::bus::event::TaskReport;
 use crate::bus::rules::{Ending, is_summary_wanted};
 use crate::bus::state::Message;
-use crate::domain::durations;
 use crate::domain::limits;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::name::MAX_NAME_BYTES;
 use crate::domain::task::TaskStatus;
+use crate::domain::wait_times;
 
 fn named_lead(world: &mut World, dead: &[SessionId]) -> (SessionId, Vec<Event>) {
     let wish = NameChoice::Chosen(name("lead"));
@@ -361,7 +361,7 @@ fn a_name_whose_tasks_never_end_is_given_up_with_its_mail() {
     world.leave(second);
     let left = name("orchestrator-2");
     assert!(world.state.member(&left).is_some());
-    world.pass(durations::ABSENT_MAIL_MS);
+    world.pass(wait_times::ABSENT_MAIL_MS);
     world.due();
     assert!(world.state.member(&left).is_none());
     assert!(world.due().is_empty());

@@ -2,7 +2,7 @@
 //! has seen.
 
 use super::*;
-use crate::domain::durations;
+use crate::domain::wait_times;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -94,7 +94,7 @@ fn a_clock_that_was_wrong_for_an_hour_ends_no_mail() {
         assert!(world.due().is_empty());
     }
     world.now.wall_ms = right;
-    world.pass(durations::ABSENT_MAIL_MS - 3 * DAY_MS);
+    world.pass(wait_times::ABSENT_MAIL_MS - 3 * DAY_MS);
     assert!(world.due().is_empty());
     world.pass(3 * DAY_MS);
     world.due();
@@ -193,7 +193,7 @@ fn a_state_that_an_older_version_wrote_is_taken_over() {
     let fields = older.as_object_mut().unwrap();
     assert!(fields.remove("watch").is_some() && fields.remove("absent").is_some());
     let timers = fields["timers"].as_array_mut().unwrap();
-    timers.push(serde_json::json!([{ "mail": "a" }, 1_000_000, durations::ABSENT_MAIL_MS]));
+    timers.push(serde_json::json!([{ "mail": "a" }, 1_000_000, wait_times::ABSENT_MAIL_MS]));
     let requests = fields["requests"].as_object_mut().unwrap();
     for request in requests.values_mut() {
         assert!(request.as_object_mut().unwrap().remove("seq").is_some());
@@ -203,7 +203,7 @@ fn a_state_that_an_older_version_wrote_is_taken_over() {
     assert_eq!(world.state.open_requests().count(), 1);
     let newcomer = world.peer("c");
     assert_eq!(world.take(newcomer).1, [world.shown(&open)]);
-    world.pass(durations::ABSENT_MAIL_MS - 2 * DAY_MS);
+    world.pass(wait_times::ABSENT_MAIL_MS - 2 * DAY_MS);
     while !world.due().is_empty() {}
     let delivery = world.delivery(&id, "a");
     assert!(matches!(delivery, Some(Delivery::Unread { .. })));

@@ -1,7 +1,7 @@
 //! Waiting: the sender's own append hands the message over.
 
 use super::*;
-use crate::domain::durations;
+use crate::domain::wait_times;
 
 #[test]
 fn the_senders_append_hands_the_message_to_the_wait() {
@@ -99,7 +99,7 @@ fn what_comes_back_at_its_deadline_goes_to_a_wait_too() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
     world.take(b);
-    world.pass(durations::HANDED_MS - 1);
+    world.pass(wait_times::HANDED_MS - 1);
     let call = world.wait(b);
     world.pass(1);
     world.due();
@@ -111,7 +111,7 @@ fn a_wait_that_nobody_ended_is_over_after_its_time_and_some_slack() {
     let mut world = World::new();
     let a = world.peer("a");
     let call = world.wait(a);
-    world.pass(60_000 + durations::WAIT_SLACK_MS - 1);
+    world.pass(60_000 + wait_times::WAIT_SLACK_MS - 1);
     assert!(world.due().is_empty());
     world.pass(1);
     world.due();
@@ -126,13 +126,13 @@ fn a_wait_that_is_over_gets_nothing_of_what_falls_due_with_it() {
     let open = Operation::Open {
         description: text("x"),
         context: None,
-        nudge_ms: 60_000 + durations::WAIT_SLACK_MS,
+        nudge_ms: 60_000 + wait_times::WAIT_SLACK_MS,
         ttl_ms: 900_000,
     };
     let end = world.wait_for(a, Some("b"), None);
     world.ask(a, open);
     assert!(!world.held(b, call).is_empty());
-    world.pass(60_000 + durations::WAIT_SLACK_MS);
+    world.pass(60_000 + wait_times::WAIT_SLACK_MS);
     world.due();
     assert!(world.held(a, end).is_empty());
     assert!(!world.state.waits(a, end));

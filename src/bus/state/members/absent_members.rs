@@ -1,10 +1,10 @@
 //! Names without a session: their mail waits for the next session of that name.
 
 use crate::bus::state::{Due, State, Watch};
-use crate::domain::durations;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::time::Now;
+use crate::domain::wait_times;
 
 /// The time of mail that does not wait.
 const AT_ONCE: i64 = 0;
@@ -78,7 +78,7 @@ impl State {
     ) {
         let until = waits_from_ms.map_or(AT_ONCE, |from_ms| {
             let from_ms = from_ms.max(self.watch.wall_ms());
-            from_ms.saturating_add_unsigned(durations::ABSENT_MAIL_MS)
+            from_ms.saturating_add_unsigned(wait_times::ABSENT_MAIL_MS)
         });
         self.absent.insert(name.clone(), until);
         if self.absent.len() > limits::WAITING_NAMES {

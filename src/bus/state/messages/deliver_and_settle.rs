@@ -6,12 +6,12 @@ use crate::bus::event::LogPosition;
 use crate::bus::event::{Addressees, AnswerWritten, MessageSent};
 use crate::bus::state::apply::At;
 use crate::bus::state::{Delivery, Due, Message, State, Wait};
-use crate::domain::durations;
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
 use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
+use crate::domain::wait_times;
 
 impl State {
     pub(in crate::bus::state) fn message_sent(&mut self, sent: &MessageSent, at: &At) {
@@ -148,7 +148,7 @@ impl State {
         }
         if !way.is_by_turn() {
             holder.held_since.insert(call, at.tick.ms);
-            self.timers.start(Due::Handed(session, call), at.tick.ms, durations::HANDED_MS);
+            self.timers.start(Due::Handed(session, call), at.tick.ms, wait_times::HANDED_MS);
         }
         if !is_known {
             self.rebuild_inboxes();
@@ -314,7 +314,7 @@ impl State {
         self.timers.start(
             Due::Wait(session, wait.call),
             at.tick.ms,
-            timeout_ms.saturating_add(durations::WAIT_SLACK_MS),
+            timeout_ms.saturating_add(wait_times::WAIT_SLACK_MS),
         );
         holder.waits.push(wait);
     }

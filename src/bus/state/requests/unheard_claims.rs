@@ -5,9 +5,9 @@
 use crate::bus::event::{ProvenClaim, UnheardClaim};
 use crate::bus::state::apply::At;
 use crate::bus::state::{Due, Session, State};
-use crate::domain::durations;
 use crate::domain::ids::{CallId, RequestId, SessionId};
 use crate::domain::messaging::RequestStatus;
+use crate::domain::wait_times;
 
 impl Session {
     /// Says whether a claim depends on the answer of this call.
@@ -41,7 +41,7 @@ impl State {
         };
         let before = holder.unheard.insert(request.clone(), *call);
         holder.held_since.insert(*call, at.tick.ms);
-        self.timers.start(Due::Handed(*session, *call), at.tick.ms, durations::HANDED_MS);
+        self.timers.start(Due::Handed(*session, *call), at.tick.ms, wait_times::HANDED_MS);
         if let Some(before) = before {
             self.release_call(*session, before);
         }

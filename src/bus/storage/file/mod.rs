@@ -42,10 +42,10 @@ use super::{
     Standing, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
-use crate::domain::durations;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
+use crate::domain::wait_times;
 use crate::sys::clock;
 use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;
@@ -107,7 +107,7 @@ impl Default for Options {
             segment_bytes: SEGMENT_BYTES,
             snapshot_events: SNAPSHOT_EVENTS,
             snapshot_percent: SNAPSHOT_PERCENT,
-            patience: durations::BUS_BUSY,
+            patience: wait_times::BUS_BUSY,
             listening: Listening::Notified,
             clock: Arc::new(clock::now),
             networks: Networks::Refused,

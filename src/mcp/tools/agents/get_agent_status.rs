@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bus::state::{EndedSession, Permission, Session, State};
-use crate::domain::durations;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::time::{Now, Tick, iso8601};
+use crate::domain::wait_times;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct GetAgentStatus;
@@ -169,7 +169,7 @@ fn dead(departed: &EndedSession) -> Agent {
 fn is_recent(departed: &EndedSession, now: Now) -> bool {
     departed.kind == MemberKind::Agent
         && departed.at.boot == now.tick.boot
-        && between(departed.at, now.tick) <= durations::DEPARTED_SHOWN_MS
+        && between(departed.at, now.tick) <= wait_times::DEPARTED_SHOWN_MS
 }
 
 /// Returns the milliseconds between two ticks; those of different boots cannot be compared.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::durations;
+use crate::domain::wait_times;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
 
@@ -32,12 +32,12 @@ impl Tool for KillAgent {
         not enough. Returns when they are gone.";
 
     fn patience(&self, _input: &Input) -> CallTimeout {
-        CallTimeout::Waits(durations::KILL_AGENT)
+        CallTimeout::Waits(wait_times::KILL_AGENT)
     }
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let team = self.leading.team(caller.membership());
-        team.kill_agent(&input.agent, durations::KILL_AGENT).await?;
+        team.kill_agent(&input.agent, wait_times::KILL_AGENT).await?;
         Ok(Output { killed: true })
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::durations;
 use crate::domain::messaging::RequestStatus;
+use crate::domain::wait_times;
 use crate::mcp::{Caller, Tool, ToolError};
 
 /// What either of the times may be.
-const SECONDS: RangeInclusive<u64> = 1..=durations::MAX_REQUEST_SECONDS;
+const SECONDS: RangeInclusive<u64> = 1..=wait_times::MAX_REQUEST_SECONDS;
 
 pub(crate) struct RequestTask;
 
@@ -45,8 +45,8 @@ impl Tool for RequestTask {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let nudge =
-            seconds("timeout_seconds", input.timeout_seconds, durations::REQUEST_NUDGE_SECONDS)?;
-        let ttl = seconds("ttl_seconds", input.ttl_seconds, durations::REQUEST_TTL_SECONDS)?;
+            seconds("timeout_seconds", input.timeout_seconds, wait_times::REQUEST_NUDGE_SECONDS)?;
+        let ttl = seconds("ttl_seconds", input.ttl_seconds, wait_times::REQUEST_TTL_SECONDS)?;
         let id = caller.call.open_request(input.description, input.context, nudge, ttl).await?;
         Ok(Output { request_id: id.into(), status: RequestStatus::Open.as_str() })
     }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::sender_filter::sender;
 use crate::bus::Waited;
 use crate::bus::rules::Refusal;
-use crate::domain::durations;
 use crate::domain::ids::RequestId;
+use crate::domain::wait_times;
 use crate::mcp::{CallTimeout, Caller, InboxMode, MessageView, Tool, ToolError};
 
 pub(crate) struct WaitForMessage;
@@ -45,7 +45,7 @@ const IN_TURN: &str =
 
 impl Input {
     fn seconds(&self) -> u64 {
-        self.timeout_seconds.unwrap_or(durations::WAIT_SECONDS)
+        self.timeout_seconds.unwrap_or(wait_times::WAIT_SECONDS)
     }
 }
 
@@ -59,16 +59,16 @@ impl Tool for WaitForMessage {
 
     fn patience(&self, input: &Input) -> CallTimeout {
         // Over the limit it is refused at once.
-        let seconds = input.seconds().min(durations::MAX_WAIT_SECONDS);
+        let seconds = input.seconds().min(wait_times::MAX_WAIT_SECONDS);
         CallTimeout::Waits(Duration::from_secs(seconds))
     }
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let seconds = input.seconds();
-        if seconds > durations::MAX_WAIT_SECONDS {
+        if seconds > wait_times::MAX_WAIT_SECONDS {
             return Err(ToolError::Arguments(format!(
                 "timeout_seconds is {seconds}; the limit is {}: wait again after a timeout",
-                durations::MAX_WAIT_SECONDS
+                wait_times::MAX_WAIT_SECONDS
             )));
         }
         let from = input.from.map(|from| sender(caller, &from)).transpose()?;

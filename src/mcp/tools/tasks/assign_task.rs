@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::bus::state::Task;
-use crate::domain::durations;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::permission::Policy;
+use crate::domain::wait_times;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::{OutputView, StatusView, take_notice};
 use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
@@ -63,7 +63,7 @@ pub(crate) struct Output {
 
 impl Input {
     fn seconds(&self) -> u64 {
-        self.timeout_seconds.unwrap_or(durations::ASSIGN_WAIT_SECONDS)
+        self.timeout_seconds.unwrap_or(wait_times::ASSIGN_WAIT_SECONDS)
     }
 
     fn assignment(self) -> Result<Assignment, ToolError> {
@@ -112,7 +112,7 @@ impl Tool for AssignTask {
     fn patience(&self, input: &Input) -> CallTimeout {
         if input.wait {
             CallTimeout::Waits(Duration::from_secs(
-                input.seconds().min(durations::MAX_ASSIGN_WAIT_SECONDS),
+                input.seconds().min(wait_times::MAX_ASSIGN_WAIT_SECONDS),
             ))
         } else {
             CallTimeout::Short
@@ -121,10 +121,10 @@ impl Tool for AssignTask {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let (wait, seconds) = (input.wait, input.seconds());
-        if wait && (seconds == 0 || seconds > durations::MAX_ASSIGN_WAIT_SECONDS) {
+        if wait && (seconds == 0 || seconds > wait_times::MAX_ASSIGN_WAIT_SECONDS) {
             return Err(ToolError::Arguments(format!(
                 "timeout_seconds is {seconds}; it must be 1 to {}. The task continues after it",
-                durations::MAX_ASSIGN_WAIT_SECONDS
+                wait_times::MAX_ASSIGN_WAIT_SECONDS
             )));
         }
         let team = self.leading.team(caller.membership());
@@ -153,7 +153,7 @@ async fn waited(
     let (began, deadline) = (Instant::now(), Instant::now() + limit);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let step = if caller.progress.is_wanted() { left.min(durations::PROGRESS) } else { left };
+        let step = if caller.progress.is_wanted() { left.min(wait_times::PROGRESS) } else { left };
         let Waited { task, asks } = team.wait_for_task(id, step).await?;
         // What it asks rides along on this very result.
         if asks || task.status.is_final() || Instant::now() >= deadline {

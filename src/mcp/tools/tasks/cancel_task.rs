@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::durations;
 use crate::domain::ids::TaskId;
 use crate::domain::task::TaskStatus;
+use crate::domain::wait_times;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::status;
 use crate::mcp::{Caller, Tool, ToolError};
@@ -40,7 +40,7 @@ impl Tool for CancelTask {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = TaskId::parse(&input.task_id)?;
         let team = self.leading.team(caller.membership());
-        team.cancel_task(&id, durations::CANCEL_ANSWER).await?;
+        team.cancel_task(&id, wait_times::CANCEL_ANSWER).await?;
         let task = team.task(&id)?;
         Ok(Output {
             task_id: task.id.to_string(),

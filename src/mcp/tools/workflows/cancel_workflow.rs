@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::durations;
 use crate::domain::ids::WorkflowId;
+use crate::domain::wait_times;
 use crate::domain::workflow::WorkflowStatus;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{Caller, Tool, ToolError};
@@ -40,7 +40,7 @@ impl Tool for CancelWorkflow {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = WorkflowId::parse(&input.workflow_id)?;
         let workflow =
-            self.leading.workflows_of(caller).cancel(&id, durations::CANCEL_ANSWER).await?;
+            self.leading.workflows_of(caller).cancel(&id, wait_times::CANCEL_ANSWER).await?;
         Ok(Output {
             workflow_id: workflow.id.to_string(),
             cancelled: workflow.status == WorkflowStatus::Cancelled,

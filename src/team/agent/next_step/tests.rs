@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::delivery::capabilities::SteerWhen;
-use crate::domain::durations;
+use crate::domain::wait_times;
 
 const STALL: Duration = Duration::from_mins(5);
 
@@ -53,7 +53,7 @@ fn no_turn_begins_while_one_runs() {
     let now = Instant::now();
     let task = TaskId::from_bits(1);
     let on_bus = AgentOnBus { next_task: Some(task.clone()), mail: mail(9, None), ..on_bus() };
-    let rest = NextStep::Rest(Some(now + durations::LOOK_FOR_SIGN_OF_LIFE));
+    let rest = NextStep::Rest(Some(now + wait_times::LOOK_FOR_SIGN_OF_LIFE));
     assert_eq!(next(&on_bus, &busy(now, None)), rest);
     assert_eq!(next(&on_bus, &idle(now)), NextStep::Begin(task));
 }
@@ -64,7 +64,7 @@ fn mail_wakes_at_once_is_gathered_for_a_moment_after_that_and_gives_way_to_a_tas
     let on_bus = AgentOnBus { mail: mail(9, None), ..on_bus() };
     assert_eq!(next(&on_bus, &idle(now)), NextStep::Wake(9));
     let just_woken = Situation { woken: Some(now), ..idle(now) };
-    let later = now + durations::GATHER_MESSAGES;
+    let later = now + wait_times::GATHER_MESSAGES;
     assert_eq!(next(&on_bus, &just_woken), NextStep::Rest(Some(later)));
     let then = Situation { now: later, ..just_woken };
     assert_eq!(next(&on_bus, &then), NextStep::Wake(9));
@@ -86,7 +86,7 @@ fn a_turn_is_ended_for_an_urgent_message_once_and_its_task_goes_on_before_all_el
     }
     assert_eq!(
         next(&on_bus, &interrupted),
-        NextStep::Rest(Some(now + durations::LOOK_FOR_SIGN_OF_LIFE)),
+        NextStep::Rest(Some(now + wait_times::LOOK_FOR_SIGN_OF_LIFE)),
         "and it is not given up when it does not end"
     );
     assert_eq!(
@@ -119,8 +119,8 @@ fn mail_is_steered_into_a_turn_that_is_not_cancelled() {
 fn the_first_prompt_waits_for_the_tools_but_not_for_ever() {
     let now = Instant::now();
     let on_bus = AgentOnBus { next_task: Some(TaskId::from_bits(1)), unproven: true, ..on_bus() };
-    assert_eq!(next(&on_bus, &idle(now)), NextStep::Rest(Some(now + durations::TOOLS_LISTED)));
-    let late = Situation { now: now + durations::TOOLS_LISTED, ..idle(now) };
+    assert_eq!(next(&on_bus, &idle(now)), NextStep::Rest(Some(now + wait_times::TOOLS_LISTED)));
+    let late = Situation { now: now + wait_times::TOOLS_LISTED, ..idle(now) };
     assert_eq!(next(&on_bus, &late), NextStep::MissTools);
 }
 
@@ -147,7 +147,7 @@ fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs()
     let running = Situation { renews: true, ..busy(now, None) };
     assert_eq!(
         next(&fresh, &running),
-        NextStep::Rest(Some(now + durations::LOOK_FOR_SIGN_OF_LIFE))
+        NextStep::Rest(Some(now + wait_times::LOOK_FOR_SIGN_OF_LIFE))
     );
     let resuming = Situation { interrupted: Some(TaskId::from_bits(2)), ..used.clone() };
     assert_eq!(next(&fresh, &resuming), NextStep::Resume(TaskId::from_bits(2)));
@@ -163,7 +163,7 @@ fn a_cancelled_turn_that_does_not_end_is_abandoned() {
     assert_eq!(next(&on_bus, &busy(now, None)), NextStep::CancelTurn);
     assert_eq!(
         next(&on_bus, &busy(now, Some(now))),
-        NextStep::Rest(Some(now + grace_periods::CANCEL.min(durations::LOOK_FOR_SIGN_OF_LIFE)))
+        NextStep::Rest(Some(now + grace_periods::CANCEL.min(wait_times::LOOK_FOR_SIGN_OF_LIFE)))
     );
     assert_eq!(next(&on_bus, &busy(now + grace_periods::CANCEL, Some(now))), NextStep::AbandonTask);
 }
@@ -209,13 +209,13 @@ fn silence_is_told_once_and_its_end_too() {
     let told = AgentOnBus { stalled: true, ..on_bus() };
     assert_eq!(
         next(&told, &silent),
-        NextStep::Rest(Some(now + STALL + durations::LOOK_FOR_SIGN_OF_LIFE))
+        NextStep::Rest(Some(now + STALL + wait_times::LOOK_FOR_SIGN_OF_LIFE))
     );
     assert_eq!(next(&told, &busy(now, None)), NextStep::Stir);
     let waits = AgentOnBus { waits: true, ..on_bus() };
     assert_eq!(
         next(&waits, &silent),
-        NextStep::Rest(Some(now + STALL + durations::LOOK_FOR_SIGN_OF_LIFE))
+        NextStep::Rest(Some(now + STALL + wait_times::LOOK_FOR_SIGN_OF_LIFE))
     );
     let mut asking = silent;
     if let Some(turn) = &mut asking.turn {
@@ -223,7 +223,7 @@ fn silence_is_told_once_and_its_end_too() {
     }
     assert_eq!(
         next(&on_bus(), &asking),
-        NextStep::Rest(Some(now + STALL + durations::LOOK_FOR_SIGN_OF_LIFE)),
+        NextStep::Rest(Some(now + STALL + wait_times::LOOK_FOR_SIGN_OF_LIFE)),
         "it waits for us"
     );
 }
@@ -232,11 +232,11 @@ fn silence_is_told_once_and_its_end_too() {
 fn signs_of_life_are_told_now_and_then() {
     let now = Instant::now();
     let mut situation = busy(now, None);
-    situation.now = now + durations::RECORD_SIGN_OF_LIFE;
-    let quiet = NextStep::Rest(Some(situation.now + durations::LOOK_FOR_SIGN_OF_LIFE));
+    situation.now = now + wait_times::RECORD_SIGN_OF_LIFE;
+    let quiet = NextStep::Rest(Some(situation.now + wait_times::LOOK_FOR_SIGN_OF_LIFE));
     assert_eq!(next(&on_bus(), &situation), quiet, "there was none");
     if let Some(turn) = &mut situation.turn {
-        turn.heard = now + durations::RECORD_SIGN_OF_LIFE;
+        turn.heard = now + wait_times::RECORD_SIGN_OF_LIFE;
     }
     assert_eq!(next(&on_bus(), &situation), NextStep::Stir);
 }

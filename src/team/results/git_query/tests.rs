@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Output};
 
 use super::*;
-use crate::domain::durations;
+use crate::domain::wait_times;
 
 /// A directory with everything that git is to run there, each of which would leave a file behind.
 struct Hostile {
@@ -103,7 +103,7 @@ impl Hostile {
     async fn look(&self, project: &str, change: impl FnOnce()) -> (Vec<String>, GitLook) {
         let repository = Repository::of(&self.path(project), &self.environment()).unwrap();
         let before = repository.look_before(|_| {});
-        before.hold().wait_for(durations::GIT).await;
+        before.hold().wait_for(wait_times::GIT).await;
         change();
         let (changes, look) = before.compare().await;
         (changes.into_keys().collect(), look)
