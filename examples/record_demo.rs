@@ -43,8 +43,8 @@ fn draw(lines: &[String]) -> String {
          aria-label=\"What cli-team-bridge demo prints\">\n<style>{STYLE}</style>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#0d1117\"/>\n"
     );
-    let times = lines.iter().filter_map(|line| Some(time_of(line)?.0));
-    let slower = SECONDS / times.last().unwrap_or(1.0).max(0.01);
+    let mut times = lines.iter().filter_map(|line| Some(time_of(line)?.0));
+    let slower = SECONDS / times.next_back().unwrap_or(1.0).max(0.01);
     let mut at = 0.0;
     for (row, line) in std::iter::once(&command).chain(lines).enumerate() {
         let y = FRAME + (row + 1) * LINE - 6;
