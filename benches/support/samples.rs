@@ -1,4 +1,4 @@
-//! Samples and their summary: percentiles of wait_times, and ratios of rounds.
+//! Samples and their summary: percentiles of durations, and ratios of rounds.
 //!
 //! A machine that does other work too moves by a factor of five within minutes, so an absolute figure means little. What holds is
 //! the ratio of ours to an anchor that was measured just before, and of several such rounds the median.

@@ -95,10 +95,6 @@ pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
 
 // Messages.
 
-/// After a model got messages, the bridge gathers those that follow: the first message goes at once, and the many that may follow it
-/// go together.
-pub const GATHER_MESSAGES: Duration = Duration::from_millis(200);
-
 /// The bridge waits for an agent to accept or refuse messages for its running turn. Real agents answer within milliseconds, but for a
 /// busy machine.
 pub const STEER_ANSWER: Duration = Duration::from_secs(10);

@@ -4,4 +4,4 @@
 pub(crate) mod nothing_left_behind;
 pub(crate) mod signals_and_shutdown;
 #[cfg(target_os = "linux")]
-pub(crate) mod stubborn_agents;
+pub(crate) mod ends_in_time;
