@@ -2,7 +2,7 @@
 //!
 //! In the modes that speak MCP, stdout carries protocol and nothing else; whatever is said to people goes to stderr.
 
-mod arguments;
+mod list_of_commands;
 mod below_agent;
 mod claude_session;
 pub(crate) mod commands;
@@ -20,7 +20,7 @@ mod how_to_watch;
 
 use std::process::ExitCode;
 
-use self::arguments::{Arguments, Command};
+use self::list_of_commands::{Arguments, Command};
 use crate::supervisor::shim_process;
 
 /// What was wrong with how the program was called; the number that most programs use for it.

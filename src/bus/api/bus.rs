@@ -16,7 +16,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 use tokio::sync::watch;
 
 use crate::bus::background::heartbeats::HeartbeatIntervals;
-use crate::bus::background::{bus_thread, one_boot_at_a_time, waiting_commands};
+use crate::bus::background::{bus_thread, one_boot_at_a_time, wait_for_write_lock};
 use crate::bus::error::BusError;
 use crate::bus::rules::{Command, Operation};
 use crate::bus::shared::{BusShared, Core, Receipt, no_thread};
@@ -75,7 +75,7 @@ impl Bus {
         let command = self.with_texts_stored(command).await?;
         let receipt = match self.shared.begin(&command)? {
             Some(receipt) => receipt,
-            None => waiting_commands::wait_for_turn(&self.shared, command).await?,
+            None => wait_for_write_lock::wait_for_turn(&self.shared, command).await?,
         };
         if !receipt.is_progress() {
             self.shared.sync().await?;

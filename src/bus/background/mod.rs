@@ -5,4 +5,4 @@ pub(crate) mod bus_thread;
 pub mod heartbeats;
 pub(crate) mod look_at_members;
 pub(crate) mod one_boot_at_a_time;
-pub(crate) mod waiting_commands;
+pub(crate) mod wait_for_write_lock;

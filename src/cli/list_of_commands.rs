@@ -1,4 +1,4 @@
-//! What the program can be asked for.
+//! The commands of the program, with their one-line help. The flags of each stand in its own file.
 
 use std::ffi::OsString;
 
