@@ -37,6 +37,11 @@ pub enum Assignee {
 }
 
 impl Candidates {
+    /// Says whether a profile of this name cannot be started, because its program is not installed.
+    pub fn is_missing(&self, name: &str) -> bool {
+        self.missing.iter().any(|(missing, _)| missing.as_str() == name)
+    }
+
     /// Returns the profiles of a configuration, where no member is live.
     pub fn profiles(config: &Config, launch: &Launch) -> Self {
         let mut known =

@@ -134,8 +134,9 @@ pub fn validate(draft: Draft, known: &Candidates) -> Result<Plan, Problems> {
     let names = check.names(&draft.steps);
     let mut steps = Vec::new();
     for (index, (draft, name)) in draft.steps.iter().zip(&names).enumerate() {
-        // One that is not installed does no harm where another is named.
-        let can_be_missing = !draft.fallback.is_empty();
+        // One that is not installed does no harm where another is.
+        let can_be_missing =
+            draft.fallback.iter().chain([&draft.agent]).any(|agent| !known.is_missing(agent));
         check.agent(place(index, "agent"), &draft.agent, known, can_be_missing);
         steps.push(Step {
             name: name.clone(),

@@ -116,6 +116,18 @@ fn every_problem_is_listed_at_once_with_its_place() {
 }
 
 #[test]
+fn a_step_needs_one_installed_program_of_its_agents() {
+    let with = |agent: &str, fallback: &str| StepDraft {
+        agent: agent.into(),
+        fallback: vec![fallback.into()],
+        ..step("a", &[], "x")
+    };
+    assert!(checked(vec![with("gemini", "codex")]).is_ok());
+    assert!(checked(vec![with("codex", "gemini")]).is_ok());
+    refused(vec![with("gemini", "gemini")], &["steps[0].agent: its program is not on PATH"]);
+}
+
+#[test]
 fn circles_are_named_in_full() {
     refused(
         vec![

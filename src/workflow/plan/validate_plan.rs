@@ -125,7 +125,8 @@ impl Check {
         }
         for (number, agent) in given.iter().enumerate() {
             let place = format!("steps[{index}].fallback[{number}]");
-            self.agent(place, agent, known, number + 1 < given.len());
+            // If none of a step's programs is installed, the problem of its agent says so.
+            self.agent(place, agent, known, true);
         }
         given.to_vec()
     }
