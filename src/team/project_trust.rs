@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::config::{Brought, Config, ProjectFile, quoted};
 use crate::sys::fs::forget_deleted::{self, DirectoryState};
 use crate::sys::fs::user_state_dir::{self, StateDirectory};
+use crate::sys::mutex::lock;
 
 /// The folder of the yeses in the state directory.
 const FOLDER: &str = "trusted";
@@ -49,7 +50,7 @@ impl Trust {
         let name = name_of(file);
         let read = directory.read(&name);
         // Every change is whole by itself.
-        let mut reported = crate::sys::mutex::lock(&self.reported);
+        let mut reported = lock(&self.reported);
         match read {
             Ok(text) => {
                 reported.remove(&name);

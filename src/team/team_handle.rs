@@ -24,6 +24,7 @@ use crate::domain::grace_periods;
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Departure;
 use crate::domain::name::Name;
+use crate::sys::mutex::lock;
 
 /// The agents of one bridge. Cheap to clone.
 #[derive(Clone)]
@@ -196,10 +197,10 @@ impl Team {
                 if ended.is_ok() {
                     return;
                 }
-                tracing::warn!("some agents did not end gracefully within {} s: killing them", grace_periods::BRIDGE.as_secs());
+                tracing::warn!("some agents did not stop gracefully within {} s; killing them", grace_periods::BRIDGE.as_secs());
             }
             () = self.has_only_words_left() => {
-                tracing::warn!("the bus does not take how the agents ended: the next process that looks finds them dead");
+                tracing::warn!("the bus did not record how the agents ended; other bridges will find them dead");
             }
             () = force => {}
         }
@@ -251,7 +252,7 @@ impl Team {
 
     /// Notes that a profile is named to the user; returns whether this is the first time.
     pub(super) fn is_first_note(&self, profile: &Name) -> bool {
-        let mut noted = crate::sys::mutex::lock(&self.inner.noted);
+        let mut noted = lock(&self.inner.noted);
         noted.insert(profile.clone())
     }
 }

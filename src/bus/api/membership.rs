@@ -19,6 +19,7 @@ use crate::domain::member::{Departure, MemberKind, ProcessMark};
 
 use crate::domain::name::Name;
 use crate::domain::wait_times;
+use crate::sys::mutex::lock;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
 
@@ -206,7 +207,7 @@ impl Membership {
     pub fn check_live(&self) -> Result<(), BusError> {
         if let Err(error) = self.bus.refresh() {
             // The operation itself reports what is wrong with the bus.
-            tracing::debug!("about {}: {error}", self.name);
+            tracing::debug!("failed to refresh the bus for {}: {error}", self.name);
         }
         let lives = self.bus.look(|state| state.session(self.session).is_some());
         lives.then_some(()).ok_or_else(|| Refusal::Left.into())
@@ -250,7 +251,7 @@ impl Membership {
     }
 
     pub(super) fn answered(&self) -> MutexGuard<'_, Vec<Answered>> {
-        crate::sys::mutex::lock(&self.answered)
+        lock(&self.answered)
     }
 }
 

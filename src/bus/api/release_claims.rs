@@ -41,7 +41,10 @@ impl Membership {
                 _ => return,
             }
         }
-        tracing::warn!("{request} stays claimed by {}, which does not know of it", self.name());
+        tracing::warn!(
+            "{request} stays claimed by {}, which never received the answer",
+            self.name()
+        );
     }
 
     async fn try_to_release(&self, call: CallId, request: &RequestId) -> Result<(), BusError> {

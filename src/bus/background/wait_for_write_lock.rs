@@ -15,6 +15,7 @@ use crate::bus::shared::withdrawal::{WithdrawOnDrop, Withdrawal};
 use crate::bus::shared::{BusShared, Queued, Receipt, no_thread};
 use crate::bus::storage::{LogError, WriteTurn};
 use crate::domain::wait_times;
+use crate::sys::mutex::lock;
 
 /// Lets a command wait for its turn, up to [`limits::BUSY_MS`]. Dropping the future withdraws it.
 pub(crate) async fn wait_for_turn(
@@ -41,7 +42,7 @@ pub(crate) async fn wait_for_turn(
 
 /// Returns the way to the thread, which is started for the first command that has to wait.
 fn thread(shared: &Arc<BusShared>) -> Result<mpsc::Sender<Queued>, BusError> {
-    let mut thread = crate::sys::mutex::lock(&shared.queue);
+    let mut thread = lock(&shared.queue);
     if let Some(sender) = &*thread {
         return Ok(sender.clone());
     }

@@ -1,4 +1,4 @@
-//! Which sessions an append concerns: their bells are rung.
+//! Which sessions an append concerns: they are woken.
 
 use std::collections::BTreeSet;
 

@@ -22,6 +22,7 @@ use super::event::Event;
 use super::replica::Replica;
 use super::rules::Command;
 use super::storage::{Durability, Log, LogError, WriteTurn};
+use crate::sys::mutex::lock;
 
 /// What a command has done.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +87,7 @@ impl BusShared {
 
     pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
         // A panic while it was held left the replica at a whole entry: it changes by `apply` alone, which does not panic.
-        crate::sys::mutex::lock(&self.core)
+        lock(&self.core)
     }
 
     /// Returns a number that grows with every change of the state.

@@ -2,6 +2,7 @@
 //!
 //! A command that is being done is not withdrawn, as it may be in the log already.
 
+use crate::sys::mutex::lock;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Whether one command is withdrawn. Shared by the future that waits for its answer and the thread that does it.
@@ -24,7 +25,7 @@ enum Progress {
 impl Withdrawal {
     fn progress(&self) -> MutexGuard<'_, Progress> {
         // One assignment cannot leave it half-done.
-        crate::sys::mutex::lock(&self.0)
+        lock(&self.0)
     }
 
     /// Says whether it may be done now.

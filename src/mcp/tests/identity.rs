@@ -115,8 +115,8 @@ async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
     let mut call = other.call();
     let hello = call.send("ann".into(), "hello".into(), None).await;
     hello.unwrap();
-    let bury = Operation::Reap(vec![session]);
-    other.ask(bury).await.unwrap();
+    let reap = Operation::Reap(vec![session]);
+    other.ask(reap).await.unwrap();
     let listed = client.request("tools/list", json!({})).await;
     for tool in listed["result"]["tools"].as_array().unwrap() {
         let text = client.refused(tool["name"].as_str().unwrap(), json!({})).await;

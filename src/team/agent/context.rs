@@ -75,11 +75,11 @@ impl AgentContext {
         match self.membership.ask(operation).await {
             Ok(receipt) => Some(receipt),
             Err(BusError::Refused(refusal)) => {
-                tracing::debug!("about {}: {refusal}", self.name());
+                tracing::debug!("the bus refused an event of {}: {refusal}", self.name());
                 None
             }
             Err(error) => {
-                tracing::warn!("about {}: {error}", self.name());
+                tracing::warn!("failed to record an event of {}: {error}", self.name());
                 None
             }
         }

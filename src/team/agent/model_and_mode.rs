@@ -11,6 +11,7 @@ use crate::domain::task::error_class;
 use crate::domain::text::redact::Hidden;
 use crate::domain::text::suggest::nearest;
 use crate::domain::text::visible_letters;
+use crate::sys::mutex::lock;
 use crate::team::results::error_advice::Advice;
 
 /// Names that a sentence lists before it only counts the rest; as data, all are there.
@@ -131,7 +132,7 @@ impl Offers {
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut BTreeMap<SessionId, Vec<Hidden>>) -> R) -> R {
-        act(&mut crate::sys::mutex::lock(&self.models))
+        act(&mut lock(&self.models))
     }
 }
 

@@ -29,8 +29,8 @@ pub(crate) fn of_session(
         let name = agent.name();
         // It stays in memory: a crash of the agent does not end the conversation, its leave does.
         tracing::warn!(
-            "the id that {name} gives its session holds a key or a token that it was given, and is not written down: once {name} has \
-             left, its conversation cannot be taken up again"
+            "the session id of {name} contains one of its keys or tokens, so it is not stored. Once {name} has left, its \
+             conversation cannot be resumed"
         );
     }
     of_process(agent, child, id)

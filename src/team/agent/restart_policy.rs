@@ -62,9 +62,11 @@ impl Restarts {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
+    const SECOND: Duration = Duration::from_secs(1);
 
     fn ready() -> Restarts {
         let mut restarts = Restarts::default();

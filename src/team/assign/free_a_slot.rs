@@ -49,7 +49,7 @@ impl Team {
         });
         match spare {
             Some(agent) => {
-                tracing::info!("`{agent}` is retired for a step of another profile");
+                tracing::info!("retiring `{agent}` to free a slot for a workflow step");
                 self.shutdown_agent(agent.as_str(), Some(REASON.to_owned())).await?;
                 Ok(AgentSlot::Soon)
             }

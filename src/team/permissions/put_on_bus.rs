@@ -43,13 +43,19 @@ impl OpenQuestions {
         let put = match agent.membership.ask_again(unposted.command, operation).await {
             Ok(receipt) => put_as(agent, &receipt.events, &unposted),
             Err(error) if may_pass(&error) && Instant::now() < unposted.until => {
-                tracing::debug!("about {}: {error}", agent.name());
+                tracing::debug!(
+                    "failed to record a permission question of {}, will retry: {error}",
+                    agent.name()
+                );
                 unposted.tries = unposted.tries.saturating_add(1);
                 unposted.again = Some(Instant::now() + pending_writes::pause(unposted.tries));
                 return Some(unposted);
             }
             Err(error) => {
-                tracing::warn!("about {}: {error}", agent.name());
+                tracing::warn!(
+                    "failed to record a permission question of {}: {error}",
+                    agent.name()
+                );
                 None
             }
         };

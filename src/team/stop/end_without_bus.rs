@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ids::SessionId;
+use crate::sys::mutex::lock;
 
 /// The ends of all agents that have actors. Clones are the same.
 #[derive(Clone, Default)]
@@ -49,6 +50,6 @@ impl Ends {
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut BTreeMap<SessionId, OwnEnd>) -> R) -> R {
-        act(&mut crate::sys::mutex::lock(&self.ends))
+        act(&mut lock(&self.ends))
     }
 }

@@ -313,7 +313,7 @@ impl MidTurnDelivery {
         let session = live.agent.session();
         if let Err(error) = live.agent.bus().refresh() {
             // Then what its calls hold comes back by its deadline, or with the end of the next turn.
-            tracing::debug!("about {}: {error}", live.agent.name());
+            tracing::debug!("failed to refresh the bus for {}: {error}", live.agent.name());
         }
         let has_calls = live.agent.bus().look(|state| {
             let agent = state.session(session);

@@ -27,7 +27,7 @@ pub(crate) async fn receive(
 ) -> ReceivedMail {
     let (bus, session) = (agent.bus(), agent.session());
     if let Err(error) = bus.refresh() {
-        tracing::warn!("about {}: {error}", agent.name());
+        tracing::warn!("failed to refresh the bus for {}: {error}", agent.name());
     }
     let pick = match method {
         DeliveryMethod::Prompt => wake_idle::pick(agent.profile.prompt_bytes.value),
@@ -60,7 +60,7 @@ pub(crate) async fn receive(
 pub(crate) fn has_unread(agent: &AgentContext) -> bool {
     let bus = agent.bus();
     if let Err(error) = bus.refresh() {
-        tracing::warn!("about {}: {error}", agent.name());
+        tracing::warn!("failed to refresh the bus for {}: {error}", agent.name());
         return false;
     }
     bus.look(|state| state.unread(agent.name()).next().is_some())

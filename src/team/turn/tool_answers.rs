@@ -13,7 +13,7 @@ pub(crate) fn held_by_tools(agent: &AgentContext) -> Vec<CallId> {
     let (bus, session) = (agent.bus(), agent.session());
     if let Err(error) = bus.refresh() {
         // Then a later call proves it, or the end of the turn.
-        tracing::debug!("about {}: {error}", agent.name());
+        tracing::debug!("failed to refresh the bus for {}: {error}", agent.name());
     }
     let by_tools = [DeliveryMethod::Pull, DeliveryMethod::Piggyback].into_iter();
     bus.look(|state| {

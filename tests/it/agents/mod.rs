@@ -1,6 +1,7 @@
 //! Agents as their orchestrator meets them: tasks, messages, permissions, results, crashes.
 
 pub(crate) mod failing_bus;
+pub(crate) mod files_through_the_bridge;
 pub(crate) mod messaging;
 pub(crate) mod mid_turn_delivery;
 pub(crate) mod permission_rules;

@@ -61,32 +61,6 @@ steps = [
   { say = "{{inside.option}} {{outside.option}}" },
 ]
 [[agents.default.turns]]
-when = "Your task: files"
-steps = [
-  { write_file = "notes.txt", content = "one\ntwo\nthree\n" },
-  { read_file = "notes.txt", line = 2, limit = 1, save = "two" },
-  { read_file = "out/secret", expect_error = true },
-  { write_file = "out/new", content = "x", expect_error = true },
-  { read_file = "../home/outside/secret", expect_error = true },
-  { read_file = ".claude/bridge/bus.json", expect_error = true },
-  { read_file = "pipe", expect_error = true },
-  { read_file = "missing", expect_error = true, save = "missing" },
-  { say = "{{two.content}}{{missing.error}}" },
-]
-[[agents.default.turns]]
-when = "Your task: hook"
-steps = [
-  { write_file = ".git/hooks/pre-commit", content = "one" },
-  { write_file = ".git/hooks/pre-commit", content = "two", expect_error = true, save = "no" },
-  { say = "{{no.error}}" },
-]
-[[agents.default.turns]]
-when = "Your task: nothing"
-steps = [
-  { read_file = "notes.txt", expect_error = true, save = "no" },
-  { say = "{{no.error}}" },
-]
-[[agents.default.turns]]
 when = "Your task: run"
 steps = [
   { ask_permission = "run {{name}}", kind = "execute", call_id = "same", on_reject = "go_on", save = "one" },
@@ -105,7 +79,11 @@ steps = [
 fn stage(policy: &str, seconds: u64) -> Stage {
     let profile =
         format!("[agents.scripted]\npermissions = \"{policy}\"\npermission_seconds = {seconds}\n");
-    let stage = Stage::new(AGENTS).with_profiles(&profile);
+    with_a_way_out(Stage::new(AGENTS).with_profiles(&profile))
+}
+
+/// Adds a link `out` that leads out of the project.
+pub(super) fn with_a_way_out(stage: Stage) -> Stage {
     let outside = stage.home().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::os::unix::fs::symlink(outside, stage.project().join("out")).unwrap();
@@ -113,7 +91,7 @@ fn stage(policy: &str, seconds: u64) -> Stage {
 }
 
 /// Waits until an agent asks for something, and returns the question.
-async fn asked(lead: &Member, agent: &str, title: &str) -> Value {
+pub(super) async fn asked(lead: &Member, agent: &str, title: &str) -> Value {
     let found = |all: &Value| -> Option<Value> {
         let open = all["permissions"].as_array()?;
         let fits = |one: &&Value| {
@@ -125,19 +103,19 @@ async fn asked(lead: &Member, agent: &str, title: &str) -> Value {
     found(&all).unwrap()
 }
 
-async fn answer(lead: &Member, question: &Value, decision: &str) -> Value {
+pub(super) async fn answer(lead: &Member, question: &Value, decision: &str) -> Value {
     let answer = json!({ "permission_id": question["permission_id"], "decision": decision });
     lead.call("answer_permission", answer).await
 }
 
 /// Returns who answered what, in the order of the answers.
-fn answers(stage: &Stage) -> Vec<(String, String)> {
+pub(super) fn answers(stage: &Stage) -> Vec<(String, String)> {
     let answered = stage.events_of("permission_answered").into_iter();
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     answered.map(|event| (word(&event["by"]), word(&event["decision"]))).collect()
 }
 
-fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+pub(super) fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     let owned = |(by, decision): &(&str, &str)| ((*by).to_owned(), (*decision).to_owned());
     expected.iter().map(owned).collect()
 }
@@ -427,65 +405,6 @@ async fn a_user_who_closes_the_form_leaves_the_question_to_the_orchestrator() {
         assert_eq!(shown.lock().unwrap().len(), 1);
         lead.close().await;
     }
-}
-
-/// A stage whose agents may read and write files through the bridge.
-fn stage_with_files(policy: &str) -> Stage {
-    let profile = format!("[agents.scripted]\nfile_system = true\npermissions = \"{policy}\"\n");
-    let stage = stage("ask", 120).with_profiles(&profile);
-    std::fs::write(stage.home().join("outside/secret"), "secret").unwrap();
-    std::fs::create_dir_all(stage.project().join(".git/hooks")).unwrap();
-    let pipe = stage.project().join("pipe");
-    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    stage
-}
-
-#[tokio::test]
-async fn files_of_the_project_are_read_and_written_and_none_besides() {
-    let stage = stage_with_files("rules");
-    let lead = stage.orchestrator().await;
-    let said = lead.start_and_wait("ann", "files").await;
-    assert!(said.starts_with("two\n") && said.contains("No such file"), "{said}");
-    let notes = std::fs::read_to_string(stage.project().join("notes.txt")).unwrap();
-    assert_eq!(notes, "one\ntwo\nthree\n");
-    assert!(!stage.home().join("outside/new").exists());
-    assert_eq!(answers(&stage), pairs(&[("policy", "allow_once")]));
-    lead.close().await;
-}
-
-#[tokio::test]
-async fn a_file_is_written_only_as_the_policy_or_somebody_says() {
-    let stage = stage_with_files("rules");
-    let hook = stage.project().join(".git/hooks/pre-commit");
-    let lead = stage.orchestrator().await;
-    let task = lead.start("ann", "hook").await;
-    let question = asked(&lead, "ann", "write").await;
-    assert_eq!(question["offers"], json!(["allow_once", "reject"]));
-    assert!(!hook.exists());
-    answer(&lead, &question, "allow_once").await;
-    let again = lead
-        .until("get_agent_status", json!({}), |all| {
-            let next = &all["permissions"][0]["permission_id"];
-            next.is_string() && *next != question["permission_id"]
-        })
-        .await;
-    answer(&lead, &again["permissions"][0], "reject").await;
-    assert_eq!(lead.done(&task).await, "this was not allowed");
-    assert_eq!(std::fs::read_to_string(hook).unwrap(), "one");
-    let deny = json!({ "agent": "ann", "prompt": "files", "permissions": "deny", "wait": true });
-    let denied = lead.call("assign_task", deny).await;
-    assert_eq!(denied["status"], "failed", "{denied}");
-    assert!(!stage.project().join("notes.txt").exists());
-    lead.close().await;
-}
-
-#[tokio::test]
-async fn who_is_not_offered_files_gets_none() {
-    let stage = stage("allow", 120);
-    std::fs::write(stage.project().join("notes.txt"), "x").unwrap();
-    let lead = stage.orchestrator().await;
-    assert_eq!(lead.start_and_wait("ann", "nothing").await, "Method not found");
-    lead.close().await;
 }
 
 #[tokio::test]

@@ -185,7 +185,7 @@ async fn a_killed_writer_loses_nothing_that_was_acknowledged() {
     check_alike(&fresh, &bus).await;
 }
 
-/// Who was there all along comes to know the same as a fresh process, once the dead are buried.
+/// Who was there all along comes to know the same as a fresh process, once the dead are reaped.
 async fn check_alike(fresh: &Bus, old: &Bus) {
     fresh.reap_dead_sessions().await.unwrap();
     let alike = || {

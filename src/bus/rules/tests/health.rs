@@ -41,7 +41,7 @@ fn how_a_dead_agent_ran_is_known_until_nothing_is_left_of_it() {
     let lead = world.lead();
     let (known, unknown) = (world.agent(lead, "codex"), world.agent(lead, "codex"));
     world.ask(lead, runs(known));
-    world.bury(&[lead, known, unknown]);
+    world.reap(&[lead, known, unknown]);
     let left: Vec<_> = world.state.unswept().collect();
     assert_eq!(left.len(), 2, "the bridge is no agent");
     let run: Option<&Run> = left[0].1;

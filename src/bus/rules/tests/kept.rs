@@ -33,7 +33,7 @@ fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
     };
     world.ask(lead, Operation::FinishTask(task, Box::new(ending)));
     match departure {
-        Departure::Dead => drop(world.bury(&[agent])),
+        Departure::Dead => drop(world.reap(&[agent])),
         departure => drop(world.leave_with(agent, departure)),
     }
     let (call, _) = world.take(lead);

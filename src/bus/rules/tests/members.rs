@@ -4,6 +4,7 @@ use std::slice::from_ref;
 
 use super::*;
 use crate::domain::limits;
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::ProcessMark;
 use crate::domain::wait_times;
 
@@ -177,7 +178,7 @@ fn mail_of_a_made_up_name_waits_for_the_agent_that_takes_it_up_again() {
     let handed = world.send(peer, "codex", "one");
     world.take(agent);
     let unread = world.send(peer, "codex", "two");
-    let events = world.bury(&[agent]);
+    let events = world.reap(&[agent]);
     assert_eq!(notices(&events, "b").len(), 0);
     let late = world.send(peer, "codex", "three");
     // By its profile or by its name, it is the one that others write to.
@@ -194,7 +195,7 @@ fn mail_of_an_orchestrator_waits_for_the_next_one() {
         let agent = world.agent(lead, "codex");
         let mail = world.send(agent, "orchestrator", "done");
         match departure {
-            Departure::Dead => drop(world.bury(&[lead, agent])),
+            Departure::Dead => drop(world.reap(&[lead, agent])),
             departure => drop(world.leave_with(lead, departure)),
         }
         world.pass(wait_times::ABSENT_MAIL_MS - 1);
@@ -211,7 +212,7 @@ fn mail_of_a_made_up_name_that_nobody_takes_up_expires_and_the_sender_is_told() 
     let (lead, peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
     let id = world.send(peer, "codex", "one");
-    world.bury(&[agent]);
+    world.reap(&[agent]);
     world.pass(wait_times::ABSENT_MAIL_MS);
     let told = notices(&world.due(), "b");
     assert!(told[0].starts_with("codex did not come back "), "{told:?}");
@@ -226,7 +227,7 @@ fn a_made_up_name_without_mail_waits_for_nobody() {
     let agent = world.agent(lead, "codex");
     world.open(asker);
     assert_eq!(world.kinds("codex"), [MessageKind::Request]);
-    world.bury(&[agent]);
+    world.reap(&[agent]);
     assert!(world.state.member(&name("codex")).is_none());
 }
 
@@ -289,8 +290,8 @@ fn the_dead_are_buried_once() {
         let left = events.iter().filter(|event| matches!(event, Event::MemberLeft { .. }));
         left.count()
     };
-    assert_eq!(left(&world.bury(&[a, a])), 1);
-    assert!(world.bury(&[a]).is_empty());
+    assert_eq!(left(&world.reap(&[a, a])), 1);
+    assert!(world.reap(&[a]).is_empty());
     let departed: Vec<_> = world.state.departed().map(|departed| departed.departure).collect();
     assert_eq!(departed, [Departure::Dead]);
 }
@@ -305,7 +306,7 @@ fn nothing_is_handed_to_a_session_that_is_buried_in_the_same_append() {
     world.wait(waiter);
     for order in [[waiter, owner], [owner, waiter]] {
         let mut world = World { state: world.state.clone(), ..world };
-        world.bury(&order);
+        world.reap(&order);
         let holders = |message: &&crate::bus::state::Message| {
             let delivery = message.delivery(&name("c"));
             matches!(delivery, Some(Delivery::Handed { .. }))
@@ -322,7 +323,7 @@ fn whoever_dies_together_leaves_no_mail_behind() {
     world.assign(lead, agent);
     for order in [[lead, agent], [agent, lead]] {
         let mut world = World { state: world.state.clone(), ..world };
-        world.bury(&order);
+        world.reap(&order);
         world.pass(wait_times::ABSENT_MAIL_MS);
         world.due();
         assert_eq!(world.state.names().count(), 0, "made-up names are forgotten");
@@ -336,7 +337,7 @@ fn two_names_that_are_forgotten_together_leave_nothing_behind() {
         let sessions = order.map(|called| world.peer(called));
         world.send(sessions[0], order[1], "one");
         world.send(sessions[1], order[0], "two");
-        world.bury(&sessions);
+        world.reap(&sessions);
         world.pass(wait_times::ABSENT_MAIL_MS);
         world.due();
         world.due();
@@ -351,7 +352,7 @@ fn a_full_inbox_of_the_longest_name_is_given_up_in_lines_that_fit() {
     let (long, b) = ("n".repeat(64), world.peer("b"));
     let absent = world.peer(&long);
     world.leave(absent);
-    for _ in 0..crate::domain::limits::TeamLimits::default().unread {
+    for _ in 0..TeamLimits::default().unread {
         world.send(b, &long, "x");
     }
     world.pass(wait_times::ABSENT_MAIL_MS);
@@ -393,7 +394,7 @@ fn the_end_of_an_agent_without_its_bridge_is_told_to_every_orchestrator() {
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
     world.leave(lead);
-    let events = world.bury(&[agent]);
+    let events = world.reap(&[agent]);
     assert_eq!(notices(&events, "orchestrator-2").len(), 1);
     assert!(world.state.session(other).is_some());
 }
@@ -442,7 +443,7 @@ fn a_member_is_found_by_the_nearest_process_that_it_serves() {
     assert_eq!(serving(&[]), None);
     let reused = ProcessMark { pid: 20, started: Some(8) };
     assert_eq!(world.state.serving(&[reused]), None);
-    world.bury(&[lead]);
+    world.reap(&[lead]);
     assert_eq!(world.state.serving(&[client(20)]).map(|session| session.id), Some(first));
 }
 

@@ -1,7 +1,8 @@
-//! Sending, taking, and the ladder that each delivery climbs.
+//! Sending and receiving, and the delivery methods that a message goes through.
 
 use super::*;
 use crate::domain::limits;
+use crate::domain::limits::TeamLimits;
 use crate::domain::wait_times;
 
 #[test]
@@ -116,7 +117,7 @@ fn a_session_that_ends_gives_back_what_it_was_handed() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
     world.take(b);
-    world.bury(&[b]);
+    world.reap(&[b]);
     assert_eq!(world.unread("b"), [id]);
 }
 
@@ -273,15 +274,12 @@ fn bad_words_are_refused_with_a_sentence() {
 fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
     let mut world = World::new();
     let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
-    for _ in 0..crate::domain::limits::TeamLimits::default().unread {
+    for _ in 0..TeamLimits::default().unread {
         world.send(a, "b", "x");
     }
     assert_eq!(
         world.refuse(a, sending("b", "x", None)),
-        Refusal::InboxFull {
-            name: name("b"),
-            limit: crate::domain::limits::TeamLimits::default().unread
-        }
+        Refusal::InboxFull { name: name("b"), limit: TeamLimits::default().unread }
     );
     let events = world.ask(a, Operation::Broadcast(text("to all")));
     assert_eq!(sent(&events).to.named(), [name("c")]);

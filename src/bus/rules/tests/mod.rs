@@ -241,7 +241,7 @@ impl World {
         self.leave_with(session, Departure::Closed)
     }
 
-    fn bury(&mut self, sessions: &[SessionId]) -> Vec<Event> {
+    fn reap(&mut self, sessions: &[SessionId]) -> Vec<Event> {
         self.ask(None, Operation::Reap(sessions.to_vec()))
     }
 

@@ -100,7 +100,7 @@ fn a_withdrawn_request_that_comes_back_with_the_dead_is_not_kept_for_their_retur
     let id = world.open(a);
     world.take(c);
     world.ask(b, Operation::Claim(id, CALL));
-    world.bury(&[c]);
+    world.reap(&[c]);
     assert!(world.unread("c").is_empty());
 }
 
@@ -187,7 +187,7 @@ fn only_open_time_counts() {
     world.ask(b, Operation::Claim(id.clone(), CALL));
     world.pass(10_000_000);
     assert!(world.due().is_empty(), "a claimed request has no deadline");
-    world.bury(&[b]);
+    world.reap(&[b]);
     check_status(&world, &id, RequestStatus::Open);
     world.pass(9_999);
     assert!(world.due().is_empty());
@@ -207,7 +207,7 @@ fn the_owners_death_reopens_the_request_where_it_was_withdrawn() {
     let shown = world.shown(&id);
     world.ask(b, Operation::Claim(id.clone(), CALL));
     let fence = world.state.request(&id).unwrap().owner.clone().unwrap().fence;
-    let events = world.bury(&[b]);
+    let events = world.reap(&[b]);
     check_status(&world, &id, RequestStatus::Open);
     assert!(world.unread("c").contains(&shown));
     assert_eq!(notices(&events, "a").len(), 1);
@@ -224,7 +224,7 @@ fn a_reopened_request_is_handed_to_a_wait() {
     let id = world.open(a);
     world.ask(b, Operation::Claim(id.clone(), CALL));
     let call = world.wait_for(c, None, Some(&id));
-    world.bury(&[b]);
+    world.reap(&[b]);
     assert_eq!(world.held(c, call), [world.shown(&id)]);
 }
 
@@ -293,7 +293,7 @@ fn the_death_of_an_owner_of_very_many_claims_fits_into_a_line() {
         let id = world.open(a);
         world.ask(b, Operation::Claim(id, CALL));
     }
-    let events = world.bury(&[b]);
+    let events = world.reap(&[b]);
     let line = crate::bus::storage::file::line_format::encode(&Entry {
         seq: 1,
         ts: 0,
@@ -312,6 +312,6 @@ fn a_reopened_request_is_shown_to_who_joined_while_it_was_claimed() {
     let id = world.open(a);
     world.ask(b, Operation::Claim(id.clone(), CALL));
     world.peer("late");
-    world.bury(&[b]);
+    world.reap(&[b]);
     assert!(world.unread("late").contains(&world.shown(&id)));
 }

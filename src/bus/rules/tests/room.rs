@@ -89,7 +89,7 @@ fn who_held_very_many_requests_in_a_great_team_can_be_buried() {
         world.ask(team[1], Operation::Claim(id.clone(), CALL));
         requests.push(id);
     }
-    let mut events = world.bury(&team[1..2]);
+    let mut events = world.reap(&team[1..2]);
     assert!(world.state.session(team[1]).is_none());
     events.extend(world.all_due());
     assert_eq!(count(&events, is_reopened), 64);
@@ -199,7 +199,7 @@ fn a_name_whose_dead_holder_stands_among_very_many_dead_is_free_at_once() {
     let new = world.joining(NameChoice::Chosen(wished), MemberKind::Peer, &team);
     world.ask(None, Operation::Join(Box::new(new)));
     while world.state.live_sessions().len() > 1 {
-        world.bury(&team);
+        world.reap(&team);
     }
 }
 
@@ -214,7 +214,7 @@ struct Team {
     requests: Vec<usize>,
     /// How many of all requests one member claims.
     claimed: usize,
-    /// How many members leave or are buried.
+    /// How many members leave or are reaped.
     dead: usize,
     hung: usize,
 }
@@ -268,11 +268,11 @@ proptest! {
         let dead: Vec<_> = team.iter().skip(7).take(plan.dead).copied().collect();
         let hung: Vec<_> = team.iter().rev().take(plan.hung).copied().collect();
         world.ask(None, Operation::Hung(hung, 30_000));
-        let mut buried = 0;
+        let mut reaped = 0;
         while dead.iter().any(|dead| world.state.session(*dead).is_some()) {
-            world.bury(&dead);
-            buried += 1;
-            prop_assert!(buried < ENDLESS);
+            world.reap(&dead);
+            reaped += 1;
+            prop_assert!(reaped < ENDLESS);
         }
         world.peer(&"x".repeat(64));
         world.all_due();

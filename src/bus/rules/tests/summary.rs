@@ -75,7 +75,7 @@ fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
         world.ask(lead, Operation::StartTask(task.clone()));
     }
     named_lead(&mut world, &[lead]);
-    let events = world.bury(&agents);
+    let events = world.reap(&agents);
     assert_eq!(unread(&world, "lead"), 1);
     let told = notices(&events, "lead");
     let [a, b] = &tasks;
@@ -88,11 +88,11 @@ fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
     );
 }
 
-/// An orchestrator of a made-up name dies with its agent, beside a peer that buries them: all at once or one after the other.
+/// An orchestrator of a made-up name dies with its agent, beside a peer that reaps them: all at once or one after the other.
 #[test]
 fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
-    type Burials = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
-    let orders: [Burials; 4] = [
+    type Reaping = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
+    let orders: [Reaping; 4] = [
         |lead, agent| vec![vec![lead, agent]],
         |lead, agent| vec![vec![agent, lead]],
         |lead, agent| vec![vec![lead], vec![agent]],
@@ -106,7 +106,7 @@ fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
         let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
         world.ask(lead, Operation::StartTask(tasks[0].clone()));
         for dead in order(lead, agent) {
-            world.bury(&dead);
+            world.reap(&dead);
             world.pass(1_000);
         }
         let wish = NameChoice::Like(name("orchestrator"));
@@ -125,9 +125,9 @@ fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
 /// An orchestrator with a name of its own dies with its agent; the next one has another name.
 #[test]
 fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks() {
-    type Burials = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
+    type Reaping = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
     // Those that are found before somebody leads again, and those that whoever joins finds itself.
-    let orders: [(Burials, usize); 4] = [
+    let orders: [(Reaping, usize); 4] = [
         (|lead, agent| vec![vec![lead, agent]], 0),
         (|lead, agent| vec![vec![lead, agent]], 1),
         (|lead, agent| vec![vec![agent], vec![lead]], 1),
@@ -143,7 +143,7 @@ fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks()
         let mut burials = order(lead, agent);
         let left = burials.split_off(found_before);
         for dead in burials {
-            world.bury(&dead);
+            world.reap(&dead);
         }
         let wish = NameChoice::Chosen(name("boss"));
         let next = world.joining(wish, MemberKind::Orchestrator, &left.concat());
@@ -168,10 +168,10 @@ fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
     let agent = world.agent(lead, "codex");
     let task = world.assign(lead, agent);
     world.ask(lead, Operation::StartTask(task.clone()));
-    world.bury(&[lead]);
+    world.reap(&[lead]);
     world.lead();
     world.lead();
-    let events = world.bury(&[agent]);
+    let events = world.reap(&[agent]);
     let of_it = |name: &&str| {
         let told = notices(&events, name);
         told.iter().any(|text| text.contains(&format!("{task} of codex was interrupted")))
@@ -227,7 +227,7 @@ fn ended_unread(world: &mut World) -> [TaskId; 2] {
     let agent = world.agent(lead, "codex");
     let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
     world.leave_with(agent, Departure::Stopped);
-    world.bury(&[lead]);
+    world.reap(&[lead]);
     tasks
 }
 
@@ -253,7 +253,7 @@ fn who_leads_a_plan_alone_is_told_of_no_other_orchestrators_tasks() {
             let (lead, _) = named_lead(&mut world, &[]);
             let agent = world.agent(lead, "codex");
             let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
-            world.bury(&[lead, agent]);
+            world.reap(&[lead, agent]);
             tasks
         } else {
             let tasks = ended_unread(&mut world);
@@ -271,7 +271,7 @@ fn who_leads_a_plan_alone_is_told_of_no_other_orchestrators_tasks() {
 fn what_an_heir_has_not_read_is_told_to_whoever_leads_next() {
     for departure in [Departure::Dead, Departure::Closed] {
         let ends = |world: &mut World, session: SessionId| match departure {
-            Departure::Dead => world.bury(&[session]),
+            Departure::Dead => world.reap(&[session]),
             departure => world.leave_with(session, departure),
         };
         let mut world = World::new();

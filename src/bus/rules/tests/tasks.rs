@@ -97,7 +97,7 @@ fn the_death_of_an_agent_interrupts_its_task_and_returns_its_queue() {
     let agent = world.agent(lead, "codex");
     let (running, queued) = (world.assign(lead, agent), world.assign(lead, agent));
     world.ask(lead, Operation::StartTask(running.clone()));
-    let events = world.bury(&[agent]);
+    let events = world.reap(&[agent]);
     assert_eq!(status(&world, &running), TaskStatus::Interrupted);
     assert_eq!(status(&world, &queued), TaskStatus::Cancelled);
     assert_eq!(notices(&events, "orchestrator").len(), 3, "two tasks and the agent");

@@ -163,7 +163,7 @@ fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
     led.play("a", TaskStatus::Done);
     let finish = led.moving("a", StepMove::Finish);
     led.world.ask(led.lead, finish);
-    let events = led.world.bury(&[led.agent, led.lead]);
+    let events = led.world.reap(&[led.agent, led.lead]);
     let told = format!(
         "{} (\"test\") was interrupted with 1 of 2 steps finished: resume_workflow continues it, \
             cancel_workflow ends it",
@@ -407,7 +407,7 @@ fn workflows_that_no_notice_names_are_counted_in_one() {
         led.world.ask(led.lead, new_workflow());
     }
     let more = "and 3 more workflows were interrupted; get_workflow_status lists all";
-    let events = led.world.bury(&[led.agent, led.lead]);
+    let events = led.world.reap(&[led.agent, led.lead]);
     let told = notices(&events, "orchestrator-2");
     assert_eq!(told[10], more);
     let interrupted = |text: &&String| text.contains("steps finished");
