@@ -1,7 +1,7 @@
 //! How long each step of an ending may take: of a turn, an agent, its processes, a gate, and the bridge itself.
 //!
 //! They stand in one table because they have to add up; the tests below do the sums. Waits that end nothing stand in
-//! `timeouts`.
+//! `wait_times`.
 
 use std::time::Duration;
 
@@ -78,9 +78,12 @@ pub const BRIDGE: Duration = Duration::from_secs(30);
 /// The same after a second signal.
 pub const BRIDGE_FORCED: Duration = Duration::from_secs(2);
 
-/// How long a process may run after it closed its stdout. An exit takes milliseconds; on a machine that is very busy its shim may
-/// report it seconds later, and only then is the exit code known.
-pub const LAST_BREATH: Duration = Duration::from_secs(5);
+/// How long a process may run after it closed its stdout: an exit takes milliseconds.
+pub const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// How much longer its exit is waited for while nobody wants the agent to stop: on a very busy machine its shim reports the exit seconds
+/// later, and only then is the exit code known.
+pub const LATE_EXIT: Duration = Duration::from_secs(3);
 
 /// How long the stdout of a process may stay open after its exit: a process that left its group may hold it.
 pub const LAST_OUTPUT: Duration = Duration::from_secs(2);

@@ -1,6 +1,6 @@
 //! Every cap on a size or a count, with its reason. Bytes unless the name says otherwise.
 //!
-//! Times stand in `timeouts`, the steps of endings in `grace_periods`, and the values of settings in `config::defaults`.
+//! Times stand in `wait_times`, the steps of endings in `grace_periods`, and the values of settings in `config::defaults`.
 
 use serde::{Deserialize, Serialize};
 

@@ -134,7 +134,9 @@ pub(crate) async fn connect_to(
         Err(AcpError::Closed { .. }) => {
             let exit = child.exited();
             // It closed its stdout, so its exit is near; if it is not, its silence is the reason.
-            let exit = tokio::time::timeout(grace_periods::LAST_BREATH, exit).await;
+            let exit =
+                tokio::time::timeout(grace_periods::LAST_BREATH + grace_periods::LATE_EXIT, exit)
+                    .await;
             let reason =
                 exit.map_or_else(|_| "it closed its stdout".to_owned(), |exit| exit.to_string());
             Err(StartError::Ended(exit_report(&child, &reason, secrets)))

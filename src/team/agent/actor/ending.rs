@@ -28,9 +28,19 @@ impl Actor {
 
     /// The connection is over: the process ends too, or is ended.
     pub(super) async fn lost(self) -> ProcessEnd {
-        if let Ok(exit) =
-            tokio::time::timeout(grace_periods::LAST_BREATH, self.process.child.exited()).await
-        {
+        let in_vain = async {
+            tokio::time::sleep(grace_periods::LAST_BREATH).await;
+            // A stop has its own deadlines.
+            tokio::select! {
+                () = tokio::time::sleep(grace_periods::LATE_EXIT) => {}
+                _ = self.agent.stop_requested(|_| true) => {}
+            }
+        };
+        let exit = tokio::select! {
+            exit = self.process.child.exited() => Some(exit),
+            () = in_vain => None,
+        };
+        if let Some(exit) = exit {
             self.died(exit)
         } else {
             let why = self.process.connection.closed().await.to_string();
