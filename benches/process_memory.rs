@@ -48,7 +48,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
         let (empty, full) = (Project::new()?, Project::new()?);
         fill_inbox(&full.bus()).await?;
         let mut rows = vec![
-            library("a process with a seat on a bus", &empty)?,
+            library("a process that has joined a bus", &empty)?,
             library("the same with 10,000 unread of 8 KiB", &full)?,
         ];
         for mode in MODES {
@@ -69,7 +69,7 @@ fn library(figure: &str, project: &Project) -> Outcome<Row> {
 pub(crate) fn stay(bus: &Path, name: &str) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
-        let _seat = project::join(&bus, name).await?;
+        let _membership = project::join(&bus, name).await?;
         child_process::tell("ready")?;
         child_process::listen()?;
         Ok(())
