@@ -146,6 +146,8 @@ impl Server {
             .arg("--project")
             .arg(project.path())
             .env("XDG_STATE_HOME", project.path().join("state"))
+            // The bus was made by the process of the benchmark.
+            .env("BRIDGE_ADOPT", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

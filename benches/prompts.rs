@@ -41,8 +41,8 @@ struct Scene {
 impl Scene {
     async fn new() -> Outcome<Self> {
         let project = Project::new()?;
-        let claude = project.path().join(".claude");
-        std::fs::create_dir(&claude)?;
+        // As the user's own file: one of the project would need a yes.
+        let config = project.path().join("bridge.toml");
         std::fs::write(project.path().join("script.toml"), SCRIPT)?;
         let this = std::env::current_exe()?;
         let args = [
@@ -55,10 +55,12 @@ impl Scene {
             json!(this.display().to_string()),
             json!(args)
         );
-        std::fs::write(claude.join("bridge.toml"), profile)?;
+        std::fs::write(&config, profile)?;
         let mut orchestrator = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
             .args(["orchestrator", "--project"])
             .arg(project.path())
+            .arg("--config")
+            .arg(&config)
             .env("XDG_STATE_HOME", project.path().join("state"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

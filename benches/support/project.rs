@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use cli_team_bridge::bus::rules::NameChoice;
@@ -28,9 +29,13 @@ impl Project {
         let parent = std::env::var_os("BENCH_DIRECTORY");
         let parent = parent.unwrap_or_else(|| env!("CARGO_TARGET_TMPDIR").into());
         let directory = tempfile::tempdir_in(parent)?;
-        // A repository of its own, so that the one around the build directory is left alone.
-        std::fs::create_dir(directory.path().join(".git"))?;
-        Ok(Self { directory })
+        // A repository of its own: the one around the build directory is left alone, and a task costs what it costs in a repository.
+        // Without git there is nothing to leave alone.
+        let git = Command::new("git").args(["init", "--quiet"]).arg(directory.path()).status();
+        match git {
+            Ok(status) if !status.success() => Err(format!("`git init` failed: {status}").into()),
+            _ => Ok(Self { directory }),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
