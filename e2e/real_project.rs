@@ -44,13 +44,13 @@ impl Scene {
     /// Waits for the good end of a task, and returns what the agent said; else tells what its model was shown.
     pub(crate) async fn done(&self, task: &str) -> String {
         let result = self.lead.ended(task).await;
-        assert_eq!(result["status"], "done", "{result}; {}", self.told());
+        assert_eq!(result["status"], "done", "{result}; {}", self.shown_to_models());
         text(&result, "output").trim().to_owned()
     }
 
     /// Says what the models were shown.
-    pub(crate) fn told(&self) -> String {
-        told(&self.model)
+    pub(crate) fn shown_to_models(&self) -> String {
+        shown_to_models(&self.model)
     }
 
     /// Returns the processes that an agent has made: its own tree, with our endpoint and our guard.
@@ -133,7 +133,7 @@ pub(crate) fn stage(kinds: &[&Kind], model: &ModelServer) -> Stage {
 }
 
 /// Says what models were shown, for whoever looks for the reason of a failure.
-pub(crate) fn told(model: &ModelServer) -> String {
+pub(crate) fn shown_to_models(model: &ModelServer) -> String {
     let shown = model.shown().into_iter().map(|shown| {
         let tail: Vec<char> = shown.text.chars().rev().take(300).collect();
         let tail: String = tail.into_iter().rev().collect();

@@ -96,7 +96,7 @@ impl Matrix {
             for deed in Deed::ALL {
                 let column = Column::Under(policy, deed);
                 let seen = |agent| cells.get(&(agent, column)).map_or("–", String::as_str);
-                let name = format!("`{policy}`: {}", deed.told());
+                let name = format!("`{policy}`: {}", deed.description());
                 table.push_str(&row(&name, &|agent| seen(agent).to_owned()));
             }
         }

@@ -70,8 +70,8 @@ fn look_at(state: &State) {
     let command = Command {
         id: CommandId(uuid::Uuid::nil()),
         by: None,
-        taken: Vec::new(),
-        ask: Operation::Due,
+        received: Vec::new(),
+        operation: Operation::Due,
     };
     let now = Now { wall_ms: 0, tick: Tick { boot: 1, ms: 1 } };
     // Both an answer and a refusal will do.

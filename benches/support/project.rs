@@ -62,7 +62,7 @@ pub(crate) fn open(directory: &Path) -> Outcome<Bus> {
 /// Joins a bus.
 pub(crate) async fn join(bus: &Bus, name: &str) -> Outcome<Membership> {
     let joining = Joining {
-        wish: NameChoice::Chosen(Name::parse(name)?),
+        choice: NameChoice::Chosen(Name::parse(name)?),
         kind: MemberKind::Peer,
         roles: Vec::new(),
     };

@@ -121,7 +121,8 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
         assert!(took < PROMISED, "cycle {cycle}: {habit:?} by {end} took {took:?}");
         // The end is told a moment after it has come.
         lead.says_dead(&name).await;
-        assert_eq!(zombies_of(lead.pid()), Vec::<String>::new(), "cycle {cycle}");
+        // The last of them may die a moment after the rest, and is reaped at the bridge's next look.
+        eventually("the dead are reaped", || zombies_of(lead.pid()).is_empty()).await;
         if cycle % 10 == 0 {
             // What is told must not gather: it is not what is measured here.
             lead.call("check_messages", json!({ "limit": 500 })).await;

@@ -40,7 +40,7 @@ enum Lasting {
 }
 
 impl Shortage {
-    fn told(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self {
             Self::Disk => "an orchestrator's disk is full for 3 s, in the middle of a turn",
             Self::Bus => "another process holds the bus for 3 s, in the middle of a turn",
@@ -146,7 +146,7 @@ async fn live_through(shortage: Shortage, runs: usize) -> Row {
     lead.close().await;
     wild.nothing_is_left().await;
     Row {
-        fault: shortage.told(),
+        fault: shortage.description(),
         runs,
         result: format!(
             "its task is done, the next one too; {} messages acknowledged and seen once, {refused} refused",

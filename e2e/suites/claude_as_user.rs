@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::agent_kinds::{CODEX, QWEN};
 use crate::model::{Api, ModelServer, Newest, Rule};
 use crate::programs::Programs;
-use crate::real_project::{stage, told};
+use crate::real_project::{shown_to_models, stage};
 use crate::support::{Stage, until};
 
 /// The programs that it takes.
@@ -104,19 +104,20 @@ pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
         .stdin(Stdio::null())
         .output();
     let output = tokio::time::timeout(DEADLINE, running).await;
-    let output = output.unwrap_or_else(|_| panic!("it does not end; {}", told(&model))).unwrap();
+    let output =
+        output.unwrap_or_else(|_| panic!("it does not end; {}", shown_to_models(&model))).unwrap();
     let (said, complained) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}\n{complained}\n{}", told(&model));
+    assert!(output.status.success(), "{said}\n{complained}\n{}", shown_to_models(&model));
 
-    assert_eq!(result(&said), "Both are done.", "{said}\n{}", told(&model));
+    assert_eq!(result(&said), "Both are done.", "{said}\n{}", shown_to_models(&model));
     for (api, text) in [
         (Api::Anthropic, "codex heard that it is 42"),
         (Api::Anthropic, "qwen has answered"),
         (CODEX.api, "the number is 42"),
     ] {
         let shown = model.was_shown_to(api, Newest::ToolResult, text);
-        assert!(shown, "{api:?} was shown {text:?}: {}", told(&model));
+        assert!(shown, "{api:?} was shown {text:?}: {}", shown_to_models(&model));
     }
     until("nothing runs any more", || stage.processes().is_empty()).await;
     // Claude Code kills a server that takes long to end: files that it had no time to remove are the next one's to clear.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::claude_as_user::{claude, result};
 use crate::model::{Api, ModelServer, Newest, Rule};
-use crate::real_project::{stage, told};
+use crate::real_project::{shown_to_models, stage};
 use crate::support::{Member, PAUSE, Stage, of_name, until};
 
 /// The programs that it takes.
@@ -55,7 +55,7 @@ async fn until_led(member: &Member) {
 fn was_shown_when(model: &ModelServer, rule: &str, text: &str) -> bool {
     let shown = model.shown();
     let found = shown.iter().find(|shown| shown.rule.as_deref() == Some(rule));
-    found.unwrap_or_else(|| panic!("{rule}: {}", told(model))).whole.contains(text)
+    found.unwrap_or_else(|| panic!("{rule}: {}", shown_to_models(model))).whole.contains(text)
 }
 
 /// A run that works with tools of its own is told what a team-mate writes meanwhile, and once more when it wants to stop.
@@ -90,10 +90,10 @@ pub(crate) async fn is_told_between_two_steps_and_before_it_stops() {
     let both = async { tokio::join!(running, story) };
     let (output, ()) = tokio::time::timeout(DEADLINE, both)
         .await
-        .unwrap_or_else(|_| panic!("it does not end; {}", told(&model)));
+        .unwrap_or_else(|_| panic!("it does not end; {}", shown_to_models(&model)));
     let output = output.unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", told(&model));
+    assert!(output.status.success(), "{said}\n{}", shown_to_models(&model));
 
     assert!(!was_shown_when(&model, "work on it", "early news"));
     assert!(was_shown_when(&model, "first step", "[ann → you] early news"));
@@ -102,8 +102,8 @@ pub(crate) async fn is_told_between_two_steps_and_before_it_stops() {
     let late = shown.filter(|shown| shown.rule.as_deref() == Some("late news"));
     let times: Vec<_> =
         late.map(|shown| shown.whole.matches("[ann → you] late news").count()).collect();
-    assert_eq!(times, [1], "it is shown once: {}", told(&model));
-    assert_eq!(result(&said), "I have heard it.", "{said}\n{}", told(&model));
+    assert_eq!(times, [1], "it is shown once: {}", shown_to_models(&model));
+    assert_eq!(result(&said), "I have heard it.", "{said}\n{}", shown_to_models(&model));
     let ways = stage.events_of("message_handed");
     assert!(ways.iter().all(|handed| handed["way"] == "hook"), "{ways:?}");
     assert_eq!(stage.events_of("message_seen").len(), 2);
@@ -164,8 +164,9 @@ pub(crate) async fn is_woken_by_a_finished_task_when_idle() {
         .unwrap();
     let screen = read(File::from(terminal.master.try_clone().unwrap()));
     drop(terminal.slave);
-    let seen =
-        &|| format!("{}\n{}", told(&model), String::from_utf8_lossy(&screen.lock().unwrap()));
+    let seen = &|| {
+        format!("{}\n{}", shown_to_models(&model), String::from_utf8_lossy(&screen.lock().unwrap()))
+    };
 
     until_led(&gate).await;
     until_played(&model, "", seen).await;

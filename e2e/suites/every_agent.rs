@@ -34,7 +34,7 @@ pub(crate) async fn works(kind: &Kind, matrix: &Matrix) {
     matrix.note(kind.name, Column::Tools, "yes");
 
     assert_eq!(scene.lead.hear_from(kind.name).await, "good morning");
-    assert_eq!(scene.done(&task).await, "I have written.", "{}", scene.told());
+    assert_eq!(scene.done(&task).await, "I have written.", "{}", scene.shown_to_models());
     matrix.note(kind.name, Column::Called, "yes");
     let asked = scene.transcript("permission");
     let allowed = asked.iter().any(|line| line["answer"] == "allow_once");
@@ -71,11 +71,11 @@ pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
     scene.until_answered("look around").await;
     scene.lead.send(kind.name, "the code is 4711").await;
     scene.model.open("message sent");
-    assert_eq!(scene.done(&task).await, "heard 4711", "{}", scene.told());
+    assert_eq!(scene.done(&task).await, "heard 4711", "{}", scene.shown_to_models());
     assert!(
         scene.model.was_shown_to(kind.api, Newest::ToolResult, "the code is 4711"),
         "{}",
-        scene.told()
+        scene.shown_to_models()
     );
     matrix.note(kind.name, Column::Piggyback, "yes");
 
@@ -87,7 +87,7 @@ pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
     assert!(
         scene.model.was_shown_to(kind.api, Newest::User, "the word is 4712"),
         "{}",
-        scene.told()
+        scene.shown_to_models()
     );
     scene.lead.until_idle(kind.name).await;
     // Each message went once: none was offered twice.
@@ -141,15 +141,15 @@ pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
     matrix.note(kind.name, column, &seconds(began.elapsed()));
     scene.model.open("it is handed");
     let said = scene.done(&task).await;
-    assert!(said.ends_with("heard 4714"), "{said}; {}", scene.told());
+    assert!(said.ends_with("heard 4714"), "{said}; {}", scene.shown_to_models());
     scene.lead.until_idle(kind.name).await;
     let ways: Vec<_> = handed().iter().map(|handed| handed["way"].clone()).collect();
-    assert_eq!(ways, [way], "{}", scene.told());
+    assert_eq!(ways, [way], "{}", scene.shown_to_models());
     let shown = scene.model.shown();
     let most = shown.iter().map(|shown| shown.whole.matches("] the code is 4714").count()).max();
     let most_urgent =
         shown.iter().map(|shown| shown.whole.matches("] urgent: the code is 4714").count()).max();
-    assert_eq!(most.max(most_urgent), Some(1), "{}", scene.told());
+    assert_eq!(most.max(most_urgent), Some(1), "{}", scene.shown_to_models());
     scene.end().await;
 }
 
@@ -167,7 +167,7 @@ pub(crate) async fn stops(kind: &Kind, matrix: &Matrix) {
     assert_eq!(cancelled["cancelled"], true, "{cancelled}");
     matrix.note(kind.name, Column::Cancel, &seconds(began.elapsed()));
     let second = scene.lead.assign(kind.name, HELLO).await;
-    assert_eq!(scene.done(&second).await, "hello again", "{}", scene.told());
+    assert_eq!(scene.done(&second).await, "hello again", "{}", scene.shown_to_models());
     assert_eq!(scene.processes_of(kind), 1, "it is the same process");
 
     let began = Instant::now();
@@ -208,13 +208,13 @@ pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
     ];
     let scene = Scene::new(&[kind], rules).await;
     let first = scene.start(kind, "remember 4713").await;
-    assert_eq!(scene.done(&first).await, "noted", "{}", scene.told());
+    assert_eq!(scene.done(&first).await, "noted", "{}", scene.shown_to_models());
     let mut again = kind.task("greet the lead");
     again["fresh"] = json!(true);
     let began = Instant::now();
     let second = scene.lead.call("assign_task", again).await;
     let second = second["task_id"].as_str().unwrap().to_owned();
-    assert_eq!(scene.done(&second).await, "I have written.", "{}", scene.told());
+    assert_eq!(scene.done(&second).await, "I have written.", "{}", scene.shown_to_models());
     matrix.note(kind.name, Column::Fresh, &seconds(began.elapsed()));
     assert_eq!(scene.lead.hear_from(kind.name).await, "good evening");
     assert_eq!(scene.processes_of(kind), 1 + usize::from(kind.one_session));
@@ -223,9 +223,13 @@ pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
         .iter()
         .filter(|shown| shown.rule.is_some())
         .partition(|shown| shown.rule.as_deref() == Some("remember 4713"));
-    assert!(!before.is_empty() && !after.is_empty(), "{}", scene.told());
+    assert!(!before.is_empty() && !after.is_empty(), "{}", scene.shown_to_models());
     assert!(before.iter().all(|shown| shown.whole.contains("remember 4713")));
-    assert!(after.iter().all(|shown| !shown.whole.contains("remember 4713")), "{}", scene.told());
+    assert!(
+        after.iter().all(|shown| !shown.whole.contains("remember 4713")),
+        "{}",
+        scene.shown_to_models()
+    );
     scene.end().await;
 }
 
@@ -237,7 +241,7 @@ pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
     ];
     let scene = Scene::new(&[kind], rules).await;
     let first = scene.start(kind, "remember 4715").await;
-    assert_eq!(scene.done(&first).await, "noted", "{}", scene.told());
+    assert_eq!(scene.done(&first).await, "noted", "{}", scene.shown_to_models());
     let minute = this_minute();
     let told = scene.lead.call("get_task_result", json!({ "task_id": first })).await;
     matrix.note(kind.name, Column::Usage, &used(&told["usage"]));
@@ -253,7 +257,7 @@ pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
     let second = scene.lead.call("assign_task", back).await;
     let second = second["task_id"].as_str().unwrap().to_owned();
     let result = scene.lead.ended(&second).await;
-    assert_eq!(result["status"], "done", "{result}; {}", scene.told());
+    assert_eq!(result["status"], "done", "{result}; {}", scene.shown_to_models());
     let stderr = scene.lead.stderr();
     assert_eq!(result["context"], "resumed", "{result}; {stderr}");
     let took = began.elapsed();
@@ -261,7 +265,7 @@ pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
     let asked: Vec<_> =
         shown.iter().filter(|shown| shown.rule.as_deref() == Some("what was it")).collect();
     let knows = asked.iter().all(|shown| shown.whole.contains("remember 4715"));
-    assert!(!asked.is_empty() && knows, "{}", scene.told());
+    assert!(!asked.is_empty() && knows, "{}", scene.shown_to_models());
     matrix.note(kind.name, Column::Resume, &seconds(took));
     scene.end().await;
 }

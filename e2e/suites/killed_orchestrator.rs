@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::agent_kinds::Kind;
 use crate::model::Rule;
-use crate::real_project::{Scene, told};
+use crate::real_project::{Scene, shown_to_models};
 
 /// Kills the orchestrator while the model thinks, and checks that the model is asked again with what it had said before.
 pub(crate) async fn in_the_session_of_the_interrupted_step(kind: &Kind) {
@@ -31,16 +31,22 @@ pub(crate) async fn in_the_session_of_the_interrupted_step(kind: &Kind) {
     lead.hear_notice("(\"build\") is done: 1 of 1 steps done").await;
     let status = lead.call("get_workflow_status", which).await;
     let step = &status["steps"][0];
-    assert_eq!(step["context"], "resumed", "{status}; {}; {}", told(&model), lead.stderr());
+    assert_eq!(
+        step["context"],
+        "resumed",
+        "{status}; {}; {}",
+        shown_to_models(&model),
+        lead.stderr()
+    );
     assert_eq!(step["agent"], kind.name, "{status}");
     let output = step["output"].as_str().unwrap().trim();
     assert_eq!(output, "The wall stands.");
     let shown = model.shown();
     let mut asked = shown.iter().filter(|shown| shown.rule.as_deref() == Some(again));
     let knows = |text: &str| asked.clone().all(|shown| shown.whole.contains(text));
-    assert!(knows("the number 4718"), "{}", told(&model));
-    assert!(knows("Build the wall"), "{}", told(&model));
-    assert!(asked.next().is_some(), "{}", told(&model));
+    assert!(knows("the number 4718"), "{}", shown_to_models(&model));
+    assert!(knows("Build the wall"), "{}", shown_to_models(&model));
+    assert!(asked.next().is_some(), "{}", shown_to_models(&model));
     lead.close().await;
     stage.check_nobody_is_left();
     drop(model);

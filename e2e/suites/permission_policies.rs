@@ -41,7 +41,7 @@ struct Seen {
 impl Deed {
     pub(crate) const ALL: [Self; 4] = [Self::Command, Self::Inside, Self::Outside, Self::Settings];
 
-    pub(crate) fn told(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Command => "a command that writes inside",
             Self::Inside => "a file inside",
@@ -127,7 +127,7 @@ pub(crate) async fn hold(kind: &Kind, matrix: &Matrix) {
             let told = told.unwrap_or_else(|why| {
                 panic!(
                     "{policy} {deed:?}: {why}: {seen:?}; {}; {:?}",
-                    scene.told(),
+                    scene.shown_to_models(),
                     offered(&scene)
                 )
             });
@@ -137,7 +137,11 @@ pub(crate) async fn hold(kind: &Kind, matrix: &Matrix) {
             let file = project.join(format!("sandboxed-{policy}.txt"));
             let text = format!("{SANDBOXED} {}", file.display());
             let seen = watch(&scene, kind, policy, &text, "no", &file).await;
-            assert!(policy == "allow" || !seen.done, "{policy}: {seen:?}; {}", scene.told());
+            assert!(
+                policy == "allow" || !seen.done,
+                "{policy}: {seen:?}; {}",
+                scene.shown_to_models()
+            );
         }
     }
     let mut greet = kind.task("greet the lead");
@@ -176,7 +180,7 @@ async fn watch(
         if !matches!(status["status"].as_str(), Some("queued" | "starting" | "running")) {
             break;
         }
-        assert!(began.elapsed() < DEADLINE, "{prompt}: {status}; {}", scene.told());
+        assert!(began.elapsed() < DEADLINE, "{prompt}: {status}; {}", scene.shown_to_models());
         tokio::time::sleep(PAUSE).await;
     }
     let asked: Vec<Value> = scene.transcript_of(&task, "permission");

@@ -46,7 +46,7 @@ fn whole_parts(text: &str) -> usize {
 fn shown_to(scene: &Scene, rule: &str) -> String {
     let shown = scene.model.shown().into_iter();
     let mut ours = shown.filter(|shown| shown.rule.as_deref() == Some(rule));
-    ours.next().unwrap_or_else(|| panic!("{rule}: {}", scene.told())).whole
+    ours.next().unwrap_or_else(|| panic!("{rule}: {}", scene.shown_to_models())).whole
 }
 
 /// Shows its model whole what a result of ours may carry, and nothing of a longer message is lost.
@@ -65,7 +65,7 @@ pub(crate) async fn shows_results_whole(kind: &Kind) {
     let task = scene.start(kind, "wait for it").await;
     scene.lead.until_waiting(kind.name).await;
     scene.lead.send(kind.name, &parts(MOST_PARTS)).await;
-    assert_eq!(scene.done(&task).await, "read", "{}", scene.told());
+    assert_eq!(scene.done(&task).await, "read", "{}", scene.shown_to_models());
     let shown = shown_to(&scene, "part-00000");
     let whole = whole_parts(&shown) * PART;
     if measures {
@@ -74,9 +74,13 @@ pub(crate) async fn shows_results_whole(kind: &Kind) {
         let is_shown = |number: &usize| shown.contains(&format!("part-{number:05} "));
         let last = (0..MOST_PARTS).rev().find(is_shown).unwrap();
         // The last one is cut by us, and said to be.
-        assert!(whole / PART >= last, "a part before {last} is missing: {whole}; {}", scene.told());
+        assert!(
+            whole / PART >= last,
+            "a part before {last} is missing: {whole}; {}",
+            scene.shown_to_models()
+        );
         assert!(whole >= 30_000, "{whole}");
-        assert!(shown.contains("next_offset"), "{}", scene.told());
+        assert!(shown.contains("next_offset"), "{}", scene.shown_to_models());
     }
     scene.end().await;
 }
@@ -97,14 +101,14 @@ pub(crate) async fn is_woken_once_by_a_storm(kind: &Kind) {
         scene.lead.send(kind.name, &text).await;
     }
     scene.model.open("the storm is over");
-    assert_eq!(scene.done(&task).await, "done", "{}", scene.told());
+    assert_eq!(scene.done(&task).await, "done", "{}", scene.shown_to_models());
     scene.lead.until_idle(kind.name).await;
     let handed = scene.stage.events_of("message_handed").into_iter();
     let ways: Vec<_> = handed
         .filter(|handed| handed["member"] == kind.name)
         .map(|handed| (handed["way"].clone(), handed["ids"].as_array().unwrap().len()))
         .collect();
-    assert_eq!(ways, [(json!("prompt"), STORM)], "{}", scene.told());
+    assert_eq!(ways, [(json!("prompt"), STORM)], "{}", scene.shown_to_models());
     let shown = shown_to(&scene, "storm-49");
     for number in 0..STORM {
         let text = format!("storm-{number:02} {}", "x".repeat(4_000));
@@ -164,7 +168,7 @@ pub(crate) async fn is_told_again(kind: &'static Kind, end: End) {
         taken && !handed(&scene.stage, &id, way).is_empty()
     })
     .await;
-    assert_eq!(seen(&scene.stage, &id), [""; 0], "{}", scene.told());
+    assert_eq!(seen(&scene.stage, &id), [""; 0], "{}", scene.shown_to_models());
     let Scene { lead, model, stage, .. } = scene;
     let lead = match end {
         End::Cancel => {
@@ -192,7 +196,7 @@ pub(crate) async fn is_told_again(kind: &'static Kind, end: End) {
     let answered = shown
         .iter()
         .any(|shown| shown.answered && shown.rule.is_some() && shown.whole.contains(CODE));
-    assert!(answered, "{}", crate::real_project::told(&model));
+    assert!(answered, "{}", crate::real_project::shown_to_models(&model));
     lead.until_idle("worker").await;
     gate.close().await;
     finish(lead, &stage).await;
@@ -300,7 +304,7 @@ async fn dialogue() -> Duration {
             slowest = slowest.max(last.elapsed());
             last = Instant::now();
         }
-        assert!(last.elapsed() < Duration::from_mins(1), "{}", scene.told());
+        assert!(last.elapsed() < Duration::from_mins(1), "{}", scene.shown_to_models());
         tokio::time::sleep(crate::support::PAUSE).await;
     }
     for task in &tasks {
@@ -310,7 +314,7 @@ async fn dialogue() -> Duration {
         scene.model.was_shown_to(CODEX.api, Newest::ToolResult, "ball ")
             || scene.model.was_shown_to(CODEX.api, Newest::User, "ball "),
     );
-    assert!(slowest < AT_ONCE, "{slowest:?}; {}", scene.told());
+    assert!(slowest < AT_ONCE, "{slowest:?}; {}", scene.shown_to_models());
     scene.end().await;
     slowest
 }

@@ -38,7 +38,7 @@ pub(crate) async fn hands_outputs_on_between_three_vendors() {
     scene.lead.hear_notice("is done").await;
     let wanted = json!({ "workflow_id": created["workflow_id"] });
     let status = scene.lead.call("get_workflow_status", wanted).await;
-    assert_eq!(status["status"], "done", "{status}; {}", scene.told());
+    assert_eq!(status["status"], "done", "{status}; {}", scene.shown_to_models());
     let said: Vec<_> = status["steps"]
         .as_array()
         .unwrap()
@@ -59,7 +59,7 @@ pub(crate) async fn hands_outputs_on_between_three_vendors() {
         (CODEX.api, "it hides dirt"),
     ] {
         let shown = scene.model.was_shown_to(api, Newest::User, text);
-        assert!(shown, "{api:?} was shown {text:?}: {}", scene.told());
+        assert!(shown, "{api:?} was shown {text:?}: {}", scene.shown_to_models());
     }
     scene.end().await;
 }

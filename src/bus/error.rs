@@ -21,7 +21,7 @@ pub enum BusError {
 
 impl BusError {
     /// Returns the sentence for a model: without any path but one within the project.
-    pub fn told(&self) -> String {
+    pub fn message_for_model(&self) -> String {
         match self {
             Self::Log(LogError::Io { action, source, .. }) => {
                 format!("the bus failed to {action} its files: {source}")

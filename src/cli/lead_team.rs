@@ -34,7 +34,7 @@ impl JoinTarget {
         Self {
             limits: config.limits().team(),
             outside,
-            joining: Joining { wish: choice, kind: MemberKind::Orchestrator, roles },
+            joining: Joining { choice, kind: MemberKind::Orchestrator, roles },
         }
     }
 }

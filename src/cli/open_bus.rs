@@ -264,7 +264,7 @@ mod tests {
         let mut outside = Outside::new(directory.clone(), Networks::Allowed, Foreign::PutAside);
         outside.origin = Origin::Proven(Proof { state, foreign: Foreign::PutAside });
         let joining = Joining {
-            wish: NameChoice::Like(Name::parse("orchestrator").unwrap()),
+            choice: NameChoice::Like(Name::parse("orchestrator").unwrap()),
             kind: MemberKind::Orchestrator,
             roles: Vec::new(),
         };

@@ -152,7 +152,7 @@ pub const EVENTS_AT_ONCE: usize = 1_000;
 pub const DUE_BYTES: usize = 256 * 1024;
 
 /// Calls that one append answers at the most; the others find the message when their own processes look.
-pub const HANDED_AT_ONCE: usize = 256;
+pub const DELIVERED_AT_ONCE: usize = 256;
 
 /// Members that an event names one by one. More are named as all but some, which versions before this do not understand: teams
 /// that small may have both.

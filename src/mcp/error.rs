@@ -12,7 +12,7 @@ use crate::team::Consent;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ToolError {
     /// The bus refused, or failed.
-    #[error("{}", .0.told())]
+    #[error("{}", .0.message_for_model())]
     Bus(#[from] BusError),
     /// The arguments do not fit.
     #[error("{0}")]

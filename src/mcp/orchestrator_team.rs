@@ -105,7 +105,7 @@ impl From<TeamError> for ToolError {
             TeamError::Silent { .. } | TeamError::UnreadableYes { .. } => {
                 Self::Unavailable(error.to_string())
             }
-            other => Self::Arguments(other.told()),
+            other => Self::Arguments(other.message_for_model()),
         }
     }
 }

@@ -100,9 +100,9 @@ fn ended(names: &[String]) -> String {
 
 impl TeamError {
     /// Returns the sentence for a model: without any path of the bus.
-    pub fn told(&self) -> String {
+    pub fn message_for_model(&self) -> String {
         match self {
-            Self::Bus(error) => error.told(),
+            Self::Bus(error) => error.message_for_model(),
             other => other.to_string(),
         }
     }

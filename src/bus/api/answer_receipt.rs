@@ -14,7 +14,7 @@ pub struct Answer {
 enum Fate {
     /// It is not written, or not whole.
     #[default]
-    OnItsWay,
+    Pending,
     /// The client has it, and had said so many bytes by then.
     Given { said: u64 },
     /// The client has taken its question back, or cannot be written to.
@@ -32,7 +32,7 @@ impl Answer {
     /// Notes that the client has it, unless it wants it no more; it has said so many bytes by now, read here or not.
     pub fn give(&self, said: u64) {
         self.fate.send_if_modified(|fate| {
-            let is_first = matches!(fate, Fate::OnItsWay);
+            let is_first = matches!(fate, Fate::Pending);
             if is_first {
                 *fate = Fate::Given { said };
             }
@@ -53,7 +53,7 @@ impl Answer {
     /// Waits until it is written or never will be, and says whether it is. Cancel-safe.
     pub async fn was_given(&self) -> bool {
         let mut fate = self.fate.subscribe();
-        let known = fate.wait_for(|fate| !matches!(fate, Fate::OnItsWay));
+        let known = fate.wait_for(|fate| !matches!(fate, Fate::Pending));
         matches!(known.await.as_deref(), Ok(Fate::Given { .. }))
     }
 }

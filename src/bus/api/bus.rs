@@ -57,10 +57,10 @@ impl Bus {
     pub async fn submit(
         &self,
         by: Option<SessionId>,
-        taken: Vec<CallId>,
-        ask: Operation,
+        received: Vec<CallId>,
+        operation: Operation,
     ) -> Result<Receipt, BusError> {
-        self.submit_as(random_ids::command(), by, taken, ask).await
+        self.submit_as(random_ids::command(), by, received, operation).await
     }
 
     /// Performs an operation under a given id. Under the same id a command happens once, whatever came of earlier tries.
@@ -68,10 +68,10 @@ impl Bus {
         &self,
         id: CommandId,
         by: Option<SessionId>,
-        taken: Vec<CallId>,
-        ask: Operation,
+        received: Vec<CallId>,
+        operation: Operation,
     ) -> Result<Receipt, BusError> {
-        let command = Command { id, by, taken, ask };
+        let command = Command { id, by, received, operation };
         let command = self.with_texts_stored(command).await?;
         let receipt = match self.shared.begin(&command)? {
             Some(receipt) => receipt,

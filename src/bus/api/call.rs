@@ -26,7 +26,7 @@ pub struct Call {
     membership: Membership,
     id: CallId,
     /// Earlier calls whose answers this one proves to be read, until that is on the bus.
-    taken: Vec<Answered>,
+    received: Vec<Answered>,
     /// Whether messages were delivered to this call, or may have been.
     holds: bool,
     /// The request that it has claimed, or may have.
@@ -79,34 +79,34 @@ impl Membership {
     /// client had by then; others may still be on their way to it.
     pub fn call_at(&self, byte: u64) -> Call {
         let mut answered = self.answered();
-        let taken = answered.extract_if(.., |one| one.answer.precedes(byte));
-        let taken: Vec<_> = taken.collect();
+        let received = answered.extract_if(.., |one| one.answer.precedes(byte));
+        let received: Vec<_> = received.collect();
         drop(answered);
-        for one in &taken {
+        for one in &received {
             if let Some(request) = &one.claimed {
                 self.claims().end(request, one.call);
             }
         }
-        Call::new(self.clone(), taken)
+        Call::new(self.clone(), received)
     }
 
     /// Begins a call which shows that the model began a step after all that hooks have said, and so has read it. Neither a call of
     /// a tool nor the hook behind one shows that, as one step of a model may call several.
     pub fn call_behind_a_step(&self) -> Call {
         let said_by_hooks = |state: &State| {
-            let mut calls = state.calls_handed_by(self.session(), DeliveryMethod::Hook);
+            let mut calls = state.calls_in_flight_by(self.session(), DeliveryMethod::Hook);
             calls.retain(|call| state.is_written(self.session(), *call));
             calls
         };
         let said = self.bus().look(said_by_hooks).into_iter();
-        let taken = said.map(|call| Answered { call, answer: Answer::given(), claimed: None });
-        Call::new(self.clone(), taken.collect())
+        let received = said.map(|call| Answered { call, answer: Answer::given(), claimed: None });
+        Call::new(self.clone(), received.collect())
     }
 }
 
 impl Call {
-    fn new(membership: Membership, taken: Vec<Answered>) -> Self {
-        Self { membership, id: random_ids::call(), taken, holds: false, claimed: None }
+    fn new(membership: Membership, received: Vec<Answered>) -> Self {
+        Self { membership, id: random_ids::call(), received, holds: false, claimed: None }
     }
 
     /// Returns the call's id.
@@ -120,11 +120,14 @@ impl Call {
     }
 
     /// Performs an operation. The first that succeeds also records that earlier answers were read.
-    pub async fn ask(&mut self, ask: Operation) -> Result<Receipt, BusError> {
-        let taken = self.proven();
-        let receipt =
-            self.membership.bus().submit(Some(self.membership.session()), taken, ask).await?;
-        self.taken.clear();
+    pub async fn ask(&mut self, operation: Operation) -> Result<Receipt, BusError> {
+        let received = self.proven();
+        let receipt = self
+            .membership
+            .bus()
+            .submit(Some(self.membership.session()), received, operation)
+            .await?;
+        self.received.clear();
         Ok(receipt)
     }
 
@@ -241,12 +244,12 @@ impl Call {
     /// Reads the message that was delivered to this call as a wait.
     fn delivered(&self) -> Result<Option<LoadedMessage>, BusError> {
         let bus = self.membership.bus();
-        let handed: Option<Message> = bus.look(|state| {
-            let handed = state.handed_to(self.membership.session(), self.id);
-            handed.into_iter().next().cloned()
+        let in_flight: Option<Message> = bus.look(|state| {
+            let in_flight = state.in_flight_to(self.membership.session(), self.id);
+            in_flight.into_iter().next().cloned()
         });
         let read = |message| bus.load_message(message, 0, self.membership.text_room());
-        handed.map(read).transpose()
+        in_flight.map(read).transpose()
     }
 
     /// Waits for a message. Dropping the future leaves the wait to be ended by [`Call::requeue`] or by the drop of the call.
@@ -312,7 +315,7 @@ impl Call {
     fn steered(&self) -> Result<Vec<CallId>, BusError> {
         let (bus, session) = (self.membership.bus(), self.membership.session());
         bus.refresh()?;
-        Ok(bus.look(|state| state.calls_handed_by(session, DeliveryMethod::Steer)))
+        Ok(bus.look(|state| state.calls_in_flight_by(session, DeliveryMethod::Steer)))
     }
 
     /// Ends the wait at its deadline, unless a message has just come.
@@ -405,7 +408,7 @@ impl Call {
 
     /// Returns the calls whose answers this one proves to be read, and which the bus does not know of yet.
     fn proven(&self) -> Vec<CallId> {
-        self.taken.iter().map(|answered| answered.call).collect()
+        self.received.iter().map(|answered| answered.call).collect()
     }
 
     /// Notes that the answer has been given, to a caller in this process.
@@ -416,9 +419,9 @@ impl Call {
     /// Notes the answer of this call, wherever it is on its way. Returns whether anything depends on it: then
     /// [`Membership::written`] or [`Membership::unanswered`] says what has become of it.
     pub async fn answered_by(mut self, answer: Answer) -> bool {
-        if !self.taken.is_empty() {
+        if !self.received.is_empty() {
             // Without this those messages are only offered again.
-            let _ = self.ask(Operation::Taken).await;
+            let _ = self.ask(Operation::Received).await;
         }
         let holds =
             self.membership.bus().look(|state| state.holds(self.membership.session(), self.id));
@@ -445,7 +448,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.membership.note_answered(std::mem::take(&mut self.taken));
+        self.membership.note_answered(std::mem::take(&mut self.received));
         let claimed = self.claimed.take();
         if !self.holds && claimed.is_none() {
             return;

@@ -232,9 +232,9 @@ mod tests {
     use crate::sys::clock;
 
     async fn peer(bus: &Bus, name: &str) -> Membership {
-        let wish = NameChoice::Chosen(Name::parse(name).unwrap());
+        let choice = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        Membership::join(bus, Joining { wish, kind, roles }).await.unwrap()
+        Membership::join(bus, Joining { choice, kind, roles }).await.unwrap()
     }
 
     #[tokio::test]

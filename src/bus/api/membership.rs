@@ -30,7 +30,7 @@ const NAME_LOOK: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Joining {
     /// The name that it asks for.
-    pub wish: NameChoice,
+    pub choice: NameChoice,
     pub kind: MemberKind,
     /// What it is for.
     pub roles: Vec<String>,
@@ -90,14 +90,14 @@ impl Membership {
         let deadline = Instant::now() + wait_times::NAME;
         loop {
             bus.refresh()?;
-            let holder = match &joining.wish {
+            let holder = match &joining.choice {
                 NameChoice::Chosen(name) | NameChoice::Like(name) => {
                     bus.look(|state| state.live(name).map(|live| live.id))
                 }
             };
             let new = NewMember {
                 session,
-                wish: joining.wish.clone(),
+                choice: joining.choice.clone(),
                 kind: joining.kind,
                 model: None,
                 roles: joining.roles.clone(),
@@ -129,7 +129,7 @@ impl Membership {
             self.bus.look(wanted)
         };
         while wanted() {
-            let tell = Operation::TellEnds(self.session);
+            let tell = Operation::NotifyOfEndedTasks(self.session);
             match self.bus.submit(None, Vec::new(), tell).await {
                 Ok(receipt) if !receipt.events.is_empty() => {}
                 Ok(_) => return,
@@ -214,20 +214,24 @@ impl Membership {
     }
 
     /// Performs an operation in the name of this session, outside of any call.
-    pub async fn ask(&self, ask: Operation) -> Result<Receipt, BusError> {
-        self.bus.submit(Some(self.session), Vec::new(), ask).await
+    pub async fn ask(&self, operation: Operation) -> Result<Receipt, BusError> {
+        self.bus.submit(Some(self.session), Vec::new(), operation).await
     }
 
     /// Performs an operation that may have been tried before under this id, which then happens once.
-    pub async fn ask_again(&self, id: CommandId, ask: Operation) -> Result<Receipt, BusError> {
+    pub async fn ask_again(
+        &self,
+        id: CommandId,
+        operation: Operation,
+    ) -> Result<Receipt, BusError> {
         let me = Some(self.session);
-        self.bus.submit_as(id, me, Vec::new(), ask).await
+        self.bus.submit_as(id, me, Vec::new(), operation).await
     }
 
     /// Leaves the bus and removes the presence.
     pub async fn leave(&self, departure: Departure) -> Result<(), BusError> {
-        let ask = Operation::Leave { session: self.session, departure, detail: None };
-        let left = self.ask(ask).await;
+        let operation = Operation::Leave { session: self.session, departure, detail: None };
+        let left = self.ask(operation).await;
         self.bus.release(self.session);
         // Dead sessions leave theirs behind, and it may be a while until another process looks.
         if let Err(error) = self.bus.clear_presences() {

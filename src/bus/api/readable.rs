@@ -105,10 +105,10 @@ impl Readable {
 
     /// Returns those of these messages that were delivered to a call: another call may have been faster.
     pub fn delivered(self, state: &State, session: SessionId, call: CallId) -> Vec<LoadedMessage> {
-        let handed = state.handed_to(session, call);
+        let in_flight = state.in_flight_to(session, call);
         let is_ours = |loaded: &LoadedMessage| {
-            let mut handed = handed.iter();
-            handed.any(|message| message.id == loaded.header.id)
+            let mut in_flight = in_flight.iter();
+            in_flight.any(|message| message.id == loaded.header.id)
         };
         self.messages.into_iter().filter(is_ours).collect()
     }

@@ -11,9 +11,9 @@ use crate::sys::random_ids;
 
 /// Lets a peer join under this name.
 pub(super) async fn join(bus: &Bus, name: &str) -> Membership {
-    let wish = NameChoice::Chosen(Name::parse(name).unwrap());
+    let choice = NameChoice::Chosen(Name::parse(name).unwrap());
     let (kind, roles) = (MemberKind::Peer, Vec::new());
-    let joined = Membership::join(bus, Joining { wish, kind, roles }).await;
+    let joined = Membership::join(bus, Joining { choice, kind, roles }).await;
     joined.unwrap()
 }
 
@@ -32,8 +32,8 @@ pub(super) async fn start(bridge: &Membership, token: &str) -> SessionId {
         owner: bridge.session(),
         token_hash: token_hash(token),
     };
-    let wish = NameChoice::Like(starting.name.clone());
-    let new = NewAgent { wish, starting };
+    let choice = NameChoice::Like(starting.name.clone());
+    let new = NewAgent { choice, starting };
     bridge.ask(Operation::Start(Box::new(new), None)).await.unwrap();
     session
 }

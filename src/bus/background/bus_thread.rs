@@ -208,8 +208,9 @@ impl Worker {
     }
 
     /// Appends an operation of the bus thread itself. A failure is reported once, and not tried again at once.
-    fn append_by_itself(&mut self, shared: &BusShared, ask: Operation) {
-        let command = Command { id: random_ids::command(), by: None, taken: Vec::new(), ask };
+    fn append_by_itself(&mut self, shared: &BusShared, operation: Operation) {
+        let command =
+            Command { id: random_ids::command(), by: None, received: Vec::new(), operation };
         let synced = match shared.append(&command) {
             Ok(None) => {
                 // The other process writes due events itself.

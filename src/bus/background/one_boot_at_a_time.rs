@@ -41,7 +41,7 @@ mod tests {
         }));
         let bus = Bus::open(Box::new(store.log())).unwrap();
         let joining = Joining {
-            wish: NameChoice::Chosen(Name::parse("ann").unwrap()),
+            choice: NameChoice::Chosen(Name::parse("ann").unwrap()),
             kind: MemberKind::Peer,
             roles: Vec::new(),
         };

@@ -372,12 +372,19 @@ fn addressees(others: bool, one: u8, two: u8) -> Addressees {
     if others { Addressees::AllBut(vec![name(one)]) } else { vec![name(one), name(two)].into() }
 }
 
-fn append(state: &mut State, now: Now, seq: &mut u64, number: u8, by: SessionId, ask: Operation) {
+fn append(
+    state: &mut State,
+    now: Now,
+    seq: &mut u64,
+    number: u8,
+    by: SessionId,
+    operation: Operation,
+) {
     let command = Command {
         id: CommandId(Uuid::from_u128(1_000_000 + u128::from(number))),
         by: Some(by),
-        taken: vec![call(number)],
-        ask,
+        received: vec![call(number)],
+        operation,
     };
     // Being refused is as good here as being done: it must only not panic.
     if let Ok(Some(proposal)) = decide(state, now, &command) {
@@ -390,8 +397,8 @@ fn append_due(state: &mut State, now: Now, seq: &mut u64, number: u64) -> bool {
     let command = Command {
         id: CommandId(Uuid::from_u128(2_000_000 + u128::from(number))),
         by: None,
-        taken: Vec::new(),
-        ask: Operation::Due,
+        received: Vec::new(),
+        operation: Operation::Due,
     };
     let Ok(Some(proposal)) = decide(state, now, &command) else {
         return false;

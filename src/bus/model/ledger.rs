@@ -14,7 +14,7 @@ use crate::domain::name::Name;
 enum Where {
     /// In the inbox; given in vain to this call before.
     Unread(Option<(SessionId, CallId)>),
-    Handed(SessionId, CallId),
+    InFlight(SessionId, CallId),
     /// An event has named why nobody will see it again.
     Final,
 }
@@ -99,7 +99,7 @@ impl Ledger {
                 assert!(self.messages.contains_key(id));
                 for name in to.named() {
                     let place = (id.clone(), name.clone());
-                    let is_held = matches!(self.places.get(&place), Some(Where::Handed(..)));
+                    let is_held = matches!(self.places.get(&place), Some(Where::InFlight(..)));
                     assert!(!is_held, "nobody gets twice what is in its hands");
                     self.places.insert(place, Where::Unread(None));
                 }
@@ -228,7 +228,7 @@ impl Ledger {
             || self.places.iter().any(|((_, to), place)| to == name && unread(place))
     }
 
-    /// Only what is unread is handed, to the live session of the addressee, oldest first.
+    /// Only what is unread is in_flight, to the live session of the addressee, oldest first.
     fn hand(&mut self, ids: &[MessageId], member: &Name, (session, call): (SessionId, CallId)) {
         assert!(self.is_live(session));
         assert_eq!(self.names[&session], *member);
@@ -237,13 +237,13 @@ impl Ledger {
             let place = self.places.get_mut(&(id.clone(), member.clone()));
             let place = place.expect("nothing is shown to a stranger");
             assert!(matches!(place, Where::Unread(_)), "one hand-over at a time");
-            *place = Where::Handed(session, call);
+            *place = Where::InFlight(session, call);
         }
     }
 
     fn give_back(&mut self, is_holder: impl Fn(SessionId, CallId) -> bool) {
         for place in self.places.values_mut() {
-            if let Where::Handed(session, call) = *place
+            if let Where::InFlight(session, call) = *place
                 && is_holder(session, call)
             {
                 *place = Where::Unread(Some((session, call)));
@@ -254,7 +254,7 @@ impl Ledger {
     fn see(&mut self, by: (SessionId, CallId)) {
         for place in self.places.values_mut() {
             let seen = match *place {
-                Where::Handed(session, call) => (session, call) == by,
+                Where::InFlight(session, call) => (session, call) == by,
                 Where::Unread(last) => last == Some(by),
                 Where::Final => false,
             };
@@ -300,8 +300,8 @@ impl Ledger {
         for ((id, name), place) in &self.places {
             let delivery = state.message(id).and_then(|message| message.delivery(name));
             let agrees = match (*place, delivery) {
-                (Where::Handed(session, call), Some(handed)) => {
-                    matches!(handed, Delivery::Handed { session: holder, call: held_by, .. }
+                (Where::InFlight(session, call), Some(in_flight)) => {
+                    matches!(in_flight, Delivery::InFlight { session: holder, call: held_by, .. }
                         if (holder, held_by) == (session, call))
                 }
                 (Where::Final, Some(delivery)) => delivery.is_final(),
@@ -357,7 +357,7 @@ impl Ledger {
     }
 }
 
-/// What is unread is in the inbox, what is handed in its call's hands, and nothing is in two places.
+/// What is unread is in the inbox, what is in_flight in its call's hands, and nothing is in two places.
 fn check_inboxes(state: &State) {
     let mut unread = BTreeSet::new();
     for (name, member) in &state.members {
@@ -369,13 +369,13 @@ fn check_inboxes(state: &State) {
         }
         assert_eq!(member.unread_bytes, bytes);
     }
-    let mut handed = BTreeSet::new();
+    let mut in_flight = BTreeSet::new();
     for session in state.sessions.values() {
-        for (call, ids) in &session.handed {
+        for (call, ids) in &session.in_flight {
             assert!(!ids.is_empty());
             for id in ids {
                 let place = (id.clone(), session.name.clone(), session.id, *call);
-                assert!(handed.insert(place));
+                assert!(in_flight.insert(place));
             }
         }
     }
@@ -384,15 +384,15 @@ fn check_inboxes(state: &State) {
             let inbox = (message.id.clone(), name.clone());
             match *delivery {
                 Delivery::Unread { .. } => assert!(unread.remove(&inbox), "{inbox:?}"),
-                Delivery::Handed { session, call, .. } => {
+                Delivery::InFlight { session, call, .. } => {
                     let (id, name) = inbox;
-                    assert!(handed.remove(&(id, name, session, call)));
+                    assert!(in_flight.remove(&(id, name, session, call)));
                 }
                 _ => {}
             }
         }
     }
-    assert_eq!((unread.len(), handed.len()), (0, 0), "{unread:?} {handed:?}");
+    assert_eq!((unread.len(), in_flight.len()), (0, 0), "{unread:?} {in_flight:?}");
 }
 
 /// A wait waits for what is not there, and has its deadline; each task of a session is its own.
@@ -400,20 +400,20 @@ fn check_sessions(state: &State) {
     for session in state.sessions.values() {
         for wait in &session.waits {
             assert!(state.timers.runs(&Due::Wait(session.id, wait.call)));
-            assert!(!session.handed.contains_key(&wait.call));
+            assert!(!session.in_flight.contains_key(&wait.call));
             let missed = state.unread(&session.name).find(|message| wait.fits(message));
             assert_eq!(missed, None, "a wait misses nothing");
         }
-        for (call, ids) in &session.handed {
+        for (call, ids) in &session.in_flight {
             let way = match state.messages[&ids[0]].delivery(&session.name) {
-                Some(Delivery::Handed { way, .. }) => way,
+                Some(Delivery::InFlight { way, .. }) => way,
                 other => panic!("{other:?}"),
             };
-            let runs = state.timers.runs(&Due::Handed(session.id, *call));
+            let runs = state.timers.runs(&Due::Requeue(session.id, *call));
             assert_ne!(runs, way.is_by_turn());
         }
         for call in session.unheard.values() {
-            let runs = state.timers.runs(&Due::Handed(session.id, *call));
+            let runs = state.timers.runs(&Due::Requeue(session.id, *call));
             assert_ne!(runs, session.written.contains(call), "untold for ever");
         }
         for call in &session.written {

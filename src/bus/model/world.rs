@@ -117,13 +117,13 @@ impl World {
 
     /// A step of a member, which may have left already: then it is refused.
     fn take_members_step(&mut self, handle: usize, step: &ModelStep) {
-        let Some((by, ask)) = self.member_ask(step) else {
+        let Some((by, operation)) = self.member_ask(step) else {
             return;
         };
         if self.dead.contains(&by) {
             return;
         }
-        let outcome = self.ask(handle, by, ask);
+        let outcome = self.ask(handle, by, operation);
         if !self.ledger.is_live(by) && !matches!(step, ModelStep::Leave(_)) {
             assert_eq!(outcome.unwrap_err(), Refusal::Left);
         }
@@ -301,19 +301,19 @@ impl World {
             owner: session,
             token_hash: String::new(),
         };
-        let wish = NameChoice::Like(name("codex"));
-        Operation::Start(Box::new(NewAgent { wish, starting }), Some(task()))
+        let choice = NameChoice::Like(name("codex"));
+        Operation::Start(Box::new(NewAgent { choice, starting }), Some(task()))
     }
 
-    fn join(&mut self, handle: usize, wish: NameChoice, dead: Vec<SessionId>) {
+    fn join(&mut self, handle: usize, choice: NameChoice, dead: Vec<SessionId>) {
         let session = SessionId(self.fresh());
         let new = NewMember {
             session,
-            kind: match wish {
+            kind: match choice {
                 NameChoice::Chosen(_) => MemberKind::Peer,
                 NameChoice::Like(_) => MemberKind::Orchestrator,
             },
-            wish,
+            choice,
             model: None,
             roles: Vec::new(),
             pid: 1,
@@ -353,11 +353,15 @@ impl World {
         &mut self,
         handle: usize,
         by: impl Into<Option<SessionId>>,
-        ask: Operation,
+        operation: Operation,
     ) -> Result<Vec<Event>, Refusal> {
         let by = by.into();
-        let command =
-            Command { id: CommandId(self.fresh()), by, taken: self.proven(by, &ask), ask };
+        let command = Command {
+            id: CommandId(self.fresh()),
+            by,
+            received: self.proven(by, &operation),
+            operation,
+        };
         let outcome = self.run(handle, &command);
         if matches!(&outcome, Ok(events) if !events.is_empty()) {
             self.last = Some(command);
@@ -366,9 +370,11 @@ impl World {
     }
 
     /// Now and then a new call proves that an earlier one of its session was taken.
-    fn proven(&self, by: Option<SessionId>, ask: &Operation) -> Vec<CallId> {
-        let new_call =
-            matches!(ask, Operation::Take { .. } | Operation::Wait { .. } | Operation::Claim(..));
+    fn proven(&self, by: Option<SessionId>, operation: &Operation) -> Vec<CallId> {
+        let new_call = matches!(
+            operation,
+            Operation::Take { .. } | Operation::Wait { .. } | Operation::Claim(..)
+        );
         let earlier = self.calls.iter().rev().skip(1);
         let mine = earlier.filter(|(session, _)| new_call && Some(*session) == by);
         mine.map(|(_, call)| *call).take(usize::from(self.ids.is_multiple_of(2))).collect()

@@ -35,7 +35,7 @@ pub(super) struct Decision<'a> {
     due_bytes: usize,
     asked_bytes: usize,
     /// How many waits were answered.
-    handed: usize,
+    in_flight: usize,
 }
 
 impl<'a> Decision<'a> {
@@ -52,7 +52,7 @@ impl<'a> Decision<'a> {
             counted: 0,
             due_bytes: 0,
             asked_bytes: 0,
-            handed: 0,
+            in_flight: 0,
         }
     }
 
@@ -94,10 +94,10 @@ impl<'a> Decision<'a> {
         let state = self.after.as_ref().unwrap_or(self.before);
         let mut writer = Writer::new(state, self.now, self.command, room);
         writer.ids_used = self.ids_used;
-        writer.handed = self.handed;
+        writer.in_flight = self.in_flight;
         write(&mut writer)?;
         self.ids_used = writer.ids_used;
-        self.handed = writer.handed;
+        self.in_flight = writer.in_flight;
         self.events.append(&mut writer.events);
         Ok(())
     }

@@ -111,7 +111,7 @@ pub(super) fn crash(
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
     writer.push(Event::AgentCrashed { session, detail: detail.to_owned() });
-    for call in agent.handed.keys() {
+    for call in agent.in_flight.keys() {
         writer.requeue(session, *call);
     }
     let running = agent.running.as_ref();

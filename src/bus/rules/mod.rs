@@ -56,7 +56,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         overdue::write_due(&mut decision, state, now)?;
         decision.end_due();
     }
-    match &command.ask {
+    match &command.operation {
         Operation::Due => {}
         Operation::Reap(sessions) => members::reap(&mut decision, sessions)?,
         Operation::Join(new) if state.session(new.session).is_some() => {}
@@ -66,7 +66,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             if let Some(aside) = &new.put_aside {
                 decision.step(|writer| members::notify_put_aside(writer, new.session, aside))?;
             }
-            let (NameChoice::Chosen(name) | NameChoice::Like(name)) = &new.wish;
+            let (NameChoice::Chosen(name) | NameChoice::Like(name)) = &new.choice;
             if new.kind == MemberKind::Orchestrator
                 && (!new.dead.is_empty() || session_summary::is_wanted(state, name))
             {
@@ -83,7 +83,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
                 })?;
             }
         }
-        Operation::TellEnds(session) => decision.step(|writer| {
+        Operation::NotifyOfEndedTasks(session) => decision.step(|writer| {
             session_summary::tell(writer, *session, &[], Heir::Yes);
             Ok(())
         })?,
@@ -112,19 +112,19 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
 
 fn write_operation(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal> {
     let me = command.by.filter(|by| writer.state.session(*by).is_some()).ok_or(Refusal::Left)?;
-    messages::note_received(writer, me, &command.taken);
-    perform(writer, me, &command.ask)
+    messages::note_received(writer, me, &command.received);
+    perform(writer, me, &command.operation)
 }
 
-fn perform(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<(), Refusal> {
-    match ask {
+fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Result<(), Refusal> {
+    match operation {
         Operation::Due
-        | Operation::TellEnds(_)
+        | Operation::NotifyOfEndedTasks(_)
         | Operation::Reap(_)
         | Operation::Hung(..)
         | Operation::Back(_)
         | Operation::Join(_)
-        | Operation::Taken => Ok(()),
+        | Operation::Received => Ok(()),
         Operation::Runs(_)
         | Operation::Swept(_)
         | Operation::Stir(_)
@@ -132,12 +132,14 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<()
         | Operation::Stuck(_)
         | Operation::Free(_)
         | Operation::Crash { .. }
-        | Operation::Limit(_) => perform_on_health(writer, me, ask),
+        | Operation::Limit(_) => perform_on_health(writer, me, operation),
         Operation::Start(new, task) => members::start(writer, me, new, task.as_ref()),
         Operation::Ready { session, model, pid } => {
             members::ready(writer, me, *session, model.as_deref(), *pid)
         }
-        Operation::Ways { session, ways } => members::ways(writer, me, *session, ways),
+        Operation::DeliveryMethods { session, methods } => {
+            members::delivery_methods(writer, me, *session, methods)
+        }
         Operation::Activity { session, activity } => {
             members::activity(writer, me, *session, *activity)
         }
@@ -202,9 +204,9 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, ask: &Operation) -> Result<()
 fn perform_on_health(
     writer: &mut Writer<'_>,
     me: SessionId,
-    ask: &Operation,
+    operation: &Operation,
 ) -> Result<(), Refusal> {
-    match ask {
+    match operation {
         Operation::Runs(runs) => health::runs(writer, me, runs),
         Operation::Swept(session) => {
             health::swept(writer, *session);

@@ -33,7 +33,7 @@ pub(super) fn write_due(
             }
             Ok(())
         })?;
-        if let Due::Handed(session, call) = due {
+        if let Due::Requeue(session, call) = due {
             end_unheard(decision, state, *session, Unheard::Unwritten(*call))?;
         }
     }
@@ -55,7 +55,7 @@ fn write(writer: &mut Writer<'_>, due: &Due) {
         Due::Nudge(request) => requests::nudge(writer, request),
         Due::Expire(request) => requests::expire(writer, request, true),
         Due::Reopen(request) => requests::reopen(writer, request),
-        Due::Handed(session, call) => writer.requeue(*session, *call),
+        Due::Requeue(session, call) => writer.requeue(*session, *call),
         Due::Wait(session, call) => {
             writer.push(Event::WaitEnded { session: *session, call: *call });
         }

@@ -124,7 +124,7 @@ pub enum Refusal {
     #[error("there is no task `{id}`, or it is too old to be found")]
     UnknownTask { id: TaskId },
     /// A task is at its end already.
-    #[error("the task `{id}` {} already", .status.told())]
+    #[error("the task `{id}` {} already", .status.phrase())]
     TaskOver { id: TaskId, status: TaskStatus },
     /// Nobody knows that question for permission.
     #[error(
@@ -157,7 +157,7 @@ pub enum Refusal {
     )]
     UnknownWorkflow { id: WorkflowId },
     /// A workflow is at its end already.
-    #[error("the workflow `{id}` {} already", .status.told())]
+    #[error("the workflow `{id}` {} already", .status.phrase())]
     WorkflowOver { id: WorkflowId, status: WorkflowStatus },
     /// Somebody else leads the workflow.
     #[error("the workflow `{id}` is already being run by `{by}`")]
@@ -226,7 +226,7 @@ pub enum Refusal {
     /// Something that only the bridge that holds the agent may say.
     #[error("only the bridge that runs this agent can do this")]
     NotTheOwner,
-    /// What a wait was for has been handed to it in the meantime.
+    /// What a wait was for has been in_flight to it in the meantime.
     #[error("this wait already received a message")]
     AlreadyHanded,
 }

@@ -17,7 +17,8 @@ pub enum Due {
     /// A request whose owner has left is reopened.
     Reopen(RequestId),
     /// The messages of a call count as lost, and are requeued.
-    Handed(SessionId, CallId),
+    #[serde(rename = "handed")]
+    Requeue(SessionId, CallId),
     /// A wait is over that its process did not end.
     Wait(SessionId, CallId),
     /// Mail for an absent name is abandoned, and the name forgotten. The watch of the state counts its days; older versions had a

@@ -7,7 +7,7 @@
 pub(crate) mod contract;
 pub mod faulty_log;
 pub mod file;
-pub(crate) mod format_version;
+pub(crate) mod format_versions;
 pub mod in_memory;
 mod log_error;
 pub(crate) mod stored_text;

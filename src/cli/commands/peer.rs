@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     let foreign = open_bus::foreign(arguments.adopt);
     let outside = Outside::new(project.bus_directory(), networks, foreign);
     let joining = Joining {
-        wish: NameChoice::Chosen(arguments.name),
+        choice: NameChoice::Chosen(arguments.name),
         kind: MemberKind::Peer,
         roles: arguments.roles,
     };

@@ -139,9 +139,9 @@ mod tests {
     use crate::sys::clock;
 
     async fn join(bus: &Bus, name: &str) -> Membership {
-        let wish = NameChoice::Chosen(Name::parse(name).unwrap());
+        let choice = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Membership::join(bus, Joining { wish, kind, roles }).await;
+        let joined = Membership::join(bus, Joining { choice, kind, roles }).await;
         joined.unwrap()
     }
 

@@ -40,7 +40,7 @@ impl TaskStatus {
     }
 
     /// Returns how the task is spoken of in a sentence: it "has failed".
-    pub fn told(self) -> &'static str {
+    pub fn phrase(self) -> &'static str {
         match self {
             Self::Queued => "is queued",
             Self::Running => "is running",

@@ -146,7 +146,7 @@ pub enum GitLook {
 
 impl GitLook {
     /// Returns what tools show.
-    pub fn told(&self) -> &str {
+    pub fn as_shown(&self) -> &str {
         match self {
             Self::Absent => "absent",
             Self::Compared => "compared",

@@ -50,7 +50,7 @@ impl StepStatus {
     }
 
     /// Returns how the step is spoken of in a sentence: it "has failed".
-    pub fn told(self) -> &'static str {
+    pub fn phrase(self) -> &'static str {
         match self {
             Self::Waiting => "is waiting",
             Self::Asking => "is asking for approval",
@@ -108,7 +108,7 @@ impl WorkflowStatus {
     }
 
     /// Returns how the workflow is spoken of in a sentence: it "has failed".
-    pub fn told(self) -> &'static str {
+    pub fn phrase(self) -> &'static str {
         match self {
             Self::Running => "is running",
             Self::Interrupted => "is interrupted",

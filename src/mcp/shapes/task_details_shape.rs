@@ -170,7 +170,7 @@ impl ListsView {
         Self {
             files: part(details.files, offset, end),
             files_total,
-            git: details.git.told().to_owned(),
+            git: details.git.as_shown().to_owned(),
             failed_calls: part(details.failed_calls, offset, end),
             failed_calls_total,
             calls_left_out: (details.calls_left_out > 0).then_some(details.calls_left_out),

@@ -47,7 +47,7 @@ impl Team {
     /// Joins as a peer.
     pub(super) async fn membership(&self, name: &str) -> Membership {
         let joining = Joining {
-            wish: NameChoice::Chosen(Name::parse(name).unwrap()),
+            choice: NameChoice::Chosen(Name::parse(name).unwrap()),
             kind: MemberKind::Peer,
             roles: Vec::new(),
         };

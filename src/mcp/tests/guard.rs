@@ -195,7 +195,7 @@ async fn all_wait(membership: &Membership, calls: usize) {
 /// Says whether no call of a session holds messages that nothing has proven.
 fn holds_nothing(membership: &Membership) -> bool {
     membership.bus().refresh().unwrap();
-    let held = |state: &State| state.session(membership.session()).unwrap().handed.is_empty();
+    let held = |state: &State| state.session(membership.session()).unwrap().in_flight.is_empty();
     membership.bus().look(held)
 }
 

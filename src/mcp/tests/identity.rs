@@ -30,7 +30,7 @@ async fn start(bridge: &Membership) -> SessionId {
         owner: bridge.session(),
         token_hash: token_hash("secret"),
     };
-    let new = NewAgent { wish: NameChoice::Like(name), starting };
+    let new = NewAgent { choice: NameChoice::Like(name), starting };
     bridge.ask(Operation::Start(Box::new(new), None)).await.unwrap();
     session
 }

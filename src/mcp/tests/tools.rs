@@ -32,7 +32,7 @@ async fn agent(faults: &Faults) -> Agent {
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let name = |name| Name::parse(name).unwrap();
     let joining = Joining {
-        wish: NameChoice::Chosen(name("lead")),
+        choice: NameChoice::Chosen(name("lead")),
         kind: MemberKind::Orchestrator,
         roles: Vec::new(),
     };
@@ -50,8 +50,8 @@ async fn agent(faults: &Faults) -> Agent {
         owner: lead.session(),
         token_hash: token_hash(TOKEN),
     };
-    let wish = NameChoice::Like(name("codex"));
-    let new = Box::new(NewAgent { wish, starting });
+    let choice = NameChoice::Like(name("codex"));
+    let new = Box::new(NewAgent { choice, starting });
     lead.ask(Operation::Start(new, None)).await.unwrap();
     let failing = Bus::open(Box::new(faults.before(store.log()))).unwrap();
     let membership = Membership::of_agent(&failing, session, TOKEN).unwrap();

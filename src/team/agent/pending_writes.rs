@@ -91,9 +91,12 @@ impl End {
         }
         let bytes = self.output.len();
         let message = if bytes == 0 {
-            format!("failed to store the lists of its files and calls: {}", error.told())
+            format!(
+                "failed to store the lists of its files and calls: {}",
+                error.message_for_model()
+            )
         } else {
-            format!("failed to store its output of {bytes} bytes: {}", error.told())
+            format!("failed to store its output of {bytes} bytes: {}", error.message_for_model())
         };
         self.fail(message);
         Ok(())
@@ -280,7 +283,7 @@ mod tests {
         let store = Store::new(Arc::new(clock::now));
         let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
         let joining = Joining {
-            wish: NameChoice::Chosen(Name::parse("lead").unwrap()),
+            choice: NameChoice::Chosen(Name::parse("lead").unwrap()),
             kind: MemberKind::Orchestrator,
             roles: Vec::new(),
         };

@@ -162,7 +162,7 @@ impl Team {
             step: assignment.step,
         };
         self.bus().hold(session)?;
-        let operation = Operation::Start(Box::new(NewAgent { wish: choice, starting }), Some(task));
+        let operation = Operation::Start(Box::new(NewAgent { choice, starting }), Some(task));
         if let Err(error) = self.announce(operation).await {
             self.bus().release(session);
             return Err(error.into());

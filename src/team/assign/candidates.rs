@@ -114,7 +114,7 @@ impl Team {
             let is_of = |live: &Session, profile: &Profile| {
                 live.profile.as_deref() == Some(profile.name.as_str())
             };
-            let is_generated = |live: &Session| state.is_made_up(&live.name);
+            let is_generated = |live: &Session| state.is_generated_name(&live.name);
             if let Some(live) = state.live(&name)
                 && profile.is_none_or(|profile| !(is_of(live, profile) && is_generated(live)))
             {

@@ -89,7 +89,7 @@ impl Team {
     /// Says whether an agent was started for steps of workflows, and no plan names this very one.
     fn is_for_steps(&self, state: &State, live: &Session) -> bool {
         let is_profile = self.config().profile(live.name.as_str()).is_ok();
-        state.is_made_up(&live.name)
+        state.is_generated_name(&live.name)
             && did_only_steps(state, live.id)
             && (is_profile || !is_named_by_a_plan(state, live))
     }
@@ -107,7 +107,7 @@ fn has_work(state: &State, live: &Session, now: Now) -> bool {
         || live.activity != Activity::Idle
         || live.running.is_some()
         || !live.queue.is_empty()
-        || !live.handed.is_empty()
+        || !live.in_flight.is_empty()
         || state.unread(&live.name).any(|message| waking(message.sent_ms))
 }
 
@@ -139,7 +139,7 @@ mod tests {
     async fn join(bus: &Bus, name: &str) -> Membership {
         let choice = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Membership::join(bus, Joining { wish: choice, kind, roles }).await;
+        let joined = Membership::join(bus, Joining { choice, kind, roles }).await;
         joined.unwrap()
     }
 

@@ -66,7 +66,8 @@ impl Team {
             let (left, past) = gone(state, session)?;
             let can_resume = past.acp_session.is_some() && state.live(&left.name).is_none();
             (can_resume && is_meant(left, past)).then(|| LaunchSource {
-                is_generated: state.member(&left.name).is_none() || state.is_made_up(&left.name),
+                is_generated: state.member(&left.name).is_none()
+                    || state.is_generated_name(&left.name),
                 ..LaunchSource::of_ended(left.name.clone(), past, assignment.fresh)
             })
         });

@@ -63,7 +63,7 @@ impl Actor {
         let text = match self.prompt_of(&task).await {
             Ok(text) => text,
             Err(error) => {
-                let outcome = Outcome::error(TaskStatus::Failed, "bus", &error.told());
+                let outcome = Outcome::error(TaskStatus::Failed, "bus", &error.message_for_model());
                 self.finish(id, outcome, String::new()).await;
                 return;
             }
@@ -158,7 +158,9 @@ impl Actor {
                 }
                 return;
             }
-            (Ok(()), Err(error)) => Outcome::error(TaskStatus::Failed, "bus", &error.told()),
+            (Ok(()), Err(error)) => {
+                Outcome::error(TaskStatus::Failed, "bus", &error.message_for_model())
+            }
         };
         self.finish(id, outcome, earlier.output).await;
     }

@@ -199,8 +199,8 @@ impl MidTurnDelivery {
     /// Puts on the bus by which methods messages reach the agent.
     pub(crate) async fn announce_methods(&self, live: &mut LiveAgent<'_>) {
         let reach = self.reach(live.agent, &live.process.connection);
-        let (session, ways) = (live.agent.session(), reach.methods());
-        live.record(Operation::Ways { session, ways }).await;
+        let (session, methods) = (live.agent.session(), reach.methods());
+        live.record(Operation::DeliveryMethods { session, methods }).await;
     }
 
     /// Answers an agent that asks for messages, and settles those that its model has seen.
@@ -317,7 +317,7 @@ impl MidTurnDelivery {
         }
         let has_calls = live.agent.bus().look(|state| {
             let agent = state.session(session);
-            let holds = |agent: &Session| !agent.handed.is_empty() || !agent.unheard.is_empty();
+            let holds = |agent: &Session| !agent.in_flight.is_empty() || !agent.unheard.is_empty();
             agent.is_some_and(|agent| !agent.waits.is_empty() || holds(agent))
         });
         if has_calls {

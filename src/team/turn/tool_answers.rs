@@ -17,7 +17,7 @@ pub(crate) fn held_by_tools(agent: &AgentContext) -> Vec<CallId> {
     }
     let by_tools = [DeliveryMethod::Pull, DeliveryMethod::Piggyback].into_iter();
     bus.look(|state| {
-        let holding = by_tools.flat_map(|method| state.calls_handed_by(session, method));
+        let holding = by_tools.flat_map(|method| state.calls_in_flight_by(session, method));
         let claims = state.session(session).map(|agent| agent.unheard.values());
         let calls: BTreeSet<_> = holding.chain(claims.into_iter().flatten().copied()).collect();
         calls.into_iter().collect()

@@ -94,7 +94,7 @@ pub(crate) fn weigh(when: &When, given: &StepOutput) -> ConditionResult {
     let value = match field {
         Field::Status => Value::from(given.status.as_str()),
         _ if given.status == StepStatus::Unneeded => {
-            return ConditionResult::Not(format!("{step} {}", given.status.told()));
+            return ConditionResult::Not(format!("{step} {}", given.status.phrase()));
         }
         Field::Json(path) => match given.json(path) {
             Ok(value) => value,

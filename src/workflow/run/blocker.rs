@@ -60,8 +60,10 @@ pub(crate) enum Blocker {
 impl From<BusError> for Blocker {
     fn from(error: BusError) -> Self {
         match error {
-            BusError::Log(LogError::Gone) => Self::Never(error_class::BUS, error.told()),
-            other => Self::Now(error_class::BUS, other.told()),
+            BusError::Log(LogError::Gone) => {
+                Self::Never(error_class::BUS, error.message_for_model())
+            }
+            other => Self::Now(error_class::BUS, other.message_for_model()),
         }
     }
 }
@@ -82,9 +84,13 @@ impl Blocker {
                 other => Self::Never("start", other.to_string()),
             },
             TeamError::Bus(_) => Self::Busy,
-            other @ TeamError::UnreadableYes { .. } => Self::Now(error_class::START, other.told()),
-            other @ TeamError::Model { .. } => Self::Never(error_class::MODEL, other.told()),
-            other => Self::Never("start", other.told()),
+            other @ TeamError::UnreadableYes { .. } => {
+                Self::Now(error_class::START, other.message_for_model())
+            }
+            other @ TeamError::Model { .. } => {
+                Self::Never(error_class::MODEL, other.message_for_model())
+            }
+            other => Self::Never("start", other.message_for_model()),
         }
     }
 }

@@ -146,7 +146,7 @@ fn stopped(workflow: &Workflow) -> impl Iterator<Item = Action> {
         let Readiness::Stopped(cause) = workflow.readiness(step) else {
             return None;
         };
-        let why = format!("{} {}", cause.plan.name, cause.status.told());
+        let why = format!("{} {}", cause.plan.name, cause.status.phrase());
         Some(Action::Move(name, StepMove::Skip(why)))
     })
 }
@@ -230,7 +230,7 @@ fn after_items(workflow: &Workflow, step: &StepRun) -> Option<Action> {
             StepMove::Cancel("the workflow was cancelled".to_owned())
         }
         Some(first) => {
-            let (name, told) = (&first.plan.name, first.status.told());
+            let (name, told) = (&first.plan.name, first.status.phrase());
             let why = first.why.as_deref().unwrap_or_default();
             let why =
                 format!("{} of {count} items did not succeed: {name} {told}: {why}", failed.len());

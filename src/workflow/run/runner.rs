@@ -142,7 +142,7 @@ impl Runner {
             Err(error) => {
                 let key = (id.clone(), step.plan.name.clone());
                 if blocked.has_lasted(&key) {
-                    return ConditionResult::Unclear(error.told());
+                    return ConditionResult::Unclear(error.message_for_model());
                 }
                 later.borrow_mut().push(key);
                 ConditionResult::Later
@@ -350,8 +350,8 @@ impl Runner {
     }
 
     /// Writes something in the bridge's name; returns whether it is on the bus.
-    async fn write(&mut self, ask: Operation) -> bool {
-        match self.team.membership().ask(ask).await {
+    async fn write(&mut self, operation: Operation) -> bool {
+        match self.team.membership().ask(operation).await {
             Ok(_) => return true,
             Err(BusError::Refused(refusal)) => tracing::debug!(
                 "the bus refused a workflow event: \

@@ -53,7 +53,7 @@ impl StepOutput {
         };
         let document = document.ok_or_else(|| match self.status {
             StepStatus::Done => format!("the output of step `{step}` has no JSON in it"),
-            status => format!("the step `{step}` {} and left no JSON", status.told()),
+            status => format!("the step `{step}` {} and left no JSON", status.phrase()),
         })?;
         let missing = || {
             let path = path.join(".");

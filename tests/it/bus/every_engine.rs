@@ -96,12 +96,12 @@ pub(crate) fn name(text: &str) -> Name {
 
 /// A peer of a chosen name.
 pub(crate) async fn peer(bus: &Bus, called: &str) -> Membership {
-    let wish = NameChoice::Chosen(name(called));
-    join(bus, wish, MemberKind::Peer).await
+    let choice = NameChoice::Chosen(name(called));
+    join(bus, choice, MemberKind::Peer).await
 }
 
-pub(crate) async fn join(bus: &Bus, wish: NameChoice, kind: MemberKind) -> Membership {
-    let joining = Joining { wish, kind, roles: Vec::new() };
+pub(crate) async fn join(bus: &Bus, choice: NameChoice, kind: MemberKind) -> Membership {
+    let joining = Joining { choice, kind, roles: Vec::new() };
     within(Membership::join(bus, joining)).await.unwrap()
 }
 

@@ -51,8 +51,8 @@ async fn a_stopped_process_is_hung_for_all_once_and_back_without_its_claim_when_
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("bridge");
     let (bus, second) = (open(&directory), open(&directory));
-    let wish = NameChoice::Like(name("orchestrator"));
-    let lead = join(&bus, wish, MemberKind::Orchestrator).await;
+    let choice = NameChoice::Like(name("orchestrator"));
+    let lead = join(&bus, choice, MemberKind::Orchestrator).await;
     let asker = peer(&second, "asker").await;
     let minute = Duration::from_mins(1);
     let mut call = asker.call();

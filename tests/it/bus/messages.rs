@@ -152,7 +152,7 @@ async fn the_next_call_proves_that_the_answer_was_taken(logs: impl Logs) {
     let mut call = b.call();
     take(&mut call).await;
     call.answered().await;
-    assert!(matches!(delivery(), Some(Delivery::Handed { .. })));
+    assert!(matches!(delivery(), Some(Delivery::InFlight { .. })));
     b.call().answered().await;
     assert_eq!(delivery(), Some(Delivery::Seen));
 }
@@ -238,6 +238,6 @@ async fn a_closed_bus_says_so(logs: impl Logs) {
     let bus = logs.bus();
     let a = peer(&bus, "a").await;
     bus.close().await;
-    let refused = within(a.ask(Operation::Taken)).await.unwrap_err();
+    let refused = within(a.ask(Operation::Received)).await.unwrap_err();
     assert_eq!(refused.to_string(), "this process is closing its bus");
 }

@@ -96,9 +96,9 @@ async fn a_death_is_seen_and_its_claims_are_free(logs: impl Logs) {
 
 async fn orchestrators_get_a_name_each(logs: impl Logs) {
     let (here, there) = (logs.bus(), logs.bus());
-    let wish = || NameChoice::Like(name("orchestrator"));
-    let one = join(&here, wish(), MemberKind::Orchestrator).await;
-    let two = join(&there, wish(), MemberKind::Orchestrator).await;
+    let choice = || NameChoice::Like(name("orchestrator"));
+    let one = join(&here, choice(), MemberKind::Orchestrator).await;
+    let two = join(&there, choice(), MemberKind::Orchestrator).await;
     assert_eq!(one.name().as_str(), "orchestrator");
     assert_eq!(two.name().as_str(), "orchestrator-2");
 }
@@ -135,8 +135,8 @@ async fn whoever_keeps_the_view_again_writes_it_again(logs: impl Logs) {
     let (here, there) = (logs.bus(), logs.bus());
     let _a = peer(&here, "a").await;
     check_view(&logs, &["a"]).await;
-    let wish = NameChoice::Like(name("orchestrator"));
-    let lead = join(&there, wish, MemberKind::Orchestrator).await;
+    let choice = NameChoice::Like(name("orchestrator"));
+    let lead = join(&there, choice, MemberKind::Orchestrator).await;
     check_view(&logs, &["a", "orchestrator"]).await;
     lead.leave(Departure::Closed).await.unwrap();
     check_view(&logs, &["a"]).await;
@@ -148,8 +148,8 @@ async fn an_endpoint_shows_the_token_of_its_session(logs: impl Logs) {
     use cli_team_bridge::bus::rules::NewAgent;
 
     let bus = logs.bus();
-    let wish = NameChoice::Like(name("orchestrator"));
-    let lead = join(&bus, wish, MemberKind::Orchestrator).await;
+    let choice = NameChoice::Like(name("orchestrator"));
+    let lead = join(&bus, choice, MemberKind::Orchestrator).await;
     let session = cli_team_bridge::sys::random_ids::session();
     bus.hold(session).unwrap();
     let starting = Starting {
@@ -163,8 +163,8 @@ async fn an_endpoint_shows_the_token_of_its_session(logs: impl Logs) {
         owner: lead.session(),
         token_hash: token_hash("secret"),
     };
-    let wish = NameChoice::Like(name("codex"));
-    let start = Operation::Start(Box::new(NewAgent { wish, starting }), None);
+    let choice = NameChoice::Like(name("codex"));
+    let start = Operation::Start(Box::new(NewAgent { choice, starting }), None);
     lead.ask(start).await.unwrap();
     let membership = Membership::of_agent(&bus, session, "secret").unwrap();
     assert_eq!(membership.name().as_str(), "codex");

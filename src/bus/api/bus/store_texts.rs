@@ -60,14 +60,14 @@ impl Bus {
         &self,
         mut command: Command,
     ) -> Result<Command, BusError> {
-        let mut texts = command.ask.texts_mut().into_iter();
+        let mut texts = command.operation.texts_mut().into_iter();
         if !texts.any(|body| matches!(body, Body::Text(text) if is_long(text))) {
             return Ok(command);
         }
         self.refresh()?;
         // With the texts in their places: that one is empty is seen only there.
         self.look_whether_refused(&command)?;
-        let texts = command.ask.texts_mut().into_iter();
+        let texts = command.operation.texts_mut().into_iter();
         let long: Vec<_> = texts.filter_map(set_aside).collect();
         for text in long {
             self.store(text).await?;

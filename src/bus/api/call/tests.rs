@@ -22,7 +22,7 @@ async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let mut memberships = Vec::new();
-    for number in 0..=limits::HANDED_AT_ONCE + 20 {
+    for number in 0..=limits::DELIVERED_AT_ONCE + 20 {
         memberships.push(join(&bus, &format!("m{number}")).await);
     }
     let lead = memberships.pop().unwrap();
@@ -100,9 +100,9 @@ async fn of_very_many_tasks_that_ended_while_it_was_away_an_orchestrator_has_no_
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let lead = || async {
-        let wish = NameChoice::Chosen(Name::parse("lead").unwrap());
+        let choice = NameChoice::Chosen(Name::parse("lead").unwrap());
         let (kind, roles) = (MemberKind::Orchestrator, Vec::new());
-        let joined = Membership::join(&bus, Joining { wish, kind, roles }).await;
+        let joined = Membership::join(&bus, Joining { choice, kind, roles }).await;
         joined.unwrap()
     };
     let first = lead().await;

@@ -49,9 +49,9 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
     let withdrawal = Arc::new(Withdrawal::default());
     let turn = Lost { withdrawal: Arc::clone(&withdrawal), times: Mutex::default() };
     let (reply, mut answer) = oneshot::channel();
-    let ask = Operation::Join(Box::new(NewMember {
+    let operation = Operation::Join(Box::new(NewMember {
         session: random_ids::session(),
-        wish: NameChoice::Like(name("one")),
+        choice: NameChoice::Like(name("one")),
         kind: crate::domain::member::MemberKind::Peer,
         model: None,
         roles: Vec::new(),
@@ -60,7 +60,7 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
         dead: Vec::new(),
         put_aside: None,
     }));
-    let command = Command { id: random_ids::command(), by: None, taken: Vec::new(), ask };
+    let command = Command { id: random_ids::command(), by: None, received: Vec::new(), operation };
     let queued = Queued { command, withdrawal, reply };
     serve(&Arc::downgrade(&shared), &turn, queued);
     assert!(answer.try_recv().is_err(), "nobody waits for it any more");

@@ -22,7 +22,7 @@ pub enum NameChoice {
 #[derive(Clone, Debug)]
 pub struct NewAgent {
     /// The name it should have; `starting.name` is overwritten with the name it gets.
-    pub wish: NameChoice,
+    pub choice: NameChoice,
     pub starting: Starting,
 }
 
@@ -31,7 +31,7 @@ pub struct NewAgent {
 pub struct NewMember {
     pub session: SessionId,
     /// The name it should have.
-    pub wish: NameChoice,
+    pub choice: NameChoice,
     pub kind: MemberKind,
     /// The model it says it uses.
     pub model: Option<String>,

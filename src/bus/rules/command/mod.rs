@@ -26,9 +26,9 @@ pub struct Command {
     /// The session that asks; none for what is merely due.
     pub by: Option<SessionId>,
     /// Earlier calls of that session whose answers its model has received, as this new call proves.
-    pub taken: Vec<CallId>,
+    pub received: Vec<CallId>,
     /// What it asks for.
-    pub ask: Operation,
+    pub operation: Operation,
 }
 
 /// One thing that can be asked of a bus.
@@ -37,13 +37,13 @@ pub enum Operation {
     /// Writes what is due.
     Due,
     /// Notifies this orchestrator of tasks that ended while it was away, if the append with which it joined had no room for that.
-    TellEnds(SessionId),
+    NotifyOfEndedTasks(SessionId),
     /// Says that an agent does not end a turn whose task was abandoned, and ends the tasks that wait behind it.
     Stuck(SessionId),
     /// Says that such a turn has ended after all.
     Free(SessionId),
     /// Notes that this session's model has received its messages, and nothing else.
-    Taken,
+    Received,
     /// A peer or an orchestrator joins.
     Join(Box<NewMember>),
     /// A bridge is about to start an agent, with its first task.
@@ -56,7 +56,7 @@ pub enum Operation {
         pid: u32,
     },
     /// A bridge says by which methods it delivers messages to its agent.
-    Ways { session: SessionId, ways: Vec<DeliveryMethod> },
+    DeliveryMethods { session: SessionId, methods: Vec<DeliveryMethod> },
     /// A bridge says what its agent does.
     Activity { session: SessionId, activity: Activity },
     /// A bridge says that its agent uses another model.

@@ -14,7 +14,7 @@ impl Writer<'_> {
     /// that wait, those without an answer find the message themselves.
     pub(in crate::bus::rules) fn deliver_to_waits(&mut self, message: &Message, to: &[Name]) {
         for name in to {
-            if self.handed >= limits::HANDED_AT_ONCE {
+            if self.in_flight >= limits::DELIVERED_AT_ONCE {
                 return;
             }
             let Some(session) = self.state.live(name) else {
@@ -33,7 +33,7 @@ impl Writer<'_> {
             let rest: Vec<_> =
                 if message.kind == MessageKind::Shutdown { calls.collect() } else { Vec::new() };
             self.answered.insert((session.id, call));
-            self.handed += 1;
+            self.in_flight += 1;
             self.push(Event::MessageHanded {
                 ids: vec![message.id.clone()],
                 member: name.clone(),
@@ -57,7 +57,7 @@ impl Writer<'_> {
             return;
         };
         let name = std::slice::from_ref(&holder.name);
-        for message in state.handed_to(session, call) {
+        for message in state.in_flight_to(session, call) {
             let request = message.request.as_ref().and_then(|id| state.request(id));
             let is_open = request.is_some_and(|request| request.status == RequestStatus::Open);
             if message.kind == MessageKind::Request && !is_open {

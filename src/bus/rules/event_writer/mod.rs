@@ -27,7 +27,7 @@ pub(super) struct Writer<'a> {
     /// How many ids were drawn from the command.
     pub(super) ids_used: u32,
     /// How many waits this append answers so far.
-    pub(super) handed: usize,
+    pub(super) in_flight: usize,
     /// How many bytes of events the append should still take; the first `counted` are off already.
     room: usize,
     counted: usize,
@@ -47,7 +47,7 @@ impl<'a> Writer<'a> {
             now,
             events: Vec::new(),
             ids_used: 0,
-            handed: 0,
+            in_flight: 0,
             room,
             counted: 0,
             command,

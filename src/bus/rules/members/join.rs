@@ -12,11 +12,11 @@ use crate::domain::ids::SessionId;
 use crate::domain::name::Name;
 
 pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {
-    let name = free_name(writer.state, &new.wish)?;
+    let name = free_name(writer.state, &new.choice)?;
     writer.push(Event::MemberJoined(Joined {
         session: new.session,
         name: name.clone(),
-        chosen: matches!(new.wish, NameChoice::Chosen(_)),
+        chosen: matches!(new.choice, NameChoice::Chosen(_)),
         kind: new.kind,
         model: new.model.clone(),
         roles: new.roles.clone(),
@@ -57,8 +57,8 @@ pub(in crate::bus::rules) fn start(
         return Err(Refusal::TooManyAgents { limit });
     }
     let mut starting = new.starting.clone();
-    starting.name = free_name(writer.state, &new.wish)?;
-    starting.chosen = matches!(new.wish, NameChoice::Chosen(_));
+    starting.name = free_name(writer.state, &new.choice)?;
+    starting.chosen = matches!(new.choice, NameChoice::Chosen(_));
     starting.owner = me;
     let (session, name) = (starting.session, starting.name.clone());
     writer.push(Event::MemberStarting(starting));
@@ -71,16 +71,16 @@ pub(in crate::bus::rules) fn start(
 
 /// Sorts the dead holder of the name that a newcomer wants to the front: very many dead sessions are not all reaped in one append.
 pub(in crate::bus::rules) fn name_holder_first(state: &State, new: &NewMember) -> Vec<SessionId> {
-    let (NameChoice::Chosen(wished) | NameChoice::Like(wished)) = &new.wish;
-    let holds = |id: &SessionId| state.session(*id).is_some_and(|live| live.name == *wished);
+    let (NameChoice::Chosen(chosen_like) | NameChoice::Like(chosen_like)) = &new.choice;
+    let holds = |id: &SessionId| state.session(*id).is_some_and(|live| live.name == *chosen_like);
     let mut dead = new.dead.clone();
     dead.sort_by_key(|id| !holds(id));
     dead
 }
 
 /// Finds a free name. A generated name is never one whose mail waits for a chosen member.
-fn free_name(state: &State, wish: &NameChoice) -> Result<Name, Refusal> {
-    match wish {
+fn free_name(state: &State, choice: &NameChoice) -> Result<Name, Refusal> {
+    match choice {
         NameChoice::Chosen(name) => match state.live(name) {
             None => Ok(name.clone()),
             Some(holder) => Err(Refusal::NameTaken {

@@ -28,15 +28,15 @@ pub(in crate::bus::rules) fn ready(
     Ok(())
 }
 
-pub(in crate::bus::rules) fn ways(
+pub(in crate::bus::rules) fn delivery_methods(
     writer: &mut Writer<'_>,
     me: SessionId,
     session: SessionId,
-    ways: &[DeliveryMethod],
+    methods: &[DeliveryMethod],
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
-    if agent.ways != ways {
-        writer.push(Event::MemberWays { session, ways: ways.to_vec() });
+    if agent.ways != methods {
+        writer.push(Event::MemberWays { session, ways: methods.to_vec() });
     }
     Ok(())
 }

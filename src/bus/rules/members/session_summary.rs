@@ -115,7 +115,7 @@ fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: 
             } else {
                 notice![" (assigned by ", task.by, ")"]
             };
-            notice![task.id, " of ", task.agent, " ", task.status.told(), by]
+            notice![task.id, " of ", task.agent, " ", task.status.phrase(), by]
         });
         told = told
             .and(&"ended tasks: ")

@@ -93,9 +93,10 @@ pub(in crate::bus::rules) fn abandon_mail(
 
 /// Returns the messages of a member that it has not read: unread ones, and those in flight to its session.
 fn undelivered_to<'a>(state: &'a State, name: &Name) -> Vec<&'a Message> {
-    let handed = state.live(name).into_iter().flat_map(|session| session.handed.values().flatten());
+    let in_flight =
+        state.live(name).into_iter().flat_map(|session| session.in_flight.values().flatten());
     let mut all: Vec<_> =
-        state.unread(name).chain(handed.filter_map(|id| state.message(id))).collect();
+        state.unread(name).chain(in_flight.filter_map(|id| state.message(id))).collect();
     all.sort_by_key(|message| message.seq);
     all
 }

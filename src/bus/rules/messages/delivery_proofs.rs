@@ -11,9 +11,9 @@ use crate::domain::messaging::DeliveryMethod;
 pub(in crate::bus::rules) fn note_received(
     writer: &mut Writer<'_>,
     me: SessionId,
-    taken: &[CallId],
+    received: &[CallId],
 ) {
-    for call in taken {
+    for call in received {
         if holds_or_held(writer.state, me, *call) {
             writer.push(Event::MessageSeen { session: me, call: *call });
         }
@@ -39,7 +39,7 @@ pub(in crate::bus::rules) fn settle(
     writer.acts_for(me, session)?;
     if seen {
         note_received(writer, session, &[call]);
-    } else if !writer.state.handed_to(session, call).is_empty() {
+    } else if !writer.state.in_flight_to(session, call).is_empty() {
         writer.requeue(session, call);
     }
     Ok(())
@@ -58,9 +58,9 @@ pub(in crate::bus::rules) fn end_calls(
     }
     let is_by_tool = |id: &MessageId| {
         let delivery = writer.state.message(id)?.delivery(&agent.name)?;
-        matches!(delivery, Delivery::Handed { way, .. } if !way.is_by_turn()).then_some(())
+        matches!(delivery, Delivery::InFlight { way, .. } if !way.is_by_turn()).then_some(())
     };
-    let calls = agent.handed.iter();
+    let calls = agent.in_flight.iter();
     let by_tools = calls.filter(|(_, ids)| ids.iter().any(|id| is_by_tool(id).is_some()));
     let by_tools: Vec<_> = by_tools.map(|(call, _)| *call).collect();
     for call in by_tools {
@@ -87,7 +87,7 @@ pub(in crate::bus::rules) fn end_hooks(writer: &mut Writer<'_>, me: SessionId, c
 
 /// Returns the calls of hooks that hold messages and are not known to have printed them.
 pub(in crate::bus) fn unsaid_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
-    let mut calls = state.calls_handed_by(session, DeliveryMethod::Hook);
+    let mut calls = state.calls_in_flight_by(session, DeliveryMethod::Hook);
     calls.retain(|call| !state.is_written(session, *call));
     calls
 }

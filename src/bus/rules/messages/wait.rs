@@ -16,7 +16,7 @@ pub(in crate::bus::rules) fn wait(
     timeout_ms: u64,
 ) -> Result<(), Refusal> {
     let session = writer.session(me)?;
-    if !writer.state.handed_to(me, call).is_empty() {
+    if !writer.state.in_flight_to(me, call).is_empty() {
         return Ok(());
     }
     let wait = Wait { call, from: from.cloned(), request: request.cloned() };
@@ -30,7 +30,7 @@ pub(in crate::bus::rules) fn wait(
     });
     let in_turn = steered_calls(writer, me, &seen_now);
     let held = in_turn.iter().flat_map(|call| {
-        let held = writer.state.handed_to(me, *call).into_iter();
+        let held = writer.state.in_flight_to(me, *call).into_iter();
         held.map(|message| (Some(*call), message))
     });
     let held = held.filter(|(_, message)| wait.fits(message));
@@ -68,7 +68,7 @@ fn steered_calls(
     session: SessionId,
     seen_now: &[(SessionId, CallId)],
 ) -> Vec<CallId> {
-    let mut steered = writer.state.calls_handed_by(session, DeliveryMethod::Steer);
+    let mut steered = writer.state.calls_in_flight_by(session, DeliveryMethod::Steer);
     steered.retain(|call| !seen_now.contains(&(session, *call)));
     steered
 }
@@ -78,7 +78,7 @@ pub(in crate::bus::rules) fn end_wait(
     me: SessionId,
     call: CallId,
 ) -> Result<(), Refusal> {
-    if !writer.state.handed_to(me, call).is_empty() {
+    if !writer.state.in_flight_to(me, call).is_empty() {
         return Err(Refusal::AlreadyHanded);
     }
     if writer.state.waits(me, call) {

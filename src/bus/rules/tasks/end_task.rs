@@ -34,7 +34,7 @@ fn end_notice(task: &Task, ending: &Ending) -> Notice {
         (None, Body::Text(text)) => last_words(text, ending.report.last_words),
         (None, Body::Blob { .. }) => "",
     };
-    let told = notice![task.id, " of ", task.agent, " ", ending.status.told()];
+    let told = notice![task.id, " of ", task.agent, " ", ending.status.phrase()];
     if said.trim().is_empty() {
         return told;
     }

@@ -88,8 +88,8 @@ fn a_claim_stays_when_a_later_call_or_the_turn_proves_its_answer() {
     let settle = Operation::Settle { session: by_turn.agent, call: by_turn.call, seen: true };
     by_turn.world.ask(by_turn.lead, settle);
     let mut by_call = claimed();
-    let mut later = by_call.world.command(by_call.agent, Operation::Taken);
-    later.taken = vec![by_call.call];
+    let mut later = by_call.world.command(by_call.agent, Operation::Received);
+    later.received = vec![by_call.call];
     by_call.world.run(&later).unwrap();
     for claimed in [&mut by_turn, &mut by_call] {
         claimed.world.pass(wait_times::HANDED_MS);
@@ -157,7 +157,7 @@ fn a_call_that_proves_the_claim_and_claims_again_leaves_it_proven() {
     let call = claimed.world.call();
     let again = Operation::Claim(claimed.request.clone(), call);
     let mut again = claimed.world.command(claimed.agent, again);
-    again.taken = vec![claimed.call];
+    again.received = vec![claimed.call];
     claimed.world.run(&again).unwrap();
     claimed.end_turn();
     claimed.check(RequestStatus::Claimed);

@@ -68,13 +68,13 @@ fn only_its_bridge_says_how_an_agent_is_doing() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
-    for ask in [
+    for operation in [
         runs(agent),
         Operation::Stir(agent),
         Operation::Stall(agent, AFTER_MS),
         crash(agent, Broken::Kept),
     ] {
-        assert_eq!(world.refuse(other, ask), Refusal::NotTheOwner);
+        assert_eq!(world.refuse(other, operation), Refusal::NotTheOwner);
     }
 }
 

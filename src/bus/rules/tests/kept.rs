@@ -71,7 +71,7 @@ fn held(state: &State) -> usize {
     let timers: Vec<(Due, u64, u64)> = timers.clone().into();
     let of_sessions = sessions
         .values()
-        .map(|session| session.handed.len() + session.waits.len() + session.queue.len());
+        .map(|session| session.in_flight.len() + session.waits.len() + session.queue.len());
     let unread = members.values().map(|member| member.unread.len());
     [
         members.len(),

@@ -39,7 +39,10 @@ fn a_member_is_at_rest_while_nothing_waits_for_it_and_nobody_for_it() {
         world.state.is_at_rest(live)
     };
     assert!(at_rest(&world));
-    assert!(world.state.is_made_up(&name("codex")) && !world.state.is_made_up(&name("ann")));
+    assert!(
+        world.state.is_generated_name(&name("codex"))
+            && !world.state.is_generated_name(&name("ann"))
+    );
 
     let unread = world.send(peer, "codex", "hello");
     assert!(!at_rest(&world), "mail");
@@ -163,10 +166,10 @@ fn what_a_stopped_agent_was_handed_and_has_not_seen_is_returned_too() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
-    let handed = world.send(peer, "codex", "one");
+    let in_flight = world.send(peer, "codex", "one");
     world.take(agent);
     let events = world.leave_with(agent, Departure::Stopped);
-    assert_eq!(world.delivery(&handed, "codex"), Some(Delivery::Expired));
+    assert_eq!(world.delivery(&in_flight, "codex"), Some(Delivery::Expired));
     assert_eq!(notices(&events, "b").len(), 1);
 }
 
@@ -175,7 +178,7 @@ fn mail_of_a_made_up_name_waits_for_the_agent_that_takes_it_up_again() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
-    let handed = world.send(peer, "codex", "one");
+    let in_flight = world.send(peer, "codex", "one");
     world.take(agent);
     let unread = world.send(peer, "codex", "two");
     let events = world.reap(&[agent]);
@@ -184,7 +187,7 @@ fn mail_of_a_made_up_name_waits_for_the_agent_that_takes_it_up_again() {
     // By its profile or by its name, it is the one that others write to.
     let back = world.agent(lead, "codex");
     assert_eq!(world.state.session(back).unwrap().name, name("codex"));
-    assert_eq!(world.take(back).1, [handed, unread, late]);
+    assert_eq!(world.take(back).1, [in_flight, unread, late]);
 }
 
 #[test]
@@ -277,7 +280,7 @@ fn a_session_that_has_left_cannot_do_anything() {
     let (a, _b) = (world.peer("a"), world.peer("b"));
     world.leave(a);
     assert_eq!(world.refuse(a, sending("b", "x", None)), Refusal::Left);
-    assert_eq!(world.refuse(a, Operation::Taken), Refusal::Left);
+    assert_eq!(world.refuse(a, Operation::Received), Refusal::Left);
     let leave = Operation::Leave { session: a, departure: Departure::Closed, detail: None };
     assert_eq!(world.refuse(a, leave), Refusal::Left);
 }
@@ -309,7 +312,7 @@ fn nothing_is_handed_to_a_session_that_is_buried_in_the_same_append() {
         world.reap(&order);
         let holders = |message: &&crate::bus::state::Message| {
             let delivery = message.delivery(&name("c"));
-            matches!(delivery, Some(Delivery::Handed { .. }))
+            matches!(delivery, Some(Delivery::InFlight { .. }))
         };
         assert_eq!(world.state.messages.values().filter(holders).count(), 0);
     }

@@ -45,9 +45,9 @@ fn seen_needs_proof_by_a_later_call() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
     let (call, _) = world.take(b);
-    assert!(matches!(world.delivery(&id, "b"), Some(Delivery::Handed { .. })));
-    let mut next = world.command(b, Operation::Taken);
-    next.taken = vec![call];
+    assert!(matches!(world.delivery(&id, "b"), Some(Delivery::InFlight { .. })));
+    let mut next = world.command(b, Operation::Received);
+    next.received = vec![call];
     world.run(&next).unwrap();
     assert_eq!(world.delivery(&id, "b"), Some(Delivery::Seen));
 }
@@ -91,7 +91,7 @@ fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
             pick: all(),
         },
     );
-    take.taken = vec![call];
+    take.received = vec![call];
     let events = world.run(&take).unwrap();
     assert!(!events.iter().any(|event| matches!(event, Event::MessageHanded { .. })));
     assert_eq!(world.delivery(&id, "b"), Some(Delivery::Seen));
@@ -107,7 +107,7 @@ fn a_late_proof_does_not_count_for_what_another_call_has_taken() {
     let (second, _) = world.take(b);
     assert!(world.settle(b, first, true).is_empty());
     assert!(
-        matches!(world.delivery(&id, "b"), Some(Delivery::Handed { call, .. }) if call == second)
+        matches!(world.delivery(&id, "b"), Some(Delivery::InFlight { call, .. }) if call == second)
     );
 }
 
@@ -172,9 +172,9 @@ fn only_its_bridge_says_by_which_ways_an_agent_is_reached() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let stranger = world.peer("a");
-    let ways = || Operation::Ways {
+    let ways = || Operation::DeliveryMethods {
         session: agent,
-        ways: vec![DeliveryMethod::Steer, DeliveryMethod::Prompt],
+        methods: vec![DeliveryMethod::Steer, DeliveryMethod::Prompt],
     };
     assert_eq!(world.refuse(stranger, ways()), Refusal::NotTheOwner);
     assert_eq!(world.ask(lead, ways()).len(), 1);
@@ -194,12 +194,12 @@ fn what_a_hook_hands_over_has_no_deadline_and_is_known_by_its_way() {
     let take = Operation::Take { session: b, call, way: DeliveryMethod::Hook, pick };
     world.ask(b, take);
     let (pull, _) = world.take(b);
-    assert_eq!(world.state.calls_handed_by(b, DeliveryMethod::Hook), [call]);
+    assert_eq!(world.state.calls_in_flight_by(b, DeliveryMethod::Hook), [call]);
     world.pass(10 * wait_times::HANDED_MS);
     world.due();
     assert_eq!(world.unread("b"), [by_pull]);
-    let mut proof = world.command(b, Operation::Taken);
-    proof.taken = world.state.calls_handed_by(b, DeliveryMethod::Hook);
+    let mut proof = world.command(b, Operation::Received);
+    proof.received = world.state.calls_in_flight_by(b, DeliveryMethod::Hook);
     world.run(&proof).unwrap();
     assert_eq!(world.delivery(&by_hook, "b"), Some(Delivery::Seen));
     assert_ne!(call, pull);

@@ -143,33 +143,33 @@ impl World {
     fn try_ask(
         &mut self,
         by: impl Into<Option<SessionId>>,
-        ask: Operation,
+        operation: Operation,
     ) -> Result<Vec<Event>, Refusal> {
-        let command = self.command(by, ask);
+        let command = self.command(by, operation);
         self.run(&command)
     }
 
-    fn command(&mut self, by: impl Into<Option<SessionId>>, ask: Operation) -> Command {
-        Command { id: CommandId(self.fresh()), by: by.into(), taken: Vec::new(), ask }
+    fn command(&mut self, by: impl Into<Option<SessionId>>, operation: Operation) -> Command {
+        Command { id: CommandId(self.fresh()), by: by.into(), received: Vec::new(), operation }
     }
 
     #[track_caller]
-    fn ask(&mut self, by: impl Into<Option<SessionId>>, ask: Operation) -> Vec<Event> {
-        self.try_ask(by, ask).unwrap()
+    fn ask(&mut self, by: impl Into<Option<SessionId>>, operation: Operation) -> Vec<Event> {
+        self.try_ask(by, operation).unwrap()
     }
 
     #[track_caller]
-    fn refuse(&mut self, by: SessionId, ask: Operation) -> Refusal {
+    fn refuse(&mut self, by: SessionId, operation: Operation) -> Refusal {
         let before = self.state.clone();
-        let refusal = self.try_ask(by, ask).unwrap_err();
+        let refusal = self.try_ask(by, operation).unwrap_err();
         assert_eq!(self.state, before);
         refusal
     }
 
-    fn joining(&mut self, wish: NameChoice, kind: MemberKind, dead: &[SessionId]) -> NewMember {
+    fn joining(&mut self, choice: NameChoice, kind: MemberKind, dead: &[SessionId]) -> NewMember {
         NewMember {
             session: SessionId(self.fresh()),
-            wish,
+            choice,
             kind,
             model: None,
             roles: Vec::new(),
@@ -181,8 +181,8 @@ impl World {
     }
 
     #[track_caller]
-    fn join(&mut self, wish: NameChoice, kind: MemberKind) -> SessionId {
-        let new = self.joining(wish, kind, &[]);
+    fn join(&mut self, choice: NameChoice, kind: MemberKind) -> SessionId {
+        let new = self.joining(choice, kind, &[]);
         let session = new.session;
         self.ask(None, Operation::Join(Box::new(new)));
         session
@@ -200,7 +200,7 @@ impl World {
         self.join(NameChoice::Like(name("orchestrator")), MemberKind::Orchestrator)
     }
 
-    fn new_agent(&mut self, wish: NameChoice) -> NewAgent {
+    fn new_agent(&mut self, choice: NameChoice) -> NewAgent {
         let session = SessionId(self.fresh());
         let starting = Starting {
             session,
@@ -213,7 +213,7 @@ impl World {
             owner: session,
             token_hash: String::new(),
         };
-        NewAgent { wish, starting }
+        NewAgent { choice, starting }
     }
 
     /// A ready agent of a name that the bridge made up.
@@ -294,7 +294,7 @@ impl World {
 
     /// What a call holds.
     fn held(&self, session: SessionId, call: CallId) -> Vec<MessageId> {
-        let held = self.state.handed_to(session, call).into_iter();
+        let held = self.state.in_flight_to(session, call).into_iter();
         held.map(|message| message.id.clone()).collect()
     }
 

@@ -86,8 +86,8 @@ fn no_process_of_an_agent_answers_its_question() {
         })),
     );
     let mut started_by = |pid| {
-        let wish = NameChoice::Like(name("orchestrator"));
-        let mut new = world.joining(wish, MemberKind::Orchestrator, &[]);
+        let choice = NameChoice::Like(name("orchestrator"));
+        let mut new = world.joining(choice, MemberKind::Orchestrator, &[]);
         new.client = Some(mark(pid));
         let session = new.session;
         world.ask(None, Operation::Join(Box::new(new)));

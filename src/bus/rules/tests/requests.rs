@@ -84,7 +84,7 @@ fn a_claim_withdraws_the_request_where_it_was_not_yet_handed() {
     let shown = world.shown(&id);
     let (call, _) = world.take(c);
     world.ask(b, Operation::Claim(id, CALL));
-    assert!(matches!(world.delivery(&shown, "c"), Some(Delivery::Handed { .. })));
+    assert!(matches!(world.delivery(&shown, "c"), Some(Delivery::InFlight { .. })));
     assert_eq!(world.delivery(&shown, "d"), Some(Delivery::Superseded));
     world.settle(c, call, false);
     assert!(

@@ -157,7 +157,7 @@ fn of_very_many_who_wait_some_are_answered_at_once_and_the_others_as_soon_as_the
         let held = calls.iter().map(|(who, call)| world.held(*who, *call).len());
         held.sum::<usize>()
     };
-    assert_eq!(answered(&world), limits::HANDED_AT_ONCE);
+    assert_eq!(answered(&world), limits::DELIVERED_AT_ONCE);
     for (who, call) in &calls {
         let wait = Operation::Wait { call: *call, from: None, request: None, timeout_ms: 60_000 };
         world.ask(*who, wait);

@@ -12,8 +12,8 @@ use crate::domain::task::TaskStatus;
 use crate::domain::wait_times;
 
 fn named_lead(world: &mut World, dead: &[SessionId]) -> (SessionId, Vec<Event>) {
-    let wish = NameChoice::Chosen(name("lead"));
-    let new = world.joining(wish, MemberKind::Orchestrator, dead);
+    let choice = NameChoice::Chosen(name("lead"));
+    let new = world.joining(choice, MemberKind::Orchestrator, dead);
     let session = new.session;
     let events = world.ask(None, Operation::Join(Box::new(new)));
     (session, events)
@@ -109,8 +109,8 @@ fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
             world.reap(&dead);
             world.pass(1_000);
         }
-        let wish = NameChoice::Like(name("orchestrator"));
-        let next = world.joining(wish, MemberKind::Orchestrator, &[]);
+        let choice = NameChoice::Like(name("orchestrator"));
+        let next = world.joining(choice, MemberKind::Orchestrator, &[]);
         let events = world.ask(None, Operation::Join(Box::new(next)));
         let told = notices(&events, "orchestrator");
         let [running, queued] = tasks;
@@ -145,8 +145,8 @@ fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks()
         for dead in burials {
             world.reap(&dead);
         }
-        let wish = NameChoice::Chosen(name("boss"));
-        let next = world.joining(wish, MemberKind::Orchestrator, &left.concat());
+        let choice = NameChoice::Chosen(name("boss"));
+        let next = world.joining(choice, MemberKind::Orchestrator, &left.concat());
         let events = world.ask(None, Operation::Join(Box::new(next)));
         let told = format!(
             "ended tasks: {task} of codex was interrupted (assigned by lead); get_task_result has \
@@ -188,8 +188,8 @@ fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
     let mut world = World::new();
     let called = "n".repeat(MAX_NAME_BYTES);
     let join = |world: &mut World| {
-        let wish = NameChoice::Chosen(name(&called));
-        world.join(wish, MemberKind::Orchestrator)
+        let choice = NameChoice::Chosen(name(&called));
+        world.join(choice, MemberKind::Orchestrator)
     };
     let lead = join(&mut world);
     let agent = world.agent(lead, "codex");
@@ -203,7 +203,7 @@ fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
     (world.longest, world.appends) = (0, 0);
     let lead = join(&mut world);
     while is_summary_wanted(&world.state, &name(&called)) {
-        assert!(!world.ask(None, Operation::TellEnds(lead)).is_empty());
+        assert!(!world.ask(None, Operation::NotifyOfEndedTasks(lead)).is_empty());
     }
     assert!(world.longest < limits::DUE_BYTES, "{}", world.longest);
     let ends = |message: &&Message| message.task.is_some();
@@ -214,8 +214,8 @@ fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
 
 /// Joins as an orchestrator of a chosen name, and returns what the bus tells it.
 fn leads(world: &mut World, called: &str) -> (SessionId, Vec<String>) {
-    let wish = NameChoice::Chosen(name(called));
-    let new = world.joining(wish, MemberKind::Orchestrator, &[]);
+    let choice = NameChoice::Chosen(name(called));
+    let new = world.joining(choice, MemberKind::Orchestrator, &[]);
     let session = new.session;
     let events = world.ask(None, Operation::Join(Box::new(new)));
     (session, notices(&events, called))
@@ -344,8 +344,8 @@ fn what_waits_for_an_orchestrator_that_has_left_is_told_to_nobody_else() {
     world.assign(lead, agent);
     world.leave_with(agent, Departure::Stopped);
     world.leave(lead);
-    let wish = NameChoice::Chosen(name("boss"));
-    let next = world.joining(wish, MemberKind::Orchestrator, &[]);
+    let choice = NameChoice::Chosen(name("boss"));
+    let next = world.joining(choice, MemberKind::Orchestrator, &[]);
     let events = world.ask(None, Operation::Join(Box::new(next)));
     assert!(notices(&events, "boss").is_empty());
     assert_eq!(unread(&world, "lead"), 1);

@@ -146,8 +146,8 @@ fn the_calls_of_a_turn_end_with_it_and_give_back_what_nothing_has_proven() {
     world.send(other, "codex", "w");
     let (shown, _) = world.take(agent);
     let id = world.send(other, "codex", "x");
-    let (call, taken) = world.take(agent);
-    assert_eq!(taken, std::slice::from_ref(&id));
+    let (call, received) = world.take(agent);
+    assert_eq!(received, std::slice::from_ref(&id));
     let waiting = world.wait_for(agent, Some("orchestrator"), None);
     let end = || Operation::EndCalls(agent);
     assert_eq!(world.refuse(other, end()), Refusal::NotTheOwner);
@@ -207,12 +207,12 @@ fn the_call_that_proves_the_taking_is_not_offered_the_same_again() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
-    let (taken, _) = world.take(b);
-    world.settle(b, taken, false);
+    let (received, _) = world.take(b);
+    world.settle(b, received, false);
     let call = world.call();
     let mut wait =
         world.command(b, Operation::Wait { call, from: None, request: None, timeout_ms: 1 });
-    wait.taken = vec![taken];
+    wait.received = vec![received];
     world.run(&wait).unwrap();
     assert!(world.held(b, call).is_empty());
     assert_eq!(world.delivery(&id, "b"), Some(Delivery::Seen));

@@ -84,8 +84,8 @@ impl Led {
     }
 
     #[track_caller]
-    fn refuse(&mut self, ask: Operation) -> Refusal {
-        self.world.refuse(self.lead, ask)
+    fn refuse(&mut self, operation: Operation) -> Refusal {
+        self.world.refuse(self.lead, operation)
     }
 }
 
@@ -171,8 +171,8 @@ fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
     );
     assert!(notices(&events, "orchestrator-2").contains(&told));
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
-    let wish = NameChoice::Like(name("lead"));
-    let new = led.world.joining(wish, MemberKind::Orchestrator, &[]);
+    let choice = NameChoice::Like(name("lead"));
+    let new = led.world.joining(choice, MemberKind::Orchestrator, &[]);
     let events = led.world.ask(None, Operation::Join(Box::new(new)));
     assert_eq!(notices(&events, "lead"), [told]);
     led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
@@ -239,8 +239,8 @@ fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
         let step = StepOf { workflow: led.id.clone(), step: name("a") };
         let approve = Operation::ApproveStep(step, approval.clone());
         assert!(matches!(led.refuse(approve.clone()), Refusal::StepElsewhere { .. }));
-        let ask = led.moving("a", StepMove::Ask);
-        let events = led.world.ask(led.lead, ask);
+        let operation = led.moving("a", StepMove::Ask);
+        let events = led.world.ask(led.lead, operation);
         assert!(notices(&events, "orchestrator")[0].contains("`a` waits for your user's approval"));
         assert_eq!(led.step("a"), StepStatus::Asking);
         led.world.ask(led.lead, approve);
@@ -358,8 +358,8 @@ fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
     assert_eq!(led.status(), WorkflowStatus::Running);
     led.world.ask(other, Operation::Back(vec![led.lead]));
     let by = name("orchestrator-2");
-    for ask in [led.moving("a", StepMove::Finish), led.begin("b")] {
-        let refused = led.refuse(ask);
+    for operation in [led.moving("a", StepMove::Finish), led.begin("b")] {
+        let refused = led.refuse(operation);
         assert!(
             matches!(&refused, Refusal::LedByAnother { by: leader, .. } if *leader == by),
             "{refused}"
@@ -412,8 +412,8 @@ fn workflows_that_no_notice_names_are_counted_in_one() {
     assert_eq!(told[10], more);
     let interrupted = |text: &&String| text.contains("steps finished");
     assert_eq!(told.iter().filter(interrupted).count(), 10);
-    let wish = NameChoice::Like(name("lead"));
-    let new = led.world.joining(wish, MemberKind::Orchestrator, &[]);
+    let choice = NameChoice::Like(name("lead"));
+    let new = led.world.joining(choice, MemberKind::Orchestrator, &[]);
     let events = led.world.ask(None, Operation::Join(Box::new(new)));
     let told = notices(&events, "lead");
     assert_eq!((told.len(), told[10].as_str()), (11, more));

@@ -236,7 +236,7 @@ fn end_notice(workflow: &Workflow, status: WorkflowStatus) -> Notice {
     notice![
         named(workflow),
         " ",
-        status.told(),
+        status.phrase(),
         ": ",
         done,
         " of ",

@@ -17,7 +17,7 @@ impl State {
     }
 
     /// Says whether a known name was generated.
-    pub fn is_made_up(&self, name: &Name) -> bool {
+    pub fn is_generated_name(&self, name: &Name) -> bool {
         self.member(name).is_some_and(|member| !member.chosen)
     }
 
@@ -69,7 +69,7 @@ impl State {
             && live.running.is_none()
             && live.queue.is_empty()
             && live.waits.is_empty()
-            && live.handed.is_empty()
+            && live.in_flight.is_empty()
             && self.unread(&live.name).next().is_none()
             && self.open_permissions_of(live.id).is_empty()
             && self.pending_requests(&live.name) == 0

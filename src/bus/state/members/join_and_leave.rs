@@ -35,7 +35,7 @@ impl Session {
             running: None,
             queue: VecDeque::new(),
             stop: None,
-            handed: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             unheard: BTreeMap::new(),
             written: BTreeSet::new(),
             held_since: BTreeMap::new(),
@@ -153,7 +153,7 @@ impl State {
         let calls: Vec<_> = self
             .sessions
             .get(&id)
-            .map(|session| session.handed.keys().copied().collect())
+            .map(|session| session.in_flight.keys().copied().collect())
             .unwrap_or_default();
         for call in calls {
             self.message_returned(id, call);
@@ -165,7 +165,7 @@ impl State {
             self.timers.stop(&Due::Wait(id, wait.call));
         }
         for call in session.unheard.values() {
-            self.timers.stop(&Due::Handed(id, *call));
+            self.timers.stop(&Due::Requeue(id, *call));
         }
         self.permissions_end(id);
         self.workflows_left_by(id);

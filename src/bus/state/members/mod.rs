@@ -82,8 +82,8 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopMode>,
     /// Which calls hold messages that have not been seen.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub handed: BTreeMap<CallId, Vec<MessageId>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", rename = "handed")]
+    pub in_flight: BTreeMap<CallId, Vec<MessageId>>,
     /// Its unheard claims: the call on whose answer each depends. Only agents have them; other sessions end with their endpoint.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unheard: BTreeMap<RequestId, CallId>,
@@ -186,7 +186,7 @@ impl Session {
 
 impl EndedSession {
     /// Returns why it left, with the detail if there is one.
-    pub fn told(&self) -> String {
+    pub fn reason(&self) -> String {
         match &self.detail {
             Some(detail) => format!("{}: {detail}", self.departure.as_str()),
             None => self.departure.as_str().to_owned(),

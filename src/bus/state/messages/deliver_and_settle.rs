@@ -118,7 +118,7 @@ impl State {
         let Some(holder) = self.sessions.get_mut(&session) else {
             return;
         };
-        let held = holder.handed.entry(call).or_default();
+        let held = holder.in_flight.entry(call).or_default();
         let mut is_known = true;
         for id in ids {
             let Some(message) = self.messages.get_mut(id) else {
@@ -128,14 +128,14 @@ impl State {
             let Some(delivery @ Delivery::Unread { .. }) = delivery else {
                 continue;
             };
-            *delivery = Delivery::Handed { session, call, way };
+            *delivery = Delivery::InFlight { session, call, way };
             if let Some(member) = self.members.get_mut(member) {
                 is_known &= member.lose(message);
             }
             held.push(id.clone());
         }
         if held.is_empty() {
-            holder.handed.remove(&call);
+            holder.in_flight.remove(&call);
             return;
         }
         if way == DeliveryMethod::Prompt {
@@ -148,7 +148,7 @@ impl State {
         }
         if !way.is_by_turn() {
             holder.held_since.insert(call, at.tick.ms);
-            self.timers.start(Due::Handed(session, call), at.tick.ms, wait_times::HANDED_MS);
+            self.timers.start(Due::Requeue(session, call), at.tick.ms, wait_times::HANDED_MS);
         }
         if !is_known {
             self.rebuild_inboxes();
@@ -157,7 +157,7 @@ impl State {
 
     /// Requeues the messages of a call.
     pub(in crate::bus::state) fn message_returned(&mut self, session: SessionId, call: CallId) {
-        let (name, ids) = self.take_handed(session, call);
+        let (name, ids) = self.take_in_flight(session, call);
         let Some(name) = name else { return };
         for id in ids {
             let Some(message) = self.messages.get_mut(&id) else {
@@ -180,7 +180,7 @@ impl State {
         if let Some(holder) = self.sessions.get_mut(&session) {
             holder.unheard.retain(|_, by| *by != call);
         }
-        let (name, mut ids) = self.take_handed(session, call);
+        let (name, mut ids) = self.take_in_flight(session, call);
         let Some(name) = name else { return };
         if let Some(member) = self.members.get(&name) {
             let given_back = |id: &&MessageId| {
@@ -207,12 +207,16 @@ impl State {
     }
 
     /// Takes the list of messages from a call, with the name of the session's member.
-    fn take_handed(&mut self, session: SessionId, call: CallId) -> (Option<Name>, Vec<MessageId>) {
-        self.timers.stop(&Due::Handed(session, call));
+    fn take_in_flight(
+        &mut self,
+        session: SessionId,
+        call: CallId,
+    ) -> (Option<Name>, Vec<MessageId>) {
+        self.timers.stop(&Due::Requeue(session, call));
         let Some(holder) = self.sessions.get_mut(&session) else {
             return (None, Vec::new());
         };
-        let ids = holder.handed.remove(&call).unwrap_or_default();
+        let ids = holder.in_flight.remove(&call).unwrap_or_default();
         let name = holder.name.clone();
         self.release_call(session, call);
         (Some(name), ids)
@@ -230,13 +234,13 @@ impl State {
             return;
         }
         let mut release_call = None;
-        if let Delivery::Handed { session, call, .. } = *delivery
+        if let Delivery::InFlight { session, call, .. } = *delivery
             && let Some(holder) = self.sessions.get_mut(&session)
-            && let Some(ids) = holder.handed.get_mut(&call)
+            && let Some(ids) = holder.in_flight.get_mut(&call)
         {
             ids.retain(|other| other != id);
             if ids.is_empty() {
-                holder.handed.remove(&call);
+                holder.in_flight.remove(&call);
                 release_call = Some((session, call));
             }
         }

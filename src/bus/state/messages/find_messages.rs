@@ -23,8 +23,8 @@ impl State {
     }
 
     /// Returns the messages in flight with a call, oldest first.
-    pub(in crate::bus) fn handed_to(&self, session: SessionId, call: CallId) -> Vec<&Message> {
-        let ids = self.sessions.get(&session).and_then(|session| session.handed.get(&call));
+    pub(in crate::bus) fn in_flight_to(&self, session: SessionId, call: CallId) -> Vec<&Message> {
+        let ids = self.sessions.get(&session).and_then(|session| session.in_flight.get(&call));
         ids.into_iter().flatten().filter_map(|id| self.messages.get(id)).collect()
     }
 
@@ -42,16 +42,16 @@ impl State {
     }
 
     /// Returns the calls of a session that deliver by this method.
-    pub fn calls_handed_by(&self, session: SessionId, way: DeliveryMethod) -> Vec<CallId> {
+    pub fn calls_in_flight_by(&self, session: SessionId, way: DeliveryMethod) -> Vec<CallId> {
         let Some(session) = self.sessions.get(&session) else {
             return Vec::new();
         };
         let came_so = |ids: &Vec<MessageId>| {
             let first = ids.first().and_then(|id| self.messages.get(id));
             let delivery = first.and_then(|message| message.delivery(&session.name));
-            matches!(delivery, Some(Delivery::Handed { way: by, .. }) if by == way)
+            matches!(delivery, Some(Delivery::InFlight { way: by, .. }) if by == way)
         };
-        let calls = session.handed.iter();
+        let calls = session.in_flight.iter();
         calls.filter(|(_, ids)| came_so(ids)).map(|(call, _)| *call).collect()
     }
 

@@ -73,7 +73,8 @@ pub enum Delivery {
         last: Option<(SessionId, CallId)>,
     },
     /// In flight with a call.
-    Handed {
+    #[serde(rename = "handed")]
+    InFlight {
         session: SessionId,
         call: CallId,
         way: DeliveryMethod,

@@ -20,7 +20,8 @@ impl State {
     /// Says whether a call holds messages or a claim without proof that its model has received them.
     pub fn holds(&self, session: SessionId, call: CallId) -> bool {
         let session = self.sessions.get(&session);
-        session.is_some_and(|session| session.handed.contains_key(&call) || session.hangs_on(call))
+        session
+            .is_some_and(|session| session.in_flight.contains_key(&call) || session.hangs_on(call))
     }
 
     /// Says whether a session holds a request and may not know it.
@@ -41,7 +42,7 @@ impl State {
         };
         let before = holder.unheard.insert(request.clone(), *call);
         holder.held_since.insert(*call, at.tick.ms);
-        self.timers.start(Due::Handed(*session, *call), at.tick.ms, wait_times::HANDED_MS);
+        self.timers.start(Due::Requeue(*session, *call), at.tick.ms, wait_times::HANDED_MS);
         if let Some(before) = before {
             self.release_call(*session, before);
         }
@@ -73,12 +74,12 @@ impl State {
         let Some(holder) = self.sessions.get_mut(&session) else {
             return;
         };
-        if holder.handed.contains_key(&call) {
+        if holder.in_flight.contains_key(&call) {
             return;
         }
         let hangs = holder.hangs_on(call);
         if !hangs || holder.written.contains(&call) {
-            self.timers.stop(&Due::Handed(session, call));
+            self.timers.stop(&Due::Requeue(session, call));
         }
         if !hangs {
             holder.written.remove(&call);

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::directory_identity::SeenDirectory;
 use super::failed;
 use crate::bus::storage::LogError;
-use crate::bus::storage::format_version::{BUS_FORMAT, SNAPSHOT_LEVEL};
+use crate::bus::storage::format_versions::{BUS_FORMAT, SNAPSHOT_LEVEL};
 use crate::sys::fs::disk::Disk;
 use crate::sys::fs::file_lock::LockFile;
 use crate::sys::random_ids;

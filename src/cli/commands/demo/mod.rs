@@ -53,7 +53,7 @@ async fn play(keep: bool) -> Result<(), Failure> {
     closed?;
     let count = totals::of(&stage.bus_directory())?;
     output::say("");
-    output::say(&count.told());
+    output::say(&count.sentence());
     output::say(&format!(
         "A message woke an idle agent; its answer arrived after {} ms.",
         woken.as_millis()

@@ -65,7 +65,7 @@ fn of_state(state: &State) -> Count {
         match delivery {
             Delivery::Seen => count.seen += 1,
             Delivery::Superseded | Delivery::Expired => count.settled += 1,
-            Delivery::Unread { .. } | Delivery::Handed { .. } => count.lost += 1,
+            Delivery::Unread { .. } | Delivery::InFlight { .. } => count.lost += 1,
         }
     }
     count
@@ -73,7 +73,7 @@ fn of_state(state: &State) -> Count {
 
 impl Count {
     /// Says it in a sentence.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         format!(
             "{} deliveries on the bus: {} read by their recipient's model, {} withdrawn or \
              returned to their sender, {} lost. {} events in the log.",

@@ -144,7 +144,7 @@ pub(crate) async fn follow(
         Ok(FollowEnd::Over(workflow)) => tokio::select! {
             () = telling.leave(Some(&workflow)) => end(workflows, &workflow),
             signal = stop.next() => {
-                Err(format!("{signal}: the workflow {}", workflow.status.told()).into())
+                Err(format!("{signal}: the workflow {}", workflow.status.phrase()).into())
             }
         },
         Ok(FollowEnd::Asked(signal)) => {
@@ -305,6 +305,6 @@ fn end(workflows: &Workflows, workflow: &Workflow) -> Result<(), Failure> {
     }
     match workflow.status {
         WorkflowStatus::Done => Ok(()),
-        status => Err(format!("the workflow {}", status.told()).into()),
+        status => Err(format!("the workflow {}", status.phrase()).into()),
     }
 }

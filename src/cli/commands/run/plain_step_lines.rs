@@ -34,7 +34,7 @@ impl StepReport {
 /// Says where a step stands.
 fn line(step: &StepRun) -> String {
     let agent = step.agent.as_ref().map_or_else(|| step.wanted().to_owned(), ToString::to_string);
-    let why = told(step.why.as_deref().unwrap_or_default());
+    let why = safe_reason(step.why.as_deref().unwrap_or_default());
     let name = &step.plan.name;
     match step.status {
         StepStatus::Running if step.attempts > 1 => {
@@ -44,12 +44,12 @@ fn line(step: &StepRun) -> String {
         StepStatus::Done => format!("{name} is done"),
         StepStatus::Waiting => format!("{name} waits to retry: {why}"),
         StepStatus::Asking => format!("{name} asks for approval"),
-        status => format!("{name} {}: {why}", status.told()),
+        status => format!("{name} {}: {why}", status.phrase()),
     }
 }
 
 /// Tells a reason, in which others have words: no line of it can be taken for one of the report.
-fn told(why: &str) -> String {
+fn safe_reason(why: &str) -> String {
     seen(why).trim_end().replace('\n', "\n          | ")
 }
 
@@ -65,7 +65,8 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
     let width = workflow.steps.iter();
     let width = width.map(|step| step.plan.name.as_str().len()).max();
     let width = width.unwrap_or_default();
-    let mut lines = vec![format!("{} ({}) {}", workflow.name, workflow.id, workflow.status.told())];
+    let mut lines =
+        vec![format!("{} ({}) {}", workflow.name, workflow.id, workflow.status.phrase())];
     for step in &workflow.steps {
         let took = match (step.started_ms, step.ended_ms) {
             (Some(from), Some(to)) => {

@@ -161,7 +161,7 @@ fn dead(departed: &EndedSession) -> Agent {
         last_activity: iso8601(departed.last_ms),
         tools: "missing".to_owned(),
         delivery: Vec::new(),
-        reason: Some(departed.told()),
+        reason: Some(departed.reason()),
     }
 }
 

@@ -120,7 +120,7 @@ impl World {
         let session = SessionId(self.fresh());
         let new = NewMember {
             session,
-            wish: NameChoice::Like(Name::parse("orchestrator").unwrap()),
+            choice: NameChoice::Like(Name::parse("orchestrator").unwrap()),
             kind: MemberKind::Orchestrator,
             model: None,
             roles: Vec::new(),
@@ -134,11 +134,11 @@ impl World {
     }
 
     #[track_caller]
-    fn ask(&mut self, by: impl Into<Option<SessionId>>, ask: Operation) -> Vec<Event> {
+    fn ask(&mut self, by: impl Into<Option<SessionId>>, operation: Operation) -> Vec<Event> {
         let tick = Tick { boot: 0, ms: 0 };
         let now = Now { wall_ms: 0, tick };
         let command =
-            Command { id: CommandId(self.fresh()), by: by.into(), taken: Vec::new(), ask };
+            Command { id: CommandId(self.fresh()), by: by.into(), received: Vec::new(), operation };
         let Some(proposal) = decide(&self.state, now, &command).unwrap() else {
             return Vec::new();
         };
@@ -236,8 +236,9 @@ impl World {
         let lead = self.lead;
         match action {
             Action::Move(step, step_move) => {
-                let ask = Operation::MoveSteps(self.workflow.clone(), vec![(step, step_move)]);
-                self.ask(lead, ask);
+                let operation =
+                    Operation::MoveSteps(self.workflow.clone(), vec![(step, step_move)]);
+                self.ask(lead, operation);
             }
             Action::Gate(name) => {
                 let drawn = &self.drawn[number_of(&name)];
@@ -268,11 +269,11 @@ impl World {
                     permissions: None,
                     step: Some(StepOf { workflow: self.workflow.clone(), step }),
                 };
-                let ask = match self.free_agent() {
+                let operation = match self.free_agent() {
                     Some(session) => Operation::Assign { session, task },
                     None => self.starting(task),
                 };
-                self.ask(lead, ask);
+                self.ask(lead, operation);
             }
         }
     }
@@ -297,8 +298,8 @@ impl World {
             owner: self.lead,
             token_hash: String::new(),
         };
-        let wish = NameChoice::Like(Name::parse("codex").unwrap());
-        Operation::Start(Box::new(NewAgent { wish, starting }), Some(task))
+        let choice = NameChoice::Like(Name::parse("codex").unwrap());
+        Operation::Start(Box::new(NewAgent { choice, starting }), Some(task))
     }
 
     /// Returns the steps whose task is not over; one that is done for a list has none.

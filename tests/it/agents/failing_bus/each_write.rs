@@ -172,7 +172,7 @@ pub(crate) fn at_rest(state: &State, session: SessionId) -> bool {
             && live.queue.is_empty()
             && live.activity == Activity::Idle
             && live.tools == Tools::Ready
-            && live.handed.is_empty()
+            && live.in_flight.is_empty()
             && state.unread(&live.name).next().is_none()
     };
     state.session(session).is_some_and(rests)

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::line_format;
 use super::sync::Syncer;
 use crate::bus::state::State;
-use crate::bus::storage::format_version::{LEAST_SNAPSHOT_LEVEL, SNAPSHOT_FORMAT, SNAPSHOT_LEVEL};
+use crate::bus::storage::format_versions::{LEAST_SNAPSHOT_LEVEL, SNAPSHOT_FORMAT, SNAPSHOT_LEVEL};
 use crate::bus::storage::{LogPosition, Replica};
 use crate::sys::fs::disk::{Disk, DiskFile};
 

@@ -21,7 +21,7 @@ use crate::sys::fs::disk::Disk as _;
 
 async fn peer(bus: &Bus, called: &str) -> Membership {
     let joining = Joining {
-        wish: NameChoice::Chosen(Name::parse(called).unwrap()),
+        choice: NameChoice::Chosen(Name::parse(called).unwrap()),
         kind: MemberKind::Peer,
         roles: Vec::new(),
     };

@@ -223,7 +223,7 @@ fn what_is_no_segment_is_refused_by_its_name() {
         let refused = Log::open(&mut project.try_open().unwrap()).unwrap_err();
         assert!(refused.to_string().contains(path.to_str().unwrap()));
         assert_eq!(
-            BusError::from(refused).told(),
+            BusError::from(refused).message_for_model(),
             format!("cannot use `.claude/bridge/log/{name}`: it is not a plain file: remove it")
         );
     }

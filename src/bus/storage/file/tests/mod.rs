@@ -410,7 +410,7 @@ async fn a_held_lock_makes_the_bus_busy_and_names_the_holder() {
     let (other, _) = project.open();
     let bus = Bus::open(Box::new(project.try_open().unwrap())).unwrap();
     let joining = Joining {
-        wish: NameChoice::Chosen(Name::parse("one").unwrap()),
+        choice: NameChoice::Chosen(Name::parse("one").unwrap()),
         kind: MemberKind::Peer,
         roles: Vec::new(),
     };

@@ -67,8 +67,8 @@ fn claim(
     let command = Command {
         id: CommandId(Uuid::now_v7()),
         by: Some(session(by)),
-        taken: Vec::new(),
-        ask: Operation::Claim(id.clone(), CallId(Uuid::nil())),
+        received: Vec::new(),
+        operation: Operation::Claim(id.clone(), CallId(Uuid::nil())),
     };
     append_command(log, replica, &command)
 }

@@ -12,7 +12,7 @@ use crate::bus::storage::contract::{append, joined, sent};
 use crate::bus::storage::file::line_format;
 use crate::bus::storage::file::snapshot::{self, Decoded};
 use crate::bus::storage::file::{FileLog, Options};
-use crate::bus::storage::format_version::SNAPSHOT_LEVEL as LEVEL;
+use crate::bus::storage::format_versions::SNAPSHOT_LEVEL as LEVEL;
 use crate::bus::storage::{Log, LogError, Replica};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::task::TaskStatus;
