@@ -13,15 +13,23 @@ use crate::scripted::{self, Options};
 pub(crate) struct ScriptedArguments {
     /// The script; examples/team.toml shows every verb.
     #[arg(long, value_name = "FILE", env = env_vars::SCRIPT)]
-    script: PathBuf,
+    script: Option<PathBuf>,
     /// The script's table to follow [default: the one with the agent's name, else `default`].
     #[arg(long = "as", value_name = "TABLE")]
     table: Option<String>,
 }
 
 pub(crate) fn run(arguments: ScriptedArguments) -> Result<(), Failure> {
+    // Not left to the command line's reader: this is a child of the bridge, and its error is read where `assign_task` was called.
+    let script = arguments.script.ok_or_else(|| {
+        format!(
+            "a scripted agent needs a script: set {} to a file such as examples/team.toml where the \
+                bridge is started, or pass --script FILE",
+            env_vars::SCRIPT
+        )
+    })?;
     serve_mcp::run(async move || {
-        let options = Options { script: arguments.script, table: arguments.table };
+        let options = Options { script, table: arguments.table };
         Ok(scripted::run(options).await?)
     })
 }

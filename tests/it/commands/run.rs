@@ -1,7 +1,10 @@
 //! `run`: a workflow from a plan file at the command line, played by a script.
 
+use cli_team_bridge::bus::rules::NameChoice;
 use cli_team_bridge::bus::state::State;
-use cli_team_bridge::domain::member::Departure;
+use cli_team_bridge::bus::{Joining, Membership};
+use cli_team_bridge::domain::member::{Departure, MemberKind};
+use cli_team_bridge::domain::name::Name;
 use cli_team_bridge::domain::workflow::WorkflowStatus;
 use cli_team_bridge::supervisor::Exit;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
@@ -251,11 +254,23 @@ async fn a_run_that_stood_still_goes_on_by_itself() {
     let bus = stage.bus();
     until("there is a bus", || bus.join("agents.json").exists()).await;
     let watching = crate::bus::hung_process::open(&bus);
-    let watcher = crate::bus::every_engine::peer(&watching, "watcher").await;
     let begun = |state: &State| !state.workflows().is_empty();
     crate::bus::every_engine::until(&watching, begun).await;
     let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
-    kill(pid, Signal::SIGSTOP).unwrap();
+    // Not in the middle of a write: nobody else could write before it goes on.
+    let watcher = loop {
+        kill(pid, Signal::SIGSTOP).unwrap();
+        let joining = Joining {
+            choice: NameChoice::Chosen(Name::parse("watcher").unwrap()),
+            kind: MemberKind::Peer,
+            roles: Vec::new(),
+        };
+        match Membership::join(&watching, joining).await {
+            Ok(watcher) => break watcher,
+            Err(busy) => println!("{busy}"),
+        }
+        kill(pid, Signal::SIGCONT).unwrap();
+    };
     let is_interrupted = |state: &State| {
         let flows = state.workflows();
         flows.iter().all(|flow| flow.status == WorkflowStatus::Interrupted)
