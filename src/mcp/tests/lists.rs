@@ -67,6 +67,28 @@ async fn the_orchestrators_tools_stay_within_their_budget() {
     check_budget(&tools, ORCHESTRATOR_BUDGET_BYTES);
 }
 
+/// Some hosts refuse a whole server for one of these.
+#[tokio::test]
+async fn no_input_schema_has_a_null_or_a_list_of_types() {
+    fn check(schema: &Value, tool: &str) {
+        match schema {
+            Value::Null => panic!("`{tool}` has a null in its schema"),
+            Value::Array(all) => all.iter().for_each(|schema| check(schema, tool)),
+            Value::Object(all) => {
+                let has_types = all.get("type").is_some_and(Value::is_array);
+                assert!(!has_types, "`{tool}` has a list of types: {schema}");
+                all.values().for_each(|schema| check(schema, tool));
+            }
+            _ => {}
+        }
+    }
+    let mut client = Client::of(orchestrator(&Team::new()).await);
+    client.initialize().await;
+    for tool in listed(&mut client).await {
+        check(&tool["inputSchema"], tool["name"].as_str().unwrap());
+    }
+}
+
 #[tokio::test]
 async fn no_text_about_the_tools_names_a_path() {
     let mut client = Client::of(orchestrator(&Team::new()).await);

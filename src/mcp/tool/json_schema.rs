@@ -14,9 +14,7 @@ pub(crate) const INBOX: &str = "inbox";
 /// Returns the schema of what a tool takes.
 pub(crate) fn input<T: JsonSchema>() -> JsonObject {
     let mut schema = of::<T>(SchemaSettings::draft2020_12().for_deserialize());
-    for field in properties(&mut schema).values_mut() {
-        forget_null(field);
-    }
+    properties(&mut schema).values_mut().for_each(forget_null);
     schema
 }
 
@@ -57,15 +55,29 @@ fn properties(schema: &mut JsonObject) -> &mut JsonObject {
     properties.as_object_mut().expect("the properties of a struct are an object")
 }
 
-/// Takes out the `null` that stands for a field left out: it costs tokens, and a model may take it for a value to give.
+/// Takes out every `null` that stands for a field left out, at any depth: it costs tokens, a model may take it for a value to give,
+/// and some hosts refuse a whole server for `null` in an enum, in a list of types, or as the default of an integer.
 fn forget_null(field: &mut Value) {
-    let Some(Value::Array(types)) = field.get_mut("type") else {
+    let Value::Object(field) = field else {
         return;
     };
-    types.retain(|name| name != "null");
-    if let [only] = types.as_slice() {
+    for list in ["type", "enum"] {
+        if let Some(Value::Array(values)) = field.get_mut(list) {
+            values.retain(|value| !value.is_null() && value != "null");
+        }
+    }
+    if let Some([only]) = field.get("type").and_then(Value::as_array).map(Vec::as_slice) {
         let only = only.clone();
-        field["type"] = only;
+        field.insert("type".to_owned(), only);
+    }
+    if field.get("default").is_some_and(Value::is_null) {
+        field.remove("default");
+    }
+    if let Some(item) = field.get_mut("items") {
+        forget_null(item);
+    }
+    if let Some(Value::Object(fields)) = field.get_mut("properties") {
+        fields.values_mut().for_each(forget_null);
     }
 }
 
@@ -105,6 +117,18 @@ mod tests {
     #[expect(dead_code, reason = "only its schema is of interest")]
     struct Part {
         bytes: u64,
+        #[serde(default)]
+        #[schemars(with = "Option<i64>")]
+        offset: Option<usize>,
+        kind: Option<Kind>,
+    }
+
+    #[derive(serde::Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    enum Kind {
+        File,
+        Link,
     }
 
     #[test]
@@ -120,7 +144,11 @@ mod tests {
                     "type": "array",
                     "items": {
                         "type": "object",
-                        "properties": { "bytes": { "type": "integer", "minimum": 0 } },
+                        "properties": {
+                            "bytes": { "type": "integer", "minimum": 0 },
+                            "offset": { "type": "integer" },
+                            "kind": { "type": "string", "enum": ["file", "link"] },
+                        },
                         "required": ["bytes"],
                     },
                 },
