@@ -1,62 +1,22 @@
-//! What the bus handle and the threads behind it share: the log with its replica, and the ways to the threads.
+//! What the handle, the threads and the bells share.
 //!
 //! The core is locked while a command is decided and written, and never across an await or the sync that acknowledges.
 
-mod core;
-pub(crate) mod read_trouble;
-pub(crate) mod withdrawal;
-
-use std::io;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use tokio::sync::{oneshot, watch};
 
-pub(crate) use self::core::Core;
-#[cfg(test)]
-pub(crate) use self::core::append_command;
-use self::read_trouble::ReadTrouble;
-use self::withdrawal::Withdrawal;
-use super::error::BusError;
-use super::event::Event;
-use super::replica::Replica;
-use super::rules::Command;
-use super::storage::{Durability, Log, LogError, WriteTurn};
+use super::core::Core;
+use super::jobs::{Job, Queued};
+use super::read_trouble::ReadTrouble;
+use super::receipt::Receipt;
+use crate::bus::error::BusError;
+use crate::bus::event::Event;
+use crate::bus::replica::Replica;
+use crate::bus::rules::Command;
+use crate::bus::storage::{Durability, Log, LogError, WriteTurn};
 use crate::sys::mutex::lock;
-
-/// What a command has done.
-#[derive(Clone, Debug, Default)]
-pub struct Receipt {
-    /// The events, in their order; those that were merely due come first.
-    pub events: Vec<Event>,
-}
-
-impl Receipt {
-    /// Says whether all of it merely marks progress, which needs no sync of its own.
-    pub(crate) fn is_progress(&self) -> bool {
-        // One without events may repeat a command whose line is not on disk yet.
-        !self.events.is_empty() && self.events.iter().all(Event::is_progress)
-    }
-}
-
-/// A job for the bus thread.
-pub(crate) enum Job {
-    /// To bring to disk what was appended before.
-    Sync { reply: oneshot::Sender<Result<(), LogError>> },
-    /// To catch up: a bell rang while the replica was in use.
-    Look,
-    /// To write the view of members: a member has come or gone.
-    View,
-    /// To end, after everything before it.
-    Close { reply: oneshot::Sender<()> },
-}
-
-/// A command that waits for its turn to write.
-pub(crate) struct Queued {
-    pub(crate) command: Command,
-    pub(crate) withdrawal: Arc<Withdrawal>,
-    pub(crate) reply: oneshot::Sender<Result<Receipt, BusError>>,
-}
 
 /// What the handle, the threads and the bells share.
 pub(crate) struct BusShared {
@@ -184,9 +144,4 @@ impl BusShared {
     fn publish(&self, seq: u64) {
         self.changed.send_if_modified(|known| std::mem::replace(known, seq) != seq);
     }
-}
-
-/// Names what follows from that a thread of the bus could not be started.
-pub(crate) fn no_thread(source: io::Error) -> LogError {
-    LogError::Io { action: "start a thread for", path: "bus".into(), source: source.into() }
 }

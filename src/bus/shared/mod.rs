@@ -1,0 +1,15 @@
+//! What the bus handle and the threads behind it share: the log with its replica, and the ways to the threads.
+
+mod bus_shared;
+mod core;
+mod jobs;
+pub(crate) mod read_trouble;
+mod receipt;
+pub(crate) mod withdrawal;
+
+pub(crate) use self::bus_shared::BusShared;
+pub(crate) use self::core::Core;
+#[cfg(test)]
+pub(crate) use self::core::append_command;
+pub(crate) use self::jobs::{Job, Queued, no_thread};
+pub use self::receipt::Receipt;
