@@ -1,23 +1,11 @@
-//! A model of the bus: members do anything, in any order, from several handles, while time passes, machines boot, sessions die and
-//! processes come back. After each append a ledger, kept from the events alone, tells where every message and request must be.
-//!
-//! `PROPTEST_CASES` sets how many runs there are.
-
-mod garbage;
-mod ledger;
-mod world;
+//! Everything that happens in the model, and how often each.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use self::world::World;
-
-/// Runs by default: enough to meet each pair of steps often, few enough for a second or two.
-const CASES: u32 = 64;
-
 /// Something that happens. Indices choose among what there is at that moment.
 #[derive(Clone, Debug)]
-enum ModelStep {
+pub(super) enum ModelStep {
     JoinChosen(u8),
     JoinLike,
     StartAgent(Index),
@@ -63,7 +51,7 @@ enum ModelStep {
     Again,
 }
 
-fn step() -> impl Strategy<Value = ModelStep> {
+pub(super) fn step() -> impl Strategy<Value = ModelStep> {
     let one = any::<Index>;
     let maybe = || proptest::option::of(any::<Index>());
     // Short and long spans: of a wait, a nudge, an expiry, a hand-over, and of mail.
@@ -117,33 +105,4 @@ fn step() -> impl Strategy<Value = ModelStep> {
         1 => Just(ModelStep::Again),
     ];
     prop_oneof![4 => members, 6 => messages, 3 => work, 2 => time]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn whatever_happens_nothing_is_lost_and_nothing_is_in_two_places(
-        steps in proptest::collection::vec((0..3usize, step()), 1..90)
-    ) {
-        let mut world = World::new();
-        for (handle, step) in &steps {
-            world.take_step(*handle, step);
-        }
-        world.check_replicas();
-        world.let_all_time_pass();
-        world.check_replicas();
-    }
-
-    #[test]
-    fn any_sequence_of_events_is_taken_and_comes_to_rest(
-        entries in proptest::collection::vec(garbage::entry(), 1..40),
-        asks in proptest::collection::vec(any::<[u8; 4]>(), 0..8)
-    ) {
-        garbage::check(&entries, &asks);
-    }
 }
