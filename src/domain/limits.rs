@@ -88,9 +88,6 @@ pub const KEPT_ENDED: usize = 4_096;
 /// Commands whose ids are remembered, so that a repeated one is known: far more than can be in flight.
 pub const KEPT_COMMANDS: usize = 4_096;
 
-/// Sessions that have left and are still listed as dead.
-pub const KEPT_DEPARTED: usize = 64;
-
 /// Names that wait for whoever takes them up again; of more, the one that has waited longest is given up. Each takes half a
 /// kilobyte of the state, beside its mail.
 pub const WAITING_NAMES: usize = 1_000;

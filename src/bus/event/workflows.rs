@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Body, Event};
+use super::Body;
 use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 use crate::domain::workflow::{Again, PlanFile, Step, StepStatus};
@@ -90,19 +90,4 @@ pub struct StepApproved {
     pub workflow: WorkflowId,
     pub step: Name,
     pub by: Name,
-}
-
-impl Event {
-    /// Returns the workflow and the step that the event moves, if it moves one.
-    pub fn step_of(&self) -> Option<(&WorkflowId, &Name)> {
-        match self {
-            Self::StepAsked(event) => Some((&event.workflow, &event.step)),
-            Self::StepApproved(event) => Some((&event.workflow, &event.step)),
-            Self::StepStarted(event) => Some((&event.workflow, &event.step)),
-            Self::StepExpanded(event) => Some((&event.workflow, &event.step)),
-            Self::StepReturned(event) => Some((&event.workflow, &event.step)),
-            Self::StepEnded(event) => Some((&event.workflow, &event.step)),
-            _ => None,
-        }
-    }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use proptest::sample::Index;
 use uuid::Uuid;
 
-use super::ModelStep;
 use super::ledger::Ledger;
+use super::model_step::ModelStep;
 use crate::bus::error::BusError;
 use crate::bus::event::{Body, Event, Starting, TaskReport};
 use crate::bus::replica::Replica;

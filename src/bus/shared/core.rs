@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Receipt;
+use super::receipt::Receipt;
 use crate::bus::error::BusError;
 use crate::bus::replica::Replica;
 use crate::bus::rules::{self, Command};

@@ -1,35 +1,13 @@
 //! How each event changes the state.
 
-use super::{BodyRef, Delivery, Due, Origin, State, Wait};
+use super::event_place::At;
+use super::{Delivery, Due, State, Wait};
 use crate::bus::event::LogPosition;
-use crate::bus::event::{Body, Entry, Event};
+use crate::bus::event::{Entry, Event};
 use crate::domain::ids::CommandId;
 use crate::domain::limits;
 use crate::domain::messaging::RequestStatus;
-use crate::domain::time::{Now, Tick};
-
-/// Where an event stands in the log, and when it happened.
-pub(super) struct At {
-    pub(super) seq: u64,
-    pub(super) ts: i64,
-    pub(super) tick: Tick,
-    place: LogPosition,
-    index: u16,
-}
-
-impl At {
-    pub(super) fn origin(&self) -> Origin {
-        Origin { seq: self.seq, wall_ms: self.ts, place: self.place, index: self.index }
-    }
-
-    pub(super) fn wall_ms(&self) -> i64 {
-        self.ts
-    }
-
-    pub(super) fn body(&self, body: &Body) -> BodyRef {
-        self.origin().body(body.bytes())
-    }
-}
+use crate::domain::time::Now;
 
 impl State {
     /// Takes an entry as a fact. `indices` tells which events of the line these are, when some were skipped.

@@ -10,12 +10,15 @@ mod tasks;
 mod permissions;
 mod workflows;
 mod health;
+mod bus_state;
 mod apply;
+mod event_place;
 mod chunked_list;
 mod elapsed_time;
 mod size_bounds;
 mod timers;
 
+pub use self::bus_state::State;
 pub use self::chunked_list::Chunked;
 pub use self::elapsed_time::Watch;
 pub use self::health::Run;
@@ -30,89 +33,4 @@ pub use self::timers::Due;
 pub(super) use self::timers::Timers;
 pub use self::workflows::{Readiness, StepRun, Workflow};
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-use serde::{Deserialize, Serialize};
-
-use crate::domain::ids::{
-    CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
-};
-use crate::domain::limits::TeamLimits;
-use crate::domain::name::Name;
-use crate::domain::time::Now;
-
 pub use super::event::BodyRef;
-
-/// The state of a bus after some entry of its log.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// The boot that deadlines count in.
-    pub(in crate::bus) boot: u32,
-    pub(in crate::bus) members: BTreeMap<Name, Member>,
-    pub(in crate::bus) sessions: BTreeMap<SessionId, Session>,
-    /// The last sessions that left, oldest first.
-    pub(in crate::bus) departed: VecDeque<EndedSession>,
-    /// Messages of interest, and the last ended ones.
-    pub(in crate::bus) messages: Chunked<MessageId, Message>,
-    pub(in crate::bus) ended_messages: VecDeque<MessageId>,
-    /// Requests of interest, and the last ended ones.
-    pub(in crate::bus) requests: Chunked<RequestId, Request>,
-    pub(in crate::bus) ended_requests: VecDeque<RequestId>,
-    #[serde(skip)]
-    pub(in crate::bus) unanswered: Unanswered,
-    /// Sessions that have not been shown yet all requests that were open when they came.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(in crate::bus) newcomers: BTreeSet<SessionId>,
-    /// Tasks of interest, and the last ended ones.
-    pub(in crate::bus) tasks: Chunked<TaskId, Task>,
-    pub(in crate::bus) ended_tasks: VecDeque<TaskId>,
-    /// Questions for permission: the open ones, and the last answered.
-    #[serde(default)]
-    pub(in crate::bus) permissions: BTreeMap<PermissionId, Permission>,
-    #[serde(default)]
-    pub(in crate::bus) ended_permissions: VecDeque<PermissionId>,
-    /// Workflows that have not ended, and the last ended ones.
-    #[serde(default)]
-    pub(in crate::bus) workflows: BTreeMap<WorkflowId, Workflow>,
-    #[serde(default)]
-    pub(in crate::bus) ended_workflows: VecDeque<WorkflowId>,
-    /// The last commands, oldest first, and the same as a set.
-    pub(in crate::bus) commands: VecDeque<CommandId>,
-    #[serde(skip)]
-    pub(in crate::bus) command_set: BTreeSet<CommandId>,
-    pub(in crate::bus) timers: Timers,
-    /// How much time has passed, for deadlines of days.
-    #[serde(default)]
-    pub(in crate::bus) watch: Watch,
-    /// Names without a session, and until when their mail waits, by the watch and by the wall clock.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(in crate::bus) absent: BTreeMap<Name, i64>,
-    /// Dead agents whose processes may still run, with those processes as far as known.
-    #[serde(default)]
-    pub(in crate::bus) unswept: BTreeMap<SessionId, Option<Run>>,
-    /// The limits of the team.
-    #[serde(default)]
-    pub(in crate::bus) limits: TeamLimits,
-}
-
-impl State {
-    /// Returns the limits of the team.
-    pub fn limits(&self) -> TeamLimits {
-        self.limits
-    }
-
-    /// Rebuilds the fields that a snapshot leaves out because they follow from the others.
-    pub(in crate::bus) fn rebuild(&mut self) {
-        self.command_set = self.commands.iter().copied().collect();
-        self.rebuild_unanswered();
-        self.rebuild_inboxes();
-        self.rebuild_absent();
-    }
-
-    /// Returns when something is due next, in milliseconds of the boot that deadlines count in.
-    pub(in crate::bus) fn earliest_due_ms(&self, now: Now) -> Option<u64> {
-        let newcomers_wait = self.newcomers().next().map(|_| 0);
-        let others = self.timers.earliest_ms().into_iter();
-        newcomers_wait.or_else(|| others.chain(self.earliest_name_ms(now)).min())
-    }
-}

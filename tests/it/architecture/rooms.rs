@@ -1,8 +1,11 @@
-//! Found by name: how many files a folder has, how long a file is, and which names two files may share.
+//! Found by name: how many files a folder has, how long a file is, which names two files may share, and that nothing hides in a
+//! `mod.rs`, whose name says only what its folder is called.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::{root, sources, walk};
 
@@ -27,6 +30,9 @@ const LEVELS: [&str; 8] = [
     "src/mcp/tools/",
     "src/mcp/shapes/",
 ];
+
+/// Folders in which each `mod.rs` holds declarations alone.
+const ROOMS: [&str; 1] = ["src/bus"];
 
 fn files() -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -77,4 +83,74 @@ fn every_file_says_what_it_is_for() {
         let text = fs::read_to_string(root().join(&file)).unwrap();
         assert!(text.starts_with("//!"), "{}", Path::new(&file).display());
     }
+}
+
+/// Returns the items of a source that are neither `mod name;` nor `use`, each by its first words (`fn decide`).
+fn written_items(text: &str) -> Vec<String> {
+    let tokens: TokenStream = text.parse().expect("the source is Rust");
+    let mut tokens = tokens.into_iter().peekable();
+    let mut items = Vec::new();
+    while let Some(tree) = tokens.next() {
+        let is_punct = |tree: &TokenTree, letter: char| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == letter);
+        if is_punct(&tree, '#') {
+            // A comment (`#![doc]`) or an attribute.
+            tokens.next_if(|next| is_punct(next, '!'));
+            tokens.next();
+            continue;
+        }
+        if tree.to_string() == "pub" {
+            // `pub(crate)` says to whom.
+            tokens.next_if(|next| matches!(next, TokenTree::Group(_)));
+            continue;
+        }
+        let kind = tree.to_string();
+        let (mut words, mut ends_with_block) = (vec![kind.clone()], false);
+        let mut last = Some(tree);
+        while let Some(tree) = last {
+            ends_with_block =
+                matches!(&tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+            let is_over = is_punct(&tree, ';') || (ends_with_block && kind != "use");
+            last = if is_over { None } else { tokens.next() };
+            if let Some(TokenTree::Ident(word)) = &last
+                && words.len() < 2
+            {
+                words.push(word.to_string());
+            }
+        }
+        let is_declaration = kind == "use" || (kind == "mod" && !ends_with_block);
+        if !is_declaration && kind != ";" {
+            items.push(words.join(" "));
+        }
+    }
+    items
+}
+
+#[test]
+fn a_mod_file_holds_declarations_alone() {
+    let mod_files: Vec<_> = files()
+        .into_iter()
+        .filter(|file| ROOMS.iter().any(|room| file.starts_with(room)) && file.ends_with("mod.rs"))
+        .collect();
+    assert!(mod_files.len() > 10, "mod files are found: {}", mod_files.len());
+    let wrong: Vec<_> = mod_files
+        .into_iter()
+        .flat_map(|file| {
+            let items = written_items(&fs::read_to_string(root().join(&file)).unwrap());
+            items.into_iter().map(move |item| format!("{}: `{item}`", file.display()))
+        })
+        .collect();
+    let advice = "move them to files named after what they decide";
+    assert!(wrong.is_empty(), "{advice}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn items_are_told_from_declarations() {
+    let items = written_items(
+        "//! Head.\n#[cfg(test)] mod a; pub(crate) mod b; pub use self::b::{C, d::{E, F}}; use x::*;\n\
+         pub mod inline { fn no() {} } const G: H = H { i: 1 }; pub(super) struct J(K); impl J { fn l() {} }\n\
+         /// Says.\n#[derive(Debug)] enum M { N } macro_rules! o { () => {} } proptest! { fn p() {} }",
+    );
+    let expected =
+        ["mod inline", "const G", "struct J", "impl J", "enum M", "macro_rules o", "proptest"];
+    assert_eq!(items, expected);
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::bus::event::{Event, Joined, Starting};
-use crate::bus::state::apply::At;
+use crate::bus::state::event_place::At;
 use crate::bus::state::{
-    Chunked, Delivery, Due, EndedSession, Member, ResumeInfo, Session, State, StopMode, size_bounds,
+    Chunked, Delivery, Due, EndedSession, Member, Session, State, StopMode, size_bounds,
 };
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
@@ -182,26 +182,8 @@ impl State {
             self.leave_to_be_swept(id, session.run.clone());
         }
         self.forget_member_if_idle(&session.name);
-        let past = session.profile.zip(session.cwd).map(|(profile, cwd)| ResumeInfo {
-            profile,
-            cwd,
-            model: session.model,
-            acp_session: session.run.and_then(|run| run.acp_session),
-        });
-        self.departed.push_back(EndedSession {
-            past,
-            name: session.name,
-            session: id,
-            kind: session.kind,
-            departure,
-            detail: detail.map(size_bounds::words),
-            since: session.since,
-            at: at.tick,
-            last_ms: session.last_ms,
-        });
-        while self.departed.len() > limits::KEPT_DEPARTED {
-            self.departed.pop_front();
-        }
+        let ended = EndedSession::of(session, departure, detail, at.tick);
+        ended.record_in(&mut self.departed);
     }
 
     /// Forgets a name without a session once its inbox is empty: at once if it was generated and no task that it assigned still

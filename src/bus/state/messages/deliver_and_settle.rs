@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::bus::event::LogPosition;
 use crate::bus::event::{Addressees, AnswerWritten, MessageSent};
-use crate::bus::state::apply::At;
+use crate::bus::state::event_place::At;
 use crate::bus::state::{Delivery, Due, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;

@@ -3,8 +3,38 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::Delivery;
+use crate::domain::ids::{CallId, SessionId};
+use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
+
+/// The delivery status of a message for one addressee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    Unread {
+        /// The session and the call of the last delivery that was requeued.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last: Option<(SessionId, CallId)>,
+    },
+    /// In flight with a call.
+    #[serde(rename = "handed")]
+    InFlight {
+        session: SessionId,
+        call: CallId,
+        way: DeliveryMethod,
+    },
+    /// Read by the model.
+    Seen,
+    Superseded,
+    Expired,
+}
+
+impl Delivery {
+    /// Says whether nothing more will happen to it.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Seen | Self::Superseded | Self::Expired)
+    }
+}
 
 /// One entry an addressee, in the order of the names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

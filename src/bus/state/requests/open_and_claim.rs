@@ -1,7 +1,7 @@
 //! How the events of requests change the state.
 
 use crate::bus::event::RequestOpened;
-use crate::bus::state::apply::At;
+use crate::bus::state::event_place::At;
 use crate::bus::state::{Claim, Due, Message, Request, State};
 use crate::domain::ids::{RequestId, SessionId};
 use crate::domain::limits;

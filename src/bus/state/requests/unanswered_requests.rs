@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::bus::state::{Chunked, Delivery, Message, Request, Session, State};
-use crate::domain::ids::{RequestId, SessionId};
+use crate::bus::state::{Chunked, Request};
+use crate::domain::ids::RequestId;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::name::Name;
 
@@ -12,13 +12,13 @@ use crate::domain::name::Name;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::bus) struct Unanswered {
     /// The open ones, by the place of their message among all.
-    open: Chunked<(u64, RequestId), ()>,
+    pub(super) open: Chunked<(u64, RequestId), ()>,
     /// How many a member has.
-    of: BTreeMap<Name, usize>,
+    pub(super) of: BTreeMap<Name, usize>,
 }
 
 impl Unanswered {
-    fn enter(&mut self, request: &Request) {
+    pub(super) fn enter(&mut self, request: &Request) {
         if request.status == RequestStatus::Open {
             self.open.insert((request.seq, request.id.clone()), ());
         }
@@ -27,7 +27,7 @@ impl Unanswered {
         }
     }
 
-    fn remove(&mut self, request: &Request) {
+    pub(super) fn remove(&mut self, request: &Request) {
         self.open.remove(&(request.seq, request.id.clone()));
         if !request.status.is_final()
             && let Some(count) = self.of.get_mut(&request.from)
@@ -37,97 +37,5 @@ impl Unanswered {
                 self.of.remove(&request.from);
             }
         }
-    }
-}
-
-impl State {
-    /// Adds a request, or replaces the one of that id.
-    pub(in crate::bus::state) fn put_request(&mut self, request: Request) {
-        if let Some(before) = self.requests.get(&request.id) {
-            self.unanswered.remove(before);
-        }
-        self.unanswered.enter(&request);
-        self.requests.insert(request.id.clone(), request);
-    }
-
-    /// Changes a request; says whether there is one.
-    pub(in crate::bus::state) fn change_request(
-        &mut self,
-        id: &RequestId,
-        change: impl FnOnce(&mut Request),
-    ) -> bool {
-        let Some(request) = self.requests.get_mut(id) else {
-            return false;
-        };
-        self.unanswered.remove(request);
-        change(request);
-        self.unanswered.enter(request);
-        true
-    }
-
-    /// Forgets a request.
-    pub(in crate::bus::state) fn forget_request(&mut self, id: &RequestId) {
-        if let Some(request) = self.requests.remove(id) {
-            self.unanswered.remove(&request);
-        }
-    }
-
-    /// Builds the index again. Requests of older snapshots do not know the place of their message.
-    pub(in crate::bus::state) fn rebuild_unanswered(&mut self) {
-        self.unanswered = Unanswered::default();
-        let older = self.requests.values().filter(|request| request.seq == 0);
-        let older: Vec<_> = older.map(|request| request.id.clone()).collect();
-        for id in older {
-            if let Some(request) = self.requests.get_mut(&id) {
-                let message = self.messages.get(&request.message);
-                request.seq = message.map_or(0, |message| message.seq);
-            }
-        }
-        for request in self.requests.values() {
-            self.unanswered.enter(request);
-        }
-    }
-
-    /// Returns the requests that are open, oldest first.
-    pub fn open_requests(&self) -> impl DoubleEndedIterator<Item = &Request> {
-        let open = self.unanswered.open.keys();
-        open.filter_map(|(_, id)| self.requests.get(id))
-    }
-
-    /// Returns how many unanswered requests a member has.
-    pub fn pending_requests(&self, name: &Name) -> usize {
-        self.unanswered.of.get(name).copied().unwrap_or_default()
-    }
-
-    /// Returns the open requests that a session has not been shown although they are older than it.
-    pub(in crate::bus) fn not_shown_to<'a>(
-        &'a self,
-        newcomer: &'a Session,
-    ) -> impl Iterator<Item = &'a Request> {
-        let open = self.unanswered.open.keys();
-        let older = open.take_while(|(seq, _)| *seq < newcomer.since_seq);
-        let lacks = |message: &Message| {
-            let delivery = message.delivery(&newcomer.name);
-            matches!(delivery, None | Some(Delivery::Superseded))
-        };
-        older
-            .filter_map(|(_, id)| self.requests.get(id))
-            .filter(|request| request.from != newcomer.name)
-            .filter(move |request| self.messages.get(&request.message).is_some_and(lacks))
-    }
-
-    /// Returns the sessions that have not been shown all open requests that are older than they.
-    pub(in crate::bus) fn newcomers(&self) -> impl Iterator<Item = SessionId> {
-        self.newcomers.iter().copied()
-    }
-
-    /// Forgets the newcomers that have been shown all requests.
-    pub(in crate::bus::state) fn look_after_newcomers(&mut self) {
-        let mut newcomers = std::mem::take(&mut self.newcomers);
-        newcomers.retain(|id| {
-            let session = self.sessions.get(id);
-            session.is_some_and(|session| self.not_shown_to(session).next().is_some())
-        });
-        self.newcomers = newcomers;
     }
 }

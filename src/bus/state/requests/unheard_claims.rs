@@ -3,7 +3,7 @@
 //! word.
 
 use crate::bus::event::{ProvenClaim, UnheardClaim};
-use crate::bus::state::apply::At;
+use crate::bus::state::event_place::At;
 use crate::bus::state::{Due, Session, State};
 use crate::domain::ids::{CallId, RequestId, SessionId};
 use crate::domain::messaging::RequestStatus;

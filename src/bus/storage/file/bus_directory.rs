@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Networks, bus_json, failed, git_exclude};
+use super::io_failure::failed;
+use super::{Networks, bus_json, git_exclude};
 use crate::bus::storage::LogError;
 use crate::sys::fs::disk::{
     Disk as _, PrivateDirectory, RealDisk, look_at_directory, make_directory, private_directory,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::directory_identity::SeenDirectory;
-use super::failed;
+use super::io_failure::failed;
+use super::origin::directory_identity::SeenDirectory;
 use crate::bus::storage::LogError;
 use crate::bus::storage::format_versions::{BUS_FORMAT, SNAPSHOT_LEVEL};
 use crate::sys::fs::disk::Disk;

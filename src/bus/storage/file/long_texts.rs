@@ -6,7 +6,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use super::failed;
+use super::io_failure::failed;
 use crate::bus::storage::LogError;
 use crate::sys::fs::disk::{self, Disk, RealDisk, Writes};
 use crate::sys::random_ids;

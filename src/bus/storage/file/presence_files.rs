@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::failed;
+use super::io_failure::failed;
 use crate::bus::storage::{Hold, LogError, Presence, Standing};
 use crate::domain::ids::SessionId;
 use crate::sys::fs::disk;

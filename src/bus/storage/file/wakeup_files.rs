@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::failed;
+use super::io_failure::failed;
 use crate::bus::storage::{LogError, OnRing};
 use crate::domain::ids::SessionId;
 use crate::sys::backoff::Backoff;

@@ -3,21 +3,19 @@
 //! A crash before the write leaves nothing; in the write, an unfinished line that the next holder of the lock cuts off; after it,
 //! an entry that is there, whether or not its writer knows.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::last_line::Tail;
 use super::line_format;
-use super::read_log::Tail;
 use super::replace_failed_segment::is_young;
 use super::segments::{CHUNK_BYTES, Stop};
 use crate::bus::event::Entry;
-use crate::bus::storage::file::{FileLog, failed};
-use crate::bus::storage::{
-    Appended, Decide, LogError, LogPosition, Proposal, Replica, Verdict, WriteTurn,
-};
+use crate::bus::storage::file::FileLog;
+use crate::bus::storage::file::io_failure::failed;
+use crate::bus::storage::{Appended, Decide, LogError, LogPosition, Proposal, Replica, Verdict};
 use crate::domain::time::Now;
 use crate::sys::fs::disk::DiskFile;
-use crate::sys::fs::file_lock::{Guard, LockFile, Queue};
+use crate::sys::fs::file_lock::Guard;
 
 /// How often the lock is given back because too much is new to be read under it; after that it is read under it all the same.
 const UNLOCKED_READS: usize = 4;
@@ -26,33 +24,6 @@ const UNLOCKED_READS: usize = 4;
 struct Prepared {
     entry: Entry,
     line: Vec<u8>,
-}
-
-/// The turn to write to the files of one bus.
-pub(crate) struct FileWriteTurn {
-    queue: Queue,
-    path: PathBuf,
-}
-
-impl FileWriteTurn {
-    pub(crate) fn of(lock: &LockFile, directory: &Path) -> Self {
-        Self { queue: lock.queue(), path: directory.join("lock") }
-    }
-}
-
-impl WriteTurn for FileWriteTurn {
-    fn wait(&self) -> Result<(), LogError> {
-        let granted = self.queue.wait();
-        granted.map_err(|error| failed("lock", &self.path, error))
-    }
-
-    fn release(&self) {
-        self.queue.give_back();
-    }
-
-    fn holder(&self) -> String {
-        self.queue.holder()
-    }
 }
 
 /// What a decision comes to, with the line of what is to be appended.

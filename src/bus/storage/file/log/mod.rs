@@ -2,7 +2,9 @@
 
 pub(super) mod append;
 pub(super) mod clean_up;
+pub(super) mod file_write_turn;
 pub(super) mod follower;
+pub(super) mod last_line;
 pub mod line_format;
 pub(super) mod read_log;
 pub(super) mod replace_failed_segment;

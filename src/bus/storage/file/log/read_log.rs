@@ -5,10 +5,12 @@
 //! So a reader without the lock stops before a line that it cannot read, and looks at it once more under the lock, if that is
 //! free. Until then it is behind, and never wrong.
 
+use super::last_line::{LastLine, TAIL_BYTES, Tail};
 use super::line_format::{self, Decoded};
 use super::segments::{self, CHUNK_BYTES, Next, RawLine, Scope, Stop, WalkEnd};
 use crate::bus::event::{Entry, Event};
-use crate::bus::storage::file::{FileLog, failed};
+use crate::bus::storage::file::FileLog;
+use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::{LogError, LogPosition, Replica};
 
 /// Seqs that are left free behind a damaged last line, for the events that it may have had.
@@ -16,9 +18,6 @@ const FREE_SEQS: u64 = 1_024;
 
 /// No event is shorter than this in the log, so a line has fewer events than its length by this.
 const SHORTEST_EVENT_BYTES: u64 = 16;
-
-/// How much is kept of the end of the last line: its checksum, and what stands around that.
-const TAIL_BYTES: usize = 16;
 
 /// A line longer than this is read again rather than kept.
 const KEPT_LINE_BYTES: u64 = 64 * 1024;
@@ -29,28 +28,6 @@ pub(crate) enum Holding {
     /// Somebody may be writing.
     Nothing,
     Lock,
-}
-
-/// The end of the last line that was read or written, and the place behind it: what has to stand before whatever is read next.
-pub(crate) struct Tail {
-    place: LogPosition,
-    /// With the checksum, so that no other line is likely to have the same.
-    bytes: [u8; TAIL_BYTES],
-}
-
-impl Tail {
-    /// Takes the end of a line without its newline, and the place behind that; none of a line that is shorter than any of ours.
-    pub(crate) fn of(line: &[u8], place: LogPosition) -> Option<Self> {
-        let bytes = *line.last_chunk()?;
-        Some(Self { place, bytes })
-    }
-}
-
-/// The events of the last line.
-pub(crate) struct LastLine {
-    place: LogPosition,
-    /// Its events, each with its index in the line.
-    events: Vec<(u16, Event)>,
 }
 
 impl FileLog {

@@ -15,7 +15,8 @@ use std::io;
 use super::line_format::{self, Decoded};
 use super::segments::{Next, RawLine, Scope, Segments};
 use crate::bus::event::{Entry, Event};
-use crate::bus::storage::file::{FileLog, failed};
+use crate::bus::storage::file::FileLog;
+use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::{LogError, LogPosition, Replica};
 use crate::sys::random_ids;
 

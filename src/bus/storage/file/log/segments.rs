@@ -11,7 +11,7 @@ use std::sync::Arc;
 use memchr::memmem;
 
 use super::line_format::{MAX_LINE_BYTES, MAX_SEQ};
-use crate::bus::storage::file::failed;
+use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::{LogError, LogPosition};
 use crate::sys::clock;
 use crate::sys::fs::disk::{Disk, DiskFile, Stamp};

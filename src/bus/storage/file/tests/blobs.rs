@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::{NoContext, Timestamp, Uuid};
 
-use super::{Clock, Project};
+use super::log_fixture::{Clock, Project};
 use crate::bus::event::{Body, Created, Event, StepExpanded};
 use crate::bus::rules::NameChoice;
 use crate::bus::storage::contract::{append, joined, name, sent, session};

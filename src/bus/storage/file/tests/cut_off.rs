@@ -2,9 +2,15 @@
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::*;
-use crate::bus::storage::{Appended, Verdict};
+use super::log_fixture::{Project, assert_same, replay};
+use crate::bus::storage::contract::{append, joined, sent};
+use crate::bus::storage::file::{FileLog, Follower, Options, Origin};
+use crate::bus::storage::{Appended, Log, LogError, Replica, Verdict};
+use crate::domain::time::Now;
+use crate::sys::fs::disk::RealDisk;
 
 fn segment(project: &Project) -> PathBuf {
     project.names("log").pop().unwrap()

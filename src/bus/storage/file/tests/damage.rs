@@ -2,9 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
 
-use super::*;
+use super::log_fixture::{Project, assert_same, replay};
+use crate::bus::BusError;
+use crate::bus::storage::contract::{append, joined, sent};
+use crate::bus::storage::file::FileLog;
 use crate::bus::storage::file::line_format;
+use crate::bus::storage::{Log, LogError, LogPosition, Replica};
 
 fn with_three_messages() -> (Project, FileLog, Replica) {
     let project = Project::new();

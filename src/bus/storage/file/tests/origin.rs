@@ -1,13 +1,20 @@
 //! A bus belongs to the place where it was made: whatever was made elsewhere is not believed there.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::*;
-use crate::domain::time::Tick;
+use crate::bus::storage::contract::{append, joined};
+use crate::bus::storage::file::presence_files;
+use crate::bus::storage::file::{FileLog, Foreign, Options, Origin, Proof};
+use crate::bus::storage::{Log, LogError, Replica};
+use crate::domain::ids::SessionId;
+use crate::domain::time::{Now, Tick};
+use crate::sys::fs::disk::{Disk, RealDisk};
 use crate::sys::fs::user_state_dir::StateDirectory;
 
 const BOOT: u32 = 7;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Clock, DAY_MS};
+use super::log_fixture::{Clock, DAY_MS};
 use crate::bus::event::{Body, Event};
 use crate::bus::storage::contract::{append, joined, name, sent};
 use crate::bus::storage::file::simulated_disk::SimulatedDisk;

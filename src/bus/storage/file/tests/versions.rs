@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Project, assert_same};
+use super::log_fixture::{Project, assert_same};
 use crate::bus::storage::contract::{append, joined, sent};
 use crate::bus::storage::file::line_format;
-use crate::bus::storage::file::snapshot::{self, Decoded};
+use crate::bus::storage::file::log::snapshot::{self, Decoded};
 use crate::bus::storage::file::{FileLog, Options};
 use crate::bus::storage::format_versions::SNAPSHOT_LEVEL as LEVEL;
 use crate::bus::storage::{Log, LogError, Replica};

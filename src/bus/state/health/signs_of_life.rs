@@ -1,31 +1,15 @@
-//! The processes of agents and their signs of life, and how the events about them change the state.
+//! How the events about processes and signs of life change the state.
 
-use serde::{Deserialize, Serialize};
-
-use super::apply::At;
-use super::{Due, State, size_bounds};
 use crate::bus::event::{Event, Runs};
+use crate::bus::state::event_place::At;
+use crate::bus::state::{Due, Run, State, size_bounds};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::member::{Activity, ProcessMark, Tools};
-
-/// The processes of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
-    /// The boot in which they run: in another one they are no more.
-    pub boot: u32,
-    pub agent: ProcessMark,
-    pub shim: Option<ProcessMark>,
-    /// The agent's own id of its ACP session.
-    pub acp_session: Option<String>,
-    /// The bus directory that they were started for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
-}
+use crate::domain::member::{Activity, Tools};
 
 impl State {
     /// Applies the events of health.
-    pub(super) fn apply_health(&mut self, event: &Event, at: &At) {
+    pub(in crate::bus::state) fn apply_health(&mut self, event: &Event, at: &At) {
         match event {
             Event::AgentRuns(runs) => self.agent_runs(runs, at),
             Event::AgentSwept { session } => drop(self.unswept.remove(session)),
@@ -73,7 +57,11 @@ impl State {
 
     /// Remembers a dead agent until its processes are swept. Of very many the oldest are forgotten: ids begin with the time at
     /// which they were made.
-    pub(super) fn leave_to_be_swept(&mut self, session: SessionId, run: Option<Run>) {
+    pub(in crate::bus::state) fn leave_to_be_swept(
+        &mut self,
+        session: SessionId,
+        run: Option<Run>,
+    ) {
         self.unswept.insert(session, run);
         while self.unswept.len() > limits::KEPT_UNSWEPT {
             self.unswept.pop_first();
@@ -108,7 +96,7 @@ impl State {
     }
 
     /// Starts timers that reopen at once the requests for which the append that ends a session's claims has no room.
-    pub(super) fn reopen_soon(&mut self, id: SessionId, at: &At) {
+    pub(in crate::bus::state) fn reopen_soon(&mut self, id: SessionId, at: &At) {
         let held: Vec<_> = self.claimed_by(id).map(|held| held.id.clone()).collect();
         for request in held {
             self.timers.start(Due::Reopen(request), at.tick.ms, 0);

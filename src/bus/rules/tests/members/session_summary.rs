@@ -1,7 +1,7 @@
 //! What a new session is told of the one before it, and what ends with a team.
 
-use super::*;
 use crate::bus::event::TaskReport;
+use crate::bus::rules::tests::*;
 use crate::bus::rules::{Ending, is_summary_wanted};
 use crate::bus::state::Message;
 use crate::domain::limits;

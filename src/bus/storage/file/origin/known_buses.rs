@@ -1,4 +1,4 @@
-//! The counterparts of all buses in the user's state directory (`origin` makes and reads one): which buses there are, and
+//! The counterparts of all buses in the user's state directory (`bus_origin` makes and reads one): which buses there are, and
 //! which of them are gone.
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::bus_json;
+use crate::bus::storage::file::bus_json;
 use crate::sys::fs::disk::{RealDisk, file_system};
 use crate::sys::fs::forget_deleted::{self, DirectoryState};
 use crate::sys::fs::user_state_dir::StateDirectory;

@@ -16,10 +16,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::bus_json::{self, BusHeader};
 use super::directory_identity::{SeenDirectory, Site};
-use super::{Options, bus_directory, failed, git_exclude};
+use super::required_proof::{Foreign, Proof};
 use crate::bus::storage::LogError;
+use crate::bus::storage::file::bus_json::{self, BusHeader};
+use crate::bus::storage::file::io_failure::failed;
+use crate::bus::storage::file::{Options, bus_directory, git_exclude};
 use crate::domain::time::iso8601;
 use crate::sys::fs::disk::{Disk, RealDisk};
 use crate::sys::fs::file_lock::{LifeLock, LockFile};
@@ -34,32 +36,6 @@ const ATTEMPTS: usize = 8;
 
 /// How many foreign buses are put aside in a day.
 const MOST_ASIDE: u32 = 100;
-
-/// Whether a bus has to prove that it was made where it is.
-#[derive(Clone, Debug)]
-pub enum Origin {
-    /// Not to this process: whoever started it on this bus has seen the proof.
-    Believed,
-    Proven(Proof),
-}
-
-/// What proves where buses were made.
-#[derive(Clone, Debug)]
-pub struct Proof {
-    /// The user's state directory, where there is one.
-    pub state: Option<StateDirectory>,
-    /// What becomes of a foreign bus.
-    pub foreign: Foreign,
-}
-
-/// What becomes of a bus that was not made where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Foreign {
-    /// It gets another name, and a new one begins.
-    PutAside,
-    /// The user says that it is to be believed from now on.
-    TakenOver,
-}
 
 /// What the state directory keeps of a bus.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]

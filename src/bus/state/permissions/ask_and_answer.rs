@@ -1,42 +1,11 @@
-//! Questions for permission: each is open until its first and only answer.
+//! How the events of questions for permission change the state: the first answer counts.
 
-use serde::{Deserialize, Serialize};
-
-use super::apply::At;
-use super::{Due, State};
-use crate::bus::event::{Event, PermissionAnswered, PermissionAsked, Question};
-use crate::domain::ids::{MessageId, PermissionId, SessionId};
+use crate::bus::event::{Event, PermissionAnswered, PermissionAsked};
+use crate::bus::state::event_place::At;
+use crate::bus::state::{Due, Permission, PermissionAnswer, State};
+use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::limits;
-use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
-
-/// A question for permission.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Permission {
-    pub id: PermissionId,
-    /// Its place among all.
-    pub seq: u64,
-    pub question: Question,
-    /// What may be answered.
-    pub offers: Vec<Decision>,
-    /// When, in wall time.
-    pub asked_ms: i64,
-    /// How long it is open, in milliseconds.
-    pub timeout_ms: u64,
-    /// The notice to an orchestrator.
-    pub notice: Option<MessageId>,
-    pub answer: Option<PermissionAnswer>,
-}
-
-/// The answer to a question for permission.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PermissionAnswer {
-    pub decision: Decision,
-    /// Who or what it comes from.
-    pub by: Decider,
-    /// The orchestrator that said it, or whose user did.
-    pub name: Option<Name>,
-}
 
 impl State {
     /// Returns a question for permission, if the state still has it.
@@ -67,7 +36,7 @@ impl State {
     }
 
     /// Applies an event about a question.
-    pub(super) fn permission_event(&mut self, event: &Event, at: &At) {
+    pub(in crate::bus::state) fn permission_event(&mut self, event: &Event, at: &At) {
         match event {
             Event::PermissionAsked(asked) => self.permission_asked(asked, at),
             Event::PermissionTold { id, notice } => {
@@ -109,7 +78,7 @@ impl State {
     }
 
     /// Ends the questions of an agent that has left.
-    pub(super) fn permissions_end(&mut self, session: SessionId) {
+    pub(in crate::bus::state) fn permissions_end(&mut self, session: SessionId) {
         let open: Vec<_> = self
             .open_permissions_of(session)
             .iter()

@@ -1,71 +1,12 @@
-//! Tasks without their texts: where each stands, and how its events change that.
+//! How the events of tasks change the state.
 
-use serde::{Deserialize, Serialize};
-
-use super::apply::At;
-use super::{BodyRef, State, size_bounds};
 use crate::bus::event::{Finished, TaskAssigned};
-use crate::domain::ids::{MessageId, SessionId, TaskId, WorkflowId};
+use crate::bus::state::event_place::At;
+use crate::bus::state::{State, Task, size_bounds};
+use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
-use crate::domain::name::Name;
-use crate::domain::permission::Policy;
-use crate::domain::task::result::{Context, Usage};
-use crate::domain::task::{TaskError, TaskStatus};
-
-/// A task without its texts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
-    pub id: TaskId,
-    pub session: SessionId,
-    pub agent: Name,
-    pub by: Name,
-    pub status: TaskStatus,
-    /// Whether its end is asked for.
-    pub cancel_asked: bool,
-    /// The model asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Whether it begins a new session of the agent.
-    pub fresh: bool,
-    /// What the agent may do in it, where that is not the profile's to say.
-    #[serde(default)]
-    pub permissions: Option<Policy>,
-    /// The workflow whose step it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workflow: Option<WorkflowId>,
-    /// Where the prompt is.
-    pub prompt: BodyRef,
-    /// When it was assigned, in wall time.
-    pub queued_ms: i64,
-    /// When its turn began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_ms: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended_ms: Option<i64>,
-    /// Where its output is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<BodyRef>,
-    /// The last turn's stop reason.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop_reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<TaskError>,
-    /// What the agent's conversation knew at the beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Context>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// Where in the output the agent's last words begin, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_words: Option<u64>,
-    /// Whether the event of its end tells of files and failed calls.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub has_details: bool,
-    /// The notice to its assigner.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub notice: Option<MessageId>,
-}
+use crate::domain::task::TaskStatus;
 
 impl State {
     /// Returns a task, if the state still has it.
@@ -85,7 +26,7 @@ impl State {
         task.cancel_asked && !task.status.is_final() && owner.is_some_and(hangs)
     }
 
-    pub(super) fn task_assigned(&mut self, assigned: &TaskAssigned, at: &At) {
+    pub(in crate::bus::state) fn task_assigned(&mut self, assigned: &TaskAssigned, at: &At) {
         let task = Task {
             id: assigned.id.clone(),
             session: assigned.session,
@@ -116,7 +57,7 @@ impl State {
         self.tasks.insert(assigned.id.clone(), task);
     }
 
-    pub(super) fn task_started(&mut self, id: &TaskId, at: &At) {
+    pub(in crate::bus::state) fn task_started(&mut self, id: &TaskId, at: &At) {
         let Some(task) = self.tasks.get_mut(id) else {
             return;
         };
@@ -131,7 +72,7 @@ impl State {
         }
     }
 
-    pub(super) fn task_finished(&mut self, finished: &Finished, at: &At) {
+    pub(in crate::bus::state) fn task_finished(&mut self, finished: &Finished, at: &At) {
         let Some(task) = self.tasks.get_mut(&finished.id) else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use std::slice::from_ref;
 
-use super::*;
+use crate::bus::rules::tests::*;
 use crate::domain::limits;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::ProcessMark;

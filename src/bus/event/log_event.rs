@@ -1,0 +1,235 @@
+//! Every kind of event, with the fields of the small ones: what a line of the log can say.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Addressees, AnswerWritten, Created, Finished, Joined, MessageSent, PermissionAnswered,
+    PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting, StepApproved,
+    StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, UnheardClaim,
+};
+use crate::domain::ids::{
+    CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+};
+use crate::domain::limits::TeamLimits;
+use crate::domain::member::{Activity, Departure, Tools};
+use crate::domain::messaging::DeliveryMethod;
+use crate::domain::name::Name;
+use crate::domain::workflow::{StepStatus, WorkflowStatus};
+
+/// A fact on the bus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// See [`Starting`].
+    MemberStarting(Starting),
+    /// See [`Joined`].
+    MemberJoined(Joined),
+    /// An agent does something else now.
+    MemberActivity { session: SessionId, activity: Activity },
+    /// It is known whether an agent has our tools.
+    MemberTools { session: SessionId, tools: Tools },
+    /// An agent uses another model now.
+    MemberModel { session: SessionId, model: String },
+    /// The bridge of an agent delivers messages by these methods now; its tools have methods of their own.
+    MemberWays {
+        session: SessionId,
+        /// Which, the first to be tried first.
+        ways: Vec<DeliveryMethod>,
+    },
+    /// A session has ended.
+    MemberLeft {
+        session: SessionId,
+        departure: Departure,
+        /// What there is to say about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
+    /// The mail of an absent name has waited for its full time.
+    MemberForgotten { name: Name },
+    /// See [`Runs`].
+    AgentRuns(Runs),
+    /// No process is left of an agent whose bridge died.
+    AgentSwept { session: SessionId },
+    /// An agent shows signs of life.
+    AgentStirred { session: SessionId },
+    /// An agent has shown no sign of life in its turn for too long.
+    AgentStalled { session: SessionId },
+    /// An agent does not end a turn whose task was abandoned: it takes no work.
+    AgentStuck {
+        session: SessionId,
+        /// Older versions give it work, as they always did.
+        skip: Skip,
+    },
+    /// The turn of a stuck agent has ended after all.
+    AgentFree { session: SessionId, skip: Skip },
+    /// An agent's process has ended by itself and is started again: the session goes on.
+    AgentCrashed { session: SessionId, detail: String },
+    /// The heartbeat of a session stands still.
+    MemberHung { session: SessionId },
+    /// The heartbeat of a hung session moves again.
+    MemberBack { session: SessionId },
+    /// The limits have changed.
+    LimitsSet(TeamLimits),
+    /// See [`MessageSent`].
+    MessageSent(MessageSent),
+    /// A message is in further inboxes.
+    MessageAddressed { id: MessageId, to: Addressees },
+    /// Messages are delivered to one call of one session.
+    MessageHanded {
+        /// Which, oldest first.
+        ids: Vec<MessageId>,
+        /// Whose inbox they come from.
+        member: Name,
+        /// The session that gets them.
+        session: SessionId,
+        /// The call that carries them.
+        call: CallId,
+        way: DeliveryMethod,
+    },
+    /// The messages of a call are unread again.
+    MessageReturned { session: SessionId, call: CallId },
+    /// The model has received the answer of a call, with its messages and its claim.
+    MessageSeen { session: SessionId, call: CallId },
+    /// See [`AnswerWritten`].
+    AnswerWritten(AnswerWritten),
+    /// A message is withdrawn from these inboxes.
+    MessageSuperseded { id: MessageId, members: Addressees },
+    /// A message to this member is abandoned.
+    MessageExpired { id: MessageId, member: Name },
+    /// A call waits for a message.
+    WaitStarted {
+        session: SessionId,
+        call: CallId,
+        /// Only from this member.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Name>,
+        /// Only about this request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<RequestId>,
+        /// How long at the most, in milliseconds.
+        timeout_ms: u64,
+    },
+    /// A call stops waiting without a message.
+    WaitEnded { session: SessionId, call: CallId },
+    /// See [`RequestOpened`].
+    RequestOpened(RequestOpened),
+    /// The members were reminded of an unclaimed request.
+    RequestNudged { id: RequestId },
+    /// A request has an owner.
+    RequestClaimed {
+        id: RequestId,
+        by: Name,
+        /// The owner's session, with which the claim ends.
+        session: SessionId,
+    },
+    /// See [`UnheardClaim`].
+    ClaimUnheard(UnheardClaim),
+    /// See [`ProvenClaim`].
+    ClaimKnown(ProvenClaim),
+    /// A request is open again: its owner has left, or never heard of its claim.
+    RequestReopened { id: RequestId },
+    /// The owner has answered.
+    RequestCompleted { id: RequestId, message: MessageId },
+    /// A request has ended without an answer.
+    RequestExpired { id: RequestId },
+    /// See [`TaskAssigned`].
+    TaskAssigned(TaskAssigned),
+    /// A task's turn begins.
+    TaskStarted { id: TaskId },
+    /// A task goes on in a resumed session.
+    TaskResumed { id: TaskId },
+    /// A member asks for the end of a running task.
+    TaskCancelAsked { id: TaskId, by: Name },
+    /// See [`Finished`].
+    TaskFinished(Finished),
+    /// A member asks for the end of an agent.
+    StopAsked {
+        session: SessionId,
+        by: Name,
+        /// Whether at once, by signals.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kill: bool,
+    },
+    /// See [`PermissionAsked`].
+    PermissionAsked(PermissionAsked),
+    /// An orchestrator was notified of a question.
+    PermissionTold { id: PermissionId, notice: MessageId },
+    /// See [`PermissionAnswered`].
+    PermissionAnswered(PermissionAnswered),
+    /// See [`Created`].
+    WorkflowCreated(Created),
+    /// See [`Resumed`].
+    WorkflowResumed(Resumed),
+    /// A member asks for the end of a workflow.
+    WorkflowCancelAsked { id: WorkflowId, by: Name },
+    /// Nothing more happens in a workflow.
+    WorkflowEnded {
+        id: WorkflowId,
+        /// How: a final status.
+        status: WorkflowStatus,
+    },
+    /// See [`StepAsked`].
+    StepAsked(StepAsked),
+    /// See [`StepApproved`].
+    StepApproved(StepApproved),
+    /// See [`StepStarted`].
+    StepStarted(StepStarted),
+    /// See [`StepExpanded`].
+    #[serde(rename = "step_spread")]
+    StepExpanded(StepExpanded),
+    /// See [`StepReturned`].
+    StepReturned(StepReturned),
+    /// See [`StepEnded`].
+    StepEnded(StepEnded),
+    /// A segment could not be synced; the lines before this are a copy of it.
+    SegmentFailed {
+        /// The first seq of the segment.
+        segment: u64,
+    },
+}
+
+impl Event {
+    /// Says whether the event only marks progress: losing it in a power cut repeats something, and loses nothing.
+    pub(in crate::bus) fn is_progress(&self) -> bool {
+        matches!(
+            self,
+            Self::AgentStalled { .. }
+                | Self::AgentStirred { .. }
+                | Self::AgentSwept { .. }
+                | Self::MemberActivity { .. }
+                | Self::MemberModel { .. }
+                | Self::MemberTools { .. }
+                | Self::MemberWays { .. }
+                | Self::MessageHanded { .. }
+                | Self::MessageReturned { .. }
+                | Self::MessageSeen { .. }
+                | Self::AnswerWritten(_)
+                // They follow from how tasks ended, and are found again. The refusal of an approval is not.
+                | Self::StepReturned(_)
+                | Self::StepEnded(StepEnded {
+                    status: StepStatus::Done,
+                    ..
+                })
+                | Self::WaitStarted { .. }
+                | Self::WaitEnded { .. }
+        )
+    }
+
+    /// Says whether the event changes the list of live members.
+    pub(in crate::bus) fn changes_roster(&self) -> bool {
+        matches!(self, Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. })
+    }
+
+    /// Returns the workflow and the step that the event moves, if it moves one.
+    pub fn step_of(&self) -> Option<(&WorkflowId, &Name)> {
+        match self {
+            Self::StepAsked(event) => Some((&event.workflow, &event.step)),
+            Self::StepApproved(event) => Some((&event.workflow, &event.step)),
+            Self::StepStarted(event) => Some((&event.workflow, &event.step)),
+            Self::StepExpanded(event) => Some((&event.workflow, &event.step)),
+            Self::StepReturned(event) => Some((&event.workflow, &event.step)),
+            Self::StepEnded(event) => Some((&event.workflow, &event.step)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Everything that happens in the model, and how often each.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// Something that happens. Indices choose among what there is at that moment.
+#[derive(Clone, Debug)]
+pub(super) enum ModelStep {
+    JoinChosen(u8),
+    JoinLike,
+    StartAgent(Index),
+    Ready(Index),
+    Leave(Index),
+    /// The process of a session ends without a word; nothing is written.
+    Die(Index),
+    /// Somebody sees a heartbeat stand still.
+    Hang(Index),
+    /// Somebody sees it move again.
+    Beat(Index),
+    /// An agent is started again; its task ends or is kept.
+    Crash(Index, bool),
+    /// Somebody looks who is dead.
+    Reap,
+    /// Somebody takes over the name of a dead session.
+    Inherit(Index),
+    Send(Index, Index, Option<Index>),
+    Broadcast(Index),
+    Take(Index, u8),
+    /// A bridge hands over what is unread, by one of its ways.
+    Hand(Index, u8),
+    Settle(Index, bool),
+    Wait(Index, Option<Index>, Option<Index>, bool),
+    EndWait(Index),
+    /// A bridge says that a turn is over.
+    EndCalls(Index),
+    /// The answer of a call was written.
+    Written(Index),
+    Open(Index, bool),
+    Claim(Index, Index),
+    Answer(Index),
+    Assign(Index, Index),
+    PlayTask(Index),
+    CancelTask(Index, Index),
+    Stop(Index, Index, bool),
+    Due,
+    Pass(u64),
+    Boot,
+    /// A process comes back and reads everything again.
+    Reopen,
+    /// The last command comes a second time.
+    Again,
+}
+
+pub(super) fn step() -> impl Strategy<Value = ModelStep> {
+    let one = any::<Index>;
+    let maybe = || proptest::option::of(any::<Index>());
+    // Short and long spans: of a wait, a nudge, an expiry, a hand-over, and of mail.
+    let span = prop_oneof![
+        Just(1_000),
+        Just(30_000),
+        Just(70_000),
+        Just(300_000),
+        Just(600_000),
+        Just(2_592_000_000)
+    ];
+    let members = prop_oneof![
+        4 => (0..4u8).prop_map(ModelStep::JoinChosen),
+        2 => Just(ModelStep::JoinLike),
+        3 => one().prop_map(ModelStep::StartAgent),
+        2 => one().prop_map(ModelStep::Ready),
+        2 => one().prop_map(ModelStep::Leave),
+        2 => one().prop_map(ModelStep::Die),
+        2 => Just(ModelStep::Reap),
+        1 => one().prop_map(ModelStep::Hang),
+        1 => one().prop_map(ModelStep::Beat),
+        1 => (one(), any::<bool>()).prop_map(|(which, keeps)| ModelStep::Crash(which, keeps)),
+        1 => one().prop_map(ModelStep::Inherit),
+        1 => (one(), one(), any::<bool>()).prop_map(|(by, of, kill)| ModelStep::Stop(by, of, kill)),
+    ];
+    let messages = prop_oneof![
+        6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| ModelStep::Send(by, to, reply)),
+        1 => one().prop_map(ModelStep::Broadcast),
+        4 => (one(), 1..4u8).prop_map(|(by, limit)| ModelStep::Take(by, limit)),
+        3 => (one(), 0..4u8).prop_map(|(which, way)| ModelStep::Hand(which, way)),
+        4 => (one(), any::<bool>()).prop_map(|(call, seen)| ModelStep::Settle(call, seen)),
+        5 => (one(), maybe(), maybe(), any::<bool>())
+            .prop_map(|(by, from, about, long)| ModelStep::Wait(by, from, about, long)),
+        2 => one().prop_map(ModelStep::EndWait),
+        2 => one().prop_map(ModelStep::EndCalls),
+        2 => one().prop_map(ModelStep::Written),
+    ];
+    let work = prop_oneof![
+        3 => (one(), any::<bool>()).prop_map(|(by, long)| ModelStep::Open(by, long)),
+        4 => (one(), one()).prop_map(|(by, which)| ModelStep::Claim(by, which)),
+        2 => one().prop_map(ModelStep::Answer),
+        2 => (one(), one()).prop_map(|(by, agent)| ModelStep::Assign(by, agent)),
+        2 => one().prop_map(ModelStep::PlayTask),
+        1 => (one(), one()).prop_map(|(by, which)| ModelStep::CancelTask(by, which)),
+    ];
+    let time = prop_oneof![
+        3 => Just(ModelStep::Due),
+        6 => span.prop_map(ModelStep::Pass),
+        1 => Just(ModelStep::Boot),
+        1 => Just(ModelStep::Reopen),
+        1 => Just(ModelStep::Again),
+    ];
+    prop_oneof![4 => members, 6 => messages, 3 => work, 2 => time]
+}

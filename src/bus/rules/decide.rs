@@ -1,0 +1,195 @@
+//! What each command does: which rules decide it, and in which steps.
+
+use super::command::{Command, NameChoice, Operation};
+use super::decision::Decision;
+use super::event_writer::Writer;
+use super::members::session_summary::{self, Heir};
+use super::refusal::Refusal;
+use super::requests::Unheard;
+use super::{health, members, messages, overdue, permissions, requests, tasks, workflows};
+use crate::bus::event::Proposal;
+use crate::bus::state::State;
+use crate::domain::ids::SessionId;
+use crate::domain::member::MemberKind;
+use crate::domain::time::Now;
+
+/// Decides what a command does: its events, nothing, or a refusal.
+///
+/// A command that is in the log already does nothing. Where what is due leaves no room for the command in one line, the proposal
+/// is what is due alone, and has another id: the command is to be decided again behind it, and then finds room.
+pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Proposal>, Refusal> {
+    if state.knows_command(command.id) {
+        return Ok(None);
+    }
+    let mut decision = Decision::new(state, now, command);
+    if !state.knows_command(command.id.ahead()) {
+        overdue::write_due(&mut decision, state, now)?;
+        decision.end_due();
+    }
+    match &command.operation {
+        Operation::Due => {}
+        Operation::Reap(sessions) => members::reap(&mut decision, sessions)?,
+        Operation::Join(new) if state.session(new.session).is_some() => {}
+        Operation::Join(new) => {
+            members::reap(&mut decision, &members::name_holder_first(state, new))?;
+            decision.step(|writer| members::join(writer, new))?;
+            if let Some(aside) = &new.put_aside {
+                decision.step(|writer| members::notify_put_aside(writer, new.session, aside))?;
+            }
+            let (NameChoice::Chosen(name) | NameChoice::Like(name)) = &new.choice;
+            if new.kind == MemberKind::Orchestrator
+                && (!new.dead.is_empty() || session_summary::is_wanted(state, name))
+            {
+                decision.step(|writer| {
+                    session_summary::tell(writer, new.session, &[], Heir::of(&new.roles));
+                    Ok(())
+                })?;
+            }
+            // Mostly there are none, and then nothing more is to be decided.
+            if state.has_unended_workflows() {
+                decision.step(|writer| {
+                    workflows::show_interrupted(writer, new.session);
+                    Ok(())
+                })?;
+            }
+        }
+        Operation::NotifyOfEndedTasks(session) => decision.step(|writer| {
+            session_summary::tell(writer, *session, &[], Heir::Yes);
+            Ok(())
+        })?,
+        Operation::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
+        Operation::Back(sessions) => decision.step(|writer| {
+            health::back(writer, sessions);
+            Ok(())
+        })?,
+        Operation::Crash { session, .. } => {
+            decision.step(|writer| write_operation(writer, command))?;
+            // In the state in which its calls hold nothing any more.
+            decision.step(|writer| health::reopen_claims(writer, *session))?;
+        }
+        Operation::EndCalls(session) => {
+            decision.step(|writer| write_operation(writer, command))?;
+            requests::end_unheard(&mut decision, state, *session, Unheard::All)?;
+        }
+        Operation::Settle { session, call, seen: false } => {
+            decision.step(|writer| write_operation(writer, command))?;
+            requests::end_unheard(&mut decision, state, *session, Unheard::Of(*call))?;
+        }
+        _ => decision.step(|writer| write_operation(writer, command))?,
+    }
+    Ok(decision.into_proposal())
+}
+
+fn write_operation(writer: &mut Writer<'_>, command: &Command) -> Result<(), Refusal> {
+    let me = command.by.filter(|by| writer.state.session(*by).is_some()).ok_or(Refusal::Left)?;
+    messages::note_received(writer, me, &command.received);
+    perform(writer, me, &command.operation)
+}
+
+fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Result<(), Refusal> {
+    match operation {
+        Operation::Due
+        | Operation::NotifyOfEndedTasks(_)
+        | Operation::Reap(_)
+        | Operation::Hung(..)
+        | Operation::Back(_)
+        | Operation::Join(_)
+        | Operation::Received => Ok(()),
+        Operation::Runs(_)
+        | Operation::Swept(_)
+        | Operation::Stir(_)
+        | Operation::Stall(..)
+        | Operation::Stuck(_)
+        | Operation::Free(_)
+        | Operation::Crash { .. }
+        | Operation::Limit(_) => perform_on_health(writer, me, operation),
+        Operation::Start(new, task) => members::start(writer, me, new, task.as_ref()),
+        Operation::Ready { session, model, pid } => {
+            members::ready(writer, me, *session, model.as_deref(), *pid)
+        }
+        Operation::DeliveryMethods { session, methods } => {
+            members::delivery_methods(writer, me, *session, methods)
+        }
+        Operation::Activity { session, activity } => {
+            members::activity(writer, me, *session, *activity)
+        }
+        Operation::Model { session, model } => members::model(writer, me, *session, model),
+        Operation::Tools { session, tools } => members::tools(writer, me, *session, *tools),
+        Operation::Leave { session, departure, detail } => {
+            members::leave(writer, me, *session, *departure, detail.as_deref())
+        }
+        Operation::Send { to, body, reply_to, priority } => {
+            messages::send(writer, me, to, (body, *priority), reply_to.as_deref())
+        }
+        Operation::Broadcast(body) => messages::broadcast(writer, me, body),
+        Operation::Take { session, call, way, pick } => {
+            messages::take(writer, me, *session, (*call, *way), pick)
+        }
+        Operation::Settle { session, call, seen } => {
+            messages::settle(writer, me, *session, *call, *seen)
+        }
+        Operation::AnswerWritten(call) => {
+            messages::note_written(writer, me, *call);
+            Ok(())
+        }
+        Operation::EndHooks(calls) => {
+            messages::end_hooks(writer, me, calls);
+            Ok(())
+        }
+        Operation::EndCalls(session) => messages::end_calls(writer, me, *session),
+        Operation::Wait { call, from, request, timeout_ms } => {
+            messages::wait(writer, me, *call, (from.as_ref(), request.as_ref()), *timeout_ms)
+        }
+        Operation::EndWait { call } => messages::end_wait(writer, me, *call),
+        Operation::Open { description, context, nudge_ms, ttl_ms } => {
+            requests::open(writer, me, description, context.as_ref(), (*nudge_ms, *ttl_ms))
+        }
+        Operation::Claim(id, call) => requests::claim(writer, me, id, *call),
+        Operation::Release(id, call) => requests::release(writer, me, (id, *call)),
+        Operation::Assign { session, task } => tasks::assign(writer, me, *session, task),
+        Operation::StartTask(id) => tasks::start(writer, me, id),
+        Operation::ResumeTask(id) => tasks::resume(writer, me, id),
+        Operation::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
+        Operation::CancelTask(id) => tasks::cancel(writer, me, id),
+        Operation::TakeNotice(call, id) => messages::take_notice(writer, me, *call, id),
+        Operation::AskPermission(new) => permissions::ask(writer, me, new),
+        Operation::RecordPermission(question, decision, times) => {
+            permissions::record(writer, me, question, (*decision, *times))
+        }
+        Operation::AnswerPermission(id, saying) => permissions::answer(writer, me, id, *saying),
+        Operation::TellPermission(id) => permissions::tell(writer, me, id),
+        Operation::EndPermissions { session, ids } => permissions::end(writer, me, *session, ids),
+        Operation::CreateWorkflow(new) => workflows::create(writer, me, new),
+        Operation::MoveSteps(id, moves) => workflows::move_steps(writer, me, id, moves),
+        Operation::ExpandStep(step, items) => workflows::expand(writer, me, step, items),
+        Operation::CancelWorkflow(id) => workflows::cancel(writer, me, id),
+        Operation::ApproveStep(step, approval) => workflows::approve(writer, me, step, approval),
+        Operation::ResumeWorkflow(id) => workflows::resume(writer, me, id),
+        Operation::Stop { agent, reason, kill } => {
+            members::stop(writer, me, agent, reason.as_deref(), *kill)
+        }
+    }
+}
+
+fn perform_on_health(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    operation: &Operation,
+) -> Result<(), Refusal> {
+    match operation {
+        Operation::Runs(runs) => health::runs(writer, me, runs),
+        Operation::Swept(session) => {
+            health::swept(writer, *session);
+            Ok(())
+        }
+        Operation::Stir(session) => health::stir(writer, me, *session),
+        Operation::Stall(session, after_ms) => health::stall(writer, me, *session, *after_ms),
+        Operation::Stuck(session) => health::stuck(writer, me, *session),
+        Operation::Free(session) => health::free(writer, me, *session),
+        Operation::Crash { session, detail, task } => {
+            health::crash(writer, me, *session, detail, *task)
+        }
+        Operation::Limit(limits) => health::limit(writer, me, *limits),
+        _ => Ok(()),
+    }
+}

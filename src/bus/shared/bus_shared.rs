@@ -1,0 +1,147 @@
+//! What the handle, the threads and the bells share.
+//!
+//! The core is locked while a command is decided and written, and never across an await or the sync that acknowledges.
+
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use tokio::sync::{oneshot, watch};
+
+use super::core::Core;
+use super::jobs::{Job, Queued};
+use super::read_trouble::ReadTrouble;
+use super::receipt::Receipt;
+use crate::bus::error::BusError;
+use crate::bus::event::Event;
+use crate::bus::replica::Replica;
+use crate::bus::rules::Command;
+use crate::bus::storage::{Durability, Log, LogError, WriteTurn};
+use crate::sys::mutex::lock;
+
+/// What the handle, the threads and the bells share.
+pub(crate) struct BusShared {
+    core: Mutex<Core>,
+    jobs: mpsc::Sender<Job>,
+    changed: watch::Sender<u64>,
+    pub(crate) durability: Arc<dyn Durability>,
+    pub(crate) turn: Arc<dyn WriteTurn>,
+    /// The way to the thread of waiting commands, once there is one.
+    pub(crate) queue: Mutex<Option<mpsc::Sender<Queued>>>,
+    /// The last failure to read the log without a command that could report it.
+    pub(crate) trouble: ReadTrouble,
+}
+
+impl BusShared {
+    pub(crate) fn new(log: Box<dyn Log>, replica: Replica, jobs: mpsc::Sender<Job>) -> Self {
+        let (changed, _) = watch::channel(replica.next_seq);
+        Self {
+            durability: log.durability(),
+            turn: log.turn(),
+            core: Mutex::new(Core::new(log, replica)),
+            jobs,
+            changed,
+            queue: Mutex::default(),
+            trouble: ReadTrouble::default(),
+        }
+    }
+
+    pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
+        // A panic while it was held left the replica at a whole entry: it changes by `apply` alone, which does not panic.
+        lock(&self.core)
+    }
+
+    /// Returns a number that grows with every change of the state.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Appends a command of this process; none when another process writes.
+    pub(crate) fn begin(&self, command: &Command) -> Result<Option<Receipt>, BusError> {
+        let core = self.core();
+        if core.closed {
+            return Err(BusError::Closed);
+        }
+        self.append_in(core, command)
+    }
+
+    /// Appends a command, of the other threads of the bus too, and after its end; none when another process writes.
+    pub(crate) fn append(&self, command: &Command) -> Result<Option<Receipt>, BusError> {
+        self.append_in(self.core(), command)
+    }
+
+    fn append_in(
+        &self,
+        mut core: MutexGuard<'_, Core>,
+        command: &Command,
+    ) -> Result<Option<Receipt>, BusError> {
+        let appended = core.append(command);
+        let seq = core.replica.next_seq;
+        drop(core);
+        self.publish(seq);
+        if let Ok(Some(receipt)) = &appended
+            && receipt.events.iter().any(Event::changes_roster)
+        {
+            // An error means that the bus thread has ended: it wrote the view for the last time.
+            let _ = self.jobs.send(Job::View);
+        }
+        appended
+    }
+
+    /// Brings to disk what has been appended: on this thread where that is quick, else on the bus thread.
+    pub(crate) async fn sync(&self) -> Result<(), BusError> {
+        if let Some(synced) = self.durability.sync_if_quick() {
+            return Ok(synced?);
+        }
+        let (reply, synced) = oneshot::channel();
+        let answer = match self.jobs.send(Job::Sync { reply }) {
+            Ok(()) => synced.await.ok(),
+            Err(_) => None,
+        };
+        // The bus thread may have ended since the append: what is in the log is brought to disk all the same.
+        Ok(answer.unwrap_or_else(|| self.durability.sync())?)
+    }
+
+    /// Takes no more commands, and returns when the bus thread has done everything asked for before.
+    pub(crate) async fn close(&self) {
+        let (reply, answer) = oneshot::channel();
+        self.core().closed = true;
+        if self.jobs.send(Job::Close { reply }).is_ok() {
+            // An error means that the thread has ended already.
+            let _ = answer.await;
+        }
+    }
+
+    /// Reads what others have appended.
+    pub(crate) fn catch_up(&self) -> Result<(), LogError> {
+        self.read_new(self.core())
+    }
+
+    /// Catches up after a bell, and never waits for the core: its holder may be waiting for the thread that heard the bell, to
+    /// listen to one more.
+    pub(crate) fn hear(&self) -> Result<(), LogError> {
+        match self.core.try_lock() {
+            Ok(core) => self.read_new(core),
+            Err(TryLockError::Poisoned(poisoned)) => self.read_new(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                // An error means that the bus thread has ended, and with it the use of this bus.
+                let _ = self.jobs.send(Job::Look);
+                Ok(())
+            }
+        }
+    }
+
+    fn read_new(&self, mut core: MutexGuard<'_, Core>) -> Result<(), LogError> {
+        let Core { log, replica, .. } = &mut *core;
+        log.catch_up(replica)?;
+        let seq = replica.next_seq;
+        drop(core);
+        self.trouble.is_over();
+        self.publish(seq);
+        Ok(())
+    }
+
+    /// Notifies those who wait for a change of the state.
+    fn publish(&self, seq: u64) {
+        self.changed.send_if_modified(|known| std::mem::replace(known, seq) != seq);
+    }
+}

@@ -1,0 +1,19 @@
+//! The processes of an agent: what another bridge needs to end them once the agent is dead.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::member::ProcessMark;
+
+/// The processes of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The boot in which they run: in another one they are no more.
+    pub boot: u32,
+    pub agent: ProcessMark,
+    pub shim: Option<ProcessMark>,
+    /// The agent's own id of its ACP session.
+    pub acp_session: Option<String>,
+    /// The bus directory that they were started for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}

@@ -1,0 +1,91 @@
+//! What is remembered of members that left: why each of the last sessions ended, and how to resume its agent.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bus::state::{Session, size_bounds};
+use crate::domain::ids::SessionId;
+use crate::domain::member::{Departure, MemberKind};
+use crate::domain::name::Name;
+use crate::domain::time::Tick;
+
+/// Sessions that have left and are remembered: as many as a list of dead members needs.
+const KEPT_ENDED_SESSIONS: usize = 64;
+
+/// A session that has left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedSession {
+    pub name: Name,
+    pub session: SessionId,
+    /// What kind of member it was.
+    pub kind: MemberKind,
+    pub departure: Departure,
+    /// What there is to say about it.
+    pub detail: Option<String>,
+    pub since: Tick,
+    pub at: Tick,
+    /// When it last did something, in wall time.
+    pub last_ms: i64,
+    /// How to resume it; only of agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past: Option<ResumeInfo>,
+}
+
+/// How to resume an agent that has left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumeInfo {
+    /// The profile it was started from.
+    pub profile: String,
+    pub cwd: String,
+    /// The model that it used, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The agent's own id of its ACP session, if it got so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acp_session: Option<String>,
+}
+
+impl EndedSession {
+    /// Makes the record of a session that leaves now.
+    pub(in crate::bus::state) fn of(
+        session: Session,
+        departure: Departure,
+        detail: Option<&str>,
+        at: Tick,
+    ) -> Self {
+        let past = session.profile.zip(session.cwd).map(|(profile, cwd)| ResumeInfo {
+            profile,
+            cwd,
+            model: session.model,
+            acp_session: session.run.and_then(|run| run.acp_session),
+        });
+        Self {
+            past,
+            name: session.name,
+            session: session.id,
+            kind: session.kind,
+            departure,
+            detail: detail.map(size_bounds::words),
+            since: session.since,
+            at,
+            last_ms: session.last_ms,
+        }
+    }
+
+    /// Records it as the last session that left, and forgets the oldest of too many.
+    pub(in crate::bus::state) fn record_in(self, departed: &mut VecDeque<Self>) {
+        departed.push_back(self);
+        while departed.len() > KEPT_ENDED_SESSIONS {
+            departed.pop_front();
+        }
+    }
+
+    /// Returns why it left, with the detail if there is one.
+    pub fn reason(&self) -> String {
+        match &self.detail {
+            Some(detail) => format!("{}: {detail}", self.departure.as_str()),
+            None => self.departure.as_str().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How the events of workflows change the state, and who may read what was said in their tasks.
+
+use crate::bus::event::Event;
+use crate::bus::state::event_place::At;
+use crate::bus::state::{State, StepRun, Workflow};
+use crate::domain::ids::{SessionId, TaskId, WorkflowId};
+use crate::domain::limits;
+use crate::domain::member::MemberKind;
+use crate::domain::workflow::{StepStatus, WorkflowStatus};
+
+impl State {
+    /// Returns a workflow, if the state still has it.
+    pub fn workflow(&self, id: &WorkflowId) -> Option<&Workflow> {
+        self.workflows.get(id)
+    }
+
+    /// Returns every workflow that the state has, the newest first.
+    pub fn workflows(&self) -> Vec<&Workflow> {
+        let mut all: Vec<_> = self.workflows.values().collect();
+        all.sort_by_key(|workflow| std::cmp::Reverse(workflow.created_ms));
+        all
+    }
+
+    /// Returns the workflows that a session leads.
+    pub fn workflows_of(&self, owner: SessionId) -> impl Iterator<Item = &Workflow> {
+        let all = self.workflows.values();
+        all.filter(move |workflow| workflow.owner == Some(owner))
+    }
+
+    /// Says whether a session may read what was said in a task: an orchestrator, or the agent of a running step that comes after
+    /// the task's step.
+    pub fn may_read_output(&self, reader: SessionId, task: &TaskId) -> bool {
+        let Some(reader) = self.session(reader) else {
+            return false;
+        };
+        if reader.kind == MemberKind::Orchestrator {
+            return true;
+        }
+        let is_readers = |step: &&StepRun| {
+            step.status == StepStatus::Running && step.agent.as_ref() == Some(&reader.name)
+        };
+        let running = self.workflows.values().filter(|all| !all.status.is_final());
+        running
+            .flat_map(|workflow| {
+                let steps = workflow.steps.iter().filter(is_readers);
+                steps.flat_map(|step| workflow.before(step))
+            })
+            .any(|before| before.task.as_ref() == Some(task))
+    }
+
+    /// Says whether any workflow has not ended.
+    pub(in crate::bus) fn has_unended_workflows(&self) -> bool {
+        self.workflows.len() > self.ended_workflows.len()
+    }
+
+    /// Applies an event about a workflow.
+    pub(in crate::bus::state) fn workflow_event(&mut self, event: &Event, at: &At) {
+        match event {
+            Event::WorkflowCreated(created) => {
+                let workflow = Workflow::created(created, at);
+                self.workflows.entry(created.id.clone()).or_insert(workflow);
+            }
+            Event::WorkflowResumed(resumed) => {
+                if let Some(workflow) = self.unended(&resumed.id) {
+                    workflow.by = resumed.by.clone();
+                    workflow.owner = Some(resumed.owner);
+                    workflow.status = WorkflowStatus::Running;
+                }
+            }
+            Event::WorkflowCancelAsked { id, .. } => {
+                if let Some(workflow) = self.unended(id) {
+                    workflow.cancel_asked = true;
+                }
+            }
+            Event::WorkflowEnded { id, status } => self.workflow_ended(id, *status, at),
+            Event::StepExpanded(expanded) => {
+                if let Some(workflow) = self.unended(&expanded.workflow) {
+                    workflow.expand(expanded, at);
+                }
+            }
+            event => {
+                if let Some((id, _)) = event.step_of()
+                    && let Some(workflow) = self.unended(id)
+                {
+                    workflow.take(event, at.ts);
+                }
+            }
+        }
+    }
+
+    fn unended(&mut self, id: &WorkflowId) -> Option<&mut Workflow> {
+        let workflow = self.workflows.get_mut(id)?;
+        (!workflow.status.is_final()).then_some(workflow)
+    }
+
+    fn workflow_ended(&mut self, id: &WorkflowId, status: WorkflowStatus, at: &At) {
+        let Some(workflow) = self.unended(id) else {
+            return;
+        };
+        workflow.status = status;
+        workflow.owner = None;
+        workflow.ended_ms = Some(at.ts);
+        self.ended_workflows.push_back(id.clone());
+        while self.ended_workflows.len() > limits::KEPT_WORKFLOWS {
+            if let Some(oldest) = self.ended_workflows.pop_front() {
+                self.workflows.remove(&oldest);
+            }
+        }
+    }
+
+    /// Interrupts the workflows of a session that has left or hangs: another orchestrator can take them over.
+    pub(in crate::bus::state) fn workflows_left_by(&mut self, session: SessionId) {
+        for workflow in self.workflows.values_mut() {
+            if workflow.owner == Some(session) {
+                workflow.owner = None;
+                workflow.status = WorkflowStatus::Interrupted;
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A workflow without its prompts, and how the events of its steps change it. Which moves are possible is decided by the rules.
+
+use serde::{Deserialize, Serialize};
+
+use super::step_run::{Item, Items};
+use crate::bus::event::{Created, Event, StepEnded, StepExpanded, StepReturned, StepStarted};
+use crate::bus::state::event_place::At;
+use crate::bus::state::{BodyRef, StepRun};
+use crate::domain::ids::{SessionId, WorkflowId};
+use crate::domain::limits;
+use crate::domain::name::Name;
+use crate::domain::workflow::{Again, PlanFile, StepStatus, WorkflowStatus};
+
+/// A workflow without its prompts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workflow {
+    pub id: WorkflowId,
+    /// What it is called.
+    pub name: String,
+    /// Who is told of its end: who made it, or resumed it last.
+    pub by: Name,
+    /// The session that leads it; none once it is interrupted or over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<SessionId>,
+    pub status: WorkflowStatus,
+    /// Whether its end is asked for.
+    pub cancel_asked: bool,
+    /// Its steps, in the order in which they were written.
+    pub steps: Vec<StepRun>,
+    /// Where the prompts are.
+    pub prompts: BodyRef,
+    /// The file of the project that its gates come from, whose yes each of them needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<PlanFile>,
+    /// When it was made, in wall time.
+    pub created_ms: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ms: Option<i64>,
+}
+
+/// Whether a step can begin as far as the others are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness<'a> {
+    Ready,
+    /// Others have to come to their ends before.
+    Waits,
+    /// It never can: this one did not end well.
+    Stopped(&'a StepRun),
+}
+
+impl Workflow {
+    pub(super) fn created(created: &Created, at: &At) -> Self {
+        Self {
+            id: created.id.clone(),
+            name: created.name.clone(),
+            by: created.by.clone(),
+            owner: Some(created.owner),
+            status: WorkflowStatus::Running,
+            cancel_asked: false,
+            steps: created.steps.iter().cloned().map(StepRun::planned).collect(),
+            prompts: at.body(&created.prompts),
+            plan_file: created.plan_file.clone(),
+            created_ms: at.ts,
+            ended_ms: None,
+        }
+    }
+
+    /// Returns a step by its name.
+    pub fn step(&self, name: &Name) -> Option<&StepRun> {
+        self.steps.iter().find(|step| step.plan.name == *name)
+    }
+
+    /// Returns all steps that a step depends on, directly or not, with all items that these were done for.
+    pub fn before(&self, step: &StepRun) -> Vec<&StepRun> {
+        let mut found: Vec<&StepRun> = Vec::new();
+        let mut open: Vec<&Name> = step.plan.depends_on.iter().collect();
+        while let Some(next) = open.pop().and_then(|name| self.step(name)) {
+            if !found.iter().any(|known| known.plan.name == next.plan.name) {
+                open.extend(&next.plan.depends_on);
+                found.push(next);
+            }
+        }
+        let items: Vec<_> = found.iter().flat_map(|step| self.items_of(step)).collect();
+        found.extend(items);
+        found
+    }
+
+    /// Returns the steps of the plan, without the items that some are done for.
+    pub fn planned(&self) -> impl Iterator<Item = &StepRun> {
+        self.steps.iter().filter(|step| step.item.is_none())
+    }
+
+    /// Returns the steps that do the items of a step's list.
+    pub fn items_of<'a>(&'a self, step: &StepRun) -> impl Iterator<Item = &'a StepRun> {
+        let name = step.items.map(|_| step.plan.name.clone());
+        self.steps.iter().filter(move |other| {
+            let item = other.item.as_ref();
+            item.is_some_and(|item| Some(&item.of) == name.as_ref())
+        })
+    }
+
+    /// Says whether a step can begin as far as those that it depends on are concerned.
+    pub fn readiness(&self, step: &StepRun) -> Readiness<'_> {
+        let mut readiness = Readiness::Ready;
+        let before = step.plan.depends_on.iter();
+        for before in before.filter_map(|name| self.step(name)) {
+            let any_end = step.plan.looks_at_end_of(&before.plan.name);
+            if before.status.lets_others() || (any_end && before.status.is_final()) {
+                continue;
+            }
+            if before.status.stops_others() {
+                return Readiness::Stopped(before);
+            }
+            readiness = Readiness::Waits;
+        }
+        readiness
+    }
+
+    /// Expands a step: each item of the list becomes a step.
+    pub(super) fn expand(&mut self, expanded: &StepExpanded, at: &At) {
+        let place = self.steps.iter().position(|step| {
+            let plan = &step.plan;
+            plan.name == expanded.step && plan.for_each.is_some() && step.items.is_none()
+        });
+        let Some(place) = place else {
+            return;
+        };
+        // More are refused before they are written.
+        let most = u32::try_from(limits::MAX_ITEMS).unwrap_or(u32::MAX);
+        let count = expanded.count.min(most);
+        let step = &mut self.steps[place];
+        step.status = StepStatus::Running;
+        step.attempts = step.attempts.saturating_add(1);
+        step.started_ms = Some(at.ts);
+        step.ended_ms = None;
+        step.items = Some(Items { count, list: at.body(&expanded.items) });
+        let plan = step.plan.clone();
+        let items = (1..=count).map(|number| StepRun {
+            item: Some(Item { of: plan.name.clone(), number }),
+            ..StepRun::planned(plan.for_item(number))
+        });
+        let behind = place + 1;
+        self.steps.splice(behind..behind, items);
+    }
+
+    /// Removes the items of an expanded step: it is done again, perhaps for other items.
+    fn drop_items(&mut self, name: &Name) {
+        if let Some(step) = self.steps.iter_mut().find(|step| step.plan.name == *name)
+            && step.items.take().is_some()
+        {
+            let is_item = |step: &StepRun| step.item.as_ref().is_some_and(|item| item.of == *name);
+            self.steps.retain(|step| !is_item(step));
+        }
+    }
+
+    /// Applies an event of a step. `now_ms` is wall time.
+    pub(in crate::bus) fn take(&mut self, event: &Event, now_ms: i64) {
+        let (owner, steps) = (self.owner, &mut self.steps);
+        let step = event
+            .step_of()
+            .and_then(|(_, name)| steps.iter_mut().find(|step| step.plan.name == *name));
+        let Some(step) = step else {
+            return;
+        };
+        match event {
+            Event::StepAsked(_) => step.status = StepStatus::Asking,
+            Event::StepApproved(_) => {
+                step.approved = true;
+                step.status = StepStatus::Waiting;
+            }
+            Event::StepStarted(StepStarted { task, agent, .. }) => {
+                step.status = StepStatus::Running;
+                step.attempts = step.attempts.saturating_add(1);
+                step.interrupted = false;
+                step.task = Some(task.clone());
+                step.agent = Some(agent.clone());
+                step.begun_by = owner;
+                step.started_ms = Some(now_ms);
+                step.ended_ms = None;
+            }
+            Event::StepReturned(StepReturned { again, why, .. }) => {
+                let counter = match again {
+                    Again::Retry => &mut step.failures,
+                    Again::Repeat => &mut step.rounds,
+                    Again::Fallback => &mut step.passed,
+                    Again::Interrupted => &mut step.interruptions,
+                };
+                *counter = counter.saturating_add(1);
+                step.interrupted = *again == Again::Interrupted;
+                if matches!(again, Again::Retry | Again::Repeat) {
+                    step.feedback = Some(why.clone());
+                }
+                if *again == Again::Repeat {
+                    // Each round may fail as often as the first.
+                    step.failures = 0;
+                }
+                step.status = StepStatus::Waiting;
+                step.why = Some(why.clone());
+                let name = step.plan.name.clone();
+                self.drop_items(&name);
+            }
+            Event::StepEnded(StepEnded { status, why, .. }) => {
+                step.status = *status;
+                step.ended_ms = Some(now_ms);
+                step.why.clone_from(why);
+            }
+            _ => {}
+        }
+    }
+}

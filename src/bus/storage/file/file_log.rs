@@ -1,0 +1,256 @@
+//! The file log as one process uses it: opening the bus in a directory, and each operation by the file that knows how.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::io_failure::failed;
+use super::log::file_write_turn::FileWriteTurn;
+use super::log::last_line::{LastLine, Tail};
+use super::log::{clean_up, retention, segments, snapshot, sync};
+use super::origin::bus_origin;
+use super::{
+    Options, Origin, Proof, bus_directory, bus_json, long_texts, presence_files, wakeup_files,
+};
+use crate::bus::event::{Entry, Event};
+use crate::bus::storage::{
+    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
+    Standing, WriteTurn,
+};
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::time::Now;
+use crate::sys::fs::disk::Disk;
+use crate::sys::fs::file_lock::LockFile;
+
+/// The log of one project in files, as one process uses it.
+pub struct FileLog {
+    pub(super) directory: PathBuf,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) options: Options,
+    pub(super) lock: LockFile,
+    pub(super) segments: segments::Segments,
+    pub(super) syncer: Arc<sync::Syncer>,
+    pub(super) snapshots: snapshot::Snapshots,
+    pub(super) clean_up: clean_up::CleanUp,
+    pub(super) bells: wakeup_files::Bells,
+    /// The last line read, as long as it is short: what it says is often wanted next.
+    pub(super) last: Option<LastLine>,
+    /// The end of the last line read or written.
+    pub(super) tail: Option<Tail>,
+    /// Where the last line read ends, if it was damaged, and how many seqs to leave free behind it.
+    pub(super) damaged_end: Option<(LogPosition, u64)>,
+    pub(super) put_aside: Option<String>,
+    /// The transcripts that take no more.
+    pub(super) full_transcripts: BTreeSet<TaskId>,
+}
+
+impl FileLog {
+    /// Opens the bus in a directory (`{project}/.claude/bridge`), or makes it.
+    ///
+    /// `disk` has the durable files: [`RealDisk`](crate::sys::fs::disk::RealDisk) outside of tests.
+    pub fn open(directory: &Path, disk: Arc<dyn Disk>, options: Options) -> Result<Self, LogError> {
+        let opened = if let Origin::Proven(proof) = &options.origin {
+            opening(directory, &*disk, &options, proof).open()?
+        } else {
+            bus_directory::prepare(directory, options.networks)?;
+            let path = directory.join("lock");
+            let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
+            let bus = bus_json::load_or_create(&*disk, directory, &lock, options.patience)?;
+            bus_origin::ProvenBus { lock, bus, put_aside: None }
+        };
+        let mut log = Self::of(directory, (disk, opened.lock, opened.bus), options)?;
+        log.put_aside = opened.put_aside;
+        Ok(log)
+    }
+
+    /// Returns what the foreign bus is called now that was in this place before.
+    pub fn put_aside(&self) -> Option<&str> {
+        self.put_aside.as_deref()
+    }
+
+    /// Opens the bus that is in a directory, and makes nothing; none when there is no bus, or a foreign one.
+    pub fn open_present(
+        directory: &Path,
+        disk: &Arc<dyn Disk>,
+        options: Options,
+    ) -> Result<Option<Self>, LogError> {
+        let Some(bus) = bus_json::load(&**disk, directory)? else {
+            return Ok(None);
+        };
+        let opened = || {
+            bus_directory::look_at(directory)?;
+            if let Origin::Proven(proof) = &options.origin
+                && !opening(directory, &**disk, &options, proof).is_believed()?
+            {
+                return Ok(None);
+            }
+            let lock_path = directory.join("lock");
+            let lock = LockFile::open_present(&lock_path)
+                .map_err(|error| failed("open", &lock_path, error))?;
+            Self::of(directory, (Arc::clone(disk), lock, bus), options).map(Some)
+        };
+        match opened() {
+            // It has gone away meanwhile.
+            Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(None)
+            }
+            Err(LogError::Removed) => Ok(None),
+            outcome => outcome,
+        }
+    }
+
+    fn of(
+        directory: &Path,
+        (disk, lock, bus): (Arc<dyn Disk>, LockFile, uuid::Uuid),
+        options: Options,
+    ) -> Result<Self, LogError> {
+        let segments = segments::Segments::open(Arc::clone(&disk), directory.join("log"))?;
+        let parts = retention::Parts {
+            log: directory.join("log"),
+            snapshot: directory.join("snapshot"),
+            blobs: directory.join("blobs"),
+            tasks: directory.join("tasks"),
+        };
+        Ok(Self {
+            lock,
+            segments,
+            syncer: Arc::new(sync::Syncer::new(
+                Arc::clone(&disk),
+                directory.join("blobs"),
+                directory.join("tasks"),
+            )),
+            snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts.snapshot.clone(), bus),
+            clean_up: clean_up::CleanUp::new(Arc::clone(&disk), parts),
+            bells: wakeup_files::Bells::new(directory.join("bell"), options.listening),
+            last: None,
+            tail: None,
+            damaged_end: None,
+            put_aside: None,
+            full_transcripts: BTreeSet::new(),
+            directory: directory.to_owned(),
+            disk,
+            options,
+        })
+    }
+
+    pub(super) fn part(&self, part: &str, name: &str) -> PathBuf {
+        self.directory.join(part).join(name)
+    }
+}
+
+impl Log for FileLog {
+    fn now(&self) -> Now {
+        (self.options.clock)()
+    }
+
+    fn open(&mut self) -> Result<Replica, LogError> {
+        self.load()
+    }
+
+    fn catch_up(&mut self, replica: &mut Replica) -> Result<(), LogError> {
+        self.read_new(replica, usize::MAX).map(drop)
+    }
+
+    fn append(
+        &mut self,
+        replica: &mut Replica,
+        decide: &mut Decide<'_>,
+    ) -> Result<Appended, LogError> {
+        self.append_decided(replica, decide)
+    }
+
+    fn turn(&self) -> Arc<dyn WriteTurn> {
+        Arc::new(FileWriteTurn::of(&self.lock, &self.directory))
+    }
+
+    fn durability(&self) -> Arc<dyn Durability> {
+        Arc::clone(&self.syncer) as Arc<dyn Durability>
+    }
+
+    fn read_after(
+        &mut self,
+        place: LogPosition,
+        max: usize,
+    ) -> Result<(Vec<(LogPosition, Entry)>, LogPosition), LogError> {
+        self.entries_after(place, max)
+    }
+
+    fn oldest(&mut self) -> Result<LogPosition, LogError> {
+        self.segments.refresh()?;
+        let segment = self.segments.oldest().unwrap_or(0);
+        Ok(LogPosition { segment, offset: 0 })
+    }
+
+    fn parts(&mut self) -> Result<Vec<LogPosition>, LogError> {
+        self.segments.refresh()?;
+        Ok(self.segments.beginnings())
+    }
+
+    fn may_hold(&mut self, part: LogPosition, text: &str) -> Result<bool, LogError> {
+        self.segments.may_hold(part.segment, text)
+    }
+
+    fn event_at(&mut self, place: LogPosition, index: u16) -> Result<Event, LogError> {
+        self.read_event(place, index)
+    }
+
+    fn get_blob(&mut self, id: uuid::Uuid) -> Result<String, LogError> {
+        long_texts::read(&*self.disk, &self.part("blobs", &id.to_string()))
+    }
+
+    fn transcript(&mut self, task: &TaskId, line: &str) -> Result<(), LogError> {
+        if self.full_transcripts.contains(task) {
+            return Ok(());
+        }
+        let path = self.part("tasks", &format!("{task}.jsonl"));
+        if long_texts::add_line(&path, line, limits::TRANSCRIPT_BYTES)? == long_texts::Added::Full {
+            self.full_transcripts.insert(task.clone());
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, session: SessionId) -> Result<Box<dyn Hold>, LogError> {
+        let name = session.to_string();
+        let held =
+            presence_files::Held::take(self.part("presence", &name), self.part("bell", &name))?;
+        Ok(Box::new(held))
+    }
+
+    fn held(&mut self, session: SessionId) -> Presence {
+        presence_files::look(&self.part("presence", &session.to_string()))
+    }
+
+    fn heartbeat(&mut self, session: SessionId) -> Option<i128> {
+        presence_files::heartbeat(&self.part("presence", &session.to_string()))
+    }
+
+    fn clear_presences(
+        &mut self,
+        standing: &dyn Fn(SessionId) -> Standing,
+    ) -> Result<(), LogError> {
+        presence_files::clear(&self.directory, standing, self.now().wall_ms)
+    }
+
+    fn ring(&mut self, sessions: &BTreeSet<SessionId>) {
+        self.bells.ring(sessions);
+    }
+
+    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_ring: OnRing) -> Result<(), LogError> {
+        self.bells.listen(sessions, on_ring)
+    }
+
+    fn put_view(&mut self, json: &str) -> Result<(), LogError> {
+        long_texts::put_view(&self.directory.join("agents.json"), json)
+    }
+}
+
+fn opening<'a>(
+    directory: &'a Path,
+    disk: &'a dyn Disk,
+    options: &'a Options,
+    proof: &'a Proof,
+) -> bus_origin::Opening<'a> {
+    bus_origin::Opening { directory, disk, options, proof }
+}

@@ -1,0 +1,92 @@
+//! The files in the bus directory: whose they are, and which of those that dead sessions left go.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::log_fixture::{DAY_MS, Project};
+use crate::bus::storage::contract::{append, joined};
+use crate::bus::storage::file::{FileLog, Options};
+use crate::bus::storage::{Log, Standing};
+use crate::domain::ids::SessionId;
+use crate::sys::clock;
+use crate::sys::fs::disk::RealDisk;
+
+#[test]
+fn everything_is_its_owners_alone() {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open();
+    append(&mut log, &mut replica, vec![joined(1)]).unwrap();
+    log.durability().put_blob(uuid::Uuid::nil(), "text").unwrap();
+    log.put_view("[]").unwrap();
+    let mut open = vec![project.bus.clone()];
+    while let Some(path) = open.pop() {
+        let metadata = fs::metadata(&path).unwrap();
+        let mode = metadata.permissions().mode() & 0o777;
+        if metadata.is_dir() {
+            assert_eq!(mode, 0o700, "{}", path.display());
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            assert_eq!(mode, 0o600, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn what_dead_sessions_left_goes_when_it_is_old_and_nobody_holds_it() {
+    let project = Project::new();
+    let (mut log, _) = project.open();
+    let id = |number| SessionId(uuid::Uuid::from_u128(number));
+    let [old, live, held, fresh, left] = [1, 2, 3, 4, 5].map(id);
+    let aged = |part: &str, session: SessionId| {
+        let path = project.bus.join(part).join(session.to_string());
+        let file = fs::File::options().create(true).append(true).open(path).unwrap();
+        let one_second = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        file.set_modified(one_second).unwrap();
+    };
+    let _kept = Log::hold(&mut log, held).unwrap();
+    for session in [old, live, held] {
+        aged("presence", session);
+        aged("bell", session);
+    }
+    for session in [fresh, left] {
+        fs::write(project.bus.join("presence").join(session.to_string()), "").unwrap();
+    }
+    fs::write(project.bus.join("presence/notes.txt"), "").unwrap();
+    let standing = |session| match session {
+        session if session == live => Standing::Live,
+        session if session == left || session == held => Standing::Left,
+        _ => Standing::Unknown,
+    };
+    log.clear_presences(&standing).unwrap();
+    let names = |part| {
+        let names = project.names(part).into_iter();
+        let last = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        names.map(last).collect::<Vec<_>>()
+    };
+    let texts =
+        |sessions: &[SessionId]| sessions.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(names("bell"), texts(&[live, held]));
+    let mut presences = texts(&[live, held, fresh]);
+    presences.push("notes.txt".to_owned());
+    assert_eq!(names("presence"), presences);
+}
+
+#[test]
+fn a_process_whose_clock_is_ahead_takes_no_young_presence_for_a_left_one() {
+    let project = Project::new();
+    let in_a_month = || {
+        let mut now = clock::now();
+        now.wall_ms += 30 * i64::try_from(DAY_MS).unwrap();
+        now
+    };
+    let options = Options { clock: Arc::new(in_a_month), ..Options::default() };
+    let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
+    let young = project.bus.join("presence").join(SessionId(uuid::Uuid::nil()).to_string());
+    // It is made a moment before it is locked.
+    fs::write(&young, "").unwrap();
+    log.clear_presences(&|_| Standing::Unknown).unwrap();
+    assert!(young.exists());
+}
