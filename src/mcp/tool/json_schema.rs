@@ -125,7 +125,6 @@ mod tests {
 
     #[derive(serde::Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
-    #[expect(dead_code, reason = "only its schema is of interest")]
     enum Kind {
         File,
         Link,
