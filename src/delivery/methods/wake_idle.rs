@@ -1,7 +1,5 @@
 //! Wake: a prompt of its own for an idle agent with pending mail. Decides which messages wake, when, and in what words.
 
-use std::time::Duration;
-
 use std::collections::BTreeMap;
 
 use tokio::time::Instant;
@@ -14,10 +12,7 @@ use crate::delivery::recipient::Reader;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
-
-/// After a model got messages, the bridge gathers those that follow: the first message goes at once, and the many that may follow it
-/// go together.
-pub const GATHER_MESSAGES: Duration = Duration::from_millis(200);
+use crate::domain::wait_times;
 
 /// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {
@@ -93,7 +88,7 @@ pub fn waking<'a>(
 
 /// Returns when pending mail may wake an agent that was last woken at some time: at once, unless that was just now.
 pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
-    woken.map_or(now, |woken| (woken + GATHER_MESSAGES).max(now))
+    woken.map_or(now, |woken| (woken + wait_times::GATHER_MESSAGES).max(now))
 }
 
 /// The messages of one wake: all that came together, as far as one prompt carries them.
