@@ -125,20 +125,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bus::rules::NameChoice;
     use crate::bus::storage::in_memory::Store;
-    use crate::bus::{Bus, Claimed, Joining, Membership};
+    use crate::bus::{Bus, Claimed, Membership};
     use crate::domain::ids::RequestId;
-    use crate::domain::member::{Departure, MemberKind};
+    use crate::domain::member::Departure;
     use crate::domain::messaging::DeliveryMethod;
     use crate::sys::clock;
-
-    async fn join(bus: &Bus, name: &str) -> Membership {
-        let choice = NameChoice::Chosen(Name::parse(name).unwrap());
-        let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Membership::join(bus, Joining { choice, kind, roles }).await;
-        joined.unwrap()
-    }
 
     /// Claims a request for a while.
     async fn claim_and_leave(membership: Membership, request: &RequestId) {
@@ -157,8 +149,8 @@ mod tests {
     async fn a_request_that_was_claimed_before_a_wake_could_bring_it_wakes_when_it_is_open_again() {
         let store = Store::new(Arc::new(clock::now));
         let bus = Bus::open(Box::new(store.log())).unwrap();
-        let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
-        let (carl, dora) = (join(&bus, "carl").await, join(&bus, "dora").await);
+        let (ann, bob) = (bus.join_peer("ann").await, bus.join_peer("bob").await);
+        let (carl, dora) = (bus.join_peer("carl").await, bus.join_peer("dora").await);
         let hour = Duration::from_hours(1);
         let mut asking = bob.call();
         let opened = asking.open_request("do it".into(), None, hour, hour);
