@@ -155,8 +155,7 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
 
 /// Lets an agent send and work until the state has as many ended messages and tasks as it keeps.
 async fn fill_the_state(lead: &Lead) {
-    let talks = json!({ "agent": "tame", "name": "talker", "prompt": "talk on" });
-    lead.call("assign_task", talks).await;
+    lead.start_talker("tame").await;
     let mut read = 0;
     while read < HEADERS {
         lead.hears_talk().await;
@@ -256,21 +255,9 @@ async fn end_bridges(runs: usize) -> Row {
         }
         let much = json!({ "agent": "clogged", "prompt": "x".repeat(500_000) });
         lead.call("assign_task", much).await;
-        let talks = json!({ "agent": "leaver", "name": "talker", "prompt": "talk on" });
-        lead.call("assign_task", talks).await;
+        lead.start_talker("leaver").await;
         lead.hears_talk().await;
-        let began = Instant::now();
-        for _ in 0..2 {
-            signal(lead.pid(), Signal::SIGTERM).unwrap();
-            eventually("it is ending", || wild.is_told_to_stop()).await;
-        }
-        let exit = tokio::time::timeout(FAR, lead.orchestrator.wait()).await;
-        assert!(exit.unwrap().unwrap().success());
-        wild.nothing_is_left().await;
-        let took = began.elapsed();
-        slowest = slowest.max(took);
-        assert!(took < PROMISED, "{took:?}");
-        assert_eq!(wild.presences().len(), 0);
+        slowest = slowest.max(lead.terminate_twice(&wild, FAR).await);
     }
     Row {
         fault: "SIGTERM twice, with a full pipe to a stopped agent, and during the sends of another",

@@ -8,7 +8,9 @@ use super::incoming::dispatch::{AnswerCustom, Inbound};
 use super::incoming::event_queue::Queue;
 use super::incoming::file_request::FileSystem;
 use super::line_io::{LineReader, LineStats, LineWriter, count};
+use crate::domain::grace_periods;
 use crate::domain::text::redact::Secrets;
+use crate::domain::wait_times;
 use crate::sys::bounded_lines::mend_half_characters;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::{
@@ -36,7 +38,7 @@ pub struct ConnectOptions {
     /// How much may wait in [`super::AgentEvents`] before reading stops, in bytes. 8 MiB: half a minute of the fastest
     /// agent seen, and little beside the agent's own hundreds of megabytes.
     pub events_limit: usize,
-    /// How long the pipe to the agent may stand still. 30 s: the slowest start seen on a busy machine took 12 s.
+    /// How long the pipe to the agent may stand still.
     pub stdin_limit: Duration,
     /// How long requests may take.
     pub deadlines: Deadlines,
@@ -51,11 +53,11 @@ pub struct ConnectOptions {
 /// How long each kind of request may take. A prompt has no deadline.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadlines {
-    /// `initialize`. 60 s: five times the slowest seen on a busy machine (12 s).
+    /// `initialize`.
     pub initialize: Duration,
-    /// `session/new`, `load` and `resume`. 60 s: 4 s is usual; gemini waits without end for an MCP server that hangs.
+    /// `session/new`, `load` and `resume`.
     pub session: Duration,
-    /// Settings and `session/close`. 15 s: they are answered from memory, but claude's adapter passes them on.
+    /// Settings and `session/close`.
     pub setting: Duration,
 }
 
@@ -65,7 +67,7 @@ impl Default for ConnectOptions {
             client_name: env!("CARGO_PKG_NAME").to_owned(),
             longest_line: 16 * 1024 * 1024,
             events_limit: 8 * 1024 * 1024,
-            stdin_limit: Duration::from_secs(30),
+            stdin_limit: wait_times::AGENT_STDIN,
             deadlines: Deadlines::default(),
             custom: AnswerCustom::default(),
             file_system: FileSystem::default(),
@@ -77,23 +79,12 @@ impl Default for ConnectOptions {
 impl Default for Deadlines {
     fn default() -> Self {
         Self {
-            initialize: Duration::from_mins(1),
-            session: Duration::from_mins(1),
-            setting: Duration::from_secs(15),
+            initialize: wait_times::INITIALIZE,
+            session: wait_times::OPEN_SESSION,
+            setting: wait_times::SETTING,
         }
     }
 }
-
-/// After the agent closed its stdin, its output is still read for this long: an agent that exits has its last answer in
-/// the pipe, and a pipe is emptied in milliseconds.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// After a shutdown the agent's stdin is closed within this: what still has to be written is a `session/cancel` at most.
-const LAST_WRITES: Duration = Duration::from_secs(2);
-
-/// After a shutdown stdout is read and discarded for this long, so that an agent that says good-bye gets no broken pipe.
-/// The whole stop of an agent takes at most 30 s, by the owner of its process.
-const GOODBYE: Duration = Duration::from_secs(30);
 
 /// How many requests of the agent may wait for answers before reading stops. Answers are queued for a pipe that the agent
 /// may not read; no agent asks more than a few things at once.
@@ -203,13 +194,13 @@ pub(super) async fn drive(
     let last_writes = async {
         if still_writing {
             // A pipe that stands still now is closed by dropping it, at the end of this function.
-            let _ = tokio::time::timeout(LAST_WRITES, &mut writing).await;
+            let _ = tokio::time::timeout(grace_periods::LAST_WRITES, &mut writing).await;
         }
         progress.send_modify(|progress| progress.stdin_closed = true);
     };
     let goodbye = async {
         if still_reading && shared.stop.is_cancelled() {
-            let _ = tokio::time::timeout(GOODBYE, &mut reading).await;
+            let _ = tokio::time::timeout(grace_periods::DISCARD_OUTPUT, &mut reading).await;
         }
     };
     tokio::join!(last_writes, goodbye);
@@ -253,7 +244,7 @@ async fn read<R: AsyncRead + Unpin>(
     let broken = async {
         shared.broken.cancelled().await;
         if matches!(shared.cause.get(), Some(Ending::StdinBroken { .. })) {
-            tokio::time::sleep(LAST_WORDS).await;
+            tokio::time::sleep(grace_periods::LAST_WORDS).await;
         }
     };
     tokio::select! {

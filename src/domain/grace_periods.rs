@@ -69,8 +69,15 @@ pub const CLOSE_SESSION: Duration = Duration::from_secs(1);
 /// How long the closing of session and stdin may take together, also when the agent reads nothing and its pipe is full.
 pub const CLOSE: Duration = Duration::from_secs(3);
 
+/// How long stdin may stay open after a shutdown: a `session/cancel` at most is still to be written.
+pub const LAST_WRITES: Duration = Duration::from_secs(2);
+
 /// What a graceful stop of one agent may take in all: the promise of `shutdown_agent`.
 pub const AGENT: Duration = Duration::from_secs(30);
+
+/// How long the stdout of an agent is read and discarded after a shutdown, so that its last lines meet no broken pipe: as long as its
+/// whole stop may take.
+pub const DISCARD_OUTPUT: Duration = AGENT;
 
 /// How long all agents together may take to end when their bridge ends.
 pub const BRIDGE: Duration = Duration::from_secs(30);
@@ -88,8 +95,25 @@ pub const LATE_EXIT: Duration = Duration::from_secs(3);
 /// How long the stdout of a process may stay open after its exit: a process that left its group may hold it.
 pub const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
+/// How long an agent that closed its stdin may take to close its stdout, too: an agent that exits has its last answer in the pipe, and
+/// a pipe is emptied in milliseconds.
+pub const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long the stderr of a process may stay open after its writers have exited: a process that left the group may hold it for ever. The
+/// 64 KiB of a pipe are read in far less.
+pub const LAST_STDERR: Duration = Duration::from_millis(500);
+
 /// How long the bus may take to be told of an agent that is gone: longer than it may be busy.
 pub const LAST_APPEND: Duration = Duration::from_secs(3);
+
+/// How long a server may take to write its last answers once its input has ended: a client that stopped reading must not keep the process.
+pub const LAST_ANSWERS: Duration = Duration::from_secs(6);
+
+/// How long the calls of a server that ends may take to requeue the messages that they hold: as long as the bus may be busy.
+pub const LAST_CALLS: Duration = Duration::from_secs(2);
+
+/// How long a terminal may take the last output of an interrupted `run`: a suspended terminal takes nothing.
+pub const LAST_SCREEN: Duration = Duration::from_secs(1);
 
 /// How long the bus may take to hear of a server's end. A session that ends without a word is found dead within a second or so.
 pub const SERVER: Duration = Duration::from_secs(3);
@@ -111,8 +135,19 @@ pub const SHIM_ANSWER: Duration = Duration::from_secs(2);
 /// How long a shim may take to exit after its last report: it has nothing left to do.
 pub const SHIM_EXIT: Duration = Duration::from_millis(500);
 
+/// How long a shim may take to end after its bridge is gone: more than [`SHIM_TERM`] and [`SHIM_KILL`] together. Then the next bridge
+/// ends shim and agent.
+pub const SHIM_WITHOUT_BRIDGE: Duration = Duration::from_secs(5);
+
+/// How long the orphans of an agent whose shim is dead may take to disappear after SIGKILL: they need milliseconds. Orphans that fork on
+/// and on may need longer; then they are reported as left, and are killed in the background.
+pub const ORPHANS: Duration = Duration::from_millis(500);
+
 /// How long a child without a shim may take to disappear after SIGKILL. Shorter than the `kill_grace` of [`StopPlan::KILL`].
 pub const DIRECT_KILL: Duration = Duration::from_secs(2);
+
+/// How long an MCP server of the scripted agent may take to end once its stdin is closed. Then it is killed.
+pub const SCRIPTED_SERVER: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
@@ -126,6 +161,7 @@ mod tests {
     fn what_is_promised_of_a_stop_is_kept_at_the_worst() {
         let gracefully = TURN + CANCEL_WHILE_STOPPING + CLOSE + in_all(StopPlan::GRACEFUL);
         assert!(gracefully <= AGENT, "{gracefully:?}");
+        assert!(CLOSE_SESSION + LAST_WRITES <= CLOSE);
         assert!(in_all(StopPlan::KILL) < Duration::from_secs(10));
         assert!(in_all(StopPlan::FORCED) < BRIDGE_FORCED);
         assert!(BRIDGE < StopPlan::DEMO.polite);
@@ -137,5 +173,6 @@ mod tests {
         assert!(SHIM_ANSWER < StopPlan::KILL.kill_grace);
         assert!(DIRECT_KILL < StopPlan::KILL.kill_grace);
         assert!(SHIM_TERM + SHIM_KILL < Duration::from_secs(10));
+        assert!(SHIM_TERM + SHIM_KILL < SHIM_WITHOUT_BRIDGE);
     }
 }

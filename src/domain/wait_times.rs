@@ -1,7 +1,7 @@
 //! How long the bridge waits, and how often it looks: for each time, what waits, and why so long.
 //!
 //! Three other files hold numbers. `grace_periods` has the steps of endings, which have to add up. `limits` has sizes and counts.
-//! `config::defaults` has what a user can set. A pause that concerns one file alone, and no user, stands in that file.
+//! `config::defaults` has what a user can set. Some milliseconds between two looks of one loop stand in its file.
 //!
 //! The rules of the bus count in milliseconds, and the tools in seconds, as their names say; the rest are `Duration`s.
 
@@ -39,6 +39,16 @@ pub const CANCEL_ANSWER: Duration = Duration::from_secs(3);
 /// The promise of `kill_agent`: SIGTERM, 5 s, SIGKILL, and the time to see that the agent is gone.
 pub const KILL_AGENT: Duration = Duration::from_secs(10);
 
+/// A server that could not write on the bus that its client has our tools tries again after this.
+pub const ANNOUNCE_TOOLS_AGAIN: Duration = Duration::from_millis(500);
+
+/// A server that reads nothing, as its calls have to be answered first, looks this often whether its client is gone.
+pub const LOOK_FOR_CLOSED_INPUT: Duration = Duration::from_secs(1);
+
+/// A server that asks its user looks this often whether the bus of the question is still its bus: a removed bus is rare, and a question
+/// waits for minutes.
+pub const LOOK_FOR_REMOVED_BUS: Duration = Duration::from_secs(5);
+
 /// A client of ours waits for its server to introduce itself.
 pub const GREETING: Duration = Duration::from_secs(10);
 
@@ -64,6 +74,10 @@ pub const MAX_STEP_SECONDS: u64 = 24 * 60 * 60;
 /// The default time of a gate: a test suite takes minutes.
 pub const GATE_SECONDS: u64 = 600;
 
+/// An interrupted workflow that could not be resumed is tried again after this: each attempt reads its plan file, and the bus may change
+/// every moment.
+pub const RESUME_WORKFLOW_AGAIN: Duration = Duration::from_secs(1);
+
 /// A step that is blocked by something temporary, such as a busy bus, fails after this.
 pub const STEP_BLOCKED: Duration = Duration::from_mins(1);
 
@@ -75,7 +89,25 @@ pub const BUS_BUSY: Duration = Duration::from_secs(2);
 /// A joining session waits for its name while the holder is live: a client that restarts its server closes the old one first.
 pub const NAME: Duration = Duration::from_secs(5);
 
-/// A process looks this often for lost wakeups, for dead sessions, and for what is due.
+/// A joining session looks this often whether the holder has left its name: no process wakes another for that.
+pub const LOOK_AT_NAME: Duration = Duration::from_millis(100);
+
+/// The first pause before another attempt that the bus, the disk or an agent may take after all. Where attempts are counted, each pause
+/// is twice as long as the one before.
+pub const RETRY: Duration = Duration::from_millis(200);
+
+/// The longest pause between two such attempts: a full disk is made free by hand.
+pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
+
+/// The first pause between two looks at a bus whose changes the system does not report. While nothing happens, each is twice as long as
+/// the one before.
+pub const POLL: Duration = Duration::from_millis(50);
+
+/// The longest pause between two such looks: a message is noticed at most so late.
+pub const LONGEST_POLL: Duration = Duration::from_millis(500);
+
+/// A process looks this often for lost wakeups, for dead sessions, and for what is due; `watch` looks as often for a bus, and for a reader
+/// that is gone.
 pub const LOOK_AROUND: Duration = Duration::from_secs(1);
 
 /// The presences of a process show a sign of life this often.
@@ -94,6 +126,17 @@ pub const LOOK_FOR_DEAD_BRIDGES: Duration = Duration::from_mins(1);
 pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
 
 // Messages.
+
+/// After a model got messages, the bridge gathers those that follow: the first message goes at once, and the many that may follow it
+/// go together.
+pub const GATHER_MESSAGES: Duration = Duration::from_millis(200);
+
+/// The first pause before messages are offered again to an agent that says that it has no turn: its turn is between two steps, or has not
+/// begun. Each pause is twice as long as the one before.
+pub const STEER_AGAIN: Duration = Duration::from_secs(1);
+
+/// The longest pause between two such offers: half a minute is often enough, as each offer is recorded.
+pub const LONGEST_STEER_AGAIN: Duration = Duration::from_secs(32);
 
 /// The bridge waits for an agent to accept or refuse messages for its running turn. Real agents answer within milliseconds, but for a
 /// busy machine.
@@ -123,6 +166,19 @@ pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// The bridge waits for the shim to report that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
 pub const SHIM_START: Duration = Duration::from_secs(10);
 
+/// The pipe to an agent may stand still for this long: the slowest start on a busy machine took 12 s.
+pub const AGENT_STDIN: Duration = Duration::from_secs(30);
+
+/// An agent answers `initialize` within this, where its profile gives no `start_seconds`: five times the slowest start on a busy machine.
+pub const INITIALIZE: Duration = Duration::from_mins(1);
+
+/// An agent answers `session/new`, `session/load` and `session/resume` within this, where its profile gives no `start_seconds`: 4 s are
+/// usual, and gemini waits without end for an MCP server that hangs.
+pub const OPEN_SESSION: Duration = Duration::from_mins(1);
+
+/// An agent answers settings and `session/close` within this: from memory, but claude's adapter passes them on.
+pub const SETTING: Duration = Duration::from_secs(15);
+
 /// With signs of life an agent may take so many times its `start_seconds` to start.
 pub const START_EXTENSION: u32 = 5;
 
@@ -131,6 +187,12 @@ pub const TOOLS_LISTED: Duration = Duration::from_secs(15);
 
 /// A bridge looks at least this often for signs of life of an agent in a turn.
 pub const LOOK_FOR_SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
+/// A bridge that waits for the shim of a dead bridge to end looks at it this often.
+pub const LOOK_AT_LEFT_SHIM: Duration = Duration::from_secs(1);
+
+/// A bridge looks this often at the orphans of dead shims while it kills them, and at most this often for new ones: many may die at once.
+pub const LOOK_FOR_ORPHANS: Duration = Duration::from_millis(100);
 
 /// A bridge records the signs of life of an agent on the bus this often.
 pub const RECORD_SIGN_OF_LIFE: Duration = Duration::from_secs(30);
@@ -147,12 +209,31 @@ pub const PERMISSION_SLACK: Duration = Duration::from_secs(10);
 /// A question for permission waits for a look at where its paths lead. It needs milliseconds.
 pub const LOOK_AT_PATHS: Duration = Duration::from_secs(2);
 
+/// The first prompt of a task waits for git's look at the files before it, as an agent may change files at once and report none. A look
+/// takes some ten milliseconds, and an agent seconds. Where git takes longer, the result says that a change may be missing.
+pub const GIT_BEFORE_PROMPT: Duration = Duration::from_millis(500);
+
 /// The end of a task waits for git to tell which files have changed.
 pub const GIT: Duration = Duration::from_secs(2);
 
 /// A bridge tries to store the output of a task for this long before the task fails for that. A short output needs no storing, so such
 /// an end can be reported all the same.
 pub const STORE_OUTPUT: Duration = Duration::from_mins(1);
+
+// The demo and the scripted agent.
+
+/// The demo waits for each step of its story: longer than any takes, as a tool that waits has a limit of its own.
+pub const DEMO_STEP: Duration = Duration::from_secs(30);
+
+/// The scripted agent waits for its MCP servers to start and list their tools. Then its session continues without them, as with real
+/// agents.
+pub const SCRIPTED_SERVERS: Duration = Duration::from_secs(10);
+
+/// The scripted agent waits for the answer to a call: longer than any tool waits.
+pub const SCRIPTED_CALL: Duration = Duration::from_mins(3);
+
+/// The scripted agent waits for the answer to a question for permission: a person may be asked, but not for ever.
+pub const SCRIPTED_PERMISSION: Duration = Duration::from_mins(10);
 
 #[cfg(test)]
 mod tests {
@@ -164,5 +245,7 @@ mod tests {
         assert!(NAME + BUS_BUSY < JOIN);
         assert!(HEARTBEAT * 3 <= HUNG);
         assert!(STEER_LAG < STEER_ANSWER);
+        assert!(GIT_BEFORE_PROMPT < GIT);
+        assert!(Duration::from_secs(MAX_WAIT_SECONDS) < SCRIPTED_CALL);
     }
 }

@@ -25,14 +25,12 @@ use crate::bus::state::{Permission, State};
 use crate::bus::{BusError, Membership};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::permission::{Decision, known_kind};
+use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
 /// Forms in one answer: a client shows them one after the other, and the call waits for all.
 const FORMS_AT_ONCE: usize = 4;
-
-/// How often to check whether the bus is still the same one: a removed bus is rare, and a question waits for minutes.
-const MEMBERSHIP_LOOK: Duration = Duration::from_secs(5);
 
 /// The user of one server's client.
 pub(super) struct User {
@@ -166,7 +164,7 @@ impl User {
 async fn replaced(membership: &LazyMembership, held: &Membership) {
     let is_same = || membership.current().is_none_or(|current| current.session() == held.session());
     while is_same() {
-        tokio::time::sleep(MEMBERSHIP_LOOK).await;
+        tokio::time::sleep(wait_times::LOOK_FOR_REMOVED_BUS).await;
     }
 }
 

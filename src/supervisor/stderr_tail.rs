@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::domain::grace_periods;
 use crate::sys::mutex::lock;
 
 /// How much is kept. A panic with its backtrace, or the usage text of a program called wrongly, fits several times;
@@ -17,10 +17,6 @@ pub(super) const KEPT_BYTES: usize = 64 * 1024;
 
 /// One read. Pipes hold 64 KiB, and a flood is not hurried by larger pieces.
 const CHUNK_BYTES: usize = 8 * 1024;
-
-/// How long stderr may take to end after its writers have. It is at once, unless a process that left the group holds
-/// the pipe open, and that one may live for ever. The rest in the pipe, 64 KiB, is read in far less.
-const STDERR_LIMIT: Duration = Duration::from_millis(500);
 
 /// Keeps the last bytes of a stream and counts those that had to go.
 #[derive(Debug, Default)]
@@ -79,7 +75,7 @@ pub(super) async fn drain(mut stream: impl AsyncRead + Unpin, tail: Arc<Tail>) {
 
 /// Waits for the last of stderr.
 pub(super) async fn end_of(mut stderr: JoinHandle<()>) {
-    if timeout(STDERR_LIMIT, &mut stderr).await.is_err() {
+    if timeout(grace_periods::LAST_STDERR, &mut stderr).await.is_err() {
         stderr.abort();
     }
 }

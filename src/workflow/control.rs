@@ -19,12 +19,9 @@ use crate::bus::state::{State, Workflow};
 use crate::bus::{Bus, BusError};
 use crate::config::{Brought, Resume};
 use crate::domain::ids::WorkflowId;
+use crate::domain::wait_times;
 use crate::domain::workflow::{PlanFile, Step, StepOf, WorkflowStatus};
 use crate::team::Team;
-
-/// How long to wait after an interrupted workflow could not be resumed before that is tried again: each time reads its plan file, and
-/// the bus may change every moment.
-const TRIED: Duration = Duration::from_secs(1);
 
 /// The workflows that one bridge leads. Cheap to clone.
 #[derive(Clone)]
@@ -147,7 +144,7 @@ impl Workflows {
                 }
             }
             if refused {
-                tokio::time::sleep(TRIED).await;
+                tokio::time::sleep(wait_times::RESUME_WORKFLOW_AGAIN).await;
             }
             // What can be read again makes no change of the bus.
             if unreadable {

@@ -49,10 +49,7 @@ async fn of_very_many_choices_only_so_many_are_known() {
         json!({"sessionUpdate": "available_commands_update", "availableCommands": ids("name")}),
     )
     .await;
-    let ended = json!({"stopReason": "end_turn"});
-    let prompt = connection.prompt(&session.id, "go");
-    let outcome = fake.answering(prompt, "session/prompt", ended).await;
-    outcome.expect("the turn ends");
+    fake.end_turn(&connection, &session, "end_turn").await;
     let told = waiting(&mut events).concat();
     assert!(told.contains("\"m999\"") && !told.contains("\"m1000\""), "{told:.200}");
 }
@@ -96,10 +93,8 @@ async fn a_session_id_that_is_too_long_is_an_error_of_the_agent() {
 async fn why_a_turn_ended_is_a_word() {
     let (connection, _events, mut fake, session) =
         in_session(ConnectOptions::default(), json!({}), json!({})).await;
-    let ended = json!({"stopReason": "s".repeat(1_500_000)});
-    let prompt = connection.prompt(&session.id, "go");
-    let outcome = fake.answering(prompt, "session/prompt", ended).await;
-    let reason = outcome.expect("the turn ends").stop_reason;
+    let outcome = fake.end_turn(&connection, &session, &"s".repeat(1_500_000)).await;
+    let reason = outcome.stop_reason;
     assert_eq!(reason.as_str().chars().count(), limits::AGENT_WORD_CHARS + 1);
     assert!(reason.as_str().ends_with("s…"));
 }
@@ -133,10 +128,7 @@ async fn what_is_no_currency_is_no_cost() {
         let cost = json!({"amount": 1, "currency": currency});
         fake.tell(json!({"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost}))
             .await;
-        let ended = json!({"stopReason": "end_turn"});
-        let prompt = connection.prompt(&session.id, "go");
-        let outcome = fake.answering(prompt, "session/prompt", ended).await;
-        outcome.expect("the turn ends");
+        fake.end_turn(&connection, &session, "end_turn").await;
         let told = waiting(&mut events).concat();
         assert_eq!(told.contains("amount"), counts, "{told:.200}");
     }

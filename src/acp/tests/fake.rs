@@ -1,6 +1,8 @@
 //! The fake agent: its ends of the pipes, and what agents usually answer.
 
-use crate::acp::{AgentEvent, AgentEvents, ConnectOptions, Connection, SessionInfo, connect};
+use crate::acp::{
+    AgentEvent, AgentEvents, ConnectOptions, Connection, PromptOutcome, SessionInfo, connect,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -132,6 +134,18 @@ impl Fake {
             self.answer(&request, result).await;
         };
         soon(async { tokio::join!(call, agent).0 }).await
+    }
+
+    /// Plays a turn that ends at once, for this reason.
+    pub(super) async fn end_turn(
+        &mut self,
+        connection: &Connection,
+        session: &SessionInfo,
+        reason: &str,
+    ) -> PromptOutcome {
+        let prompt = connection.prompt(&session.id, "go");
+        let ended = json!({"stopReason": reason});
+        self.answering(prompt, "session/prompt", ended).await.expect("the turn ends")
     }
 }
 

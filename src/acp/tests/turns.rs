@@ -204,10 +204,7 @@ async fn an_open_question_holds_up_neither_updates_nor_answers() {
     let (question, id) = asked(&mut fake, &mut events).await;
     fake.say("meanwhile").await;
     assert_eq!(next(&mut events).await, "meanwhile");
-    let answer = json!({"stopReason": "end_turn"});
-    fake.answering(connection.prompt(&session.id, "go"), "session/prompt", answer)
-        .await
-        .expect("the turn ends");
+    fake.end_turn(&connection, &session, "end_turn").await;
     drop(question);
     assert_eq!(fake.read().await["id"], id);
 }

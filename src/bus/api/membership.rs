@@ -1,7 +1,6 @@
 //! A membership: one live session of a member, and all that a process does in its name.
 
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -22,9 +21,6 @@ use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 use crate::sys::process::ancestors;
 use crate::sys::random_ids;
-
-/// How often joining looks at the holder's presence meanwhile; its leaving rings no bell of ours.
-const NAME_LOOK: Duration = Duration::from_millis(100);
 
 /// A member that wants to join.
 #[derive(Clone, Debug)]
@@ -115,7 +111,7 @@ impl Membership {
                     return Ok(joined);
                 }
                 Err(BusError::Refused(Refusal::NameTaken { .. })) if Instant::now() < deadline => {
-                    tokio::time::sleep(NAME_LOOK).await;
+                    tokio::time::sleep(wait_times::LOOK_AT_NAME).await;
                 }
                 Err(error) => return Err(error),
             }

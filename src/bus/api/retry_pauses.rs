@@ -8,7 +8,7 @@ use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
 
 /// The pauses before further tries.
-const PAUSES: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
+const PAUSES: Backoff = Backoff::new(wait_times::RETRY, wait_times::LONGEST_RETRY);
 
 /// The further tries of one thing.
 pub(crate) struct Again {

@@ -1,4 +1,4 @@
-//! Members of a bus in memory, for the tests of this folder.
+//! Members of a bus in memory, for tests.
 
 use crate::bus::api::membership::{Membership, token_hash};
 use crate::bus::event::Starting;
@@ -9,12 +9,14 @@ use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::random_ids;
 
-/// Lets a peer join under this name.
-pub(super) async fn join(bus: &Bus, name: &str) -> Membership {
-    let choice = NameChoice::Chosen(Name::parse(name).unwrap());
-    let (kind, roles) = (MemberKind::Peer, Vec::new());
-    let joined = Membership::join(bus, Joining { choice, kind, roles }).await;
-    joined.unwrap()
+impl Bus {
+    /// Lets a peer join under this name.
+    pub(crate) async fn join_peer(&self, name: &str) -> Membership {
+        let choice = NameChoice::Chosen(Name::parse(name).unwrap());
+        let (kind, roles) = (MemberKind::Peer, Vec::new());
+        let joined = Membership::join(self, Joining { choice, kind, roles }).await;
+        joined.unwrap()
+    }
 }
 
 /// Starts an agent whose endpoints show this token, on the bus alone.

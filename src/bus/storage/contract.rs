@@ -56,6 +56,11 @@ pub(crate) fn sent(number: u64, text: &str) -> Event {
     })
 }
 
+/// Says whether a log has the message that [`sent`] makes of this number.
+pub(crate) fn knows(replica: &Replica, number: u64) -> bool {
+    replica.state.message(&MessageId::from_bits(number)).is_some()
+}
+
 pub(crate) fn proposal(events: Vec<Event>) -> Proposal {
     Proposal { id: CommandId(Uuid::new_v4()), by: Some(session(1)), events }
 }

@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use tokio::sync::Notify;
@@ -19,12 +18,11 @@ use crate::delivery::watch_line::{self, AnnouncedMessages};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
+use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
 
-/// How often it checks for changes without a notification, for a bus, and for a reader that is gone.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
-/// The pauses between looks without notifications while nothing happens; a message is reported at most the longest of them late.
-const LOOKS: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_millis(500));
+/// The pauses between looks without notifications while nothing happens.
+const LOOKS: Backoff = Backoff::new(wait_times::POLL, wait_times::LONGEST_POLL);
 
 /// Whose messages it watches.
 #[derive(Clone, Debug, Args)]
@@ -99,7 +97,7 @@ impl Watch {
             if !output::has_reader() {
                 return Ok(());
             }
-            tokio::time::sleep(LOOK_AROUND).await;
+            tokio::time::sleep(wait_times::LOOK_AROUND).await;
         }
     }
 
@@ -120,7 +118,7 @@ impl Watch {
                 looks.reset();
             }
             let pause = match bus.listening() {
-                Listening::Notified => LOOK_AROUND,
+                Listening::Notified => wait_times::LOOK_AROUND,
                 Listening::Polled => looks.next_pause(),
             };
             // The time being up is a reason to look, too.

@@ -9,11 +9,11 @@ use crate::delivery::capabilities::SteerWhen;
 use crate::delivery::message_frame::frame;
 use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
+use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
 
-/// The pauses between attempts while the agent says that it has no turn: it is between two, or has not begun the one yet. Half a
-/// minute is often enough, as each attempt is recorded.
-const ATTEMPTS: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(32));
+/// The pauses between attempts while the agent says that it has no turn.
+const ATTEMPTS: Backoff = Backoff::new(wait_times::STEER_AGAIN, wait_times::LONGEST_STEER_AGAIN);
 
 /// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {

@@ -1,7 +1,5 @@
 //! Wake: a prompt of its own for an idle agent with pending mail. Decides which messages wake, when, and in what words.
 
-use std::time::Duration;
-
 use std::collections::BTreeMap;
 
 use tokio::time::Instant;
@@ -14,10 +12,7 @@ use crate::delivery::recipient::Reader;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
-
-/// After a model got messages, the bridge gathers those that follow: the first message goes at once, and the many that may follow it
-/// go together.
-pub const GATHER_MESSAGES: Duration = Duration::from_millis(200);
+use crate::domain::wait_times;
 
 /// What the model is asked to do with the messages.
 fn request(reader: Reader<'_>) -> String {
@@ -93,7 +88,7 @@ pub fn waking<'a>(
 
 /// Returns when pending mail may wake an agent that was last woken at some time: at once, unless that was just now.
 pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
-    woken.map_or(now, |woken| (woken + GATHER_MESSAGES).max(now))
+    woken.map_or(now, |woken| (woken + wait_times::GATHER_MESSAGES).max(now))
 }
 
 /// The messages of one wake: all that came together, as far as one prompt carries them.
@@ -130,20 +125,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bus::rules::NameChoice;
     use crate::bus::storage::in_memory::Store;
-    use crate::bus::{Bus, Claimed, Joining, Membership};
+    use crate::bus::{Bus, Claimed, Membership};
     use crate::domain::ids::RequestId;
-    use crate::domain::member::{Departure, MemberKind};
+    use crate::domain::member::Departure;
     use crate::domain::messaging::DeliveryMethod;
     use crate::sys::clock;
-
-    async fn join(bus: &Bus, name: &str) -> Membership {
-        let choice = NameChoice::Chosen(Name::parse(name).unwrap());
-        let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Membership::join(bus, Joining { choice, kind, roles }).await;
-        joined.unwrap()
-    }
 
     /// Claims a request for a while.
     async fn claim_and_leave(membership: Membership, request: &RequestId) {
@@ -162,8 +149,8 @@ mod tests {
     async fn a_request_that_was_claimed_before_a_wake_could_bring_it_wakes_when_it_is_open_again() {
         let store = Store::new(Arc::new(clock::now));
         let bus = Bus::open(Box::new(store.log())).unwrap();
-        let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
-        let (carl, dora) = (join(&bus, "carl").await, join(&bus, "dora").await);
+        let (ann, bob) = (bus.join_peer("ann").await, bus.join_peer("bob").await);
+        let (carl, dora) = (bus.join_peer("carl").await, bus.join_peer("dora").await);
         let hour = Duration::from_hours(1);
         let mut asking = bob.call();
         let opened = asking.open_request("do it".into(), None, hour, hour);

@@ -1,14 +1,10 @@
 //! The proof that a session has the tools: that its client has listed or called them is written on the bus, once.
 
-use std::time::Duration;
-
 use super::Server;
 use crate::bus::rules::Operation;
 use crate::bus::{BusError, Membership};
 use crate::domain::member::Tools;
-
-/// When to try again to write that the tools are ready.
-const ANNOUNCE_AGAIN: Duration = Duration::from_millis(500);
+use crate::domain::wait_times;
 
 impl Server {
     /// Makes a session whose tool was called count as one that has our tools.
@@ -45,7 +41,7 @@ impl Server {
                 Err(error) => tracing::warn!("failed to record that the tools are ready: {error}"),
             }
             has_failed = true;
-            tokio::time::sleep(ANNOUNCE_AGAIN).await;
+            tokio::time::sleep(wait_times::ANNOUNCE_TOOLS_AGAIN).await;
         }
     }
 }

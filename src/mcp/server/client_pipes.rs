@@ -13,7 +13,6 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex as SyncMutex};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use futures::future::{BoxFuture, OptionFuture};
 use rmcp::RoleServer;
@@ -30,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::read_line::{self, Heard, IdScan, Refused};
 use crate::bus::Answer;
+use crate::domain::wait_times;
 use crate::sys::bounded_lines::{Line, Lines};
 use crate::sys::mutex::lock;
 use crate::sys::pipe_backlog::Inflow;
@@ -57,9 +57,6 @@ const TRY_AGAIN: ErrorCode = ErrorCode(-32000);
 
 /// Answers that are remembered in case their client takes them back: more than a client has under way.
 pub(crate) const REMEMBERED: usize = 2 * CALLS;
-
-/// How often it is looked whether the input has ended that is not read.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// When a request came, and what becomes of its answer.
 #[derive(Clone, Debug)]
@@ -122,7 +119,7 @@ where
     pub(crate) fn new(input: R, inflow: Inflow, output: W, ended: CancellationToken) -> Self {
         let gauge = Arc::new(ByteCount { read: SyncMutex::default(), inflow });
         let input = Counted { input, gauge: Arc::clone(&gauge) };
-        let mut look = tokio::time::interval(LOOK);
+        let mut look = tokio::time::interval(wait_times::LOOK_FOR_CLOSED_INPUT);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             lines: Lines::new(input, LINE_BYTES),

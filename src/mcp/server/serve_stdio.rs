@@ -1,7 +1,5 @@
 //! The life of a server on its pipes: from the first byte to the last answer.
 
-use std::time::Duration;
-
 use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -10,14 +8,8 @@ use tokio_util::sync::CancellationToken;
 use super::Server;
 use super::client_pipes::Wire;
 use super::first_message::Opening;
+use crate::domain::grace_periods;
 use crate::sys::pipe_backlog::Inflow;
-
-/// How long answers that are under way may take to be written once the input has ended: a client that does not read any
-/// more must not keep the process.
-const LAST_ANSWERS: Duration = Duration::from_secs(6);
-
-/// How long calls may take at the end to requeue the messages that they hold.
-const LAST_CALLS: Duration = Duration::from_secs(2);
 
 /// Why a server has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +67,7 @@ where
     };
     ending.cancel();
     server.tasks().close();
-    if tokio::time::timeout(LAST_CALLS, server.tasks().wait()).await.is_err() {
+    if tokio::time::timeout(grace_periods::LAST_CALLS, server.tasks().wait()).await.is_err() {
         tracing::warn!("exiting with calls that the bus has not answered");
     }
     if stop.is_cancelled() { ServerEnd::Stopped } else { ended }
@@ -115,5 +107,5 @@ async fn overdue(ending: &CancellationToken, stop: &CancellationToken) {
         () = ending.cancelled() => {}
         () = stop.cancelled() => ending.cancel(),
     }
-    tokio::time::sleep(LAST_ANSWERS).await;
+    tokio::time::sleep(grace_periods::LAST_ANSWERS).await;
 }

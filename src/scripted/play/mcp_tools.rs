@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use agent_client_protocol::v1::schema::McpServerStdio;
 use rmcp::model::{
@@ -14,12 +13,8 @@ use rmcp::{ServiceExt, service::ClientInitializeError};
 use serde_json::{Map, Value};
 use tokio::process::{Child, Command};
 
-/// Servers are up and have listed their tools within this time, or the session continues without them, as with real agents.
-const START_DEADLINE: Duration = Duration::from_secs(10);
-/// No answer to a call for this long is an error: longer than any tool waits by itself.
-const CALL_DEADLINE: Duration = Duration::from_mins(3);
-/// A server ends by itself this soon after its stdin ended, or is killed.
-const END_DEADLINE: Duration = Duration::from_secs(2);
+use crate::domain::{grace_periods, wait_times};
+
 /// What a server gets from our own environment; everything else has to be listed by the client.
 const INHERITED: [&str; 5] = ["HOME", "PATH", "LANG", "TERM", "TMPDIR"];
 
@@ -28,13 +23,13 @@ const INHERITED: [&str; 5] = ["HOME", "PATH", "LANG", "TERM", "TMPDIR"];
 pub(crate) enum ToolsError {
     #[error("failed to start the MCP server `{server}`: {reason}")]
     Start { server: String, reason: String },
-    #[error("the MCP servers were not ready within {} s", START_DEADLINE.as_secs())]
+    #[error("the MCP servers were not ready within {} s", wait_times::SCRIPTED_SERVERS.as_secs())]
     StartDeadline,
     #[error("no MCP server was given")]
     None,
     #[error("failed to call `{tool}`: {reason}")]
     Call { tool: String, reason: String },
-    #[error("`{tool}` did not answer within {} s", CALL_DEADLINE.as_secs())]
+    #[error("`{tool}` did not answer within {} s", wait_times::SCRIPTED_CALL.as_secs())]
     CallDeadline { tool: String },
 }
 
@@ -67,7 +62,9 @@ impl Server {
             }
             Ok(started)
         };
-        tokio::time::timeout(START_DEADLINE, start).await.unwrap_or(Err(ToolsError::StartDeadline))
+        tokio::time::timeout(wait_times::SCRIPTED_SERVERS, start)
+            .await
+            .unwrap_or(Err(ToolsError::StartDeadline))
     }
 
     async fn start(server: &McpServerStdio, cwd: &Path) -> Result<Self, ToolsError> {
@@ -119,7 +116,7 @@ impl Server {
                 child.wait().await.ok();
             }
         };
-        let in_time = tokio::time::timeout(END_DEADLINE, end).await;
+        let in_time = tokio::time::timeout(grace_periods::SCRIPTED_SERVER, end).await;
         if let (Err(_), Some(mut child)) = (in_time, self.child) {
             // An error says that it is gone already.
             child.kill().await.ok();
@@ -147,7 +144,8 @@ impl Toolbox {
         arguments: Map<String, Value>,
     ) -> Result<Answer, ToolsError> {
         let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        let answer = tokio::time::timeout(CALL_DEADLINE, self.peer.call_tool(request)).await;
+        let answer =
+            tokio::time::timeout(wait_times::SCRIPTED_CALL, self.peer.call_tool(request)).await;
         match answer {
             Err(_) => Err(ToolsError::CallDeadline { tool: tool.to_owned() }),
             Ok(Ok(result)) => Ok(read_answer(result)),
@@ -177,6 +175,8 @@ fn read_answer(result: CallToolResult) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use rmcp::handler::server::wrapper::Parameters;
     use rmcp::model::ServerConfig;

@@ -24,14 +24,12 @@ use super::mcp_tools::{Answer, Toolbox, ToolsError};
 use super::mid_turn_words::{self, Words};
 use super::ordered_output::{Gone, Wire};
 use super::text_blocks::chunk;
+use crate::domain::wait_times;
 use crate::scripted::script::script_format::{Part, ScriptedTurn};
 use crate::scripted::script::script_template::{Scope, TemplateError};
 use crate::scripted::script::verbs::{
     AskPermission, Call, Expect, OnReject, ReadFile, ScriptStep, WriteFile,
 };
-
-/// An unanswered question fails the turn after this time: a person may be asked, but not for ever.
-const PERMISSION_DEADLINE: Duration = Duration::from_mins(10);
 
 /// How a turn ends.
 #[derive(Debug, PartialEq)]
@@ -392,7 +390,7 @@ impl Player<'_> {
             ],
         );
         let answer = self.connection.send_request(request).block_task();
-        let answer = tokio::time::timeout(PERMISSION_DEADLINE, answer)
+        let answer = tokio::time::timeout(wait_times::SCRIPTED_PERMISSION, answer)
             .await
             .map_err(|_| TurnEnd::failed(&"the permission question was not answered"))?
             .map_err(|error| {

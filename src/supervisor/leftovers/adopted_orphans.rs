@@ -10,21 +10,16 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
+use crate::domain::grace_periods;
+use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 use crate::sys::process;
 use crate::sys::process::descendants;
 use crate::sys::process::kill_children::{Hunt, Pass};
 use crate::sys::signal_streams::ChildChanges;
 
-/// How long the end of an agent waits for orphans to disappear after SIGKILL: they need milliseconds. A process that forks
-/// on and on may need longer; then it is reported as left, and [`keep_killing`] continues.
-const LIMIT: Duration = Duration::from_millis(500);
-
 /// How often an end looks at them.
 const LOOK: Duration = Duration::from_millis(5);
-
-/// How often the task in the background looks at them.
-const KEPT_LOOK: Duration = Duration::from_millis(100);
 
 /// Up to so many live orphans, all that descends from them is looked for, too (see `shim::FEW`).
 const FEW: usize = 32;
@@ -103,14 +98,14 @@ pub(crate) fn own_children() -> Vec<u32> {
 /// Kills all orphans, and waits for none.
 pub(crate) fn kill_now() {
     if let Some(adopting) = ADOPTING.get() {
-        adopting.look(Instant::now() + LIMIT);
+        adopting.look(Instant::now() + grace_periods::ORPHANS);
     }
 }
 
 /// Kills and reaps all orphans, and returns those left at the deadline. `None` when this process adopts no orphans.
 pub(crate) async fn kill_orphans() -> Option<Vec<u32>> {
     let adopting = ADOPTING.get()?;
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + grace_periods::ORPHANS;
     loop {
         let left = adopting.look_on_a_thread(deadline).await;
         if left.is_empty() || Instant::now() >= deadline {
@@ -143,12 +138,12 @@ impl Adopting {
             }
         };
         loop {
-            let left = self.look_on_a_thread(Instant::now() + LIMIT).await;
+            let left = self.look_on_a_thread(Instant::now() + grace_periods::ORPHANS).await;
             if left.is_empty() {
                 changes.recv().await;
             }
             // Not for each of many that die at once.
-            sleep(KEPT_LOOK).await;
+            sleep(wait_times::LOOK_FOR_ORPHANS).await;
         }
     }
 

@@ -11,7 +11,6 @@ mod incoming;
 mod replace_process;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -30,15 +29,13 @@ use crate::domain::member::{Departure, Tools};
 use crate::domain::task::TaskStatus;
 use crate::domain::task::result::Context;
 use crate::domain::text::redact::Hidden;
+use crate::domain::wait_times;
 use crate::sys::random_ids;
 use crate::team::permissions::open_questions::OpenQuestions;
 use crate::team::results::session_cost::{SessionCost, at_start_of_process};
 use crate::team::stop::stop_agent;
 use crate::team::turn::deliver_mid_turn::{LiveAgent, MidTurnDelivery};
 use crate::team::turn::turn_record::Turn;
-
-/// How long to wait before a step is tried again that had no effect.
-const AGAIN: Duration = Duration::from_millis(200);
 
 pub(crate) struct Actor {
     pub(crate) agent: Arc<AgentContext>,
@@ -182,7 +179,7 @@ impl Actor {
                 step => {
                     if last.as_ref() == Some(&step) {
                         // The bus did not take it: it is busy, or another process has written our end. Do not ask without a break.
-                        tokio::time::sleep(AGAIN).await;
+                        tokio::time::sleep(wait_times::RETRY).await;
                     }
                     last = Some(step.clone());
                     if let Some(mode) = self.take_unless_stopped(step).await {

@@ -23,12 +23,6 @@ use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
 use crate::sys::random_ids;
 
-/// The pause after the first try in vain. Each further one is twice as long as the one before.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-
-/// The longest pause: a disk is made free by hand.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
 /// Facts in the order in which they happened.
 #[derive(Default)]
 pub(crate) struct Unwritten {
@@ -262,7 +256,7 @@ fn cut(ask: &mut Operation) -> bool {
 
 /// Returns the pause after so many tries in vain.
 pub(crate) fn pause(tries: u32) -> Duration {
-    Backoff::new(FIRST_PAUSE, LONGEST_PAUSE).pause_after(tries)
+    Backoff::new(wait_times::RETRY, wait_times::LONGEST_RETRY).pause_after(tries)
 }
 
 #[cfg(test)]
@@ -322,7 +316,7 @@ mod tests {
             unwritten.push(activity(&membership, Activity::Idle));
             unwritten.write(&membership).await;
             let now = Instant::now();
-            assert_eq!(unwritten.due(now), Some(now + FIRST_PAUSE), "{fault:?}");
+            assert_eq!(unwritten.due(now), Some(now + wait_times::RETRY), "{fault:?}");
             unwritten.write_all(&membership, &CancellationToken::new()).await;
             assert!(unwritten.is_empty());
             assert_eq!(events(&membership), before + 2, "{fault:?}");
@@ -375,7 +369,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_a_limit() {
-        assert_eq!([pause(1), pause(2)], [FIRST_PAUSE, 2 * FIRST_PAUSE]);
-        assert_eq!([pause(9), pause(u32::MAX)], [LONGEST_PAUSE; 2]);
+        assert_eq!([pause(1), pause(2)], [wait_times::RETRY, 2 * wait_times::RETRY]);
+        assert_eq!([pause(9), pause(u32::MAX)], [wait_times::LONGEST_RETRY; 2]);
     }
 }

@@ -129,19 +129,9 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::bus::rules::NameChoice;
+    use crate::bus::Bus;
     use crate::bus::storage::in_memory::Store;
-    use crate::bus::{Bus, Joining, Membership};
-    use crate::domain::member::MemberKind;
-    use crate::domain::name::Name;
     use crate::sys::clock;
-
-    async fn join(bus: &Bus, name: &str) -> Membership {
-        let choice = NameChoice::Chosen(Name::parse(name).unwrap());
-        let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Membership::join(bus, Joining { choice, kind, roles }).await;
-        joined.unwrap()
-    }
 
     #[tokio::test]
     async fn mail_is_on_its_way_for_a_while_of_the_machines_own_time_whatever_the_clock_says() {
@@ -149,7 +139,7 @@ mod tests {
         let shown = Arc::clone(&time);
         let store = Store::new(Arc::new(move || *shown.lock().unwrap()));
         let bus = Bus::open(Box::new(store.log())).unwrap();
-        let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+        let (ann, bob) = (bus.join_peer("ann").await, bus.join_peer("bob").await);
         let mut call = ann.call();
         call.send("bob".into(), "hello".into(), None).await.unwrap();
         let works = || {

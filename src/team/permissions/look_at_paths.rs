@@ -213,6 +213,22 @@ mod tests {
             let verdict = judge(Policy::Rules, kind, &found.places, &found.ground);
             assert_eq!(verdict, expected, "{kind} {path}");
         }
+
+        /// Edits of these files are asked about; whoever reads them is not.
+        #[track_caller]
+        fn asks_before_edits_of(&self, paths: &[&str]) {
+            for path in paths {
+                self.check("edit", path, Verdict::Ask);
+                self.check("read", path, Verdict::Allow);
+            }
+        }
+
+        #[track_caller]
+        fn allows_edits_of(&self, paths: &[&str]) {
+            for path in paths {
+                self.check("edit", path, Verdict::Allow);
+            }
+        }
     }
 
     #[test]
@@ -260,7 +276,7 @@ mod tests {
             .file("vendor/other/store/HEAD", "ref: refs/heads/main\n")
             .directory("vendor/other/store/objects")
             .directory("vendor/other/store/refs");
-        for path in [
+        project.asks_before_edits_of(&[
             "gitdata/hooks/pre-commit",
             "gitdata/config",
             "common/config",
@@ -268,12 +284,8 @@ mod tests {
             "vendor/lib/.git/hooks/post-checkout",
             "vendor/lib/.git/config",
             "vendor/other/store/config",
-        ] {
-            project.check("edit", path, Verdict::Ask);
-            project.check("read", path, Verdict::Allow);
-        }
-        project.check("edit", "vendor/lib/src/lib.rs", Verdict::Allow);
-        project.check("edit", "vendor/other/stores", Verdict::Allow);
+        ]);
+        project.allows_edits_of(&["vendor/lib/src/lib.rs", "vendor/other/stores"]);
     }
 
     #[test]
@@ -306,18 +318,14 @@ mod tests {
             project.check("read", path, Verdict::Ask);
             project.check("edit", path, Verdict::Ask);
         }
-        project.check("edit", "src/~backup", Verdict::Allow);
-        project.check("edit", "src/a:b", Verdict::Allow);
+        project.allows_edits_of(&["src/~backup", "src/a:b"]);
     }
 
     #[test]
     fn an_edit_that_names_a_directory_may_change_anything_in_it() {
         let project = Project::new();
         project.directory(".github/workflows").link("src", "in");
-        for path in [".", "src", "in", ".github"] {
-            project.check("edit", path, Verdict::Ask);
-            project.check("read", path, Verdict::Allow);
-        }
+        project.asks_before_edits_of(&[".", "src", "in", ".github"]);
         project.check("edit", "src/new", Verdict::Allow);
     }
 
@@ -335,8 +343,7 @@ mod tests {
             project.check("edit", path, Verdict::Ask);
         }
         project.check("read", "third/bridge/log/1.jsonl", Verdict::Ask);
-        project.check("edit", "conf/other.json", Verdict::Allow);
-        project.check("edit", "gh/other.yml", Verdict::Allow);
+        project.allows_edits_of(&["conf/other.json", "gh/other.yml"]);
     }
 
     #[test]
@@ -362,7 +369,7 @@ mod tests {
             .link("../../ci.yml", ".github/workflows/ci.yml")
             // What leads to everything says nothing about anything.
             .link("..", ".claude/project");
-        for path in [
+        project.asks_before_edits_of(&[
             "scripts/lint.sh",
             "conf/git",
             "conf/settings.json",
@@ -372,12 +379,8 @@ mod tests {
             "notes/a.md",
             "notes/b.md",
             "notes/c.md",
-        ] {
-            project.check("edit", path, Verdict::Ask);
-            project.check("read", path, Verdict::Allow);
-        }
-        project.check("edit", "src/main.rs", Verdict::Allow);
-        project.check("edit", "scripts/other.sh", Verdict::Allow);
+        ]);
+        project.allows_edits_of(&["src/main.rs", "scripts/other.sh"]);
     }
 
     #[test]
@@ -415,7 +418,7 @@ mod tests {
             .file("begun/HEAD", "ref: refs/heads/main\n")
             .file("begun/notes", "")
             .directory("app/head");
-        for path in [
+        project.asks_before_edits_of(&[
             "sub/HEAD",
             "sub/head",
             "begun/config",
@@ -423,11 +426,8 @@ mod tests {
             "begun/refs/heads/main",
             "begun/hooks/pre-commit",
             "begun/commondir",
-        ] {
-            project.check("edit", path, Verdict::Ask);
-            project.check("read", path, Verdict::Allow);
-        }
-        for path in [
+        ]);
+        project.allows_edits_of(&[
             "sub/config",
             "src/objects/a.rs",
             "src/hooks/use.ts",
@@ -435,9 +435,7 @@ mod tests {
             "app/head/index.ts",
             "app/config",
             "docs/HEAD.md",
-        ] {
-            project.check("edit", path, Verdict::Allow);
-        }
+        ]);
     }
 
     #[test]
@@ -450,12 +448,8 @@ mod tests {
         };
         hard(".claude/settings.json", "notes/a.txt");
         symlink("a.txt", project.root.join("notes/b.txt")).unwrap();
-        for path in ["notes/a.txt", "notes/b.txt"] {
-            project.check("edit", path, Verdict::Ask);
-            project.check("read", path, Verdict::Allow);
-        }
-        project.check("edit", "src/main.rs", Verdict::Allow);
-        project.check("edit", "src/new.rs", Verdict::Allow);
+        project.asks_before_edits_of(&["notes/a.txt", "notes/b.txt"]);
+        project.allows_edits_of(&["src/main.rs", "src/new.rs"]);
         project.check("edit", "notes", Verdict::Ask);
     }
 

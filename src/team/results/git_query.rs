@@ -1,7 +1,8 @@
 //! What git can tell of the files that a task changes: a look at its start and one at its end, each a bounded child process.
 //!
-//! A task's prompt waits for the first look, but not for long ([`HELD`]). A look writes nothing into the repository and runs nothing that the repository names. It
-//! fails without harm: then the result says what is not known, and why. What it finds may be another's doing.
+//! A task's prompt waits for the first look, but not for long ([`wait_times::GIT_BEFORE_PROMPT`]). A look writes nothing into the
+//! repository and runs nothing that the repository names. It fails without harm: then the result says what is not known, and why. What
+//! it finds may be another's doing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -19,10 +20,6 @@ use crate::domain::task::result::{Change, GitLook};
 use crate::domain::wait_times;
 use crate::supervisor::{self, ChildSpec, SpawnError};
 use crate::sys::fs::{bounded_file, disk};
-
-/// How long the prompt of a task waits for the look before it, as an agent may change files at once and tell of none. A look takes
-/// some ten milliseconds, and an agent seconds. Where git takes longer the result says that something may be missing.
-const HELD: Duration = Duration::from_millis(500);
 
 /// The most that is read of what git says: some ten thousand files.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
@@ -113,7 +110,7 @@ pub(crate) struct Hold {
 impl Hold {
     /// Waits until git has looked, within a limit.
     pub(crate) async fn wait(&self) {
-        self.wait_for(HELD).await;
+        self.wait_for(wait_times::GIT_BEFORE_PROMPT).await;
     }
 
     async fn wait_for(&self, limit: Duration) {

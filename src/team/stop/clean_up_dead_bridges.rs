@@ -5,24 +5,18 @@
 //! for another bus directory: a log that was copied names the processes of the original.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::bus::rules::Operation;
 use crate::bus::state::{Run, State};
 use crate::domain::env_vars;
+use crate::domain::grace_periods;
 use crate::domain::ids::SessionId;
 use crate::domain::wait_times;
 use crate::supervisor::{Remains, end_remains};
 use crate::team::error::TeamError;
 use crate::team::team_handle::Team;
-
-/// How often it looks while a shim is given time to end by itself.
-const SOON: Duration = Duration::from_secs(1);
-
-/// How long a shim may take to end after its bridge is gone: its own grace is 1.5 s, and the killing takes 1.5 s at the most.
-const SHIM_GRACE: Duration = Duration::from_secs(5);
 
 impl Team {
     /// Sweeps now and then every minute, until it is dropped.
@@ -31,7 +25,7 @@ impl Team {
         loop {
             let pause = match self.sweep(&mut orphaned).await {
                 Ok(()) if orphaned.is_empty() => wait_times::LOOK_FOR_DEAD_BRIDGES,
-                Ok(()) => SOON,
+                Ok(()) => wait_times::LOOK_AT_LEFT_SHIM,
                 Err(error) => {
                     tracing::warn!("failed to clean up after dead bridges: {error}");
                     wait_times::LOOK_FOR_DEAD_BRIDGES
@@ -52,7 +46,9 @@ impl Team {
         }
         let is_late = |session: &SessionId| {
             let since = orphaned.get(session);
-            since.is_some_and(|since| now.duration_since(*since) >= SHIM_GRACE)
+            since.is_some_and(|since| {
+                now.duration_since(*since) >= grace_periods::SHIM_WITHOUT_BRIDGE
+            })
         };
         let mut dead: BTreeMap<SessionId, Option<Run>> = self.bus().look(|state| {
             let unswept = state.unswept();

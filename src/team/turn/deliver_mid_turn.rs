@@ -18,7 +18,6 @@ use crate::bus::rules::Operation;
 use crate::bus::state::Session;
 use crate::config::MidTurn;
 use crate::delivery::capabilities::{Reach, Shown};
-use crate::delivery::methods::wake_idle;
 use crate::delivery::methods::wake_idle::Tried;
 use crate::delivery::methods::{drain, steer};
 use crate::domain::ids::{CallId, TaskId};
@@ -274,7 +273,7 @@ impl MidTurnDelivery {
         match outcome {
             Ok(Steered::Taken) => {
                 self.in_vain = 0;
-                self.not_before = Some(Instant::now() + wake_idle::GATHER_MESSAGES);
+                self.not_before = Some(Instant::now() + wait_times::GATHER_MESSAGES);
                 if let Some(turn) = live.turn {
                     let agent = live.agent;
                     agent.transcribe(&turn.transcript, transcript::of_taken(agent.wall_ms()));

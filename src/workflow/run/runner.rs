@@ -25,13 +25,11 @@ use crate::domain::ids::{TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::wait_times;
 use crate::domain::workflow::{StepMove, StepOf, StepStatus};
 use crate::team::{Assignment, Team, TeamError};
 use crate::workflow::gate_consent::{self, Barred};
 use crate::workflow::plan::evaluate_condition::ConditionResult;
-
-/// How long to wait before something is tried again that the bus or an agent could not take.
-const AGAIN: Duration = Duration::from_millis(200);
 
 /// Leads all workflows of a team's bridge until it is told to stop.
 pub(crate) async fn run(team: Team, ending: CancellationToken) {
@@ -269,7 +267,7 @@ impl Runner {
 
     /// Sees to it that there is another look soon.
     fn again(&mut self) {
-        self.wake_at(Instant::now() + AGAIN);
+        self.wake_at(Instant::now() + wait_times::RETRY);
     }
 
     fn wake_at(&mut self, at: Instant) {

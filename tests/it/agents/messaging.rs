@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Stage, until};
 
-/// Agents that tell the orchestrator every prompt that no task of theirs begins.
-const ECHO: &str = r#"
+/// Turns of agents whose result is their task's prompt; one that is to wait ends when `gate` has sent a message.
+const ECHO_TASKS: &str = r#"
 [[agents.default.turns]]
 when = "Your task: wait"
 steps = [
@@ -16,12 +16,26 @@ steps = [
 [[agents.default.turns]]
 when = "Your task: "
 steps = [{ say = "{{prompt}}" }]
+"#;
+
+/// Turns of agents that send the orchestrator every prompt that no earlier turn is for.
+const ECHO_WAKES: &str = r#"
 [[agents.default.turns]]
 steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
 "#;
 
 /// What an idle agent is asked to do with its mail.
 const ANSWER: &str = "Answer with send_message if needed.";
+
+/// Agents that repeat every prompt, but for wakes that one of these turns is for.
+fn echo(wakes: &str) -> Stage {
+    Stage::new(&[ECHO_TASKS, wakes, ECHO_WAKES].concat())
+}
+
+/// A turn for the first wake of an agent, which fails.
+fn first_wake_fails(problem: &str) -> String {
+    format!("[[agents.default.turns]]\ntimes = 1\nsteps = [{{ fail = {problem:?} }}]\n")
+}
 
 fn framed(lines: &str) -> String {
     format!("--- Messages from other agents ---\n{lines}\n--- End messages ---\n\n")
@@ -62,7 +76,7 @@ steps = [
 
 #[tokio::test]
 async fn a_message_wakes_an_idle_agent_with_the_frame_and_one_sentence() {
-    let stage = Stage::new(ECHO);
+    let stage = echo("");
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "hello").await;
     lead.send("ann", "are you\n--- End messages ---\nthere?").await;
@@ -77,16 +91,11 @@ async fn a_message_wakes_an_idle_agent_with_the_frame_and_one_sentence() {
 
 #[tokio::test]
 async fn the_first_message_wakes_at_once_and_what_comes_meanwhile_goes_into_one_prompt() {
-    let stage = Stage::new(
+    let stage = echo(
         r#"
-[[agents.ann.turns]]
-when = "Your task: "
-steps = [{ say = "here" }]
-[[agents.ann.turns]]
+[[agents.default.turns]]
 when = "first"
 steps = [{ wait_for = { from = "gate", seconds = 60 } }]
-[[agents.ann.turns]]
-steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
 "#,
     );
     let lead = stage.orchestrator().await;
@@ -111,25 +120,14 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
 
 #[tokio::test]
 async fn a_nudge_or_a_notice_alone_wakes_nobody_and_comes_along_with_the_next_message() {
-    let stage = Stage::new(
-        r#"
-[[agents.ann.turns]]
+    let ask = r#"
+[[agents.default.turns]]
 when = "Your task: ask"
 steps = [
   { call = "request_task", with = { description = "look at this", timeout_seconds = 1 } },
 ]
-[[agents.ann.turns]]
-when = "Your task: "
-steps = [{ say = "here" }]
-[[agents.ann.turns]]
-steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
-[[agents.ben.turns]]
-when = "Your task: "
-steps = [{ say = "here" }]
-[[agents.ben.turns]]
-steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
-"#,
-    );
+"#;
+    let stage = Stage::new(&[ask, ECHO_TASKS, ECHO_WAKES].concat());
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ben", "hello").await;
     lead.start_and_wait("ann", "ask").await;
@@ -163,7 +161,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
 
 #[tokio::test]
 async fn queued_tasks_go_before_a_wake_with_the_mail_in_front_and_never_two_prompts_at_once() {
-    let stage = Stage::new(ECHO);
+    let stage = echo("");
     let lead = stage.orchestrator().await;
     let (gate, bob) = (stage.peer("gate").await, stage.peer("bob").await);
     let first = lead.start("ann", "wait").await;
@@ -210,7 +208,7 @@ async fn queued_tasks_go_before_a_wake_with_the_mail_in_front_and_never_two_prom
 
 #[tokio::test]
 async fn the_first_prompt_says_who_the_agent_is_then_what_others_said_then_the_task() {
-    let stage = Stage::new(ECHO);
+    let stage = echo("");
     let lead = stage.orchestrator().await;
     let bob = stage.peer("bob").await;
     lead.start_and_wait("ann", "hello").await;
@@ -232,18 +230,7 @@ async fn the_first_prompt_says_who_the_agent_is_then_what_others_said_then_the_t
 
 #[tokio::test]
 async fn a_message_whose_wake_failed_comes_again_with_the_next_task_and_never_after() {
-    let stage = Stage::new(
-        r#"
-[[agents.ann.turns]]
-when = "Your task: "
-steps = [{ say = "{{prompt}}" }]
-[[agents.ann.turns]]
-times = 1
-steps = [{ fail = "rate limit reached" }]
-[[agents.ann.turns]]
-steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
-"#,
-    );
+    let stage = echo(&first_wake_fails("rate limit reached"));
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "hello").await;
     let sent = lead.send("ann", "important").await;
@@ -310,7 +297,7 @@ steps = [{ say = "noted" }]
 
 #[tokio::test]
 async fn two_orchestrators_of_a_project_lead_each_others_agents() {
-    let stage = Stage::new(ECHO);
+    let stage = echo("");
     let (one, two) = (stage.orchestrator().await, stage.orchestrator().await);
     one.start_and_wait("ann", "hello").await;
     let mut names = two.names().await;
@@ -344,18 +331,7 @@ async fn two_orchestrators_of_a_project_lead_each_others_agents() {
 
 #[tokio::test]
 async fn a_request_that_is_open_again_wakes_whoever_could_not_read_it_before() {
-    let stage = Stage::new(
-        r#"
-[[agents.ann.turns]]
-when = "Your task: "
-steps = [{ say = "here" }]
-[[agents.ann.turns]]
-times = 1
-steps = [{ fail = "not now" }]
-[[agents.ann.turns]]
-steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
-"#,
-    );
+    let stage = echo(&first_wake_fails("not now"));
     let lead = stage.orchestrator().await;
     let (bob, eve) = (stage.peer("bob").await, stage.peer("eve").await);
     lead.start_and_wait("ann", "hello").await;

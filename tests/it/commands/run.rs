@@ -54,9 +54,7 @@ depends_on = ["security", "style"]
 "#;
 
 fn stage(plan: &str) -> Stage {
-    let stage = Stage::new(SCRIPT);
-    std::fs::write(stage.project().join("plan.toml"), plan).unwrap();
-    stage
+    Stage::new(SCRIPT).with_plan(plan)
 }
 
 /// Runs the plan with further arguments; returns what it printed, and how it ended.

@@ -52,9 +52,7 @@ depends_on = ["left", "right"]
 const SIZE: (u16, u16) = (24, 80);
 
 fn stage(plan: &str) -> Stage {
-    let stage = Stage::new(SCRIPT);
-    std::fs::write(stage.project().join("plan.toml"), plan).unwrap();
-    stage
+    Stage::new(SCRIPT).with_plan(plan)
 }
 
 fn run(stage: &Stage, size: (u16, u16)) -> Terminal {

@@ -94,21 +94,9 @@ async fn the_end_of_a_bridge_waits_neither_for_a_full_pipe_nor_for_an_agent_that
     let wild = Wild::of(&[LEAVER]);
     let mut lead = wild.lead().await;
     clog(&wild, &lead, "clogged").await;
-    let talks = json!({ "agent": "leaver", "name": "talker", "prompt": "talk on" });
-    lead.call("assign_task", talks).await;
+    lead.start_talker("leaver").await;
     lead.hears_talk().await;
-    let began = Instant::now();
-    for _ in 0..2 {
-        signal(lead.pid(), Signal::SIGTERM).unwrap();
-        // The second one only counts once the first has been taken in.
-        eventually("it is ending", || wild.is_told_to_stop()).await;
-    }
-    let exit = tokio::time::timeout(IN_ORDER, lead.orchestrator.wait()).await;
-    assert!(exit.unwrap().unwrap().success());
-    wild.nothing_is_left().await;
-    let took = began.elapsed();
-    assert!(took < PROMISED, "{took:?}");
-    assert_eq!(wild.presences().len(), 0);
+    let took = lead.terminate_twice(&wild, IN_ORDER).await;
     println!("the bridge: {} ms", took.as_millis());
 }
 

@@ -199,7 +199,13 @@ impl Lead {
         assert_eq!(result["status"], "done", "{result}");
     }
 
-    /// Waits until an agent has sent something.
+    /// Starts `talker`, an agent of a profile, which sends message after message.
+    pub(crate) async fn start_talker(&self, profile: &str) {
+        let talks = json!({ "agent": profile, "name": "talker", "prompt": "talk on" });
+        self.call("assign_task", talks).await;
+    }
+
+    /// Waits until `talker` has sent something.
     pub(crate) async fn hears_talk(&self) {
         let given = json!({ "from": "talker", "timeout_seconds": 50 });
         let heard = self.call("wait_for_message", given).await;
@@ -225,6 +231,23 @@ impl Lead {
             assert!(began.elapsed() < FAR, "`{name}` is still said to live");
             sleep(Duration::from_millis(5)).await;
         }
+    }
+
+    /// Sends the orchestrator SIGTERM twice, waits for its end, and says how long it took until nothing was left of its agents.
+    pub(crate) async fn terminate_twice(&mut self, wild: &Wild, limit: Duration) -> Duration {
+        let began = Instant::now();
+        for _ in 0..2 {
+            signal(self.pid(), Signal::SIGTERM).unwrap();
+            // The second one only counts once the first has been taken in.
+            eventually("it is ending", || wild.is_told_to_stop()).await;
+        }
+        let exit = tokio::time::timeout(limit, self.orchestrator.wait()).await;
+        assert!(exit.unwrap().unwrap().success());
+        wild.nothing_is_left().await;
+        let took = began.elapsed();
+        assert!(took < PROMISED, "{took:?}");
+        assert_eq!(wild.presences().len(), 0);
+        took
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -42,6 +42,12 @@ impl Stage {
         Self { root, project, home, env: Vec::new() }
     }
 
+    /// Writes a plan file, `plan.toml`, into the project.
+    pub(crate) fn with_plan(self, toml: &str) -> Self {
+        std::fs::write(self.project.join("plan.toml"), toml).unwrap();
+        self
+    }
+
     /// Adds variables to the environment of the programs that are started.
     pub(crate) fn with_env(mut self, env: Vec<(OsString, OsString)>) -> Self {
         self.env.extend(env);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::future::join_all;
 
 use super::*;
-use crate::bus::api::test_members::{join, start};
+use crate::bus::api::test_members::start;
 use crate::bus::event::TaskReport;
 use crate::bus::rules::{Ending, NameChoice, NewTask};
 use crate::bus::storage::in_memory::Store;
@@ -23,7 +23,7 @@ async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let mut memberships = Vec::new();
     for number in 0..=limits::DELIVERED_AT_ONCE + 20 {
-        memberships.push(join(&bus, &format!("m{number}")).await);
+        memberships.push(bus.join_peer(&format!("m{number}")).await);
     }
     let lead = memberships.pop().unwrap();
     let waiting = |membership: &Membership| {
@@ -62,7 +62,7 @@ async fn what_came_back_at_its_deadline_was_in_no_turn() {
         now
     }));
     let bus = Bus::open(Box::new(store.log())).unwrap();
-    let (ann, bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+    let (ann, bob) = (bus.join_peer("ann").await, bus.join_peer("bob").await);
     let mut send = ann.call();
     send.send("bob".into(), "hello".into(), None).await.unwrap();
     let (mut unproven, no_time) = (bob.call(), Duration::ZERO);
@@ -78,7 +78,7 @@ async fn what_came_back_at_its_deadline_was_in_no_turn() {
 async fn spaces_are_no_text_however_many() {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
-    let (ann, _bob) = (join(&bus, "ann").await, join(&bus, "bob").await);
+    let (ann, _bob) = (bus.join_peer("ann").await, bus.join_peer("bob").await);
     let spaces = || " ".repeat(limits::INLINE_BYTES + 1);
     let mut call = ann.call();
     let is_empty = |error: BusError| matches!(error, BusError::Refused(Refusal::Empty { .. }));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::bus::api::test_members::{join, start};
+use crate::bus::api::test_members::start;
 use crate::bus::storage::faulty_log::{Fault, Faults};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Answer, Bus, Claimed};
@@ -20,7 +20,7 @@ async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let (bob, ann, carl) =
-        (join(&bus, "bob").await, join(&bus, "ann").await, join(&bus, "carl").await);
+        (bus.join_peer("bob").await, bus.join_peer("ann").await, bus.join_peer("carl").await);
     let hour = Duration::from_hours(1);
     let mut open = bob.call();
     let request = open.open_request("do it".into(), None, hour, hour);
@@ -45,30 +45,21 @@ async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
 #[tokio::test]
 async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
     for is_proven in [true, false] {
-        let store = Store::new(Arc::new(clock::now));
-        let bus = Bus::open(Box::new(store.log())).unwrap();
-        let (lead, bob) = (join(&bus, "lead").await, join(&bus, "bob").await);
-        let agent = start(&lead, "secret").await;
-        let hour = Duration::from_hours(1);
-        let mut open = bob.call();
-        let request = open.open_request("do it".into(), None, hour, hour);
-        let request = request.await.unwrap();
-
-        let endpoint = || Membership::of_agent(&bus, agent, "secret").unwrap();
-        let mut lost = endpoint().call();
-        assert!(wins(&mut lost, &request).await);
+        let offered = offered(&Faults::default()).await;
+        let mut lost = offered.endpoint().call();
+        assert!(wins(&mut lost, &offered.request).await);
         // Killed: it can release nothing.
         std::mem::forget(lost);
-        let next = endpoint();
+        let next = offered.endpoint();
         let mut again = next.call();
-        assert!(wins(&mut again, &request).await);
+        assert!(wins(&mut again, &offered.request).await);
         assert!(again.answered_by(Answer::given()).await, "something hangs on it");
         if is_proven {
             next.call().answered().await;
         }
-        lead.ask(Operation::EndCalls(agent)).await.unwrap();
-        assert_eq!(!wins(&mut lead.call(), &request).await, is_proven);
-        bus.close().await;
+        offered.lead.ask(Operation::EndCalls(offered.agent)).await.unwrap();
+        assert_eq!(!offered.is_free().await, is_proven);
+        offered.bus.close().await;
     }
 }
 
@@ -83,7 +74,7 @@ struct Offered {
 async fn offered(faults: &Faults) -> Offered {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(faults.before(store.log()))).unwrap();
-    let (lead, bob) = (join(&bus, "lead").await, join(&bus, "bob").await);
+    let (lead, bob) = (bus.join_peer("lead").await, bus.join_peer("bob").await);
     let agent = start(&lead, "secret").await;
     let hour = Duration::from_hours(1);
     let mut open = bob.call();
@@ -131,7 +122,8 @@ async fn a_call_that_is_cancelled_late_takes_no_claim_that_another_endpoint_has_
 async fn a_call_that_is_cancelled_late_takes_no_claim_that_its_claimer_has_written_about() {
     for (is_agent, writes) in [(true, true), (true, false), (false, true), (false, false)] {
         let offered = offered(&Faults::default()).await;
-        let claimer = if is_agent { offered.endpoint() } else { join(&offered.bus, "ann").await };
+        let claimer =
+            if is_agent { offered.endpoint() } else { offered.bus.join_peer("ann").await };
         let stuck = offered.claim(&claimer, Answer::default()).await;
         if writes {
             let mut call = claimer.call();

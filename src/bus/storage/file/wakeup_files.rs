@@ -7,19 +7,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::io_failure::failed;
 use crate::bus::storage::{LogError, OnRing};
 use crate::domain::ids::SessionId;
+use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
 use crate::sys::fs::disk::{self, Writes};
 use crate::sys::mutex::lock;
 
-/// The pauses of polling while nothing happens; a wake by polling comes at most the longest of them late.
-const POLLS: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_millis(500));
+/// The pauses of polling while nothing happens.
+const POLLS: Backoff = Backoff::new(wait_times::POLL, wait_times::LONGEST_POLL);
 
 /// How deep to watch a directory for appends to its files. Linux reports them for the directory; macOS, by kqueue, only for each
 /// file that is watched itself. Its other interface, `FSEvents`, reports a write only when the file is closed.

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use super::Teller;
 use crate::cli::Failure;
+use crate::domain::wait_times;
 use crate::mcp::client::Client;
 
-/// Longer than any step of the story; a tool that waits has a limit of its own below this.
-const LIMIT: Duration = Duration::from_secs(30);
+/// The pause between two looks at the team: short, as the demo reports how fast an agent was woken.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Plays the whole story; returns how long an idle agent took to be woken and to answer.
 pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, Failure> {
@@ -65,7 +66,7 @@ async fn start(client: &Client, name: &str, prompt: &str) -> Result<String, Fail
 
 /// Waits for the end of a task, told as a notice, and returns its result.
 async fn result(client: &Client, task: &str) -> Result<Value, Failure> {
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + wait_times::DEMO_STEP;
     loop {
         let result = call(client, "get_task_result", json!({ "task_id": task })).await?;
         match result["status"].as_str() {
@@ -115,7 +116,7 @@ async fn until_agents(
     tool: &str,
     holds: impl Fn(&[Value]) -> bool,
 ) -> Result<(), Value> {
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + wait_times::DEMO_STEP;
     loop {
         let listed = call(client, tool, json!({})).await.map_err(|error| error.to_string())?;
         if listed["agents"].as_array().is_some_and(|agents| holds(agents)) {
@@ -124,12 +125,12 @@ async fn until_agents(
         if Instant::now() > deadline {
             return Err(listed);
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(LOOK).await;
     }
 }
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> Result<Value, Failure> {
-    Ok(client.call(tool, arguments, LIMIT).await?)
+    Ok(client.call(tool, arguments, wait_times::DEMO_STEP).await?)
 }
 
 fn text(value: &Value, key: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stdin};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -15,13 +15,11 @@ use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
 use crate::cli::signal_policy::StopRequests;
 use crate::cli::{Failure, output};
+use crate::domain::grace_periods;
 use crate::domain::ids::SessionId;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
 use crate::workflow::Workflows;
-
-/// How long a terminal may take to show the tree of a workflow that is interrupted: one that is stopped takes for ever.
-const LAST: Duration = Duration::from_secs(1);
 
 /// How questions are answered.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +116,7 @@ impl Progress {
 
     /// Leaves what is shown as it is, soon: the agents wait for their end.
     async fn break_off(self) {
-        if tokio::time::timeout(LAST, self.leave(None)).await.is_err() {
+        if tokio::time::timeout(grace_periods::LAST_SCREEN, self.leave(None)).await.is_err() {
             tracing::debug!("the terminal did not take the last output in time");
         }
     }

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::delivery::capabilities::SteerWhen;
-use crate::delivery::methods::wake_idle;
 use crate::domain::wait_times;
 
 const STALL: Duration = Duration::from_mins(5);
@@ -65,7 +64,7 @@ fn mail_wakes_at_once_is_gathered_for_a_moment_after_that_and_gives_way_to_a_tas
     let on_bus = AgentOnBus { mail: mail(9, None), ..on_bus() };
     assert_eq!(next(&on_bus, &idle(now)), NextStep::Wake(9));
     let just_woken = Situation { woken: Some(now), ..idle(now) };
-    let later = now + wake_idle::GATHER_MESSAGES;
+    let later = now + wait_times::GATHER_MESSAGES;
     assert_eq!(next(&on_bus, &just_woken), NextStep::Rest(Some(later)));
     let then = Situation { now: later, ..just_woken };
     assert_eq!(next(&on_bus, &then), NextStep::Wake(9));

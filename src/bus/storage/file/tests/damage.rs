@@ -21,6 +21,18 @@ fn with_three_messages() -> (Project, FileLog, Replica) {
     (project, log, replica)
 }
 
+/// Messages in so short segments that there are snapshots.
+fn with_snapshots(messages: u64) -> (Project, FileLog, Replica) {
+    let project = Project::new();
+    let (mut log, mut replica) = project.open_short();
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    for number in 0..messages {
+        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
+        log.snapshots.finish();
+    }
+    (project, log, replica)
+}
+
 fn segment(project: &Project) -> PathBuf {
     project.names("log").pop().unwrap()
 }
@@ -126,13 +138,7 @@ fn a_line_without_an_end_is_never_held_whole() {
 
 #[test]
 fn a_broken_snapshot_means_the_one_before() {
-    let project = Project::new();
-    let (mut log, mut replica) = project.open_short();
-    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
-    for number in 0..30 {
-        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
-        log.snapshots.finish();
-    }
+    let (project, log, replica) = with_snapshots(30);
     let snapshots = project.names("snapshot");
     let newest = log.snapshots.newest().replica.unwrap();
     for damage in [&b""[..], b"{}\n", b"\0\0\0\0"] {
@@ -147,13 +153,7 @@ fn a_broken_snapshot_means_the_one_before() {
 
 #[test]
 fn a_snapshot_ahead_of_the_log_is_not_gone_behind() {
-    let project = Project::new();
-    let (mut log, mut replica) = project.open_short();
-    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
-    for number in 0..6 {
-        append(&mut log, &mut replica, vec![sent(number, "hello")]).unwrap();
-        log.snapshots.finish();
-    }
+    let (project, log, _) = with_snapshots(6);
     let newest = log.snapshots.newest().replica.unwrap();
     for path in project.names("log") {
         fs::write(path, b"").unwrap();

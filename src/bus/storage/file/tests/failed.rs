@@ -1,21 +1,15 @@
 //! What other processes make of a write or a sync that has failed in one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use super::Project;
 use crate::bus::event::Event;
-use crate::bus::storage::contract::{append, joined, sent};
+use crate::bus::storage::contract::{append, joined, knows, sent};
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options};
 use crate::bus::storage::{Log, LogError, LogPosition, Replica, Verdict};
-use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
-
-fn project() -> (tempfile::TempDir, PathBuf) {
-    let project = tempfile::tempdir().unwrap();
-    let directory = project.path().join(".claude").join("bridge");
-    (project, directory)
-}
 
 fn try_open(directory: &Path, disk: &SimulatedDisk) -> Result<(FileLog, Replica), LogError> {
     let mut log = FileLog::open(directory, Arc::new(disk.clone()), Options::default())?;
@@ -27,26 +21,27 @@ fn open(directory: &Path, disk: &SimulatedDisk) -> (FileLog, Replica) {
     try_open(directory, disk).unwrap()
 }
 
-fn knows(replica: &Replica, number: u64) -> bool {
-    let id = MessageId::from_bits(number);
-    replica.state.message(&id).is_some()
+/// Two members are on disk, and the sync of the first message fails.
+fn with_a_failed_sync(directory: &Path, disk: &SimulatedDisk) -> (FileLog, Replica) {
+    let (mut log, mut replica) = open(directory, disk);
+    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
+    log.durability().sync().unwrap();
+    append(&mut log, &mut replica, vec![sent(1, "unknown")]).unwrap();
+    disk.fail_next(Fault::Sync);
+    log.durability().sync().unwrap_err();
+    (log, replica)
 }
 
 #[test]
 fn a_disk_that_is_full_while_a_segment_is_replaced_leaves_nothing_that_others_read() {
-    let (_project, directory) = project();
+    let project = Project::new();
     let disk = SimulatedDisk::default();
-    let (mut log, mut replica) = open(&directory, &disk);
-    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
-    log.durability().sync().unwrap();
-    append(&mut log, &mut replica, vec![sent(1, "unknown")]).unwrap();
+    let (mut log, mut replica) = with_a_failed_sync(&project.bus, &disk);
     let failed = replica.place.segment;
-    disk.fail_next(Fault::Sync);
-    log.durability().sync().unwrap_err();
     for fault in [Fault::NoSpace, Fault::Sync] {
         disk.fail_next(fault);
         append(&mut log, &mut replica, vec![sent(2, "lost")]).unwrap_err();
-        let (_, read) = open(&directory, &disk);
+        let (_, read) = open(&project.bus, &disk);
         assert_eq!((read.place, &read.state), (replica.place, &replica.state));
         assert_eq!(read.place.segment, failed);
         // What the state has is not acknowledged before it is on disk.
@@ -54,7 +49,7 @@ fn a_disk_that_is_full_while_a_segment_is_replaced_leaves_nothing_that_others_re
         let nothing = log.append(&mut replica, &mut |_, _| Verdict::Nothing);
         assert!(matches!(nothing, Err(LogError::OutcomeUnknown { .. })));
     }
-    let (mut other, mut theirs) = open(&directory, &disk);
+    let (mut other, mut theirs) = open(&project.bus, &disk);
     append(&mut other, &mut theirs, vec![sent(3, "kept")]).unwrap();
     append(&mut log, &mut replica, vec![sent(4, "kept")]).unwrap();
     assert!([1, 3, 4].iter().all(|number| knows(&replica, *number)));
@@ -64,25 +59,20 @@ fn a_disk_that_is_full_while_a_segment_is_replaced_leaves_nothing_that_others_re
 
 #[test]
 fn a_segment_that_one_process_could_not_sync_is_written_to_by_nobody() {
-    let (_project, directory) = project();
+    let project = Project::new();
     let disk = SimulatedDisk::default();
-    let (mut log, mut replica) = open(&directory, &disk);
-    append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
-    log.durability().sync().unwrap();
-    append(&mut log, &mut replica, vec![sent(1, "unknown")]).unwrap();
+    let (log, replica) = with_a_failed_sync(&project.bus, &disk);
     let failed = replica.place.segment;
-    disk.fail_next(Fault::Sync);
-    log.durability().sync().unwrap_err();
     // It dies before it can say so on the bus.
     drop(log);
-    let (mut next, mut theirs) = open(&directory, &disk);
+    let (mut next, mut theirs) = open(&project.bus, &disk);
     append(&mut next, &mut theirs, vec![sent(2, "kept")]).unwrap();
     next.durability().sync().unwrap();
     assert!(theirs.place.segment > failed);
     let (entries, _) = next.read_after(LogPosition::default(), usize::MAX).unwrap();
     let notice = [Event::SegmentFailed { segment: failed }];
     assert!(entries.iter().any(|(_, entry)| entry.events == notice));
-    let (_, found) = open(&directory, &disk.after_power_cut(1));
+    let (_, found) = open(&project.bus, &disk.after_power_cut(1));
     assert!(knows(&found, 2) && knows(&found, 1));
 }
 
@@ -114,13 +104,13 @@ fn work(
 
 #[test]
 fn after_a_failed_sync_nothing_acknowledged_is_lost_wherever_the_power_is_cut() {
-    let (_project, directory) = project();
+    let project = Project::new();
     let whole = SimulatedDisk::default();
     let mut acknowledged = Vec::new();
-    work(&directory, &whole, &mut acknowledged).unwrap();
+    work(&project.bus, &whole, &mut acknowledged).unwrap();
     assert_eq!(acknowledged, [1, 3, 4, 5]);
     let marks = |disk: &SimulatedDisk| {
-        let names = disk.list(&directory.join("log")).unwrap();
+        let names = disk.list(&project.bus.join("log")).unwrap();
         names.iter().filter(|name| name.ends_with(".failed")).count()
     };
     assert_eq!(marks(&whole), 1);
@@ -129,16 +119,16 @@ fn after_a_failed_sync_nothing_acknowledged_is_lost_wherever_the_power_is_cut() 
         disk.cut_power_at(cut);
         let mut acknowledged = Vec::new();
         // A mark that could not be written fails nothing.
-        drop(work(&directory, &disk, &mut acknowledged));
+        drop(work(&project.bus, &disk, &mut acknowledged));
         for seed in 0..6 {
             let after = disk.after_power_cut(seed ^ cut as u64);
-            let (mut log, mut replica) = open(&directory, &after);
+            let (mut log, mut replica) = open(&project.bus, &after);
             for number in &acknowledged {
                 assert!(knows(&replica, *number), "{number}, cut at {cut}");
             }
             append(&mut log, &mut replica, vec![sent(9, "on")]).unwrap();
             log.durability().sync().unwrap();
-            assert_eq!(open(&directory, &after).1.state, replica.state);
+            assert_eq!(open(&project.bus, &after).1.state, replica.state);
         }
     }
 }

@@ -1,21 +1,16 @@
 //! Commands that are tried again after a failed sync: what is acknowledged then is on disk, as everything else.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use super::Project;
 use crate::bus::event::Event;
-use crate::bus::storage::contract::{append, joined, proposal, sent};
+use crate::bus::storage::contract::{append, joined, knows, proposal, sent};
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
 use crate::bus::storage::file::{FileLog, Options};
 use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica, Verdict};
 use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
-
-fn project() -> (tempfile::TempDir, PathBuf) {
-    let project = tempfile::tempdir().unwrap();
-    let directory = project.path().join(".claude").join("bridge");
-    (project, directory)
-}
 
 /// Opens with so short segments that each has a few lines, and with many snapshots.
 fn try_open(directory: &Path, disk: &SimulatedDisk) -> Result<(FileLog, Replica), LogError> {
@@ -32,11 +27,6 @@ fn try_open(directory: &Path, disk: &SimulatedDisk) -> Result<(FileLog, Replica)
 
 fn open(directory: &Path, disk: &SimulatedDisk) -> (FileLog, Replica) {
     try_open(directory, disk).unwrap()
-}
-
-fn knows(replica: &Replica, number: u64) -> bool {
-    let id = MessageId::from_bits(number);
-    replica.state.message(&id).is_some()
 }
 
 /// Sends a message, unless it is there already; returns when that is on disk.
@@ -66,11 +56,11 @@ fn with_a_failed_sync(directory: &Path, disk: &SimulatedDisk) -> (FileLog, Repli
 #[test]
 fn a_retry_is_acknowledged_only_when_its_line_is_on_disk() {
     for seed in 0..20 {
-        let (_project, directory) = project();
+        let project = Project::new();
         let disk = SimulatedDisk::default();
-        let (mut log, mut replica) = with_a_failed_sync(&directory, &disk);
+        let (mut log, mut replica) = with_a_failed_sync(&project.bus, &disk);
         send_once(&mut log, &mut replica, 2).unwrap();
-        let (_, found) = open(&directory, &disk.after_power_cut(seed));
+        let (_, found) = open(&project.bus, &disk.after_power_cut(seed));
         assert!(knows(&found, 1) && knows(&found, 2), "seed {seed}");
     }
 }
@@ -78,24 +68,24 @@ fn a_retry_is_acknowledged_only_when_its_line_is_on_disk() {
 #[test]
 fn another_process_acknowledges_only_what_is_on_disk_too() {
     for seed in 0..20 {
-        let (_project, directory) = project();
+        let project = Project::new();
         let disk = SimulatedDisk::default();
-        let (log, _) = with_a_failed_sync(&directory, &disk);
+        let (log, _) = with_a_failed_sync(&project.bus, &disk);
         drop(log);
-        let (mut other, mut theirs) = open(&directory, &disk);
+        let (mut other, mut theirs) = open(&project.bus, &disk);
         assert!(knows(&theirs, 2));
         send_once(&mut other, &mut theirs, 2).unwrap();
-        let (_, found) = open(&directory, &disk.after_power_cut(seed));
+        let (_, found) = open(&project.bus, &disk.after_power_cut(seed));
         assert!(knows(&found, 1) && knows(&found, 2), "seed {seed}");
     }
 }
 
 #[test]
 fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
-    let (_project, directory) = project();
+    let project = Project::new();
     let disk = SimulatedDisk::default();
-    let (mut log, mut replica) = with_a_failed_sync(&directory, &disk);
-    let (mut other, mut theirs) = open(&directory, &disk);
+    let (mut log, mut replica) = with_a_failed_sync(&project.bus, &disk);
+    let (mut other, mut theirs) = open(&project.bus, &disk);
     let failed = theirs.place.segment;
     send_once(&mut other, &mut theirs, 3).unwrap();
     assert!(theirs.place.segment > failed);
@@ -118,7 +108,7 @@ fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
     send_once(&mut log, &mut replica, 4).unwrap();
     assert!(log.syncer.sync_all());
     for seed in 0..20 {
-        let (_, found) = open(&directory, &disk.after_power_cut(seed));
+        let (_, found) = open(&project.bus, &disk.after_power_cut(seed));
         assert_eq!(found.state, replica.state, "seed {seed}");
     }
 }
@@ -126,23 +116,23 @@ fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
 #[test]
 fn a_follower_that_was_begun_and_not_finished_is_passed_over() {
     for bytes in ["", "{\"seq\":"] {
-        let (_project, directory) = project();
+        let project = Project::new();
         let disk = SimulatedDisk::default();
-        let (log, replica) = with_a_failed_sync(&directory, &disk);
+        let (log, replica) = with_a_failed_sync(&project.bus, &disk);
         let failed = replica.place.segment;
         // As an older version leaves it that dies after it has made the file.
         let left = disk.create_new(&log.segments.path(replica.next_seq)).unwrap();
         left.append_all(bytes.as_bytes()).unwrap();
-        disk.sync_directory(&directory.join("log")).unwrap();
+        disk.sync_directory(&project.bus.join("log")).unwrap();
         drop(log);
-        let (mut next, mut theirs) = open(&directory, &disk);
+        let (mut next, mut theirs) = open(&project.bus, &disk);
         send_once(&mut next, &mut theirs, 2).unwrap();
         send_once(&mut next, &mut theirs, 3).unwrap();
         let (entries, _) = next.read_after(LogPosition::default(), usize::MAX).unwrap();
         let notice = [Event::SegmentFailed { segment: failed }];
         assert!(entries.iter().any(|(_, entry)| entry.events == notice));
         for seed in 0..20 {
-            let (_, found) = open(&directory, &disk.after_power_cut(seed));
+            let (_, found) = open(&project.bus, &disk.after_power_cut(seed));
             assert!((1..=3).all(|number| knows(&found, number)), "seed {seed}");
             assert_eq!(found.state, theirs.state);
         }
@@ -187,25 +177,25 @@ fn work(
 
 #[test]
 fn whatever_is_acknowledged_after_failed_syncs_survives_wherever_the_power_is_cut() {
-    let (_project, directory) = project();
+    let project = Project::new();
     let whole = SimulatedDisk::default();
     let mut acknowledged = Vec::new();
-    work(&directory, &whole, &mut acknowledged).unwrap();
+    work(&project.bus, &whole, &mut acknowledged).unwrap();
     assert_eq!(acknowledged.len(), 14);
     for cut in 0..=whole.operations() {
         let disk = SimulatedDisk::default();
         disk.cut_power_at(cut);
         let mut acknowledged = Vec::new();
-        drop(work(&directory, &disk, &mut acknowledged));
+        drop(work(&project.bus, &disk, &mut acknowledged));
         for seed in 0..3 {
             println!("power cut at operation {cut}, seed {seed}");
             let after = disk.after_power_cut(seed ^ (cut as u64).wrapping_mul(0x1000_0001));
-            let (mut log, mut replica) = open(&directory, &after);
+            let (mut log, mut replica) = open(&project.bus, &after);
             for number in &acknowledged {
                 assert!(knows(&replica, *number), "message {number} is lost");
             }
             send_once(&mut log, &mut replica, 99).unwrap();
-            let (mut again, found) = open(&directory, &after);
+            let (mut again, found) = open(&project.bus, &after);
             assert_eq!(found.state, replica.state);
             let (entries, _) = again.read_after(LogPosition::default(), usize::MAX).unwrap();
             let sends = |number: u64| {
