@@ -1,10 +1,11 @@
-//! The checks of a plan, each of which adds the problems that it finds.
+//! The checks of a draft, each of which adds the problems that it finds.
 
 use std::collections::BTreeSet;
 
 use super::evaluate_condition;
 use super::placeholders::{self, Part};
-use super::{Draft, Problem, StepDraft};
+use super::plan_draft::{Draft, StepDraft};
+use super::plan_problem::Problem;
 use crate::domain::limits;
 use crate::domain::name::{MAX_NAME_BYTES, Name};
 use crate::domain::text::suggest::nearest;

@@ -1,0 +1,56 @@
+//! Makes a plan of a draft. Every problem is found at once, so that the caller corrects the draft once.
+
+use super::check_draft::{Check, place};
+use super::plan_draft::Draft;
+use super::plan_problem::Problems;
+use super::runnable_plan::Plan;
+use crate::domain::limits;
+use crate::domain::workflow::Step;
+use crate::team::Candidates;
+
+/// Makes a plan of a draft, or lists all that is wrong with it.
+pub fn validate(draft: Draft, known: &Candidates) -> Result<Plan, Problems> {
+    let mut check = Check::default();
+    check.limits(&draft);
+    // With so many steps the rest would take long and tell little.
+    if draft.steps.len() > limits::MAX_STEPS {
+        return Err(Problems(check.problems));
+    }
+    let names = check.names(&draft.steps);
+    let mut steps = Vec::new();
+    for (index, (draft, name)) in draft.steps.iter().zip(&names).enumerate() {
+        // One that is not installed does no harm where another is.
+        let can_be_missing =
+            draft.fallback.iter().chain([&draft.agent]).any(|agent| !known.is_missing(agent));
+        check.agent(place(index, "agent"), &draft.agent, known, can_be_missing);
+        steps.push(Step {
+            name: name.clone(),
+            agent: draft.agent.clone(),
+            model: draft.model.clone(),
+            depends_on: check.known_steps(index, ("depends_on", &draft.depends_on), &names),
+            when: check.when(index, draft.when.as_deref()),
+            for_each: check.for_each(index, draft),
+            timeout_seconds: draft.timeout_seconds,
+            retries: check.retries(index, draft.retries),
+            fallback: check.fallback(index, &draft.fallback, known),
+            fresh: draft.fresh,
+            approve: check.approver(index, draft.approve.as_deref()),
+            gate: check.gate(index, draft, known),
+            repeat: check.repeat(index, draft, &names),
+        });
+    }
+    check.cycles(&steps);
+    check.rounds(&steps);
+    check.sources(&steps);
+    for (index, draft) in draft.steps.iter().enumerate() {
+        check.prompt(index, draft, &steps);
+    }
+    if !check.problems.is_empty() {
+        return Err(Problems(check.problems));
+    }
+    Ok(Plan {
+        name: draft.name,
+        prompts: draft.steps.into_iter().map(|step| step.prompt).collect(),
+        steps,
+    })
+}
