@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Server;
+use super::server_handle::Server;
 use crate::bus::rules::Operation;
 use crate::bus::{BusError, Membership};
 use crate::domain::member::Tools;

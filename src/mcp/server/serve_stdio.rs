@@ -7,9 +7,9 @@ use rmcp::service::{QuitReason, ServerInitializeError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use super::Server;
 use super::client_pipes::Wire;
 use super::first_message::Opening;
+use super::server_handle::Server;
 use crate::sys::pipe_backlog::Inflow;
 
 /// How long answers that are under way may take to be written once the input has ended: a client that does not read any
