@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use console::{Style, truncate_str};
 
-use super::elapsed_time::going_on;
 use super::fold::{self, Row};
 use super::layout::{self, TreePosition};
+use super::shown_time::going_on;
 use super::status_counts::counted;
 use super::step_row::Shown;
 use super::tree_line::{Columns, Line};

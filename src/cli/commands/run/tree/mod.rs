@@ -3,7 +3,7 @@
 //! All of it is pure. [`Shown`] is all that a step is known by here, [`draw`] makes lines of it that fit a width and a number of rows.
 
 mod draw_tree;
-mod elapsed_time;
+mod shown_time;
 mod fold;
 mod layout;
 mod status_counts;

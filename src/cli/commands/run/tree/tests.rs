@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use console::measure_text_width;
 
-use super::elapsed_time::took;
+use super::shown_time::took;
 use super::step_row::Time;
 use super::*;
 use crate::domain::workflow::StepStatus;

@@ -2,7 +2,7 @@
 
 use console::{Style, measure_text_width};
 
-use super::elapsed_time::{going_on, took};
+use super::shown_time::{going_on, took};
 use super::step_row::{Shown, Time, between};
 use super::tree_style::{TreeStyle, mark, paint, tint};
 
