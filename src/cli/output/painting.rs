@@ -11,10 +11,10 @@ use super::write_and_flush::write;
 use crate::domain::text::visible_letters::seen;
 use crate::sys::mutex::lock;
 
-/// What stays at the end of stderr. Whoever writes there holds it, so that no two write at a time.
+/// What stays at the end of stderr. A writer holds it, so that no two write at a time.
 static REGION: Mutex<Option<Region>> = Mutex::new(None);
 
-/// The size of a terminal that does not tell its own: that of the oldest.
+/// The size to assume where a terminal does not report its own: that of the oldest terminals.
 const USUAL: (u16, u16) = (24, 80);
 
 /// What is to stay at the end of stderr from now on.

@@ -22,7 +22,7 @@ impl Write for Stderr {
     }
 }
 
-/// Prints what the reading of the arguments answers: help to stdout, what is wrong to stderr.
+/// Prints what clap answers to the arguments: help to stdout, mistakes to stderr.
 pub(crate) fn print_answer(answer: &clap::Error) {
     let text = seen(&answer.render().to_string());
     if answer.use_stderr() {
@@ -37,12 +37,12 @@ pub(crate) fn error(failure: &(dyn Error + Send + Sync)) {
     above(&format!("error: {failure}\n"));
 }
 
-/// Tells a line about what happens.
+/// Prints a line about what happens to stderr.
 pub(crate) fn tell(line: &str) {
     above(&format!("{line}\n"));
 }
 
-/// Prints a line of output.
+/// Prints a line of output to stdout.
 pub(crate) fn say(line: &str) {
     write(&mut io::stdout(), &format!("{}\n", seen(line)));
 }

@@ -1,4 +1,4 @@
-//! Which file a profile starts, and what to tell a user on whose machine it is missing.
+//! Finds the program that a profile starts, or says how to install it where it is missing.
 
 use std::path::{Path, PathBuf};
 

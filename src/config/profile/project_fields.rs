@@ -4,7 +4,7 @@ use super::agent_profile::Profile;
 use crate::config::value_origin::Sourced;
 
 impl Profile {
-    /// Tells whether the project's own file decides anything of what is run, and with which rights.
+    /// Says whether the project's own file decides what is run, or with which rights.
     ///
     /// A repository from elsewhere may bring such a file, so the user is told at the first start.
     pub fn comes_from_project_file(&self) -> bool {

@@ -1,8 +1,8 @@
-//! The answer to a question for permission, and who or what gave it.
+//! The answer to a permission request, and where it came from.
 
 use serde::{Deserialize, Serialize};
 
-/// What was said to a question.
+/// The answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -11,7 +11,7 @@ pub enum Decision {
     /// Yes, and the agent need not ask again.
     AllowAlways,
     Reject,
-    /// Nothing: the turn ended, or the question offers no such answer.
+    /// No answer: the turn ended, or the request offers no such answer.
     Cancelled,
 }
 
@@ -26,7 +26,7 @@ impl Decision {
         }
     }
 
-    /// Reads what somebody may say.
+    /// Reads an answer of a person or an orchestrator.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::AllowOnce, Self::AllowAlways, Self::Reject]
             .into_iter()
@@ -34,7 +34,7 @@ impl Decision {
     }
 }
 
-/// Who or what a decision comes from.
+/// Where a decision comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
@@ -43,7 +43,7 @@ pub enum Decider {
     /// The user of an orchestrator's client.
     Human,
     Orchestrator,
-    /// Nobody said anything in time.
+    /// There was no answer in time.
     Deadline,
     /// The turn or the agent has ended.
     Ended,
@@ -73,6 +73,6 @@ mod tests {
             assert_eq!(decision.as_str(), word);
             assert_eq!(serde_json::to_value(decision).unwrap(), word);
         }
-        assert_eq!(Decision::parse("cancelled"), None, "nobody can say that");
+        assert_eq!(Decision::parse("cancelled"), None, "it is no answer");
     }
 }

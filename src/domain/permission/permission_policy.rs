@@ -1,8 +1,8 @@
-//! What an agent gets that asks for permission, before anybody is asked.
+//! The policies for an agent's permission requests.
 
 use serde::{Deserialize, Serialize};
 
-/// What to answer when an agent asks for permission.
+/// How to answer when an agent asks for permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
@@ -10,7 +10,7 @@ pub enum Policy {
     Allow,
     /// What the rules say.
     Rules,
-    /// What the user says.
+    /// What the user answers.
     Ask,
     Deny,
 }
@@ -36,9 +36,9 @@ impl Policy {
         }
     }
 
-    /// Says whether more can happen by it without a person's word than by another one.
+    /// Says whether it allows more without a person's consent than another policy does.
     pub fn allows_more_than(self, other: Self) -> bool {
-        // They stand in this order.
+        // The variants are in this order.
         (self as u8) < (other as u8)
     }
 }

@@ -11,24 +11,24 @@ pub struct TaskError {
     /// An open set of words: those of [`error_class`](crate::domain::task::error_class), and `start`, `crashed`, `cancelled` …
     pub class: String,
     pub message: String,
-    /// When to try again, in wall time, where that was told.
+    /// When to try again, in wall time, if the error says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_ms: Option<i64>,
-    /// How to log in, where that is missing.
+    /// How to log in, if a login is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
-    /// The valid names, where one was not.
+    /// The valid names, if a name was not one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<String>,
 }
 
 impl TaskError {
-    /// Makes an error about which there is nothing more to say.
+    /// Makes an error of a class and a message alone.
     pub fn new(class: &str, message: impl Into<String>) -> Self {
         Self { class: class.to_owned(), message: message.into(), ..Self::default() }
     }
 
-    /// Returns the error as it is written down: without what is secret, and with no more words than somebody reads.
+    /// Returns the error as it is stored: without secrets, and no longer than a person reads.
     #[must_use]
     pub fn written(self, secrets: &Secrets) -> Self {
         let clipped = |text: String| secrets.hidden(text).clipped(limits::ERROR_CHARS);

@@ -8,11 +8,11 @@ pub enum TaskStatus {
     /// Behind others of the same agent, or not begun.
     Queued,
     Running,
-    /// The agent said that its turn is at an end.
+    /// The agent ended its turn.
     Done,
     /// The turn ended in an error, a refusal, or with the agent.
     Failed,
-    /// Somebody asked for its end.
+    /// A member cancelled it.
     Cancelled,
     /// The agent or its bridge ended in the middle of it.
     Interrupted,

@@ -1,4 +1,4 @@
-//! What happens to a step after its beginning, or instead of it, and where it stands then.
+//! The moves of a step once it has begun, or instead of beginning, and the status after each.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,28 +12,28 @@ pub enum Again {
     Retry,
     /// The gate of the step, or of one that names it, did not hold.
     Repeat,
-    /// The agent cannot do it now: the next one named for it is tried.
+    /// The agent cannot do it now: the next fallback is tried.
     Fallback,
-    /// Whoever led the workflow ended meanwhile: that attempt does not count.
+    /// The owner of the workflow ended meanwhile: that attempt does not count.
     Interrupted,
 }
 
-/// What happens to a step after its beginning, or instead of it. Texts say why.
+/// A move of a step once it has begun, or instead of beginning. Texts say why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepMove {
-    /// It can begin as soon as somebody approves.
+    /// It can begin as soon as it is approved.
     Ask,
-    /// Its task ended well.
+    /// Its task succeeded.
     Finish,
-    /// Its task failed, or could not be given to anybody; it is not tried again.
+    /// Its task failed, or no agent could be assigned to it. There is no further attempt.
     Fail(String),
-    /// Its attempt failed, and it waits for the next.
+    /// Its attempt failed, and it waits for the next one.
     Again(Again, String),
-    /// Somebody asked for its end.
+    /// A member cancelled it.
     Cancel(String),
-    /// What it is done for does not hold.
+    /// Its condition does not hold.
     Pass(String),
-    /// Something that it depends on did not end well.
+    /// A step that it depends on did not succeed.
     Skip(String),
 }
 

@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
-    /// For its dependencies, or for a free place.
+    /// It waits for its dependencies, or for a free slot.
     Waiting,
-    /// For a person's approval.
+    /// It waits for a person's approval.
     Asking,
-    /// It is an agent's task.
+    /// An agent works on it as a task.
     Running,
-    /// The task ended well.
+    /// Its task succeeded.
     Done,
     /// The last attempt failed.
     Failed,
-    /// What it is done for does not hold.
+    /// Its condition does not hold.
     Unneeded,
-    /// Something that it depends on did not end well.
+    /// A step that it depends on did not succeed.
     Skipped,
-    /// Somebody asked for its end.
+    /// A member cancelled it.
     Cancelled,
 }
 
@@ -62,12 +62,12 @@ impl StepStatus {
         !matches!(self, Self::Waiting | Self::Asking | Self::Running)
     }
 
-    /// Says whether what depends on the step can run.
+    /// Says whether the steps that depend on it can run.
     pub fn lets_others(self) -> bool {
         matches!(self, Self::Done | Self::Unneeded)
     }
 
-    /// Says whether what depends on the step can never run.
+    /// Says whether the steps that depend on it can never run.
     pub fn stops_others(self) -> bool {
         matches!(self, Self::Failed | Self::Skipped | Self::Cancelled)
     }

@@ -8,15 +8,15 @@ use super::step_status::StepStatus;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkflowStatus {
-    /// Its owner is at it.
+    /// Its owner runs it.
     Running,
     /// Its owner has left; any orchestrator can resume it.
     Interrupted,
     /// Every step is done, or not needed.
     Done,
-    /// A step has failed or was cancelled by itself.
+    /// A step failed, or was cancelled by itself.
     Failed,
-    /// Somebody asked for its end.
+    /// A member cancelled it.
     Cancelled,
 }
 
@@ -49,7 +49,7 @@ impl WorkflowStatus {
     }
 }
 
-/// Says how a workflow ended whose steps stand so, or nothing when some step is not over.
+/// Returns how a workflow with these steps ended, or nothing while a step can still change.
 pub fn outcome(
     steps: impl IntoIterator<Item = StepStatus>,
     cancel_asked: bool,
@@ -63,7 +63,7 @@ pub fn outcome(
             outcome = WorkflowStatus::Failed;
         }
     }
-    // Whoever cancels what has just ended well gets what was done.
+    // A cancel that comes after the last step succeeded changes nothing.
     if cancel_asked && outcome == WorkflowStatus::Failed {
         outcome = WorkflowStatus::Cancelled;
     }

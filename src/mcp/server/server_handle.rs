@@ -23,7 +23,7 @@ const RECENT: usize = client_pipes::REMEMBERED;
 /// How a server introduces itself.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// What a model is told about all the tools together.
+    /// The instructions to a model for all the tools together.
     pub instructions: String,
 }
 
@@ -37,13 +37,13 @@ pub(super) struct Inner {
     pub(super) about: About,
     pub(super) tools: Vec<Offered>,
     pub(super) membership: LazyMembership,
-    /// The client's user, where that one is asked something.
+    /// The client's user, if the server asks that person.
     pub(super) user: Option<User>,
     recent: Mutex<VecDeque<(RequestId, CallId)>>,
     /// Cancelled when the client goes away: ends the calls that wait.
     pub(super) ending: CancellationToken,
     tasks: TaskTracker,
-    /// Held by whoever says on the bus that the tools are there.
+    /// Held by the task that reports on the bus that the tools are ready.
     pub(super) announcing: tokio::sync::Mutex<()>,
     /// How long a tool that does not wait may take.
     pub(super) limit: Duration,
@@ -61,7 +61,7 @@ impl Server {
         Self::with_limit(about, tools, membership, wait_times::TOOL)
     }
 
-    /// Makes the same server, whose client's user is asked what agents want to be allowed.
+    /// Makes the same server, which also puts agents' permission requests to its client's user.
     pub fn asking_users(
         about: About,
         tools: Vec<Box<dyn AnyTool>>,
@@ -71,7 +71,7 @@ impl Server {
         Self::made(about, tools, membership, (wait_times::TOOL, Some(User::new(human))))
     }
 
-    /// Makes a server whose tools may take so long.
+    /// Makes a server with another limit for tools that do not wait.
     pub(in crate::mcp) fn with_limit(
         about: About,
         tools: Vec<Box<dyn AnyTool>>,
@@ -108,7 +108,7 @@ impl Server {
         &self.shared.membership
     }
 
-    /// Returns the token that tells the calls that wait that the client is gone.
+    /// Returns the token that is cancelled when the client is gone, which ends waiting calls.
     pub(super) fn ending(&self) -> &CancellationToken {
         &self.shared.ending
     }

@@ -14,9 +14,9 @@ use crate::mcp::error::ToolError;
 /// Whether unread messages ride along on a tool's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InboxMode {
-    /// They do, as `inbox`.
+    /// As `inbox`.
     RidesAlong,
-    /// They are what the tool returns anyhow.
+    /// The tool returns messages itself.
     IsTheAnswer,
 }
 
@@ -37,7 +37,7 @@ pub trait Tool: Send + Sync + 'static {
     type Output: Serialize + JsonSchema + Send;
     /// Its name.
     const NAME: &'static str;
-    /// What a model is told: what, when, what next.
+    /// The description for a model: what, when, what next.
     const DESCRIPTION: &'static str;
     /// Whether unread messages ride along.
     const MAIL: InboxMode = InboxMode::RidesAlong;

@@ -1,4 +1,4 @@
-//! The environment of a process, as it was when its program began: the mark that a bridge's agents carry stands there.
+//! The environment of a process, as it was when its program began. The mark that a bridge's agents carry stands there.
 
 use std::fs;
 

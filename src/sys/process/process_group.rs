@@ -1,4 +1,4 @@
-//! Process groups: who still lives in one, and the one way to signal it.
+//! Process groups: their live processes, and the one way to signal a group.
 //!
 //! A number that stands for more than one group is refused before the system sees it.
 

@@ -5,16 +5,16 @@ use std::fmt;
 /// Problems that one refusal lists before it only counts the rest.
 const MOST_PROBLEMS: usize = 40;
 
-/// Something that is wrong with a plan.
+/// One problem of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where, as `steps[1].agent`; empty for the plan as a whole.
+    /// Its place, such as `steps[1].agent`; empty for the plan as a whole.
     pub place: String,
-    /// What, and what would be right.
+    /// What is wrong, and what would be right.
     pub what: String,
 }
 
-/// All that is wrong with a plan.
+/// All problems of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the workflow was not created: {}", listed(.0))]
 pub struct Problems(pub Vec<Problem>);

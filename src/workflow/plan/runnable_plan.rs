@@ -8,7 +8,6 @@ use crate::domain::workflow::Step;
 /// A workflow that can run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What it is called.
     pub name: String,
     /// The steps, in the order in which they were written.
     pub steps: Vec<Step>,

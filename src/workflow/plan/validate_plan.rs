@@ -8,18 +8,18 @@ use crate::domain::limits;
 use crate::domain::workflow::Step;
 use crate::team::Candidates;
 
-/// Makes a plan of a draft, or lists all that is wrong with it.
+/// Makes a plan of a draft, or lists all its problems.
 pub fn validate(draft: Draft, known: &Candidates) -> Result<Plan, Problems> {
     let mut check = Check::default();
     check.limits(&draft);
-    // With so many steps the rest would take long and tell little.
+    // With so many steps the other checks would take long and help little.
     if draft.steps.len() > limits::MAX_STEPS {
         return Err(Problems(check.problems));
     }
     let names = check.names(&draft.steps);
     let mut steps = Vec::new();
     for (index, (draft, name)) in draft.steps.iter().zip(&names).enumerate() {
-        // One that is not installed does no harm where another is.
+        // A missing program is no problem while another agent of the step is installed.
         let can_be_missing =
             draft.fallback.iter().chain([&draft.agent]).any(|agent| !known.is_missing(agent));
         check.agent(place(index, "agent"), &draft.agent, known, can_be_missing);

@@ -41,7 +41,7 @@ pub(super) fn of(directory: &Path) -> Result<Count, Failure> {
     Ok(count)
 }
 
-/// Prints the closing lines, or says what went wrong.
+/// Prints the closing lines. Fails if a process is left or a message was lost.
 pub(super) fn print(
     count: &Count,
     woken: Duration,
@@ -101,7 +101,7 @@ fn of_state(state: &State) -> Count {
 }
 
 impl Count {
-    /// Says it in a sentence.
+    /// Returns the totals in a sentence.
     fn sentence(&self) -> String {
         format!(
             "{} deliveries on the bus: {} read by their recipient's model, {} withdrawn or \

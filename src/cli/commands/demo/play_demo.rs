@@ -42,7 +42,7 @@ async fn play(keep: bool) -> Result<(), Failure> {
     let tools = orchestrator.client.tools().await?;
     teller.tell(&format!("orchestrator is up: {} tools over MCP", tools.len()));
     let told = story::tell(&orchestrator.client, &teller).await;
-    // In either case nothing may be left running.
+    // Nothing may be left running, even after an error.
     let closed = orchestrator.close(&teller).await;
     let woken = told?;
     closed?;

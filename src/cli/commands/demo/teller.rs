@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::cli::output;
 
-/// Tells what happens, with the time since the beginning.
+/// Prints what happens, with the time since the beginning.
 pub(super) struct Teller {
     pub(super) began: Instant,
 }

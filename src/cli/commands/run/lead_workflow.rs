@@ -33,7 +33,7 @@ pub(super) async fn lead(
         Ok(begun) => follow_workflow::follow(&workflows, begun, &mut stop, approving).await,
         Err(error) => Err(error),
     };
-    // First, so that the ends of agents do not look like failures of steps.
+    // Before the team, so that the ends of its agents do not look like failures of steps.
     workflows.stop().await;
     team.shutdown(stop.force_stop()).await;
     serve_mcp::leave_team(membership).await;
@@ -51,7 +51,7 @@ async fn begin(workflows: &Workflows, request: &Request) -> Result<Begun, Failur
     Ok(Begun::of(workflow))
 }
 
-/// Makes a plan of what was written, or says what is wrong at its place in the file.
+/// Makes a plan of a file, or reports each problem at its place in the file.
 pub(super) fn planned(written: &LocatedDraft, known: &Candidates) -> Result<Plan, Failure> {
     let plan = validate(written.draft.clone(), known);
     plan.map_err(|problems| written.locate(&problems).into())

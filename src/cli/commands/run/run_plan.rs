@@ -17,7 +17,7 @@ use crate::domain::name::Name;
 use crate::team::Candidates;
 use crate::workflow::plan::toml_plan::{self, LocatedDraft};
 
-/// What this session is called on the bus.
+/// The name of this session on the bus.
 const NAME: &str = "run";
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
@@ -67,6 +67,6 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 fn named(written: &LocatedDraft) -> Vec<Name> {
     let steps = written.draft.steps.iter();
     let agents = steps.flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
-    // What is no name is told when the plan is checked.
+    // The checks of the plan report what is no name.
     agents.filter_map(|agent| Name::parse(agent).ok()).collect()
 }

@@ -13,7 +13,7 @@ use super::tree_line::{Columns, Line};
 use super::tree_style::{TreeStyle, paint};
 use crate::domain::workflow::StepStatus;
 
-/// What the line above the tree tells.
+/// The line above the tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) name: String,
@@ -55,21 +55,21 @@ fn line<'s>(row: &Row, places: &[TreePosition<'s>], steps: &'s [Shown]) -> Line<
             let statuses = hidden.iter().map(|at| steps[places[*at].step].status);
             Line::Folded {
                 guides: shallowest.map_or_else(String::new, TreePosition::guides_before),
-                told: format!("⋮ {}", counted(statuses)),
+                summary: format!("⋮ {}", counted(statuses)),
             }
         }
     }
 }
 
 fn header(head: &Head, steps: &[Shown], look: &TreeStyle) -> String {
-    // What is done for the items of a list is a part of one step.
+    // The parts of a step, one for each item of a list, count as that step.
     let planned = || steps.iter().filter(|step| step.part_of.is_none());
     let statuses = || planned().map(|step| step.status);
     let done = statuses().filter(|status| *status == StepStatus::Done);
     let ended = statuses().filter(|status| status.is_final() && *status != StepStatus::Done);
-    let told = [format!("{} of {} steps done", done.count(), planned().count()), counted(ended)];
-    let told: Vec<_> = told.into_iter().filter(|it| !it.is_empty()).collect();
+    let totals = [format!("{} of {} steps done", done.count(), planned().count()), counted(ended)];
+    let totals: Vec<_> = totals.into_iter().filter(|it| !it.is_empty()).collect();
     let name = paint(&head.name, look, Style::bold);
     let elapsed = going_on(head.elapsed);
-    format!("{name} ({})  {elapsed}  {}", head.id, told.join(", "))
+    format!("{name} ({})  {elapsed}  {}", head.id, totals.join(", "))
 }

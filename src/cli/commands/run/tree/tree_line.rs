@@ -22,7 +22,7 @@ pub(super) enum Line<'s> {
     },
     Folded {
         guides: String,
-        told: String,
+        summary: String,
     },
 }
 
@@ -51,7 +51,9 @@ impl Columns {
 impl Line<'_> {
     pub(super) fn paint(&self, columns: &Columns, now_ms: i64, look: &TreeStyle) -> String {
         match self {
-            Self::Folded { guides, told } => paint(&format!("{guides}{told}"), look, Style::dim),
+            Self::Folded { guides, summary } => {
+                paint(&format!("{guides}{summary}"), look, Style::dim)
+            }
             Self::Step { guides, step, name } => {
                 let tint = tint(step.status);
                 let mark = paint(mark(step.status, look.beat), look, tint);
