@@ -1,6 +1,6 @@
 //! What of a project's own file needs its user's yes.
 
-use super::TestDirectories;
+use super::test_directories::TestDirectories;
 use crate::config::defaults::{AGENTS, RETENTION_DAYS, UNREAD};
 use crate::config::{Brought, Config, Resume};
 use crate::domain::name::Name;

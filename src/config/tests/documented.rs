@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::TestDirectories;
+use super::test_directories::TestDirectories;
 use crate::config::defaults::{LIMITS, PROFILE, WORKFLOWS, names};
 use crate::config::key_tables;
 

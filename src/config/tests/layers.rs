@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::TestDirectories;
+use super::test_directories::TestDirectories;
 use crate::config::defaults::{AGENTS, STALL_SECONDS, UNREAD};
 use crate::config::{Command, Load, MidTurn, Sourced, ValueOrigin};
 use crate::domain::permission::Policy;

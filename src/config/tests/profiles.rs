@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::TestDirectories;
+use super::test_directories::TestDirectories;
 use crate::config::{Command, MidTurn};
 use crate::domain::permission::Policy;
 

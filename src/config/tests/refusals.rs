@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::TestDirectories;
+use super::test_directories::TestDirectories;
 
 /// Asserts the whole message about a project's file.
 #[track_caller]

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use super::Policy;
+use super::permission_policy::Policy;
 
 /// What a policy says about a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

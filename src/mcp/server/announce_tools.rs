@@ -1,6 +1,6 @@
 //! The proof that a session has the tools: that its client has listed or called them is written on the bus, once.
 
-use super::Server;
+use super::server_handle::Server;
 use crate::bus::rules::Operation;
 use crate::bus::{BusError, Membership};
 use crate::domain::member::Tools;

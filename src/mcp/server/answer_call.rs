@@ -10,7 +10,7 @@ use rmcp::model::JsonObject;
 use rmcp::service::{RequestContext, RoleServer};
 
 use super::client_pipes::Arrival;
-use super::{Offered, Server};
+use super::server_handle::{Offered, Server};
 use crate::bus::rules::Pick;
 use crate::bus::{Answer, Membership};
 use crate::domain::ids::CallId;

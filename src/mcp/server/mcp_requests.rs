@@ -10,7 +10,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::Value;
 
-use super::{Offered, Server};
+use super::server_handle::{Offered, Server};
 use crate::domain::limits;
 use crate::domain::text::suggest::nearest;
 use crate::domain::wait_times;

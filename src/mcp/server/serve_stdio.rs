@@ -5,9 +5,9 @@ use rmcp::service::{QuitReason, ServerInitializeError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use super::Server;
 use super::client_pipes::Wire;
 use super::first_message::Opening;
+use super::server_handle::Server;
 use crate::domain::grace_periods;
 use crate::sys::pipe_backlog::Inflow;
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::InboxMode;
+use super::typed_tool::InboxMode;
 use crate::mcp::shapes::message_shape::MessageView;
 
 /// The field of a result in which unread messages ride along.

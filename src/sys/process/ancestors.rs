@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::proc_stat;
 use crate::sys::process;
 
 /// The most generations to look at: far more than lie between a program and its children.
@@ -24,9 +25,9 @@ pub struct Ancestor {
 /// Returns the ancestors of this process, the nearest first, without the first process of the system, to which all orphans fall.
 pub fn ancestors() -> Vec<Ancestor> {
     let mut all = Vec::new();
-    let mut next = process::own_pid().and_then(process::stat).map(|own| own.parent);
+    let mut next = process::own_pid().and_then(proc_stat::stat).map(|own| own.parent);
     while let Some(pid) = next.filter(|pid| *pid > 1 && all.len() < MOST) {
-        let Some(stat) = process::stat(pid) else {
+        let Some(stat) = proc_stat::stat(pid) else {
             break;
         };
         let started = stat.started;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
+use super::proc_stat;
 use crate::sys::process;
 
 /// A process, identified for ever: pids are used again, a pid with its start time is not.
@@ -43,8 +44,8 @@ pub fn lead_session() -> io::Result<()> {
 /// The look is not one instant: a process born or adopted meanwhile may be missed. A caller that has to be sure looks again.
 pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
     let mut children: BTreeMap<u32, Vec<Relative>> = BTreeMap::new();
-    for pid in process::pids() {
-        if let Some(stat) = process::stat(pid) {
+    for pid in proc_stat::pids() {
+        if let Some(stat) = proc_stat::stat(pid) {
             let relative =
                 Relative { pid, group: stat.group, lives: stat.lives, started: stat.started };
             children.entry(stat.parent).or_default().push(relative);
@@ -68,7 +69,7 @@ pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
 /// Returns the processor time that a process and its live descendants have used; `None` where that cannot be seen.
 pub fn processor_time(pid: u32) -> Duration {
     let descendants = descendants(&[pid]).into_iter().map(|relative| relative.pid);
-    let all = descendants.chain([pid]).filter_map(process::stat);
+    let all = descendants.chain([pid]).filter_map(proc_stat::stat);
     // Linux counts in hundredths of a second, whatever its own clock does (`USER_HZ`).
     Duration::from_millis(all.map(|stat| stat.used).sum::<u64>().saturating_mul(10))
 }
@@ -77,7 +78,7 @@ pub fn processor_time(pid: u32) -> Duration {
 pub fn children() -> Vec<Relative> {
     let me = std::process::id();
     let mut children = descendants(&[me]);
-    children.retain(|child| process::stat(child.pid).is_some_and(|stat| stat.parent == me));
+    children.retain(|child| proc_stat::stat(child.pid).is_some_and(|stat| stat.parent == me));
     children
 }
 
@@ -89,7 +90,7 @@ pub fn find(pid: u32, started: u64) -> Option<Relative> {
 /// Returns the live processes whose environment, as it was when their program began, has `key` set to one of the values that
 /// `wanted` knows, each with that value. The limits of [`process::marked`] hold here too.
 pub fn marked(key: &str, wanted: impl Fn(&str) -> bool) -> Vec<(Relative, String)> {
-    let found = process::pids().filter_map(|pid| {
+    let found = proc_stat::pids().filter_map(|pid| {
         // First who it is, then what it carries: if it is another one by then, `kill` notices.
         let relative = relative(pid).filter(|relative| relative.lives)?;
         let value = process::variable(pid, key)?;
@@ -103,13 +104,13 @@ pub fn ancestors_and_self() -> BTreeSet<u32> {
     let mut line = BTreeSet::new();
     let mut next = process::own_pid().unwrap_or_default();
     while next != 0 && line.insert(next) {
-        next = process::stat(next).map_or(0, |stat| stat.parent);
+        next = proc_stat::stat(next).map_or(0, |stat| stat.parent);
     }
     line
 }
 
 fn relative(pid: u32) -> Option<Relative> {
-    process::stat(pid).map(|stat| Relative {
+    proc_stat::stat(pid).map(|stat| Relative {
         pid,
         group: stat.group,
         lives: stat.lives,

@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 
 use super::ChildState;
+use super::proc_stat;
 use crate::sys::process;
 
 /// The passes of a process over its children.
@@ -31,7 +32,7 @@ impl Hunt {
     /// must not be reaped meanwhile, so that their pids are theirs.
     pub fn pass(&mut self, spared: &[u32], wanted: impl Fn(u32) -> bool) -> Pass {
         let (seen, new): (Vec<u32>, Vec<u32>) =
-            process::pids().partition(|pid| self.seen.contains(pid));
+            proc_stat::pids().partition(|pid| self.seen.contains(pid));
         let mut found = Pass::default();
         for pid in new.iter().rev().chain(&seen).copied() {
             if spared.contains(&pid) {

@@ -31,7 +31,7 @@ pub fn look() -> Sight {
         .is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC);
     let own = super::own_pid();
     match own {
-        Some(own) if is_proc && super::stat(own).is_some() => {
+        Some(own) if is_proc && super::proc_stat::stat(own).is_some() => {
             let namespace = std::fs::metadata("/proc/self/ns/pid");
             if namespace.is_ok_and(|namespace| namespace.ino() == FIRST) {
                 Sight::Whole

@@ -4,6 +4,9 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
+use crate::domain::limits;
+use crate::domain::name::Name;
+use crate::team::Candidates;
 
 fn known() -> Candidates {
     let name = |text| Name::parse(text).unwrap();

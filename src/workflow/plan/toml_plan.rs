@@ -8,7 +8,8 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Draft, Problems, StepDraft};
+use super::plan_draft::{Draft, StepDraft};
+use super::plan_problem::Problems;
 use crate::config::toml_reader::{Reader, TomlEntry, entries};
 use crate::config::{Brought, Problem};
 use crate::domain::limits;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::Teller;
+use super::teller::Teller;
 use crate::cli::{Failure, find_project};
 use crate::domain::env_vars;
 use crate::mcp::client::Client;

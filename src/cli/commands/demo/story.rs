@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Teller;
+use super::teller::Teller;
 use crate::cli::Failure;
 use crate::domain::wait_times;
 use crate::mcp::client::Client;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Shown;
+use super::step_row::Shown;
 
 /// The place of a step in the tree.
 #[derive(Debug)]

@@ -2,8 +2,15 @@
 
 use std::time::Duration;
 
-use super::StepStatus::{Asking, Cancelled, Done, Failed, Running, Skipped, Waiting};
+use console::measure_text_width;
+
+use super::shown_time::took;
+use super::step_row::Time;
 use super::*;
+use crate::domain::workflow::StepStatus;
+use crate::domain::workflow::StepStatus::{
+    Asking, Cancelled, Done, Failed, Running, Skipped, Waiting,
+};
 
 /// A step of the agent `codex` that stands so.
 fn step(name: &str, depends_on: &[&str], status: StepStatus) -> Shown {

@@ -1,18 +1,20 @@
-//! What the log of the demo says afterwards: what was sent, what became of it, and what is left running.
+//! The lines that close the demo, and the totals in them: what was sent, what became of it, how fast an idle agent answered, and how
+//! many processes are left. A lost message or a process that still runs fails the demo.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::bus::Bus;
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::{LogError, LogPosition};
-use crate::cli::{Failure, open_bus};
+use crate::cli::{Failure, open_bus, output};
 use crate::domain::env_vars;
 use crate::sys::process::marked;
 use crate::team::run_mark;
 
 /// What was counted.
-pub(crate) struct Count {
+pub(super) struct Count {
     events: usize,
     /// Messages times addressees.
     sent: usize,
@@ -20,13 +22,13 @@ pub(crate) struct Count {
     /// Withdrawn because they were not needed any more, or returned when their reader ended.
     settled: usize,
     /// Neither.
-    pub(crate) lost: usize,
+    lost: usize,
     /// The marks that the processes of agents carry.
     marks: Vec<String>,
 }
 
 /// Counts what the bus in a directory has in its log.
-pub(crate) fn of(directory: &Path) -> Result<Count, Failure> {
+pub(super) fn of(directory: &Path) -> Result<Count, Failure> {
     let bus = open_bus::open_own_bus(directory)?;
     let entries = entries(&bus)?;
     let mut count = bus.look(of_state);
@@ -37,6 +39,33 @@ pub(crate) fn of(directory: &Path) -> Result<Count, Failure> {
         }
     }
     Ok(count)
+}
+
+/// Prints the closing lines. Fails if a process is left or a message was lost.
+pub(super) fn print(
+    count: &Count,
+    woken: Duration,
+    kept: Option<&Path>,
+    began: Instant,
+) -> Result<(), Failure> {
+    output::say("");
+    output::say(&count.sentence());
+    output::say(&format!(
+        "A message woke an idle agent; its answer arrived after {} ms.",
+        woken.as_millis()
+    ));
+    if let Some(project) = kept {
+        output::say(&format!("Kept: {}", project.display()));
+    }
+    let left = count.processes_left();
+    output::say(&format!("{left} processes left. Took {:.1} s.", began.elapsed().as_secs_f64()));
+    if left > 0 {
+        return Err(format!("{left} processes of the team are still running").into());
+    }
+    if count.lost > 0 {
+        return Err(format!("{} messages were lost", count.lost).into());
+    }
+    Ok(())
 }
 
 fn entries(bus: &Bus) -> Result<Vec<Entry>, Failure> {
@@ -72,8 +101,8 @@ fn of_state(state: &State) -> Count {
 }
 
 impl Count {
-    /// Says it in a sentence.
-    pub(crate) fn sentence(&self) -> String {
+    /// Returns the totals in a sentence.
+    fn sentence(&self) -> String {
         format!(
             "{} deliveries on the bus: {} read by their recipient's model, {} withdrawn or \
              returned to their sender, {} lost. {} events in the log.",
@@ -82,7 +111,7 @@ impl Count {
     }
 
     /// Counts the processes that carry the mark of one of the demo's agents.
-    pub(crate) fn processes_left(&self) -> usize {
+    fn processes_left(&self) -> usize {
         let left = |mark: &String| marked(env_vars::RUN, mark).len();
         self.marks.iter().map(left).sum()
     }

@@ -4,14 +4,14 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use super::commands::demo::DemoArguments;
-use super::commands::hook::HookArguments;
-use super::commands::orchestrator::OrchestratorArguments;
-use super::commands::peer::PeerArguments;
-use super::commands::run::RunArguments;
-use super::commands::scripted_agent::ScriptedArguments;
-use super::commands::trust::TrustArguments;
-use super::commands::watch::WatchArguments;
+use crate::cli::commands::demo::DemoArguments;
+use crate::cli::commands::hook::HookArguments;
+use crate::cli::commands::orchestrator::OrchestratorArguments;
+use crate::cli::commands::peer::PeerArguments;
+use crate::cli::commands::run::RunArguments;
+use crate::cli::commands::scripted_agent::ScriptedArguments;
+use crate::cli::commands::trust::TrustArguments;
+use crate::cli::commands::watch::WatchArguments;
 
 /// Runs a team of coding agents from several vendors that message each other while they work.
 #[derive(Debug, Parser)]
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     pub(super) command: Command,
 }
 
-// A new command is one variant here, one file in `commands/`, and one line in `cli::run`.
+// A new command is one variant here, one file in `commands/`, and one line in `run_command`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Lead a team of agents in a project (MCP server on stdio).

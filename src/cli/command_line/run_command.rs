@@ -1,0 +1,54 @@
+//! Runs the command that the process was started with, and turns its failure into an exit code.
+
+use std::process::ExitCode;
+
+use super::list_of_commands::{Arguments, Command};
+use crate::cli::{commands, logging, output};
+use crate::supervisor::shim_process;
+
+/// What was wrong with how the program was called; the number that most programs use for it.
+const USAGE: u8 = 2;
+
+/// Runs the command that the process was started with.
+pub fn run() -> ExitCode {
+    let mut words = std::env::args_os();
+    if words.nth(1).is_some_and(|word| word == shim_process::SHIM) {
+        // Before all else: a shim has one thread, no runtime, and no user.
+        return shim_process::run(words);
+    }
+    let arguments = match Arguments::read(std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(answer) => {
+            output::print_answer(&answer);
+            return if commands::hook::is_asked_for(std::env::args_os()) {
+                ExitCode::SUCCESS
+            } else if answer.use_stderr() {
+                ExitCode::from(USAGE)
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
+    logging::start();
+    let done = match arguments.command {
+        Command::Orchestrator(arguments) => commands::orchestrator::run(arguments),
+        Command::Agent => commands::agent::run(),
+        Command::Peer(arguments) => commands::peer::run(arguments),
+        Command::Watch(arguments) => commands::watch::run(arguments),
+        Command::Hook(arguments) => {
+            commands::hook::run(arguments);
+            Ok(())
+        }
+        Command::ScriptedAgent(arguments) => commands::scripted_agent::run(arguments),
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Trust(arguments) => commands::trust::run(&arguments),
+        Command::Demo(arguments) => commands::demo::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::error(failure.as_ref());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The command itself: plays the demo within its time, and leaves nothing running.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::demo_project::Stage;
+use super::teller::Teller;
+use super::{closing_lines, story};
+use crate::cli::{Failure, below_agent, output, serve_mcp};
+
+/// How long the whole demo may take before it is called a failure; it takes about two seconds.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// How the demo runs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DemoArguments {
+    /// Keep the temporary project and its log.
+    #[arg(long)]
+    keep: bool,
+}
+
+pub(crate) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
+    below_agent::refuse_to("lead a team, as the demo does")?;
+    let keep = arguments.keep;
+    serve_mcp::run_team(async move || match tokio::time::timeout(LIMIT, play(keep)).await {
+        Ok(played) => played,
+        Err(_) => Err(format!("the demo did not finish within {} s", LIMIT.as_secs()).into()),
+    })
+}
+
+async fn play(keep: bool) -> Result<(), Failure> {
+    let began = Instant::now();
+    let teller = Teller { began };
+    output::say(
+        "A team of three scripted agents. Each is a real process that speaks ACP and has the \
+            bridge's MCP tools.",
+    );
+    let stage = Stage::build(keep)?;
+    teller.tell(&format!("project    {}", stage.project().display()));
+    let orchestrator = stage.orchestrator().await?;
+    let tools = orchestrator.client.tools().await?;
+    teller.tell(&format!("orchestrator is up: {} tools over MCP", tools.len()));
+    let told = story::tell(&orchestrator.client, &teller).await;
+    // Nothing may be left running, even after an error.
+    let closed = orchestrator.close(&teller).await;
+    let woken = told?;
+    closed?;
+    let count = closing_lines::of(&stage.bus_directory())?;
+    let kept = keep.then(|| stage.project());
+    closing_lines::print(&count, woken, kept, began)
+}

@@ -1,0 +1,58 @@
+//! Leads one workflow as an orchestrator does: joins, begins or resumes it, follows it, and leaves.
+
+use super::follow_workflow::{self, Approving, Begun};
+use crate::cli::lead_team::JoinTarget;
+use crate::cli::signal_policy::StopRequests;
+use crate::cli::{Failure, lead_team, serve_mcp};
+use crate::config::Config;
+use crate::domain::ids::WorkflowId;
+use crate::team::{Candidates, Launch, Team, UserReachable};
+use crate::workflow::Workflows;
+use crate::workflow::plan::toml_plan::LocatedDraft;
+use crate::workflow::plan::{Plan, validate};
+
+/// The workflow to lead.
+pub(super) enum Request {
+    Plan(Box<LocatedDraft>),
+    Resume(WorkflowId),
+}
+
+/// Leads the workflow to its end, or leaves it to be resumed.
+pub(super) async fn lead(
+    target: JoinTarget,
+    (config, launch): (Config, Launch),
+    request: Request,
+    approving: Approving,
+    mut stop: StopRequests,
+) -> Result<(), Failure> {
+    let membership = lead_team::join(target.into()).await?;
+    let team = Team::new(membership.clone(), config, launch, UserReachable::default());
+    let workflows = Workflows::new(team.clone());
+    let begun = begin(&workflows, &request).await;
+    let outcome = match begun {
+        Ok(begun) => follow_workflow::follow(&workflows, begun, &mut stop, approving).await,
+        Err(error) => Err(error),
+    };
+    // Before the team, so that the ends of its agents do not look like failures of steps.
+    workflows.stop().await;
+    team.shutdown(stop.force_stop()).await;
+    serve_mcp::leave_team(membership).await;
+    outcome
+}
+
+async fn begin(workflows: &Workflows, request: &Request) -> Result<Begun, Failure> {
+    let workflow = match request {
+        Request::Plan(written) => {
+            let plan = planned(written, &workflows.team().candidates())?;
+            workflows.create(plan).await?
+        }
+        Request::Resume(id) => workflows.resume(id).await?,
+    };
+    Ok(Begun::of(workflow))
+}
+
+/// Makes a plan of a file, or reports each problem at its place in the file.
+pub(super) fn planned(written: &LocatedDraft, known: &Candidates) -> Result<Plan, Failure> {
+    let plan = validate(written.draft.clone(), known);
+    plan.map_err(|problems| written.locate(&problems).into())
+}

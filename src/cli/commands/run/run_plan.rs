@@ -1,0 +1,72 @@
+//! The command itself: reads the plan, then draws it, or leads its workflow.
+
+use super::follow_workflow::Approving;
+use super::lead_workflow::{Request, lead, planned};
+use super::plan_drawing;
+use super::run_arguments::{Graph, RunArguments};
+use crate::bus::rules::NameChoice;
+use crate::cli::lead_team::JoinTarget;
+use crate::cli::open_bus::Outside;
+use crate::cli::{
+    Failure, below_agent, find_project, lead_team, load_config, open_bus, output, serve_mcp,
+    signal_policy,
+};
+use crate::domain::ids::WorkflowId;
+use crate::domain::member::PLAN_ROLE;
+use crate::domain::name::Name;
+use crate::team::Candidates;
+use crate::workflow::plan::toml_plan::{self, LocatedDraft};
+
+/// The name of this session on the bus.
+const NAME: &str = "run";
+
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    below_agent::refuse_to("lead a team")?;
+    let project = find_project::find(arguments.project.as_deref())?;
+    let mut config = load_config::load(&project.root, arguments.config.as_deref())?;
+    let request = match (&arguments.file, &arguments.resume) {
+        (Some(path), _) => {
+            let written = toml_plan::read(path, &path.display().to_string())?;
+            Request::Plan(Box::new(written))
+        }
+        (None, Some(id)) => Request::Resume(WorkflowId::parse(id)?),
+        (None, None) => return Err("name a plan file, or a workflow with --resume".into()),
+    };
+    if let (Some(script), Request::Plan(written)) = (&arguments.scripted, &request) {
+        let script = script
+            .canonicalize()
+            .map_err(|error| format!("cannot find the script {}: {error}", script.display()))?;
+        config.play(named(written), &script)?;
+    }
+    let foreign = open_bus::foreign(arguments.adopt);
+    let outside = Outside::new(project.bus_directory(), open_bus::networks(&config), foreign);
+    let launch = lead_team::launch_in(project)?;
+    if let Request::Plan(written) = &request
+        && (arguments.dry_run || arguments.graph.is_some())
+    {
+        let plan = planned(written, &Candidates::profiles(&config, &launch))?;
+        output::say(&match arguments.graph {
+            Some(Graph::Mermaid) => plan_drawing::mermaid(&plan),
+            Some(Graph::Dot) => plan_drawing::dot(&plan),
+            None => plan_drawing::order(&plan),
+        });
+        return Ok(());
+    }
+    load_config::warn_of_what_does_not_count(&config);
+    lead_team::adopt_orphans();
+    let approving = Approving::of(arguments.yes);
+    let choice = NameChoice::Like(Name::parse(NAME)?);
+    let target = JoinTarget::of(outside, &config, choice, vec![PLAN_ROLE.to_owned()]);
+    serve_mcp::run_team(async move || {
+        let lead = async move |stop| lead(target, (config, launch), request, approving, stop).await;
+        signal_policy::obey(lead).await
+    })
+}
+
+/// Returns every name of an agent that a plan has.
+fn named(written: &LocatedDraft) -> Vec<Name> {
+    let steps = written.draft.steps.iter();
+    let agents = steps.flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
+    // The checks of the plan report what is no name.
+    agents.filter_map(|agent| Name::parse(agent).ok()).collect()
+}

@@ -1,0 +1,81 @@
+//! One line of the tree: its parts, and how they stand under those of other lines.
+
+use console::{Style, measure_text_width};
+
+use super::shown_time::{going_on, took};
+use super::step_row::{Shown, Time, between};
+use super::tree_style::{TreeStyle, mark, paint, tint};
+
+/// Columns of the word for a state: the longest is `cancelled`.
+const WORD: usize = 9;
+
+/// Columns of a time: the longest below a hundred hours is `12h 05m`.
+const TIME: usize = 7;
+
+/// A line of the tree in its parts.
+pub(super) enum Line<'s> {
+    Step {
+        guides: String,
+        step: &'s Shown,
+        /// The name with whatever else the step comes after.
+        name: String,
+    },
+    Folded {
+        guides: String,
+        summary: String,
+    },
+}
+
+/// How wide the parts are that stand under each other.
+pub(super) struct Columns {
+    left: usize,
+    agent: usize,
+}
+
+impl Columns {
+    /// What is wider than most is not worth moving all others aside for: a name gets half of the width, an agent a fifth.
+    pub(super) fn of(lines: &[Line], width: usize) -> Self {
+        let (mut left, mut agent) = (0, 0);
+        for line in lines {
+            if let Line::Step { guides, step, name } = line {
+                // The mark and a space.
+                let own = measure_text_width(guides) + 2 + measure_text_width(name);
+                left = left.max(own.min(width / 2));
+                agent = agent.max(measure_text_width(&step.agent).min(width / 5));
+            }
+        }
+        Self { left, agent }
+    }
+}
+
+impl Line<'_> {
+    pub(super) fn paint(&self, columns: &Columns, now_ms: i64, look: &TreeStyle) -> String {
+        match self {
+            Self::Folded { guides, summary } => {
+                paint(&format!("{guides}{summary}"), look, Style::dim)
+            }
+            Self::Step { guides, step, name } => {
+                let tint = tint(step.status);
+                let mark = paint(mark(step.status, look.beat), look, tint);
+                let left = measure_text_width(guides) + 2 + measure_text_width(name);
+                let gap = " ".repeat(columns.left.saturating_sub(left));
+                let word = format!("{:WORD$}", step.status.as_str());
+                let time = match step.time {
+                    Time::None => String::new(),
+                    Time::Since(from) => going_on(between(from, now_ms)),
+                    Time::Took(time) => took(time),
+                };
+                let agent = measure_text_width(&step.agent);
+                let agent_gap = " ".repeat(columns.agent.saturating_sub(agent));
+                let painted = format!(
+                    "{}{mark} {name}{gap}  {} {time:>TIME$}  {}{agent_gap}  {}",
+                    paint(guides, look, Style::dim),
+                    paint(&word, look, tint),
+                    step.agent,
+                    step.remarks(),
+                );
+                painted.trim_end().to_owned()
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Colours are all that a printed line may do to a terminal besides being read on it.
+
+use crate::domain::text::visible_letters::seen;
+
+/// Returns a line of ours with its colours, in which words of others are one line already, and nothing else that acts on a terminal.
+pub(super) fn coloured(line: &str) -> String {
+    let mut parts = line.split("\x1b[");
+    let mut shown = seen(parts.next().unwrap_or_default());
+    for part in parts {
+        let codes = part.find(|letter: char| !letter.is_ascii_digit() && letter != ';');
+        match codes.map(|end| part.split_at(end)) {
+            Some((codes, rest)) if rest.starts_with('m') => {
+                shown.push_str("\x1b[");
+                shown.push_str(codes);
+                shown.push_str(&seen(rest));
+            }
+            _ => {
+                shown.push_str("\u{fffd}[");
+                shown.push_str(&seen(part));
+            }
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_all_that_acts_on_a_terminal_only_colours_are_left() {
+        let line = "\x1b[1;32mdone\x1b[0m \x1b]0;T\x07\x1b[2J\x1b[\u{9b}1m\u{202e}x\x08";
+        assert_eq!(
+            coloured(line),
+            "\x1b[1;32mdone\x1b[0m \u{fffd}]0;T\u{fffd}\u{fffd}[2J\u{fffd}[\u{fffd}1m\u{fffd}x\u{fffd}"
+        );
+        assert_eq!(coloured("plain"), "plain");
+    }
+}

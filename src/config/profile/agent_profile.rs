@@ -1,0 +1,114 @@
+//! What is known of one kind of agent, each value with the layer that it comes from.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use super::agent_command::Command;
+use super::profile_choices::{MidTurn, Restart};
+use crate::config::agent_env_filter::{self, EnvPattern};
+use crate::config::defaults;
+use crate::config::value_origin::Sourced;
+use crate::domain::name::Name;
+use crate::domain::permission::Policy;
+
+/// How to start one kind of agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// The name, as the first layer that has it writes it.
+    pub name: Name,
+    pub command: Sourced<Command>,
+    /// What the program is started with.
+    pub args: Sourced<Vec<String>>,
+    /// Variables that are set for the agent, by name.
+    pub env: BTreeMap<String, Sourced<String>>,
+    /// Variables of our own environment that are let through.
+    pub env_pass: Sourced<Vec<EnvPattern>>,
+    /// What to answer when the agent asks for permission.
+    pub permissions: Sourced<Policy>,
+    /// How long a question for permission waits for an answer, in seconds.
+    pub permission_seconds: Sourced<u64>,
+    /// Parts of paths whose edit is asked about besides those that always are, from all layers together.
+    pub guarded: Vec<String>,
+    /// Whether the agent may read and write files of the project through us.
+    pub file_system: Sourced<bool>,
+    /// How long it may take to answer at its start without a sign of life.
+    pub start: Sourced<Duration>,
+    /// What the agent is for, in the user's words.
+    pub roles: Sourced<Vec<String>>,
+    /// The model, unless the task names one.
+    pub default_model: Option<Sourced<String>>,
+    /// The mode of the agent's sessions, unless its own default is wanted.
+    pub mode: Option<Sourced<String>>,
+    /// The mode in its place while a policy holds, for the policies that want another one.
+    pub modes: Vec<(Policy, Sourced<String>)>,
+    /// What to do when the agent's process ends by itself.
+    pub restart: Sourced<Restart>,
+    /// The command that installs the program, for whoever misses it.
+    pub install: Option<Sourced<String>>,
+    /// How to log in, for whoever is not: the end of a sentence that begins "to log in,".
+    pub login: Option<Sourced<String>>,
+    /// How long the first prompt of a session waits after our endpoint has listed its tools.
+    pub settle: Sourced<Duration>,
+    /// Whether its process mixes sessions up, so that each needs a process of its own.
+    pub one_session: Sourced<bool>,
+    /// How words get into a turn of it that runs.
+    pub mid_turn: Sourced<MidTurn>,
+    /// What its model sees before the names of our tools.
+    pub tool_prefix: Option<Sourced<String>>,
+    /// How many bytes of a tool's result it shows its model whole.
+    pub result_bytes: Sourced<usize>,
+    /// How many bytes of messages it is woken with.
+    pub prompt_bytes: Sourced<usize>,
+}
+
+impl Profile {
+    /// Makes a profile of which no file says more than this: everything else has its default.
+    pub(in crate::config) fn begin(name: Name, command: Command) -> Self {
+        let bytes =
+            |number: u64| Sourced::default_value(usize::try_from(number).unwrap_or(usize::MAX));
+        let seconds = |number| Sourced::default_value(Duration::from_secs(number));
+        let millis = |number| Sourced::default_value(Duration::from_millis(number));
+        Self {
+            name,
+            command: Sourced::default_value(command),
+            args: Sourced::default_value(Vec::new()),
+            env: BTreeMap::new(),
+            env_pass: Sourced::default_value(Vec::new()),
+            permissions: Sourced::default_value(defaults::PERMISSIONS.values.default),
+            permission_seconds: Sourced::default_value(defaults::PERMISSION_SECONDS.values.default),
+            guarded: Vec::new(),
+            file_system: Sourced::default_value(defaults::FILE_SYSTEM.values.default),
+            start: seconds(defaults::START_SECONDS.values.default),
+            roles: Sourced::default_value(Vec::new()),
+            default_model: None,
+            mode: None,
+            modes: Vec::new(),
+            restart: Sourced::default_value(defaults::RESTART.values.default),
+            install: None,
+            login: None,
+            settle: millis(defaults::SETTLE_MS.values.default),
+            one_session: Sourced::default_value(defaults::ONE_SESSION.values.default),
+            mid_turn: Sourced::default_value(defaults::MID_TURN.values.default),
+            tool_prefix: None,
+            result_bytes: bytes(defaults::RESULT_BYTES.values.default),
+            prompt_bytes: bytes(defaults::PROMPT_BYTES.values.default),
+        }
+    }
+
+    /// Returns the mode in which the agent works while a policy holds; none where its own is left to it.
+    pub fn mode_under(&self, policy: Policy) -> Option<&str> {
+        let own = self.modes.iter().find(|(under, _)| *under == policy);
+        let mode = own.map(|(_, mode)| mode).or(self.mode.as_ref());
+        mode.map(|mode| mode.value.as_str())
+    }
+
+    /// Returns the whole environment of the agent, made from `own`, the environment of this process.
+    pub fn environment(
+        &self,
+        own: impl Iterator<Item = (OsString, OsString)>,
+    ) -> Vec<(OsString, OsString)> {
+        let set = self.env.iter().map(|(name, value)| (name.as_str(), value.value.as_str()));
+        agent_env_filter::filter(own, &self.env_pass.value, set)
+    }
+}

@@ -1,0 +1,78 @@
+//! The answer to a permission request, and where it came from.
+
+use serde::{Deserialize, Serialize};
+
+/// The answer to a permission request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Yes, this once.
+    AllowOnce,
+    /// Yes, and the agent need not ask again.
+    AllowAlways,
+    Reject,
+    /// No answer: the turn ended, or the request offers no such answer.
+    Cancelled,
+}
+
+impl Decision {
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AllowOnce => "allow_once",
+            Self::AllowAlways => "allow_always",
+            Self::Reject => "reject",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Reads an answer of a person or an orchestrator.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::AllowOnce, Self::AllowAlways, Self::Reject]
+            .into_iter()
+            .find(|decision| decision.as_str() == word)
+    }
+}
+
+/// Where a decision comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decider {
+    /// The policy of the task or the profile.
+    Policy,
+    /// The user of an orchestrator's client.
+    Human,
+    Orchestrator,
+    /// There was no answer in time.
+    Deadline,
+    /// The turn or the agent has ended.
+    Ended,
+}
+
+impl Decider {
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Human => "human",
+            Self::Orchestrator => "orchestrator",
+            Self::Deadline => "deadline",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_read_back() {
+        for word in ["allow_once", "allow_always", "reject"] {
+            let decision = Decision::parse(word).unwrap();
+            assert_eq!(decision.as_str(), word);
+            assert_eq!(serde_json::to_value(decision).unwrap(), word);
+        }
+        assert_eq!(Decision::parse("cancelled"), None, "it is no answer");
+    }
+}

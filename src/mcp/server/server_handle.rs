@@ -1,0 +1,133 @@
+//! The handle on a server: the tools it offers, whose calls it answers, and which of them it has just answered.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use rmcp::model::{self, RequestId};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::client_pipes;
+use crate::domain::ids::CallId;
+use crate::domain::wait_times;
+use crate::mcp::ask_user::User;
+use crate::mcp::lazy_membership::LazyMembership;
+use crate::mcp::tool::AnyTool;
+use crate::sys::mutex::lock;
+use crate::team::UserReachable;
+
+/// How many answered calls are remembered in case their client takes them back: as many as the wire remembers.
+const RECENT: usize = client_pipes::REMEMBERED;
+
+/// How a server introduces itself.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The instructions to a model for all the tools together.
+    pub instructions: String,
+}
+
+/// An MCP server with some tools for one membership. Cheap to clone.
+#[derive(Clone)]
+pub struct Server {
+    pub(super) shared: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) about: About,
+    pub(super) tools: Vec<Offered>,
+    pub(super) membership: LazyMembership,
+    /// The client's user, if the server asks that person.
+    pub(super) user: Option<User>,
+    recent: Mutex<VecDeque<(RequestId, CallId)>>,
+    /// Cancelled when the client goes away: ends the calls that wait.
+    pub(super) ending: CancellationToken,
+    tasks: TaskTracker,
+    /// Held by the task that reports on the bus that the tools are ready.
+    pub(super) announcing: tokio::sync::Mutex<()>,
+    /// How long a tool that does not wait may take.
+    pub(super) limit: Duration,
+}
+
+/// A tool with what `tools/list` shows of it.
+pub(super) struct Offered {
+    pub(super) tool: Box<dyn AnyTool>,
+    pub(super) definition: model::Tool,
+}
+
+impl Server {
+    /// Makes a server with these tools, shown in this order.
+    pub fn new(about: About, tools: Vec<Box<dyn AnyTool>>, membership: LazyMembership) -> Self {
+        Self::with_limit(about, tools, membership, wait_times::TOOL)
+    }
+
+    /// Makes the same server, which also puts agents' permission requests to its client's user.
+    pub fn asking_users(
+        about: About,
+        tools: Vec<Box<dyn AnyTool>>,
+        membership: LazyMembership,
+        human: UserReachable,
+    ) -> Self {
+        Self::made(about, tools, membership, (wait_times::TOOL, Some(User::new(human))))
+    }
+
+    /// Makes a server with another limit for tools that do not wait.
+    pub(in crate::mcp) fn with_limit(
+        about: About,
+        tools: Vec<Box<dyn AnyTool>>,
+        membership: LazyMembership,
+        limit: Duration,
+    ) -> Self {
+        Self::made(about, tools, membership, (limit, None))
+    }
+
+    fn made(
+        about: About,
+        tools: Vec<Box<dyn AnyTool>>,
+        membership: LazyMembership,
+        (limit, user): (Duration, Option<User>),
+    ) -> Self {
+        let offered = tools.into_iter().map(|tool| Offered { definition: tool.definition(), tool });
+        Self {
+            shared: Arc::new(Inner {
+                about,
+                tools: offered.collect(),
+                membership,
+                user,
+                recent: Mutex::default(),
+                ending: CancellationToken::new(),
+                tasks: TaskTracker::new(),
+                announcing: tokio::sync::Mutex::default(),
+                limit,
+            }),
+        }
+    }
+
+    /// Returns whose calls it answers.
+    pub fn membership(&self) -> &LazyMembership {
+        &self.shared.membership
+    }
+
+    /// Returns the token that is cancelled when the client is gone, which ends waiting calls.
+    pub(super) fn ending(&self) -> &CancellationToken {
+        &self.shared.ending
+    }
+
+    /// Returns everything that runs on behalf of this server.
+    pub(super) fn tasks(&self) -> &TaskTracker {
+        &self.shared.tasks
+    }
+
+    pub(super) fn remember(&self, request: RequestId, call: CallId) {
+        let mut recent = self.recent();
+        recent.push_back((request, call));
+        if recent.len() > RECENT {
+            recent.pop_front();
+        }
+    }
+
+    pub(super) fn recent(&self) -> MutexGuard<'_, VecDeque<(RequestId, CallId)>> {
+        // A list of pairs, each pushed in one step.
+        lock(&self.shared.recent)
+    }
+}

@@ -1,0 +1,45 @@
+//! Which process a pid is: when it started, what it runs, and the number of this process.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::proc_stat::stat;
+
+/// Returns when the process started, in clock ticks since boot: with the pid it names a process for ever, as pids are
+/// used again. `None` when there is no such process, or no `/proc`.
+pub fn start_time(pid: u32) -> Option<u64> {
+    stat(pid).map(|stat| stat.started)
+}
+
+/// Returns the pid by which `/proc` knows this process: another than its own where that is the `/proc` of a PID namespace around
+/// its own. None where it is not known there, and without `/proc`.
+pub fn own_pid() -> Option<u32> {
+    fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()
+}
+
+/// Returns the first argument that a process was started with, behind its program's name. None without `/proc`.
+pub fn first_argument(pid: u32) -> Option<String> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let word = words.split(|byte| *byte == 0).nth(1)?;
+    Some(String::from_utf8_lossy(word).into_owned())
+}
+
+/// Tells whether a process runs the program that this one runs: the same file, or one of the same name, as a newer version may have
+/// taken its place. False without `/proc`, and for processes of other users.
+pub fn runs_this_program(pid: u32) -> bool {
+    let (own, other) = (Path::new("/proc/self/exe"), format!("/proc/{pid}/exe"));
+    let file = |path: &Path| {
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    let name = |path: &Path| {
+        let path = fs::read_link(path).ok()?;
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        // What the system adds when the file is gone.
+        Some(name.trim_end_matches(" (deleted)").to_owned())
+    };
+    let other = Path::new(&other);
+    let is_same_file = file(own).is_some_and(|own| file(other) == Some(own));
+    is_same_file || name(own).is_some_and(|own| name(other) == Some(own))
+}

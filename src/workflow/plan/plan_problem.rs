@@ -1,0 +1,38 @@
+//! What is wrong with a plan, each problem with its place.
+
+use std::fmt;
+
+/// Problems that one refusal lists before it only counts the rest.
+const MOST_PROBLEMS: usize = 40;
+
+/// One problem of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Its place, such as `steps[1].agent`; empty for the plan as a whole.
+    pub place: String,
+    /// What is wrong, and what would be right.
+    pub what: String,
+}
+
+/// All problems of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the workflow was not created: {}", listed(.0))]
+pub struct Problems(pub Vec<Problem>);
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.place.is_empty() {
+            f.write_str(&self.what)
+        } else {
+            write!(f, "{}: {}", self.place, self.what)
+        }
+    }
+}
+
+fn listed(problems: &[Problem]) -> String {
+    let mut shown: Vec<_> = problems.iter().take(MOST_PROBLEMS).map(ToString::to_string).collect();
+    if problems.len() > MOST_PROBLEMS {
+        shown.push(format!("and {} more problems", problems.len() - MOST_PROBLEMS));
+    }
+    shown.join("; ")
+}
