@@ -32,7 +32,7 @@ pub(crate) use self::server::first_message::opens;
 pub use self::server::serve_stdio::{ServerEnd, serve, serve_stdio};
 pub use self::server::{About, Server};
 pub use self::shapes::message_shape::MessageView;
-pub use self::tool::{AnyTool, CallTimeout, InboxMode, Tool};
+pub use self::tool::{AnyTool, CallTimeout, Effect, InboxMode, Tool};
 
 #[cfg(test)]
 mod tests;

@@ -67,6 +67,40 @@ async fn the_orchestrators_tools_stay_within_their_budget() {
     check_budget(&tools, ORCHESTRATOR_BUDGET_BYTES);
 }
 
+#[tokio::test]
+async fn every_tool_has_a_title_and_says_what_it_does_to_the_team() {
+    let mut client = Client::of(orchestrator(&Team::new()).await);
+    client.initialize().await;
+    let (mut reading, mut ending) = (Vec::new(), Vec::new());
+    for tool in listed(&mut client).await {
+        let name = tool["name"].as_str().unwrap().to_owned();
+        let title = tool["title"].as_str().unwrap();
+        assert_eq!(title.to_lowercase().replace(' ', "_"), name);
+        let hints = &tool["annotations"];
+        if hints["readOnlyHint"] == true {
+            reading.push(name);
+        } else if hints["destructiveHint"] == true {
+            ending.push(name);
+        } else {
+            // Left out, it would count as yes.
+            assert_eq!(hints["destructiveHint"], false, "{name}");
+        }
+    }
+    reading.sort();
+    ending.sort();
+    let expected = [
+        "check_messages",
+        "get_agent_status",
+        "get_task_result",
+        "get_task_status",
+        "get_workflow_status",
+        "list_agents",
+        "wait_for_message",
+    ];
+    assert_eq!(reading, expected);
+    assert_eq!(ending, ["cancel_task", "cancel_workflow", "kill_agent"]);
+}
+
 /// Some hosts refuse a whole server for one of these.
 #[tokio::test]
 async fn no_input_schema_has_a_null_or_a_list_of_types() {

@@ -5,6 +5,6 @@ pub(crate) mod json_schema;
 mod typed_tool;
 mod untyped_tool;
 
-pub use self::typed_tool::{CallTimeout, InboxMode, Tool};
+pub use self::typed_tool::{CallTimeout, Effect, InboxMode, Tool};
 pub use self::untyped_tool::AnyTool;
 pub(super) use self::untyped_tool::Prepared;

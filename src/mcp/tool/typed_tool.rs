@@ -20,6 +20,17 @@ pub enum InboxMode {
     IsTheAnswer,
 }
 
+/// What a call does to the team: clients let what only reads run side by side, and ask their user before what ends something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It reads or waits.
+    Reads,
+    /// It adds or changes something, and ends nothing.
+    Changes,
+    /// It ends work that may not be done again.
+    Ends,
+}
+
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallTimeout {
@@ -39,6 +50,8 @@ pub trait Tool: Send + Sync + 'static {
     const NAME: &'static str;
     /// The description for a model: what, when, what next.
     const DESCRIPTION: &'static str;
+    /// What a call does to the team.
+    const EFFECT: Effect = Effect::Changes;
     /// Whether unread messages ride along.
     const MAIL: InboxMode = InboxMode::RidesAlong;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use rmcp::model::{self, JsonObject, MetaObject};
+use rmcp::model::{self, JsonObject, MetaObject, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::typed_tool::{CallTimeout, InboxMode, Tool};
+use super::typed_tool::{CallTimeout, Effect, InboxMode, Tool};
 use super::{check_arguments, json_schema};
 use crate::mcp::caller::Caller;
 use crate::mcp::error::ToolError;
@@ -46,6 +46,23 @@ pub trait Prepared: Send {
         Self: 'a;
 }
 
+/// Returns the name of a tool as people read it: `assign_task` is "Assign task".
+fn title(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let mut letters = words.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// Returns the effect of a tool in the words of MCP. Without any, a tool counts as one that destroys.
+fn annotations(effect: Effect) -> ToolAnnotations {
+    match effect {
+        Effect::Reads => ToolAnnotations::new().read_only(true),
+        Effect::Changes => ToolAnnotations::new().read_only(false).destructive(false),
+        Effect::Ends => ToolAnnotations::new().read_only(false).destructive(true),
+    }
+}
+
 impl<T: Tool> AnyTool for T {
     fn name(&self) -> &'static str {
         T::NAME
@@ -68,6 +85,8 @@ impl<T: Tool> AnyTool for T {
         };
         model::Tool::new(T::NAME, Cow::Borrowed(T::DESCRIPTION), Arc::new(input))
             .with_raw_output_schema(Arc::new(output))
+            .with_title(title(T::NAME))
+            .with_annotations(annotations(T::EFFECT))
             .with_meta(MetaObject(meta))
     }
 

@@ -8,7 +8,7 @@ use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::time::{Now, Tick, iso8601};
 use crate::domain::wait_times;
-use crate::mcp::{Caller, Tool, ToolError};
+use crate::mcp::{Caller, Effect, Tool, ToolError};
 
 pub(crate) struct GetAgentStatus;
 
@@ -77,6 +77,7 @@ impl Tool for GetAgentStatus {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "get_agent_status";
+    const EFFECT: Effect = Effect::Reads;
     const DESCRIPTION: &'static str = "See the health of all members: status, unread messages, \
         last activity, and which ones ended.";
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::wait_times;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
-use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
+use crate::mcp::{CallTimeout, Caller, Effect, Tool, ToolError};
 
 pub(crate) struct KillAgent {
     pub(crate) leading: OrchestratorTeam,
@@ -28,6 +28,7 @@ impl Tool for KillAgent {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "kill_agent";
+    const EFFECT: Effect = Effect::Ends;
     const DESCRIPTION: &'static str = "Kill an agent and all its processes, if shutdown_agent is \
         not enough. Returns when they are gone.";
 

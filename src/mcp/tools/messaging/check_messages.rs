@@ -12,7 +12,7 @@ use crate::domain::limits;
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::mcp::shapes::message_shape::views;
-use crate::mcp::{Caller, InboxMode, MessageView, Tool, ToolError};
+use crate::mcp::{Caller, Effect, InboxMode, MessageView, Tool, ToolError};
 
 pub(crate) struct CheckMessages;
 
@@ -66,6 +66,7 @@ impl Tool for CheckMessages {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "check_messages";
+    const EFFECT: Effect = Effect::Reads;
     const DESCRIPTION: &'static str = "Read your unread messages from the team, oldest first; \
         returned messages count as read. Call it when you start, between steps, and before you \
         finish. For the rest of a message with next_offset, pass its id and that offset.";

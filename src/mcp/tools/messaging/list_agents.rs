@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bus::state::Session;
 use crate::domain::time::Tick;
-use crate::mcp::{Caller, Tool, ToolError};
+use crate::mcp::{Caller, Effect, Tool, ToolError};
 
 pub(crate) struct ListAgents;
 
@@ -43,6 +43,7 @@ impl Tool for ListAgents {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "list_agents";
+    const EFFECT: Effect = Effect::Reads;
     const DESCRIPTION: &'static str =
         "List your live team-mates, what each is doing, and which one is you.";
 

@@ -10,7 +10,7 @@ use crate::bus::Waited;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::RequestId;
 use crate::domain::wait_times;
-use crate::mcp::{CallTimeout, Caller, InboxMode, MessageView, Tool, ToolError};
+use crate::mcp::{CallTimeout, Caller, Effect, InboxMode, MessageView, Tool, ToolError};
 
 pub(crate) struct WaitForMessage;
 
@@ -53,6 +53,7 @@ impl Tool for WaitForMessage {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "wait_for_message";
+    const EFFECT: Effect = Effect::Reads;
     const DESCRIPTION: &'static str = "Wait for a message, such as the answer to your request; \
         returns at once if an unread message fits. After a timeout, do other work or wait again.";
     const MAIL: InboxMode = InboxMode::IsTheAnswer;

@@ -8,7 +8,7 @@ use crate::domain::task::TaskStatus;
 use crate::domain::wait_times;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::status;
-use crate::mcp::{Caller, Tool, ToolError};
+use crate::mcp::{Caller, Effect, Tool, ToolError};
 
 pub(crate) struct CancelTask {
     pub(crate) leading: OrchestratorTeam,
@@ -35,6 +35,7 @@ impl Tool for CancelTask {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "cancel_task";
+    const EFFECT: Effect = Effect::Ends;
     const DESCRIPTION: &'static str = "Cancel a task. Its agent stays, ready for the next one.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {

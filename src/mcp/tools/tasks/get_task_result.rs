@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::domain::ids::TaskId;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::{ResultView, output_bytes, take_notice};
-use crate::mcp::{Caller, Tool, ToolError};
+use crate::mcp::{Caller, Effect, Tool, ToolError};
 
 pub(crate) struct GetTaskResult {
     pub(crate) leading: OrchestratorTeam,
@@ -35,6 +35,7 @@ impl Tool for GetTaskResult {
     type Input = Input;
     type Output = ResultView;
     const NAME: &'static str = "get_task_result";
+    const EFFECT: Effect = Effect::Reads;
     const DESCRIPTION: &'static str = "Read a task's result: the agent's output (also while it \
         runs), errors, changed files and cost. Long output comes in parts: continue at \
         next_offset.";

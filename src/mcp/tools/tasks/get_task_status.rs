@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::domain::ids::TaskId;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_shape::StatusView;
-use crate::mcp::{Caller, Tool, ToolError};
+use crate::mcp::{Caller, Effect, Tool, ToolError};
 
 pub(crate) struct GetTaskStatus {
     pub(crate) leading: OrchestratorTeam,
@@ -23,6 +23,7 @@ impl Tool for GetTaskStatus {
     type Input = Input;
     type Output = StatusView;
     const NAME: &'static str = "get_task_status";
+    const EFFECT: Effect = Effect::Reads;
     const DESCRIPTION: &'static str = "See whether a task is queued, running or finished.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<StatusView, ToolError> {

@@ -7,7 +7,7 @@ use crate::domain::ids::WorkflowId;
 use crate::domain::wait_times;
 use crate::domain::workflow::WorkflowStatus;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
-use crate::mcp::{Caller, Tool, ToolError};
+use crate::mcp::{Caller, Effect, Tool, ToolError};
 
 pub(crate) struct CancelWorkflow {
     pub(crate) leading: OrchestratorTeam,
@@ -34,6 +34,7 @@ impl Tool for CancelWorkflow {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "cancel_workflow";
+    const EFFECT: Effect = Effect::Ends;
     const DESCRIPTION: &'static str =
         "Cancel a workflow: no more steps start, and running ones are cancelled. The agents stay.";
 

@@ -7,7 +7,7 @@ use crate::bus::state::{State, Workflow};
 use crate::domain::ids::WorkflowId;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::workflow_shape::WorkflowView;
-use crate::mcp::{Caller, Tool, ToolError};
+use crate::mcp::{Caller, Effect, Tool, ToolError};
 
 pub(crate) struct GetWorkflowStatus {
     pub(crate) leading: OrchestratorTeam,
@@ -63,6 +63,7 @@ impl Tool for GetWorkflowStatus {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "get_workflow_status";
+    const EFFECT: Effect = Effect::Reads;
     const DESCRIPTION: &'static str = "See the state of each step of a workflow, with the start of \
         its output; or list all workflows.";
 
