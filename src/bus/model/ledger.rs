@@ -228,7 +228,7 @@ impl Ledger {
             || self.places.iter().any(|((_, to), place)| to == name && unread(place))
     }
 
-    /// Only what is unread is in_flight, to the live session of the addressee, oldest first.
+    /// Only what is unread is in flight, to the live session of the addressee, oldest first.
     fn hand(&mut self, ids: &[MessageId], member: &Name, (session, call): (SessionId, CallId)) {
         assert!(self.is_live(session));
         assert_eq!(self.names[&session], *member);
@@ -357,7 +357,7 @@ impl Ledger {
     }
 }
 
-/// What is unread is in the inbox, what is in_flight in its call's hands, and nothing is in two places.
+/// What is unread is in the inbox, what is in flight in its call's hands, and nothing is in two places.
 fn check_inboxes(state: &State) {
     let mut unread = BTreeSet::new();
     for (name, member) in &state.members {

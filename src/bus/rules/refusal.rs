@@ -226,7 +226,7 @@ pub enum Refusal {
     /// Something that only the bridge that holds the agent may say.
     #[error("only the bridge that runs this agent can do this")]
     NotTheOwner,
-    /// What a wait was for has been in_flight to it in the meantime.
+    /// What a wait was for has been delivered to it in the meantime.
     #[error("this wait already received a message")]
     AlreadyHanded,
 }
