@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Project;
+use super::log_fixture::Project;
 use crate::bus::event::Event;
 use crate::bus::storage::contract::{append, joined, knows, sent};
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
