@@ -350,7 +350,10 @@ mod tests {
         let script =
             Script::parse(Path::new("team.toml"), include_str!("../../../examples/team.toml"))
                 .unwrap();
-        assert_eq!(script.agents.keys().collect::<Vec<_>>(), ["reviewer", "verifier", "writer"]);
+        assert_eq!(
+            script.agents.keys().collect::<Vec<_>>(),
+            ["default", "reviewer", "verifier", "writer"]
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) struct AnswerPermission;
 pub(crate) struct Input {
     /// From the notice, or `get_agent_status`.
     permission_id: String,
-    /// `allow_once`, `allow_always` or `reject`.
+    #[schemars(extend("enum" = ["allow_once", "allow_always", "reject"]))]
     decision: String,
 }
 

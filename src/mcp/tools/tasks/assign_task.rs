@@ -39,7 +39,8 @@ pub(crate) struct Input {
     /// Restart the ended agent, even if a profile has its name.
     #[serde(default)]
     resume: bool,
-    /// Permission policy for this task: allow, rules, ask or deny.
+    /// Permission policy for this task.
+    #[schemars(extend("enum" = ["allow", "rules", "ask", "deny"]))]
     permissions: Option<String>,
     /// Wait for the result.
     #[serde(default)]

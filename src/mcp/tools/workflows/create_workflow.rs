@@ -55,7 +55,8 @@ struct StepInput {
     /// Clear the agent's conversation first.
     #[serde(default)]
     fresh: bool,
-    /// "human": it starts after `approve_step`.
+    /// It starts after `approve_step`.
+    #[schemars(extend("enum" = ["human"]))]
     approve: Option<String>,
     /// A program and its arguments, run in the project without a shell once the agent is done: it must exit with 0.
     #[serde(default)]
