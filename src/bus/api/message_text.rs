@@ -129,12 +129,12 @@ impl Bus {
         max: usize,
     ) -> Result<LoadedMessage, BusError> {
         let whole = match self.text(header.body) {
-            Err(BusError::Log(LogError::Gone)) => {
+            Err(BusError::Log(why @ (LogError::Gone | LogError::DamagedText { .. }))) => {
                 return Ok(LoadedMessage {
                     text: String::new(),
                     offset: 0,
                     total: 0,
-                    lost: Some(LogError::Gone.to_string()),
+                    lost: Some(why.to_string()),
                     header,
                 });
             }

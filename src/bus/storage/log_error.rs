@@ -21,9 +21,9 @@ pub enum LogError {
     #[error("a newer cli-team-bridge uses this bus: restart this one")]
     Newer,
     /// The directory cannot be trusted or used.
-    #[error("cannot use the bus directory `{path}`: {reason}")]
+    #[error("cannot use `{path}`: {reason}")]
     Refused {
-        /// The directory, or a part of it.
+        /// The directory of the bus, or a part of it.
         path: PathBuf,
         /// Why, and what to do.
         reason: String,
@@ -54,6 +54,14 @@ pub enum LogError {
     /// The log does not hold it any more.
     #[error("the log no longer holds this")]
     Gone,
+    /// A long text is not what was stored: its file was cut, or changed by another program.
+    #[error("this text is damaged on disk: {found} bytes are there, and {stored} were stored")]
+    DamagedText {
+        /// How many bytes were read.
+        found: u64,
+        /// How many the log says.
+        stored: u64,
+    },
     /// The operating system said no.
     #[error("failed to {action} `{path}`: {source}")]
     Io {

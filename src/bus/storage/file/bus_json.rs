@@ -143,8 +143,9 @@ pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, Lo
         Some(StoredIdentity { id: Some(id), .. }) => Ok(Some(id)),
         _ => Err(LogError::Refused {
             path,
-            reason: "it is damaged: remove this file, and start with --adopt if the bus is yours"
-                .to_owned(),
+            reason:
+                "it is damaged: start once with --adopt if the bus is yours, and do not remove it"
+                    .to_owned(),
         }),
     }
 }

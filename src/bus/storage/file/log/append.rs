@@ -3,6 +3,7 @@
 //! A crash before the write leaves nothing; in the write, an unfinished line that the next holder of the lock cuts off; after it,
 //! an entry that is there, whether or not its writer knows.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::last_line::Tail;
@@ -125,7 +126,8 @@ impl FileLog {
             Verdict::Refused => Ok(AppendDecision::Refused),
             Verdict::Nothing => Ok(AppendDecision::Nothing),
             Verdict::Append(proposal) => {
-                prepare(self.next_seq(replica), now, proposal).map(AppendDecision::Append)
+                let prepared = prepare(self.next_seq(replica), now, proposal, &self.directory);
+                prepared.map(AppendDecision::Append)
             }
         }
     }
@@ -217,7 +219,8 @@ impl FileLog {
         let file = self.segments.file(segment)?.ok_or(LogError::Removed)?;
         let path = self.segments.path(segment);
         if unfinished > 0 {
-            file.truncate(offset).map_err(|error| failed("heal", &path, error))?;
+            file.truncate(offset)
+                .map_err(|error| failed("remove an unfinished line from", &path, error))?;
         }
         if offset >= self.options.segment_bytes {
             if self.syncer.sync_segment(segment, &file, path.clone()) {
@@ -255,7 +258,14 @@ fn after(decision: &AppendDecision, error: LogError) -> LogError {
     }
 }
 
-fn prepare(seq: u64, now: Now, proposal: Proposal) -> Result<Prepared, LogError> {
+fn prepare(seq: u64, now: Now, proposal: Proposal, directory: &Path) -> Result<Prepared, LogError> {
+    if !line_format::has_room(seq, proposal.events.len()) {
+        let reason = format!(
+            "its log has no numbers left after {seq}, so another program has written into it: stop \
+                the team and remove what it wrote"
+        );
+        return Err(LogError::Refused { path: directory.join("log"), reason });
+    }
     let entry = Entry {
         seq,
         ts: now.wall_ms,

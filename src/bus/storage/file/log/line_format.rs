@@ -208,11 +208,15 @@ pub(crate) fn checked(line: &[u8]) -> Option<&[u8]> {
     (stated == crc32fast::hash(body)).then_some(body)
 }
 
+/// Says whether that many events from `seq` on all have a seq, and whatever follows too. No line without that is written or read.
+pub(crate) fn has_room(seq: u64, events: usize) -> bool {
+    let next = seq.checked_add(events as u64);
+    next.is_some_and(|next| next <= MAX_SEQ)
+}
+
 impl<E> Head<E> {
-    /// Says whether all events have a seq, and whatever follows too.
     fn has_room(&self) -> bool {
-        let next = self.seq.checked_add(self.events.len() as u64);
-        next.is_some_and(|next| next <= MAX_SEQ)
+        has_room(self.seq, self.events.len())
     }
 }
 

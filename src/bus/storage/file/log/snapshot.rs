@@ -64,6 +64,12 @@ struct Beginning {
     level: u32,
 }
 
+/// The part that says of which bus it is.
+#[derive(Deserialize)]
+struct Named {
+    bus: Uuid,
+}
+
 fn first() -> u32 {
     1
 }
@@ -225,6 +231,17 @@ impl Drop for Snapshots {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+/// Returns the id of the bus that the newest readable snapshot names: for a bus that has lost the file with its id.
+pub(crate) fn bus_id(disk: &dyn Disk, directory: &Path) -> Option<Uuid> {
+    let seqs = seqs(disk, directory).ok()?;
+    seqs.into_iter().find_map(|seq| {
+        let bytes = disk.read(&path(directory, seq)).ok()?;
+        let object = bytes.strip_suffix(b"\n")?;
+        line_format::checked(object)?;
+        serde_json::from_slice(object).ok().map(|Named { bus }| bus)
+    })
 }
 
 /// Returns the place of the older of the two newest snapshots; none when there are not two that can be read.

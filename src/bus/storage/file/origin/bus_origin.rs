@@ -21,6 +21,7 @@ use super::required_proof::{Foreign, Proof};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::bus_json::{self, BusHeader};
 use crate::bus::storage::file::io_failure::failed;
+use crate::bus::storage::file::log::snapshot;
 use crate::bus::storage::file::{Options, bus_directory, git_exclude};
 use crate::domain::time::iso8601;
 use crate::sys::fs::disk::{Disk, RealDisk};
@@ -125,9 +126,13 @@ impl Opening<'_> {
         bus_directory::prepare(directory, self.options.networks)?;
         let path = directory.join("lock");
         let lock = LockFile::open(&path).map_err(|error| failed("open", &path, error))?;
+        let taken_over = self.proof.foreign == Foreign::TakenOver;
         if self.look()?.is_ok_and(|found| found == BusFound::Own) {
-            let bus = bus_json::load(self.disk, directory)?;
-            return Ok(bus.map(|bus| (lock, bus)));
+            match bus_json::load(self.disk, directory) {
+                // It says enough to be believed, and not enough to be used: it is written anew.
+                Err(LogError::Refused { .. }) if taken_over => {}
+                bus => return Ok(bus?.map(|bus| (lock, bus))),
+            }
         }
         let guard = lock.acquire(self.options.patience);
         let guard = guard.map_err(|error| failed("lock", directory, error))?;
@@ -137,21 +142,25 @@ impl Opening<'_> {
         if !lock.is_in_place() {
             return Ok(None);
         }
-        let taken_over = self.proof.foreign == Foreign::TakenOver;
+        let known = bus_json::load(self.disk, directory);
+        let is_damaged = matches!(known, Err(LogError::Refused { .. }));
         let bus = match self.look()? {
-            Ok(BusFound::Own) => return Ok(None),
+            Ok(BusFound::Own) if !(taken_over && is_damaged) => return Ok(None),
             Ok(BusFound::Unmade) => self.make(random_ids::blob(), random_ids::token())?,
-            Ok(BusFound::Foreign) | Err(_) if taken_over => {
-                if let Err(LogError::Newer) = bus_json::load(self.disk, directory) {
+            Ok(_) | Err(_) if taken_over => {
+                if let Err(LogError::Newer) = known {
                     return Err(LogError::Newer);
                 }
                 let known = bus_json::look(self.disk, directory)?.unwrap_or_default();
                 let secret = self.secret_to_keep(&known)?.unwrap_or_else(random_ids::token);
                 tracing::warn!(directory = %directory.display(), "this bus was adopted: its log is \
                     trusted from now on");
-                self.make(known.id.unwrap_or_else(random_ids::blob), secret)?
+                // Under another id its own snapshots would not be believed, and without them the beginning of its log may be gone.
+                let snapshots = directory.join("snapshot");
+                let id = known.id.or_else(|| snapshot::bus_id(self.disk, &snapshots));
+                self.make(id.unwrap_or_else(random_ids::blob), secret)?
             }
-            Ok(BusFound::Foreign) => {
+            Ok(_) => {
                 *put_aside = Some(self.put_aside()?);
                 return Ok(None);
             }

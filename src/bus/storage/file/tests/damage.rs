@@ -136,6 +136,27 @@ fn a_line_without_an_end_is_never_held_whole() {
     assert_eq!((again.next_seq, again.damaged_lines), (read.next_seq, 1));
 }
 
+/// Nothing behind it could be read: it would be acknowledged and lost.
+#[test]
+fn no_line_is_written_behind_the_last_number() {
+    let (project, mut log, mut replica) = with_three_messages();
+    let last = line_format::MAX_SEQ - 1;
+    let segment = project.bus.join("log").join(format!("{last:020}.jsonl"));
+    fs::write(segment, "").unwrap();
+    let mut written = 0;
+    let refused = loop {
+        match append(&mut log, &mut replica, vec![sent(10 + written, "hello")]) {
+            Ok(_) => written += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(refused.to_string().contains("no numbers left"), "{refused}");
+    let read = project.open().1;
+    assert_eq!(read.damaged_lines, 0);
+    assert_same(&read, &replica);
+    assert!(written <= 1, "{written}");
+}
+
 #[test]
 fn a_broken_snapshot_means_the_one_before() {
     let (project, log, replica) = with_snapshots(30);

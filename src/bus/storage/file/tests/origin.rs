@@ -242,6 +242,31 @@ fn what_an_older_version_made_is_put_aside_and_can_be_taken_over() {
 }
 
 #[test]
+fn an_adopted_bus_that_has_lost_its_identity_keeps_its_snapshots() {
+    for (number, lost) in ["", "{", "\0\0\0\0", r#"{"format":-1}"#].into_iter().enumerate() {
+        let user = User::new();
+        let mut log = user.open("project");
+        let mut replica = Log::open(&mut log).unwrap();
+        speak(&mut log, &mut replica);
+        let syncer = Arc::clone(&log.syncer);
+        log.snapshots.write(&replica, &syncer, |_| ());
+        log.snapshots.finish();
+        drop(log);
+        let identity = user.bus("project").join("bus.json");
+        let known = fs::read_to_string(&identity).unwrap();
+        // The last one can still be believed, and not be used.
+        let half = known.replacen("\"format\":1", "\"format\":-1", 1);
+        for lost in [lost, &half] {
+            fs::write(&identity, lost).unwrap();
+            let adopted = user.adopt("project");
+            assert!(adopted.snapshots.newest().replica.is_some(), "{number}: {lost}");
+            drop(adopted);
+            assert_eq!(User::events(&mut user.open("project")), 1, "{number}: {lost}");
+        }
+    }
+}
+
+#[test]
 fn a_log_without_an_identity_is_foreign_and_an_empty_directory_is_a_bus_in_the_making() {
     let user = User::new();
     user.speak_in("project");
