@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::process_mark;
 use super::project_trust::Trust;
 use crate::acp::McpServerSpec;
 use crate::config::{Brought, Config, Profile};
@@ -16,7 +17,6 @@ use crate::domain::name::Name;
 use crate::domain::text::redact::Secrets;
 use crate::domain::tool_names::SERVER;
 use crate::supervisor::{ChildSpec, Shim};
-use crate::sys::fs::disk::{self, Disk as _, RealDisk};
 use crate::sys::fs::git_worktrees::Worktree;
 use crate::sys::process::find_program;
 
@@ -50,20 +50,6 @@ pub(crate) struct NewAgentIdentity {
     pub(crate) needs: Option<Brought>,
 }
 
-/// Returns the mark of an agent's processes. It names the bus directory too, so that a copy of the log matches none of them.
-pub fn run_mark(bus_dir: &Path, session: SessionId) -> String {
-    match place_of(bus_dir) {
-        Some(place) => format!("{session}@{place}"),
-        None => session.to_string(),
-    }
-}
-
-/// Names a bus directory by its device and inode; none where it is not there.
-fn place_of(bus_dir: &Path) -> Option<String> {
-    let disk::FileIdentity { device, inode } = RealDisk.identity(bus_dir).ok()?;
-    Some(format!("{device}:{inode}"))
-}
-
 impl Launch {
     /// Returns the `PATH` of this process.
     pub(super) fn search_path(&self) -> Option<&OsStr> {
@@ -74,12 +60,12 @@ impl Launch {
 
     /// Names the bus directory, as it is written down beside the processes that are started for it.
     pub(super) fn place(&self) -> Option<String> {
-        place_of(&self.bus_dir)
+        process_mark::place_of(&self.bus_dir)
     }
 
     /// Returns the mark of the processes of an agent.
     pub(super) fn mark(&self, session: SessionId) -> String {
-        run_mark(&self.bus_dir, session)
+        process_mark::run_mark(&self.bus_dir, session)
     }
 
     /// Says whether a place is the home directory or around it.

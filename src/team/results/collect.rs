@@ -1,6 +1,6 @@
 //! What a turn brings besides its words, as its agent reports it while the turn runs.
 
-use super::git_query::{Before, Hold};
+use super::git_compare::{Before, Hold};
 use crate::acp::{Cost, TokenUsage, Update};
 use crate::domain::task::result::{Context, Money, Usage};
 

@@ -1,22 +1,15 @@
-//! What git can tell of the files that a task changes: a look at its start and one at its end, each a bounded child process.
+//! Asking git: a bounded child process that writes nothing into the repository and runs nothing that the repository names.
 //!
-//! A task's prompt waits for the first look, but not for long ([`wait_times::GIT_BEFORE_PROMPT`]). A look writes nothing into the
-//! repository and runs nothing that the repository names. It fails without harm: then the result says what is not known, and why. What
-//! it finds may be another's doing.
+//! It fails without harm: whoever asks says what is not known, and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 
-use super::git_compare::{GitSnapshot, Mark, committed, compare};
-use crate::domain::task::result::{Change, GitLook};
+use super::git_snapshot::{GitSnapshot, Mark, committed};
+use crate::domain::task::result::Change;
 use crate::domain::wait_times;
 use crate::supervisor::{self, ChildSpec, SpawnError};
 use crate::sys::fs::{bounded_file, disk};
@@ -92,38 +85,9 @@ pub(crate) struct Repository {
     environment: Vec<(OsString, OsString)>,
 }
 
-/// A look at the start of a task, under way or done.
-pub(crate) struct Before {
-    repository: Repository,
-    looking: AbortOnDropHandle<Result<GitSnapshot, GitTrouble>>,
-    hold: Hold,
-}
-
-/// What the prompt of a task waits for.
-#[derive(Clone)]
-pub(crate) struct Hold {
-    looked: CancellationToken,
-    /// Whether the agent had its prompt before git had looked.
-    late: Arc<AtomicBool>,
-}
-
-impl Hold {
-    /// Waits until git has looked, within a limit.
-    pub(crate) async fn wait(&self) {
-        self.wait_for(wait_times::GIT_BEFORE_PROMPT).await;
-    }
-
-    async fn wait_for(&self, limit: Duration) {
-        let looked = tokio::time::timeout(limit, self.looked.cancelled()).await;
-        if looked.is_err() {
-            self.late.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 /// Why git could not tell.
 #[derive(Clone, Debug, thiserror::Error)]
-enum GitTrouble {
+pub(super) enum GitTrouble {
     /// There is no git.
     #[error("git is not installed")]
     NoGit,
@@ -150,27 +114,10 @@ impl Repository {
         Some(Self { root: root.to_owned(), project: project.to_owned(), environment })
     }
 
-    /// Begins the look at a task's start; `done` gets the report when it is done.
-    pub(crate) fn look_before(self, done: impl FnOnce(&str) + Send + 'static) -> Before {
-        let repository = self.clone();
-        let hold = Hold { looked: CancellationToken::new(), late: Arc::default() };
-        let looked = hold.looked.clone().drop_guard();
-        let looking = tokio::spawn(async move {
-            let _looked = looked;
-            let look = self.look(&BTreeMap::new()).await;
-            match &look {
-                Ok(look) => done(&format!("looked: {} files differ", look.dirty.len())),
-                Err(trouble) => done(&trouble.to_string()),
-            }
-            look
-        });
-        Before { repository, looking: AbortOnDropHandle::new(looking), hold }
-    }
-
     /// Looks at the working tree, and at files that are of interest anyway.
-    async fn look(
+    pub(super) async fn look(
         &self,
-        also: &BTreeMap<String, super::git_compare::State>,
+        also: &BTreeMap<String, super::git_snapshot::State>,
     ) -> Result<GitSnapshot, GitTrouble> {
         let status = [
             "status",
@@ -195,7 +142,7 @@ impl Repository {
     }
 
     /// Returns what commits did between two of them.
-    async fn commits(
+    pub(super) async fn commits(
         &self,
         before: &GitSnapshot,
         after: &GitSnapshot,
@@ -295,51 +242,6 @@ impl Repository {
         let heard = tokio::time::timeout(wait_times::GIT, listening).await;
         // Dropped, a child that still runs is killed.
         heard.unwrap_or(Err(GitTrouble::Slow)).map(|()| said)
-    }
-
-    /// Returns where a path of the repository is from the project, if it is in it.
-    fn in_project(&self, path: &str) -> Option<String> {
-        let whole = self.root.join(path);
-        let inner = whole.strip_prefix(&self.project).ok()?;
-        Some(inner.to_string_lossy().into_owned())
-    }
-}
-
-impl Before {
-    /// Returns what the prompt waits for.
-    pub(crate) fn hold(&self) -> Hold {
-        self.hold.clone()
-    }
-
-    /// Looks again, and says what has changed since the start, by path from the project.
-    pub(crate) async fn compare(self) -> (BTreeMap<String, Change>, GitLook) {
-        let Self { repository, looking, hold } = self;
-        let compared = async {
-            let before = match looking.await {
-                Ok(look) => look?,
-                Err(error) => return Err(GitTrouble::Unheard(error.to_string())),
-            };
-            let after = repository.look(&before.dirty).await?;
-            let commits = repository.commits(&before, &after).await?;
-            Ok(compare(&before, &after, &commits))
-        };
-        let changes = match compared.await {
-            Ok(changes) => changes,
-            Err(GitTrouble::NoGit) => return (BTreeMap::new(), GitLook::Absent),
-            Err(trouble) => return (BTreeMap::new(), GitLook::Partly(trouble.to_string())),
-        };
-        let inner = changes.into_iter().filter_map(|(path, change)| {
-            let path = repository.in_project(&path)?;
-            Some((path, change))
-        });
-        let look = if hold.late.load(Ordering::Relaxed) {
-            let why =
-                "the agent started before git's first look, so its first changes may be missing";
-            GitLook::Partly(why.to_owned())
-        } else {
-            GitLook::Compared
-        };
-        (inner.collect(), look)
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use super::*;
+use crate::domain::task::result::GitLook;
 use crate::domain::wait_times;
 
 /// A directory with everything that git is to run there, each of which would leave a file behind.

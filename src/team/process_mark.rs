@@ -1,0 +1,21 @@
+//! The mark that all processes of an agent carry in their environment (`BRIDGE_RUN`): by it leftovers are recognised when the bridge
+//! that started them is dead.
+
+use std::path::Path;
+
+use crate::domain::ids::SessionId;
+use crate::sys::fs::disk::{self, Disk as _, RealDisk};
+
+/// Returns the mark of an agent's processes. It names the bus directory too, so that a copy of the log matches none of them.
+pub fn run_mark(bus_dir: &Path, session: SessionId) -> String {
+    match place_of(bus_dir) {
+        Some(place) => format!("{session}@{place}"),
+        None => session.to_string(),
+    }
+}
+
+/// Names a bus directory by its device and inode; none where it is not there.
+pub(super) fn place_of(bus_dir: &Path) -> Option<String> {
+    let disk::FileIdentity { device, inode } = RealDisk.identity(bus_dir).ok()?;
+    Some(format!("{device}:{inode}"))
+}
