@@ -62,13 +62,6 @@ impl Repository {
         });
         Before { repository, looking: AbortOnDropHandle::new(looking), hold }
     }
-
-    /// Returns where a path of the repository is from the project, if it is in it.
-    fn in_project(&self, path: &str) -> Option<String> {
-        let whole = self.root.join(path);
-        let inner = whole.strip_prefix(&self.project).ok()?;
-        Some(inner.to_string_lossy().into_owned())
-    }
 }
 
 impl Before {

@@ -243,6 +243,13 @@ impl Repository {
         // Dropped, a child that still runs is killed.
         heard.unwrap_or(Err(GitTrouble::Slow)).map(|()| said)
     }
+
+    /// Returns where a path of the repository is from the project, if it is in it.
+    pub(super) fn in_project(&self, path: &str) -> Option<String> {
+        let whole = self.root.join(path);
+        let inner = whole.strip_prefix(&self.project).ok()?;
+        Some(inner.to_string_lossy().into_owned())
+    }
 }
 
 /// Tells whether git would take what is called `.git` for a repository, or for a file that names one.
