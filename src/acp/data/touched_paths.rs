@@ -440,7 +440,7 @@ mod tests {
         all.add(Touched::parse(&json!({"kind": "edit", "locations": [{"path": "src/a"}]})));
         assert_eq!(
             (all.kind(), all.paths()),
-            ("execute", &["".to_owned(), "src/a".to_owned()][..])
+            ("execute", &[String::new(), "src/a".to_owned()][..])
         );
     }
 
