@@ -153,6 +153,24 @@ mod tests {
     }
 
     #[test]
+    fn a_stated_name_that_is_no_text_is_none_of_ours() {
+        let call = |field: &str, stated: Value| json!({"toolCall": {"toolCallId": "c", "title": "mcp__bridge__ping", field: stated}});
+        let no_text = json!(["run", "mcp__bridge__ping"]);
+        assert!(!ours(call("name", no_text.clone()), None));
+        assert!(!ours(call("_meta", json!({"toolName": no_text})), None));
+        assert!(!ours(call("_meta", json!({"claudeCode": {"toolName": no_text}})), None));
+        assert!(!ours(call("_meta", json!([{"toolName": "mcp__bridge__ping"}])), None));
+        let earlier = json!({"toolCallId": "c", "name": no_text});
+        let now = json!({"toolCall": {"toolCallId": "c", "title": "mcp__bridge__ping"}});
+        assert!(!ours(now, Some(earlier)));
+        for absent in [json!(null), json!("")] {
+            assert!(ours(call("name", absent), None));
+        }
+        assert!(ours(call("_meta", json!(null)), None));
+        assert!(ours(call("_meta", json!({"toolName": null})), None));
+    }
+
+    #[test]
     fn claude_states_the_name_beside_a_friendly_title() {
         let call = json!({"toolCallId": "c", "title": "Ping", "_meta": {"claudeCode": {"toolName": "mcp__bridge__ping"}}});
         assert!(ours(json!({"toolCall": call}), None));

@@ -3,6 +3,7 @@
 //! The protocol crate gets an in-process channel instead of the pipes: so a line is parsed once, an object that is no
 //! JSON-RPC message is dropped instead of answered with an error that echoes it, and the pipes stay ours to the end.
 
+use super::data::json_fields;
 use super::error::Ending;
 use super::incoming::dispatch::{AnswerCustom, Inbound};
 use super::incoming::event_queue::Queue;
@@ -255,9 +256,9 @@ async fn read<R: AsyncRead + Unpin>(
 
 /// Parses a line, or counts it as noise.
 fn frame(line: &str, stats: &LineStats) -> Option<TransportFrame> {
-    let message = |line: &str| match TransportFrame::parse_json(line) {
-        frame @ TransportFrame::Single(_) => Some(frame),
-        _ => None,
+    let message = |line: &str| {
+        let message = serde_json::from_value(json_fields::parse(line)?).ok()?;
+        Some(TransportFrame::Single(message))
     };
     let frame = message(line).or_else(|| {
         let mended = message(&mend_half_characters(line)?)?;

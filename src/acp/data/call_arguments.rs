@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::patch_files;
+use super::{json_fields, patch_files};
 
 /// What the names of arguments that hold paths end with, without their case and their `_`.
 const HOLDS_PATHS: [&str; 10] =
@@ -276,5 +276,5 @@ fn is_word(text: &str) -> bool {
 
 /// Returns the arguments that a text holds as JSON.
 fn inner(text: &str) -> Option<Value> {
-    text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text).ok()).flatten()
+    text.trim_start().starts_with(['{', '[']).then(|| json_fields::parse(text)).flatten()
 }

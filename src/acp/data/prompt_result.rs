@@ -107,7 +107,7 @@ impl PromptOutcome {
         Some(Self {
             stop_reason: StopReason::of(raw.get("stopReason")?.as_str()?, secrets),
             usage: usage(raw),
-            meta: present(raw, "_meta"),
+            meta: present(raw, "_meta").cloned(),
         })
     }
 }

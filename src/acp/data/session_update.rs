@@ -12,6 +12,7 @@ use super::tool_call_update::ToolCallUpdate;
 use crate::domain::limits::AGENT_CHOICES;
 use crate::domain::text::redact::Secrets;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// One update of an agent about its session.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +54,17 @@ pub enum Update {
         /// The update as it came.
         raw: Value,
     },
+}
+
+impl Update {
+    /// Returns the message about a tool call that the update is, also where it is of an unknown kind.
+    pub(crate) fn about_call(&self) -> Option<Cow<'_, ToolCallUpdate>> {
+        match self {
+            Self::ToolCall(call) => Some(Cow::Borrowed(call)),
+            Self::Unknown { raw, .. } => ToolCallUpdate::parse(raw).map(Cow::Owned),
+            _ => None,
+        }
+    }
 }
 
 /// A step of an agent's plan.
@@ -306,6 +318,23 @@ mod tests {
             (session.as_str(), update),
             ("", Update::Unknown { kind: String::new(), raw: json!([1]) })
         );
+    }
+
+    #[test]
+    fn an_update_of_an_unknown_kind_may_be_about_a_call() {
+        let id_of = |update: Value| {
+            let (_, update) = heard(json!({"sessionId": "s", "update": update}));
+            update.about_call().map(|call| call.id.clone())
+        };
+        for kind in
+            [json!("tool_call"), json!("tool_news"), json!(null), json!(["tool_call", "plan"])]
+        {
+            let update = json!({"sessionUpdate": kind, "toolCallId": "c"});
+            assert_eq!(id_of(update).as_deref(), Some("c"), "{kind}");
+        }
+        assert_eq!(id_of(json!({"toolCallId": "c"})).as_deref(), Some("c"));
+        assert_eq!(id_of(json!({"sessionUpdate": "tool_call", "toolCallId": 7})), None);
+        assert_eq!(id_of(json!({"sessionUpdate": "plan", "entries": [], "toolCallId": "c"})), None);
     }
 
     /// JSON that looks enough like updates to reach every branch.

@@ -16,7 +16,7 @@ pub struct ToolCallUpdate {
     pub begins: bool,
     /// The title that people are shown.
     pub title: Option<String>,
-    /// The tool's own name, where the agent sends one as a field of its own.
+    /// The tool's own name, where the agent sends one as a field of its own; empty if that is no text.
     pub name: Option<String>,
     /// `read`, `edit`, `execute`, `other`, …
     pub kind: Option<String>,
@@ -52,20 +52,25 @@ impl ToolCallUpdate {
             id: string(raw, "toolCallId")?,
             begins: string(raw, "sessionUpdate").as_deref() == Some("tool_call"),
             title: string(raw, "title").filter(|title| !title.is_empty()),
-            name: string(raw, "name").filter(|name| !name.is_empty()),
+            name: present(raw, "name").filter(|name| *name != "").map(name_of),
             kind: string(raw, "kind"),
             status: string(raw, "status"),
             locations: locations(raw),
             diffs: diffs(raw),
-            raw_input: present(raw, "rawInput"),
+            raw_input: present(raw, "rawInput").cloned(),
             content: list(raw, "content").map(|parts| {
                 let parts: Vec<String> = parts.iter().filter_map(tool_content).collect();
                 parts.join("\n")
             }),
-            meta: present(raw, "_meta"),
+            meta: present(raw, "_meta").cloned(),
             touched: Touched::parse(raw),
         })
     }
+}
+
+/// Returns a tool's name; an empty one where that is no text, which is the name of no tool.
+fn name_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// Returns the paths that a call names: its locations, and the paths of its diffs.

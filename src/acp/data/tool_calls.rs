@@ -60,7 +60,7 @@ impl ToolCall {
 
     /// Returns the best guess at the tool's name: its own field, else what the agent's additions say, else the title.
     pub fn name(&self) -> &str {
-        stated_name(&self.known).unwrap_or_else(|| self.title())
+        stated_name(&self.known).filter(|name| !name.is_empty()).unwrap_or_else(|| self.title())
     }
 
     /// Returns everything that is known, in the form of one message.
@@ -161,12 +161,16 @@ pub(crate) fn stated_name(call: &ToolCallUpdate) -> Option<&str> {
     call.name.as_deref().or_else(|| call.meta.as_ref().and_then(name_in_meta))
 }
 
-/// Returns the tool's name that an agent's additions state.
+/// Returns the tool's name that an agent's additions state; an empty one where that is no text, which is the name of no tool.
 pub(crate) fn name_in_meta(meta: &Value) -> Option<&str> {
+    if !meta.is_object() {
+        return Some("");
+    }
     [meta.pointer("/toolName"), meta.pointer("/claudeCode/toolName")]
         .into_iter()
         .flatten()
-        .find_map(Value::as_str)
+        .find(|name| !name.is_null())
+        .map(|name| name.as_str().unwrap_or_default())
 }
 
 /// The tool calls of one session, by id: the fields that are read later, and of very many calls the newest.

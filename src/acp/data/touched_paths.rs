@@ -10,7 +10,7 @@ use crate::domain::limits;
 use crate::domain::permission::is_worse;
 
 use super::call_arguments::{self, Argument};
-use super::json_fields::{list, string};
+use super::json_fields::{present, string};
 
 /// The longest path that is kept; the system takes none that is longer.
 const PATH_BYTES: usize = 4096;
@@ -37,18 +37,14 @@ impl Touched {
     /// Reads the fields that all messages about a call share.
     pub(crate) fn parse(raw: &Value) -> Self {
         let mut touched = Self::default();
-        if let Some(kind) = string(raw, "kind") {
-            touched.see_kind(kind);
+        if let Some(kind) = present(raw, "kind") {
+            touched.see_kinds(kind);
         }
-        for place in list(raw, "locations").into_iter().flatten() {
+        for place in touched.parts(raw, "locations") {
             touched.see_path(string(place, "path").unwrap_or_default());
         }
-        for part in list(raw, "content").into_iter().flatten() {
-            match string(part, "type").as_deref() {
-                Some("content" | "terminal") if part.get("path").is_none() => {}
-                // A diff, or content of an unknown kind: it is about the path it names, and without one about an unknown path.
-                _ => touched.see_path(string(part, "path").unwrap_or_default()),
-            }
+        for part in touched.parts(raw, "content") {
+            touched.see_part(part);
         }
         if let Some(input) = raw.get("rawInput") {
             touched.see_arguments(input);
@@ -98,6 +94,53 @@ impl Touched {
         let paths = self.paths.iter().chain(&self.suspects);
         let paths: usize = paths.map(|path| path.len() + size_of::<String>()).sum();
         paths + self.kind.as_ref().map_or(0, String::len)
+    }
+
+    /// Returns the parts of a list. A field that is there and no list may name any place.
+    fn parts<'r>(&mut self, raw: &'r Value, field: &str) -> &'r [Value] {
+        match raw.get(field) {
+            None | Some(Value::Null) => &[],
+            Some(Value::Array(parts)) => parts,
+            Some(_) => {
+                self.miss();
+                &[]
+            }
+        }
+    }
+
+    fn see_part(&mut self, part: &Value) {
+        let is_block = matches!(string(part, "type").as_deref(), Some("content" | "terminal"));
+        if !is_block || part.get("path").is_some() {
+            // A diff, or content of an unknown kind: it is about the path it names, and without one about an unknown path.
+            self.see_path(string(part, "path").unwrap_or_default());
+        }
+        if let Some(block) = present(part, "content").filter(|_| is_block) {
+            self.see_block(block);
+        }
+    }
+
+    /// Sees the places that a block of content leads to. Text, pictures and sounds lead nowhere by themselves.
+    fn see_block(&mut self, block: &Value) {
+        let resource = present(block, "resource").and_then(|resource| present(resource, "uri"));
+        let named = [present(block, "path"), present(block, "uri"), resource];
+        let leads_nowhere =
+            matches!(string(block, "type").as_deref(), Some("text" | "image" | "audio"));
+        if !leads_nowhere && named.iter().all(Option::is_none) {
+            self.miss();
+        }
+        for place in named.into_iter().flatten() {
+            self.see_path(place.as_str().unwrap_or_default().to_owned());
+        }
+    }
+
+    /// Sees a kind. One that is no word is `other`, and no better than the words in it.
+    fn see_kinds(&mut self, kind: &Value) {
+        if let Value::String(kind) = kind {
+            return self.see_kind(kind.clone());
+        }
+        self.see_kind("other".to_owned());
+        let words = kind.as_array().into_iter().flatten().filter_map(Value::as_str);
+        words.for_each(|word| self.see_kind(word.to_owned()));
     }
 
     fn see_kind(&mut self, kind: String) {
@@ -157,6 +200,12 @@ mod tests {
             (kind, &paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>()[..]),
             "{message}"
         );
+    }
+
+    fn check_unknown(message: Value, kind: &str) {
+        let touched = Touched::parse(&message);
+        let is_unknown = touched.paths().iter().any(String::is_empty);
+        assert_eq!((touched.kind(), is_unknown), (kind, true), "{message}");
     }
 
     fn check_suspects(arguments: Value, suspects: &[&str]) {
@@ -295,6 +344,8 @@ mod tests {
         );
         // A list in a text is read where it is JSON, also under the name of a path.
         check_suspects(json!({"sources": "[\"/etc/x\"]"}), &["/etc/x"]);
+        // A key that stands there twice has two values.
+        check_suspects(json!({"data": r#"{"to": "/etc/x", "to": "src/a"}"#}), &["/etc/x", "src/a"]);
         check(json!({"rawInput": {"files": "[\"/etc/x\"]"}}), "other", &["[\"/etc/x\"]", "/etc/x"]);
     }
 
@@ -333,6 +384,103 @@ mod tests {
         check(json!({"content": [{"type": "patch", "path": "a"}]}), "other", &["a"]);
         let long = "x".repeat(PATH_BYTES + 1);
         check(json!({"locations": [{"path": long}]}), "other", &[""]);
+    }
+
+    #[test]
+    fn a_field_of_the_wrong_type_is_about_a_place_that_is_not_known() {
+        let diff = json!({"type": "diff", "path": "src/a", "newText": "x"});
+        for locations in [
+            json!({"path": "/etc/passwd"}),
+            json!("/etc/passwd"),
+            json!(5),
+            json!(true),
+            json!([[{"path": "/etc/passwd"}]]),
+            json!([null]),
+        ] {
+            check_unknown(
+                json!({"kind": "edit", "locations": locations, "content": [diff]}),
+                "edit",
+            );
+        }
+        let in_order = json!([{"path": "src/a"}]);
+        for content in [
+            json!({"type": "diff", "path": "/etc/passwd"}),
+            json!("/etc/passwd"),
+            json!(["/etc/passwd"]),
+            json!([[{"type": "diff", "path": "/etc/passwd"}]]),
+            json!([{"type": ["content", "diff"], "content": {"type": "text", "text": "x"}}]),
+        ] {
+            check_unknown(
+                json!({"kind": "edit", "locations": in_order, "content": content}),
+                "edit",
+            );
+        }
+        for absent in [json!(null), json!([])] {
+            check(
+                json!({"kind": "edit", "locations": absent, "content": [diff]}),
+                "edit",
+                &["src/a"],
+            );
+            check(
+                json!({"kind": "edit", "locations": in_order, "content": absent}),
+                "edit",
+                &["src/a"],
+            );
+        }
+    }
+
+    #[test]
+    fn a_kind_that_is_no_word_is_other_and_each_word_in_it_counts() {
+        for kind in [json!({"execute": 1}), json!(5), json!(["edit"]), json!([["execute"]])] {
+            check(json!({"kind": kind}), "other", &[]);
+        }
+        check(json!({"kind": ["edit", "execute"]}), "execute", &[]);
+        check(json!({"kind": null, "locations": [{"path": "a"}]}), "other", &["a"]);
+        let mut all = Touched::parse(&json!({"kind": ["execute"], "locations": "/etc/passwd"}));
+        all.add(Touched::parse(&json!({"kind": "edit", "locations": [{"path": "src/a"}]})));
+        assert_eq!(
+            (all.kind(), all.paths()),
+            ("execute", &[String::new(), "src/a".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn what_a_block_of_content_leads_to_is_a_place() {
+        let block = |block: Value| json!({"content": [{"type": "content", "content": block}]});
+        for harmless in [
+            json!({"type": "text", "text": "/etc/passwd"}),
+            json!({"type": "image", "mimeType": "image/png", "data": "AAAA", "uri": null}),
+            json!({"type": "audio", "mimeType": "audio/wav", "data": "AAAA"}),
+            json!(null),
+        ] {
+            check(block(harmless), "other", &[]);
+        }
+        let link = "file:///etc/passwd";
+        for named in [
+            json!({"type": "resource_link", "uri": link, "name": "a"}),
+            json!({"type": "resource", "resource": {"uri": link, "text": "x"}}),
+            json!({"type": "image", "mimeType": "image/png", "data": "AAAA", "uri": link}),
+            json!({"type": "diff", "path": link}),
+            json!({"type": "text", "text": "x", "path": link}),
+        ] {
+            check(block(named), "other", &[link]);
+        }
+        for unknown in [
+            json!("x"),
+            json!([{"type": "diff", "path": "a"}]),
+            json!({"type": "content", "content": {"type": "diff", "path": "a"}}),
+            json!({"type": "resource", "resource": [{"uri": "a"}]}),
+            json!({"type": "resource_link", "uri": ["a"]}),
+            json!({"type": "diff"}),
+            json!({"text": "x"}),
+        ] {
+            check(block(unknown), "other", &[""]);
+        }
+        check(
+            json!({"content": [{"type": "terminal", "content": {"type": "diff", "path": "a"}}]}),
+            "other",
+            &["a"],
+        );
     }
 
     #[test]

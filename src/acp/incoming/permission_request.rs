@@ -155,7 +155,7 @@ impl PermissionRequest {
                 .filter_map(PermissionOption::parse)
                 .take(MOST_OPTIONS)
                 .collect(),
-            meta: present(params, "_meta"),
+            meta: present(params, "_meta").cloned(),
         })
     }
 }

@@ -44,6 +44,23 @@ steps = [
   { say = "{{a.option}}" },
 ]
 [[agents.default.turns]]
+when = "Your task: misshapen"
+steps = [
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"list","kind":"edit","locations":"/etc/passwd"}}}' },
+  { ask_permission = "list", kind = "edit", paths = ["src/main.rs"], call_id = "list", on_reject = "go_on", save = "a" },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"kind","kind":["execute"]}}}' },
+  { ask_permission = "kind", kind = "edit", paths = ["src/main.rs"], call_id = "kind", on_reject = "go_on", save = "b" },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"block","content":[{"type":"content","content":{"type":"resource_link","name":"x","uri":"file:///etc/passwd"}}]}}}' },
+  { ask_permission = "block", kind = "edit", paths = ["src/main.rs"], call_id = "block", on_reject = "go_on", save = "c" },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"twice","kind":"execute","kind":"edit"}}}' },
+  { ask_permission = "twice", kind = "edit", paths = ["src/main.rs"], call_id = "twice", on_reject = "go_on", save = "d" },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_news","toolCallId":"news","locations":[{"path":"/etc/passwd"}]}}}' },
+  { ask_permission = "news", kind = "edit", paths = ["src/main.rs"], call_id = "news", on_reject = "go_on", save = "e" },
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"tool_call","toolCallId":"good","kind":"edit","content":[{"type":"content","content":{"type":"text","text":"/etc/passwd"}},{"type":"diff","path":"src/main.rs","oldText":null,"newText":"x"}],"rawInput":null}}}' },
+  { ask_permission = "good", kind = "edit", paths = ["src/main.rs"], call_id = "good", on_reject = "go_on", save = "f" },
+  { say = "{{a.option}} {{b.option}} {{c.option}} {{d.option}} {{e.option}} {{f.option}}" },
+]
+[[agents.default.turns]]
 when = "Your task: ours"
 steps = [
   { ask_permission = "mcp__bridge__check_messages", kind = "other", on_reject = "go_on", save = "a" },
@@ -90,6 +107,15 @@ async fn a_place_under_a_name_that_says_nothing_is_judged_too() {
     let paths: Vec<_> = asked.iter().map(|asked| &asked["question"]["paths"]).collect();
     let both = json!([".git/hooks/pre-commit", "src/main.rs"]);
     assert_eq!(paths, [&both, &json!(["src/b.rs"])]);
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn a_call_with_a_misshapen_message_is_asked_about() {
+    let stage = stage("rules");
+    let lead = stage.orchestrator().await;
+    let said = lead.start_and_wait("ann", "misshapen").await;
+    assert_eq!(said, format!("{}allow_once", "reject_once ".repeat(5)));
     lead.close().await;
 }
 

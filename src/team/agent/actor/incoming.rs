@@ -26,10 +26,10 @@ impl Actor {
                 if let (Update::Mode(mode), true) = (&update, session == self.process.session.id) {
                     self.process.session.hear_mode(mode);
                 }
-                if let (Update::ToolCall(call), true) =
-                    (&update, session == self.process.session.id)
+                if let (Some(call), true) =
+                    (update.about_call(), session == self.process.session.id)
                 {
-                    self.questions.note(call);
+                    self.questions.note(&call);
                 }
                 // The agent's earlier sessions are over, whatever it still says in them.
                 let Some(turn) = self.turn.as_mut().filter(|_| session == self.process.session.id)
