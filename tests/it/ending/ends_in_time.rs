@@ -100,6 +100,47 @@ async fn the_end_of_a_bridge_waits_neither_for_a_full_pipe_nor_for_an_agent_that
     println!("the bridge: {} ms", took.as_millis());
 }
 
+#[tokio::test]
+async fn a_second_signal_kills_all_agents_while_another_process_holds_the_bus() {
+    let wild = Wild::new("", "ignore_term = true\nignore_eof = true");
+    let mut lead = wild.lead().await;
+    // So many that their stop requests, one after the other, would take longer than is promised.
+    for name in ["one", "two", "three", "four", "five", "six"] {
+        lead.start(name).await;
+    }
+    let bus = wild.hold_bus();
+    // Of two different signals both count, however late they are looked at.
+    signal(lead.pid(), Signal::SIGTERM).unwrap();
+    signal(lead.pid(), Signal::SIGINT).unwrap();
+    let took = wild.nothing_is_left().await;
+    assert!(took < PROMISED, "{took:?}");
+    println!("its agents: {} ms", took.as_millis());
+    drop(bus);
+    let exit = tokio::time::timeout(FAR, lead.orchestrator.wait()).await.unwrap().unwrap();
+    assert!(exit.success(), "{exit}");
+}
+
+/// Once its agent has crashed, it closes its stdout, says so by a file, and lives on.
+const HUSK: Habit = Habit::new(
+    "husk",
+    "trap '' TERM; $AGENT; exec >&-; echo $$ > \"$HIDEOUT/$$\"; while :; do sleep 1000; done; ",
+    "",
+);
+
+#[tokio::test]
+async fn a_second_signal_kills_an_agent_that_has_just_closed_its_stdout() {
+    let wild = Wild::of(&[HUSK]);
+    let mut lead = wild.lead().await;
+    lead.start_of("husk", "husk").await;
+    lead.call("assign_task", json!({ "agent": "husk", "prompt": "crash now" })).await;
+    eventually("its stdout is closed", || wild.escaped() == 1).await;
+    signal(lead.pid(), Signal::SIGTERM).unwrap();
+    signal(lead.pid(), Signal::SIGINT).unwrap();
+    let exit = tokio::time::timeout(FAR, lead.orchestrator.wait()).await.unwrap().unwrap();
+    assert!(exit.success(), "{exit}");
+    assert_eq!(wild.left(), Vec::<u32>::new(), "it does not outlive its bridge");
+}
+
 /// The exit code of a command that a third signal has ended: as a shell writes a death by that signal.
 const ENDED_BY_SIGHUP: i32 = 128 + Signal::SIGHUP as i32;
 
