@@ -9,7 +9,7 @@ use crate::ending::signals_and_shutdown::AGENTS;
 use crate::support::misbehaving_agents::{
     ESCAPE, FAR, Habit, Lead, PROMISED, Wild, eventually, signal,
 };
-use crate::support::{DEADLINE, Stage, until};
+use crate::support::{DEADLINE, Raw, Stage, until};
 
 /// What is promised for `shutdown_agent`.
 const IN_ORDER: Duration = Duration::from_secs(30);
@@ -139,6 +139,25 @@ async fn a_second_signal_kills_an_agent_that_has_just_closed_its_stdout() {
     let exit = tokio::time::timeout(FAR, lead.orchestrator.wait()).await.unwrap().unwrap();
     assert!(exit.success(), "{exit}");
     assert_eq!(wild.left(), Vec::<u32>::new(), "it does not outlive its bridge");
+}
+
+#[tokio::test]
+async fn a_second_signal_waits_for_no_answer_that_the_client_does_not_read() {
+    let stage = Stage::new(AGENTS);
+    let (child, pipes) = stage.start(&["orchestrator"]).await;
+    let mut raw = Raw::open((child.clone(), pipes)).await;
+    let given = json!({ "agent": "scripted", "name": "stubborn", "prompt": "go" });
+    raw.call("assign_task", given).await;
+    until("the agent is in its turn", || !stage.events_of("task_started").is_empty()).await;
+    raw.flood().await;
+    signal(child.pid(), Signal::SIGTERM).unwrap();
+    signal(child.pid(), Signal::SIGINT).unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+    let said = child.stderr_tail();
+    assert_eq!(exit.code, Some(0), "{said}");
+    assert!(!said.contains("the client stopped reading"), "{said}");
+    assert!(said.contains(": killing all agents"), "{said}");
+    stage.check_nobody_is_left();
 }
 
 /// The exit code of a command that a third signal has ended: as a shell writes a death by that signal.
