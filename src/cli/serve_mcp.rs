@@ -56,6 +56,29 @@ pub(super) async fn until_the_end(server: &Server, stop: &mut StopRequests) {
     }
 }
 
+/// Does the same for a command with a team: once it ends, the last answers wait no longer than until the force stop. That signal is left
+/// to the end of the team.
+pub(super) async fn until_the_end_of_team(server: &Server, stop: &mut StopRequests) {
+    let ending = CancellationToken::new();
+    let serving = serve_stdio(server, ending.clone());
+    tokio::pin!(serving);
+    tokio::select! {
+        biased;
+        ended = &mut serving => return tracing::debug!("ended: {ended:?}"),
+        () = server.ending().cancelled() => tracing::debug!("ending with the client"),
+        signal = stop.next() => {
+            tracing::debug!("ending on {signal}");
+            ending.cancel();
+        }
+    }
+    let mut force_stop = stop.clone();
+    tokio::select! {
+        biased;
+        _ = serving => {}
+        _ = force_stop.next() => {}
+    }
+}
+
 /// Leaves the team, if the server has joined it, and closes the bus.
 pub(super) async fn leave(membership: &LazyMembership) {
     if let Some(membership) = membership.current() {

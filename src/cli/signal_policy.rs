@@ -29,7 +29,9 @@ const LAST: usize = 3;
 /// What shells add to the number of the signal that a process has died of.
 const SIGNALLED: i32 = 128;
 
-/// The signals that a command acts on, each once. The last one never gets to the command.
+/// The signals that a command acts on, each once. The last one never gets to the command. A clone acts on those that this one has not
+/// acted on yet, and leaves them to it.
+#[derive(Clone)]
 pub(crate) struct StopRequests {
     received: watch::Receiver<Vec<Signal>>,
     acted_on: usize,

@@ -85,12 +85,9 @@ pub const BRIDGE: Duration = Duration::from_secs(30);
 /// The same after a second signal.
 pub const BRIDGE_FORCED: Duration = Duration::from_secs(2);
 
-/// How long a process may run after it closed its stdout: an exit takes milliseconds.
-pub const LAST_BREATH: Duration = Duration::from_secs(2);
-
-/// How much longer its exit is waited for while nobody wants the agent to stop: on a very busy machine its shim reports the exit seconds
-/// later, and only then is the exit code known.
-pub const LATE_EXIT: Duration = Duration::from_secs(3);
+/// How long a process may run after it closed its stdout, unless its agent is asked to stop: an exit takes milliseconds, but on a very
+/// busy machine its shim reports it seconds later, and only then is the exit code known.
+pub const LAST_BREATH: Duration = Duration::from_secs(5);
 
 /// How long the stdout of a process may stay open after its exit: a process that left its group may hold it.
 pub const LAST_OUTPUT: Duration = Duration::from_secs(2);

@@ -83,11 +83,9 @@ impl OrchestratorTeam {
     pub async fn shutdown(&self, force_stop: impl Future<Output = ()>) {
         let mut teams = std::mem::take(&mut *self.teams());
         let Some(present) = teams.pop() else { return };
-        // First, so that the ends of agents do not look like failures of steps.
-        present.stop().await;
-        present.team().shutdown(force_stop).await;
+        present.shutdown(force_stop).await;
         for stale in teams {
-            stale.team().shutdown(std::future::ready(())).await;
+            stale.shutdown(std::future::ready(())).await;
         }
     }
 

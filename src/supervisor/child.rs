@@ -83,11 +83,7 @@ impl Supervised {
     /// May be called at any time, by several at once, and again: of several plans the sooner deadline counts, each for
     /// itself. A child that is already gone is a success. Dropping the future does not take the request back.
     pub async fn stop(&self, plan: StopPlan) -> Result<Exit, StopError> {
-        let terminate = Instant::now() + plan.polite;
-        let kill = terminate + plan.term_grace;
-        let deadlines = SignalDeadlines { terminate: Some(terminate), kill: Some(kill) };
-        self.shared.deadlines.send_modify(|earlier| *earlier = earlier.sooner(deadlines));
-
+        let kill = self.shared.request_stop(plan);
         let mut end = self.shared.end.clone();
         match timeout_at(kill + plan.kill_grace, wait_for_end(&mut end)).await {
             Ok(End { exit, survivors }) if survivors.is_empty() => Ok(exit),
@@ -95,6 +91,20 @@ impl Supervised {
             // This only looks, so that it does no harm if the group's number is another's by now.
             Err(_) => Err(self.survived(process::group_members(self.shared.pid))),
         }
+    }
+
+    /// Stops the child by a plan as soon as `request` resolves, whatever the holders of its handles wait for. Holds no handle: it does
+    /// not keep the child alive.
+    pub fn stop_on(&self, request: impl Future<Output = ()> + Send + 'static, plan: StopPlan) {
+        let (shared, exited) = (Arc::downgrade(&self.shared), self.exited());
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = exited => {}
+                () = request => if let Some(shared) = shared.upgrade() {
+                    shared.request_stop(plan);
+                }
+            }
+        });
     }
 
     /// Stops the child by [`StopPlan::KILL`].
@@ -108,6 +118,17 @@ impl Supervised {
             pid: self.shared.pid,
             survivors,
         }
+    }
+}
+
+impl ChildShared {
+    /// Has the watcher stop the child by a plan; returns when it will send SIGKILL.
+    fn request_stop(&self, plan: StopPlan) -> Instant {
+        let terminate = Instant::now() + plan.polite;
+        let kill = terminate + plan.term_grace;
+        let deadlines = SignalDeadlines { terminate: Some(terminate), kill: Some(kill) };
+        self.deadlines.send_modify(|earlier| *earlier = earlier.sooner(deadlines));
+        kill
     }
 }
 

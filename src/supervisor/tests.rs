@@ -239,6 +239,26 @@ async fn a_child_that_closes_its_stdout_is_still_supervised() {
 }
 
 #[tokio::test]
+async fn a_stop_on_request_comes_by_itself_and_keeps_no_child_alive() {
+    let fixture = Fixture::new();
+    let (request, requested) = tokio::sync::oneshot::channel::<()>();
+    let (child, mut pipes) =
+        fixture.sh("trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done");
+    ready(&mut pipes).await;
+    child.stop_on(async { drop(requested.await) }, TERM_ONLY);
+    request.send(()).unwrap();
+    assert_eq!(soon(child.exited()).await.code, Some(4));
+
+    let (child, mut pipes) = fixture.sh("echo ready; read word");
+    ready(&mut pipes).await;
+    child.stop_on(std::future::pending(), TERM_ONLY);
+    let exited = child.exited();
+    drop(child);
+    assert_eq!(soon(exited).await.signal, Some(9));
+    fixture.assert_nothing_is_left();
+}
+
+#[tokio::test]
 async fn an_escaped_process_that_holds_the_pipes_does_not_delay_the_end() {
     let fixture = Fixture::new();
     let (child, mut pipes) =

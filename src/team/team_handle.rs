@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::join_all;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -25,6 +27,10 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Departure;
 use crate::domain::name::Name;
 use crate::sys::mutex::lock;
+
+/// What is said when the agents are gone and the bus does not take it.
+const UNRECORDED: &str =
+    "the bus did not record how the agents ended; other bridges will find them dead";
 
 /// The agents of one bridge. Cheap to clone.
 #[derive(Clone)]
@@ -171,14 +177,61 @@ impl Team {
         Ok(())
     }
 
-    /// Ends all agents of this bridge gracefully within 30 s; within 2 s once `force` resolves.
+    /// Ends all agents of this bridge gracefully within 30 s; within 2 s once `force` resolves, whatever is waited for then.
     pub async fn shutdown(&self, force: impl Future<Output = ()>) {
+        self.shutdown_after(std::future::ready(()), force).await;
+    }
+
+    /// Does the same once `before` is over, within the same times in all.
+    pub async fn shutdown_after(
+        &self,
+        before: impl Future<Output = ()>,
+        force: impl Future<Output = ()>,
+    ) {
+        let gracefully = async {
+            before.await;
+            self.ask_all_to_end().await;
+            self.inner.actors.close();
+            tokio::select! {
+                () = self.inner.actors.wait() => true,
+                () = self.has_only_words_left() => false,
+            }
+        };
+        tokio::select! {
+            // A force stop that is due already comes before any request.
+            biased;
+            () = force => {}
+            ended = tokio::time::timeout(grace_periods::BRIDGE, gracefully) => match ended {
+                Ok(true) => return,
+                Ok(false) => tracing::warn!("{UNRECORDED}"),
+                Err(_) => tracing::warn!("some agents did not stop gracefully within {} s; killing them", grace_periods::BRIDGE.as_secs()),
+            }
+        }
+        self.inner.actors.close();
+        self.inner.force_stop.cancel();
+        let ended = tokio::time::timeout(grace_periods::BRIDGE_FORCED, self.inner.actors.wait());
+        if ended.await.is_ok() {
+            return;
+        }
+        if self.inner.ends.all_gone().now_or_never().is_some() {
+            tracing::warn!("{UNRECORDED}");
+        } else {
+            tracing::warn!(
+                "some agents could not be stopped within {} s",
+                grace_periods::BRIDGE_FORCED.as_secs()
+            );
+        }
+    }
+
+    /// Asks all agents of this bridge to end, at the same time: a busy bus takes its time for each request. One whose request the bus
+    /// does not take ends at once.
+    async fn ask_all_to_end(&self) {
         let me = self.inner.membership.session();
         let mine: Vec<_> = self.bus().look(|state| {
             let held = state.live_sessions().into_iter().filter(|live| live.owner == Some(me));
             held.map(|live| (live.id, live.name.to_string())).collect()
         });
-        for (session, agent) in mine {
+        let asking = mine.into_iter().map(async |(session, agent)| {
             match self.shutdown_agent(&agent, Some("the bridge is closing".to_owned())).await {
                 // It may have ended by itself meanwhile.
                 Ok(()) | Err(TeamError::Bus(BusError::Refused(_))) => {}
@@ -189,31 +242,8 @@ impl Team {
                     }
                 }
             }
-        }
-        self.inner.actors.close();
-        let deadline = Instant::now() + grace_periods::BRIDGE;
-        tokio::select! {
-            ended = tokio::time::timeout_at(deadline, self.inner.actors.wait()) => {
-                if ended.is_ok() {
-                    return;
-                }
-                tracing::warn!("some agents did not stop gracefully within {} s; killing them", grace_periods::BRIDGE.as_secs());
-            }
-            () = self.has_only_words_left() => {
-                tracing::warn!("the bus did not record how the agents ended; other bridges will find them dead");
-            }
-            () = force => {}
-        }
-        self.inner.force_stop.cancel();
-        if tokio::time::timeout(grace_periods::BRIDGE_FORCED, self.inner.actors.wait())
-            .await
-            .is_err()
-        {
-            tracing::warn!(
-                "some agents could not be stopped within {} s",
-                grace_periods::BRIDGE_FORCED.as_secs()
-            );
-        }
+        });
+        join_all(asking).await;
     }
 
     /// Returns when no process of any agent is left, and the bus has had its time to take that.

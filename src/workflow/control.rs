@@ -205,6 +205,12 @@ impl Workflows {
         self.inner.tasks.wait().await;
     }
 
+    /// Stops leading, then ends all agents of the team gracefully; by force when `force_stop` resolves, whatever is waited for then.
+    pub async fn shutdown(&self, force_stop: impl Future<Output = ()>) {
+        // First, so that the ends of agents do not look like failures of steps.
+        self.inner.team.shutdown_after(self.stop(), force_stop).await;
+    }
+
     /// Stops leading and ends all agents, without a word to the bus: it is not there any more.
     pub fn end_at_once(&self) {
         self.inner.stop.cancel();

@@ -78,7 +78,7 @@ async fn lead(
     let keeping =
         AbortOnDropHandle::new(tokio::spawn(keep_in_order(membership.clone(), team.clone())));
     let clearing = AbortOnDropHandle::new(tokio::spawn(clear_up(membership.clone(), directory)));
-    serve_mcp::until_the_end(&server, &mut stop).await;
+    serve_mcp::until_the_end_of_team(&server, &mut stop).await;
     drop((keeping, clearing));
     team.shutdown(stop.force_stop()).await;
     serve_mcp::leave(&membership).await;

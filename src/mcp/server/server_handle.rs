@@ -109,7 +109,7 @@ impl Server {
     }
 
     /// Returns the token that is cancelled when the client is gone, which ends waiting calls.
-    pub(super) fn ending(&self) -> &CancellationToken {
+    pub fn ending(&self) -> &CancellationToken {
         &self.shared.ending
     }
 

@@ -7,7 +7,7 @@ use crate::acp::{
     AcpError, AcpSessionId, AgentEvents, ConnectOptions, Connection, Deadlines, Feature,
     FileSystem, McpServerSpec, SessionInfo, connect,
 };
-use crate::domain::grace_periods;
+use crate::domain::grace_periods::{self, StopPlan};
 use crate::domain::permission::Policy;
 use crate::domain::task::TaskError;
 use crate::domain::task::error_class;
@@ -63,7 +63,8 @@ pub(crate) enum StartError {
     },
 }
 
-/// Spawns the process, the first of an agent or a further one. Everything after that can be undone by stopping it.
+/// Spawns the process, the first of an agent or a further one. Everything after that can be undone by stopping it. A force stop
+/// kills it by itself.
 pub(crate) async fn spawn(
     agent: &AgentContext,
 ) -> Result<(Supervised, supervisor::Pipes), StartError> {
@@ -75,7 +76,10 @@ pub(crate) async fn spawn(
     }
     let presence = agent.bus().share(identity.session);
     let child = launch.child(&agent.profile, agent.program.clone(), identity, presence);
-    Ok(supervisor::spawn(child).await?)
+    let (child, pipes) = supervisor::spawn(child).await?;
+    // Whatever the actor waits for then.
+    child.stop_on(agent.force_stop.clone().cancelled_owned(), StopPlan::FORCED);
+    Ok((child, pipes))
 }
 
 /// What a process continues of the one before it.
@@ -134,9 +138,7 @@ pub(crate) async fn connect_to(
         Err(AcpError::Closed { .. }) => {
             let exit = child.exited();
             // It closed its stdout, so its exit is near; if it is not, its silence is the reason.
-            let exit =
-                tokio::time::timeout(grace_periods::LAST_BREATH + grace_periods::LATE_EXIT, exit)
-                    .await;
+            let exit = tokio::time::timeout(grace_periods::LAST_BREATH, exit).await;
             let reason =
                 exit.map_or_else(|_| "it closed its stdout".to_owned(), |exit| exit.to_string());
             Err(StartError::Ended(exit_report(&child, &reason, secrets)))

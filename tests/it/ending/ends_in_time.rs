@@ -9,7 +9,7 @@ use crate::ending::signals_and_shutdown::AGENTS;
 use crate::support::misbehaving_agents::{
     ESCAPE, FAR, Habit, Lead, PROMISED, Wild, eventually, signal,
 };
-use crate::support::{DEADLINE, Stage, until};
+use crate::support::{DEADLINE, Raw, Stage, until};
 
 /// What is promised for `shutdown_agent`.
 const IN_ORDER: Duration = Duration::from_secs(30);
@@ -98,6 +98,66 @@ async fn the_end_of_a_bridge_waits_neither_for_a_full_pipe_nor_for_an_agent_that
     lead.hears_talk().await;
     let took = lead.terminate_twice(&wild, IN_ORDER).await;
     println!("the bridge: {} ms", took.as_millis());
+}
+
+#[tokio::test]
+async fn a_second_signal_kills_all_agents_while_another_process_holds_the_bus() {
+    let wild = Wild::new("", "ignore_term = true\nignore_eof = true");
+    let mut lead = wild.lead().await;
+    // So many that their stop requests, one after the other, would take longer than is promised.
+    for name in ["one", "two", "three", "four", "five", "six"] {
+        lead.start(name).await;
+    }
+    let bus = wild.hold_bus();
+    // Of two different signals both count, however late they are looked at.
+    signal(lead.pid(), Signal::SIGTERM).unwrap();
+    signal(lead.pid(), Signal::SIGINT).unwrap();
+    let took = wild.nothing_is_left().await;
+    assert!(took < PROMISED, "{took:?}");
+    println!("its agents: {} ms", took.as_millis());
+    drop(bus);
+    let exit = tokio::time::timeout(FAR, lead.orchestrator.wait()).await.unwrap().unwrap();
+    assert!(exit.success(), "{exit}");
+}
+
+/// Once its agent has crashed, it closes its stdout, says so by a file, and lives on.
+const HUSK: Habit = Habit::new(
+    "husk",
+    "trap '' TERM; $AGENT; exec >&-; echo $$ > \"$HIDEOUT/$$\"; while :; do sleep 1000; done; ",
+    "",
+);
+
+#[tokio::test]
+async fn a_second_signal_kills_an_agent_that_has_just_closed_its_stdout() {
+    let wild = Wild::of(&[HUSK]);
+    let mut lead = wild.lead().await;
+    lead.start_of("husk", "husk").await;
+    lead.call("assign_task", json!({ "agent": "husk", "prompt": "crash now" })).await;
+    eventually("its stdout is closed", || wild.escaped() == 1).await;
+    signal(lead.pid(), Signal::SIGTERM).unwrap();
+    signal(lead.pid(), Signal::SIGINT).unwrap();
+    let exit = tokio::time::timeout(FAR, lead.orchestrator.wait()).await.unwrap().unwrap();
+    assert!(exit.success(), "{exit}");
+    assert_eq!(wild.left(), Vec::<u32>::new(), "it does not outlive its bridge");
+}
+
+#[tokio::test]
+async fn a_second_signal_waits_for_no_answer_that_the_client_does_not_read() {
+    let stage = Stage::new(AGENTS);
+    let (child, pipes) = stage.start(&["orchestrator"]).await;
+    let mut raw = Raw::open((child.clone(), pipes)).await;
+    let given = json!({ "agent": "scripted", "name": "stubborn", "prompt": "go" });
+    raw.call("assign_task", given).await;
+    until("the agent is in its turn", || !stage.events_of("task_started").is_empty()).await;
+    raw.flood().await;
+    signal(child.pid(), Signal::SIGTERM).unwrap();
+    signal(child.pid(), Signal::SIGINT).unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+    let said = child.stderr_tail();
+    assert_eq!(exit.code, Some(0), "{said}");
+    assert!(!said.contains("the client stopped reading"), "{said}");
+    assert!(said.contains(": killing all agents"), "{said}");
+    stage.check_nobody_is_left();
 }
 
 /// The exit code of a command that a third signal has ended: as a shell writes a death by that signal.

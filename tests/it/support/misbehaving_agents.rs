@@ -2,13 +2,14 @@
 //! in all of `/proc`: no registry of ours is asked.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use cli_team_bridge::mcp::client::Client;
 use cli_team_bridge::sys::process::marked;
+use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -45,7 +46,7 @@ pub(crate) struct Wild {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habit {
     pub(crate) profile: &'static str,
-    /// Shell, which the agent runs before it becomes the scripted agent.
+    /// Shell, which the agent runs before it becomes the scripted agent. `$AGENT` is the command of that.
     pub(crate) before: &'static str,
     /// TOML of the script's `start`.
     pub(crate) start: &'static str,
@@ -92,7 +93,8 @@ impl Wild {
             let command = format!("{before}exec {binary} scripted-agent --script {profile}.toml");
             let table = format!(
                 "[agents.{profile}]\ncommand = '/bin/sh'\nargs = ['-c', {command:?}]\n{settings}\n\
-                 env = {{ {MARK} = '{mark}', HIDEOUT = '{}' }}\n",
+                 env = {{ {MARK} = '{mark}', HIDEOUT = '{}', \
+                 AGENT = '{binary} scripted-agent --script {profile}.toml' }}\n",
                 hideout.display()
             );
             profiles.push_str(&table);
@@ -147,6 +149,12 @@ impl Wild {
         segments
             .filter_map(|entry| fs::read_to_string(entry.path()).ok())
             .any(|text| text.contains("\"stop_asked\""))
+    }
+
+    /// Holds the bus as a process does that writes for long, until the file is dropped.
+    pub(crate) fn hold_bus(&self) -> Flock<File> {
+        let lock = File::open(self.folder.path().join(".claude/bridge/lock")).unwrap();
+        Flock::lock(lock, FlockArg::LockExclusive).unwrap()
     }
 
     pub(crate) fn escaped(&self) -> usize {

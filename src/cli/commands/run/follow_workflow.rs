@@ -138,15 +138,23 @@ pub(crate) async fn follow(
     approving: Approving,
 ) -> Result<(), Failure> {
     let mut telling = Progress::of(&begun)?;
+    // Signals that are left to the end of the team.
+    let further = |stop: &StopRequests| {
+        let mut further = stop.clone();
+        async move { further.next().await }
+    };
     match until_over(workflows, &begun, stop, approving, &mut telling).await {
         Ok(FollowEnd::Over(workflow)) => tokio::select! {
             () = telling.leave(Some(&workflow)) => end(workflows, &workflow),
-            signal = stop.next() => {
+            signal = further(stop) => {
                 Err(format!("{signal}: the workflow {}", workflow.status.phrase()).into())
             }
         },
         Ok(FollowEnd::Asked(signal)) => {
-            telling.break_off().await;
+            tokio::select! {
+                () = telling.break_off() => {}
+                _ = further(stop) => {}
+            }
             output::tell(&format!(
                 "{signal}: stopping the agents gracefully; a second signal kills them"
             ));

@@ -27,15 +27,13 @@ pub(super) async fn lead(
 ) -> Result<(), Failure> {
     let membership = lead_team::join(target.into()).await?;
     let team = Team::new(membership.clone(), config, launch, UserReachable::default());
-    let workflows = Workflows::new(team.clone());
+    let workflows = Workflows::new(team);
     let begun = begin(&workflows, &request).await;
     let outcome = match begun {
         Ok(begun) => follow_workflow::follow(&workflows, begun, &mut stop, approving).await,
         Err(error) => Err(error),
     };
-    // Before the team, so that the ends of its agents do not look like failures of steps.
-    workflows.stop().await;
-    team.shutdown(stop.force_stop()).await;
+    workflows.shutdown(stop.force_stop()).await;
     serve_mcp::leave_team(membership).await;
     outcome
 }

@@ -26,51 +26,41 @@ impl Actor {
         ProcessEnd { unwritten, ..ProcessEnd::new(Departure::Stopped, left) }
     }
 
-    /// The connection is over: the process ends too, or is ended.
+    /// The connection is over: the process ends too, or is ended. A stop has its own deadlines.
     pub(super) async fn lost(self) -> ProcessEnd {
-        let in_vain = async {
-            tokio::time::sleep(grace_periods::LAST_BREATH).await;
-            // A stop has its own deadlines.
-            tokio::select! {
-                () = tokio::time::sleep(grace_periods::LATE_EXIT) => {}
-                _ = self.agent.stop_requested(|_| true) => {}
-            }
-        };
-        let exit = tokio::select! {
-            exit = self.process.child.exited() => Some(exit),
-            () = in_vain => None,
-        };
-        if let Some(exit) = exit {
-            self.died(exit)
-        } else {
-            let why = self.process.connection.closed().await.to_string();
-            let detail = exit_report(&self.process.child, &why, &self.agent.secrets);
-            let left = stop_agent::stop(
-                &self.process.child,
-                None,
-                StopMode::AtOnce,
-                &self.agent.force_stop,
-            )
-            .await;
-            self.failed(left.unwrap_or(detail))
+        tokio::select! {
+            biased;
+            exit = self.process.child.exited() => return self.died(exit),
+            mode = self.agent.stop_requested(|_| true) => return self.stop(mode).await,
+            () = tokio::time::sleep(grace_periods::LAST_BREATH) => {}
         }
+        let why = self.process.connection.closed().await.to_string();
+        let (child, force_stop) = (&self.process.child, &self.agent.force_stop);
+        let detail = exit_report(child, &why, &self.agent.secrets);
+        let left = stop_agent::stop(child, None, StopMode::AtOnce, force_stop).await;
+        self.failed(left.unwrap_or(detail))
     }
 
     /// Takes in what a process that has ended still said.
     pub(super) async fn hear_out(&mut self) {
+        let force_stop = self.agent.force_stop.clone();
         let rest = async {
             while let Some(event) = self.process.events.recv().await {
                 self.hear(event);
             }
         };
         // A process that left its group may hold its stdout open.
-        if tokio::time::timeout(grace_periods::LAST_OUTPUT, rest).await.is_err() {
-            tracing::debug!("the stdout of {} stayed open after it exited", self.agent.name());
+        tokio::select! {
+            () = rest => {}
+            () = tokio::time::sleep(grace_periods::LAST_OUTPUT) => {
+                tracing::debug!("the stdout of {} stayed open after it exited", self.agent.name());
+            }
+            () = force_stop.cancelled() => {}
         }
     }
 
     pub(super) fn died(self, exit: Exit) -> ProcessEnd {
-        if self.stopping_since.is_some() {
+        if self.stopping_since.is_some() || self.agent.force_stop.is_cancelled() {
             return ProcessEnd {
                 unwritten: self.unwritten,
                 ..ProcessEnd::new(Departure::Stopped, None)
