@@ -1,8 +1,8 @@
 //! The processes that a bridge and a shim left when they died together: finds them by the mark in their environment and by the
 //! processes on record, and kills them.
 //!
-//! A process is killed when it carries the mark of the agent, when it is the recorded agent or shim (pid and start time), or when it
-//! descends from one of these. This process and its ancestors are spared: an agent may have started the very process that cleans up.
+//! A process is killed when it carries the mark of the agent, when it is the recorded agent or shim (pid and start time), when it
+//! descends from one of these, or when it is in a control group that a shim made for that mark. This process and its ancestors are spared: an agent may have started the very process that cleans up.
 //! A name or a pid alone never counts.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +74,7 @@ fn end_once(key: &str, all: &[Remains]) -> BTreeMap<String, Vec<u32>> {
             found.entry(one.mark.clone()).or_default().extend(alive);
         }
     }
-    let mut left = BTreeMap::new();
+    let mut left: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for (mark, mut relatives) in found {
         let roots: Vec<u32> = relatives.iter().map(|relative| relative.pid).collect();
         relatives.extend(descendants::descendants(&roots));
@@ -92,6 +92,10 @@ fn end_once(key: &str, all: &[Remains]) -> BTreeMap<String, Vec<u32>> {
             let pids = relatives.iter().map(|relative| relative.pid).collect();
             left.insert(mark, pids);
         }
+    }
+    // Last, so that what has left its parent and its environment is found, too.
+    for (mark, pids) in cgroup::kill_marked(&marks, &spared) {
+        left.entry(mark).or_default().extend(pids);
     }
     left
 }

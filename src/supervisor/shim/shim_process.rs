@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use super::control_socket::{Order, ShimReport};
-use crate::domain::grace_periods;
+use crate::domain::{env_vars, grace_periods};
 use crate::supervisor::child::Exit;
 use crate::sys::backoff::Backoff;
 use crate::sys::blocking_wait::SignalWaiter;
@@ -113,7 +113,8 @@ impl Shim {
             return Err(error);
         }
         // The agent is born in it, this process must not stay.
-        let cgroup = Cgroup::enter_new();
+        let mark = std::env::var(env_vars::RUN).unwrap_or_default();
+        let cgroup = Cgroup::enter_new(&mark);
         let started = start(agent, stdin, stdout);
         let cgroup = cgroup.and_then(Cgroup::leave);
         let agent = match started {

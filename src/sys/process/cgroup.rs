@@ -1,6 +1,10 @@
 //! A control group for an agent and its descendants, where the system allows one: one write kills it, faster than it can fork. Only
 //! version 2 can do that, and only where the groups below ours were delegated to us (`cgroups(7)`, "Delegation").
+//!
+//! A process cannot leave its group as it can leave its parent, its session and its environment. So a group is named after the mark of
+//! its agent's processes, and what is in it is found even when all that knew of the agent was killed.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +17,9 @@ const PREFIX: &str = "cli-team-bridge-";
 /// The mark that systemd puts on a group which it delegates.
 const DELEGATED: &str = "user.delegate";
 
+/// So many groups are looked at for those of dead agents: desktops and servers have some hundreds.
+const MOST_GROUPS: usize = 4_096;
+
 /// A control group of our own. It is removed when this is dropped, if no process is left in it.
 #[derive(Debug)]
 pub struct Cgroup {
@@ -22,12 +29,12 @@ pub struct Cgroup {
 }
 
 impl Cgroup {
-    /// Makes a control group and moves this process into it, so that its children are born there. `None` where that is not possible, or
-    /// not delegated to us.
-    pub fn enter_new() -> Option<Self> {
+    /// Makes a control group and moves this process into it, so that its children are born there: processes with that mark. `None`
+    /// where that is not possible, or not delegated to us.
+    pub fn enter_new(mark: &str) -> Option<Self> {
         let home = home()?;
         tidy(&home);
-        let own = home.join(format!("{PREFIX}{}", Uuid::now_v7().simple()));
+        let own = home.join(format!("{}{}", prefix_of(mark), Uuid::now_v7().simple()));
         fs::create_dir(&own).ok()?;
         let group = Self { home, own };
         // Linux 5.14 and later can kill one.
@@ -58,6 +65,67 @@ pub fn tidy_up() {
     if let Some(home) = home() {
         tidy(&home);
     }
+}
+
+/// Kills all processes in the control groups of the processes with these marks, and returns those that were there, by mark. A group
+/// that one of the spared is in is left alone. Empty ones are removed.
+pub fn kill_marked(marks: &BTreeSet<&str>, spared: &BTreeSet<u32>) -> BTreeMap<String, Vec<u32>> {
+    let mut killed: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let Some(top) = directory_of_all(&mounts) else {
+        return killed;
+    };
+    let prefixes: Vec<_> = marks.iter().map(|mark| (*mark, prefix_of(mark))).collect();
+    for (group, name) in our_groups(top) {
+        let Some((mark, _)) = prefixes.iter().find(|(_, prefix)| name.starts_with(prefix)) else {
+            continue;
+        };
+        let events = fs::read_to_string(group.join("cgroup.events")).unwrap_or_default();
+        if !events.lines().any(|line| line == "populated 1") {
+            // In use it is busy.
+            let _ = fs::remove_dir(&group);
+            continue;
+        }
+        let all = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+        let all: Vec<u32> = all.lines().filter_map(|pid| pid.parse().ok()).collect();
+        if all.iter().any(|pid| spared.contains(pid)) {
+            continue;
+        }
+        tracing::warn!(group = name, "killing processes that a dead bridge left");
+        if let Err(error) = fs::write(group.join("cgroup.kill"), "1") {
+            tracing::warn!(group = name, %error, "cannot kill processes that a dead bridge left");
+        }
+        killed.entry((*mark).to_owned()).or_default().extend(all);
+    }
+    killed
+}
+
+/// Finds the groups that have a name of ours, with that name.
+fn our_groups(top: PathBuf) -> Vec<(PathBuf, String)> {
+    let (mut found, mut open, mut looked) = (Vec::new(), vec![top], 0);
+    while let Some(group) = open.pop() {
+        let entries = fs::read_dir(group).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            looked += 1;
+            if looked > MOST_GROUPS {
+                return found;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(PREFIX) {
+                found.push((entry.path(), name));
+            } else {
+                open.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+/// Returns how the names of the groups of a mark begin. A group's name is a file's.
+fn prefix_of(mark: &str) -> String {
+    let letters = mark.chars().take(128);
+    let plain = letters.map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
+    format!("{PREFIX}{}.", plain.collect::<String>())
 }
 
 /// Returns the control group that this process is in, if the groups below it are ours to make.
@@ -98,6 +166,15 @@ fn is_ours(group: &str, home: &Path) -> bool {
     is_root || (marked == Ok(1) && mark == *b"1")
 }
 
+/// Returns the directory of all groups of version 2 that can be seen.
+fn directory_of_all(mounts: &str) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let (mount, kind) = line.split_once(" - ")?;
+        let point = mount.split(' ').nth(4)?;
+        kind.starts_with("cgroup2 ").then(|| point.into())
+    })
+}
+
 /// Returns the directory of a group of version 2.
 fn directory(group: &str, mounts: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
@@ -123,6 +200,22 @@ mod tests {
         let found = directory("/user.slice/a", MOUNTS);
         let expected = "/sys/fs/cgroup/unified/user.slice/a";
         assert_eq!(found, Some(expected.into()));
+    }
+
+    #[test]
+    fn the_groups_of_a_mark_are_known_by_their_name() {
+        assert_eq!(directory_of_all(MOUNTS), Some("/sys/fs/cgroup/unified".into()));
+        let folder = tempfile::tempdir().unwrap();
+        let mark = "0190@64769:12";
+        let mine = format!("{}1", prefix_of(mark));
+        assert_eq!(mine, "cli-team-bridge-0190-64769-12.1");
+        assert!(!mine.starts_with(&prefix_of("0190@64769:1")));
+        for group in [&format!("user.slice/app.scope/{mine}"), "user.slice/other"] {
+            fs::create_dir_all(folder.path().join(group)).unwrap();
+        }
+        let found = our_groups(folder.path().into());
+        let expected = (folder.path().join("user.slice/app.scope").join(&mine), mine);
+        assert_eq!(found, [expected]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use cli_team_bridge::sys::fs::file_lock::LifeLock;
-use cli_team_bridge::sys::process::group_members;
+use cli_team_bridge::sys::process::{self, group_members};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -186,6 +186,41 @@ async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     })
     .await;
     next.start("three").await;
+    next.close().await;
+}
+
+/// It has left its parent, its session and the environment by which it would be known, and only its control group tells whose it is.
+#[tokio::test]
+async fn a_daemon_without_our_environment_is_ended_by_the_next_bridge_where_there_are_control_groups()
+ {
+    let unknown =
+        "(env -i setsid sh -c 'echo $$ > \"$0\"; exec sleep 1000' \"$HIDEOUT/unknown\" &) ; ";
+    let wild = Wild::new(format!("{ESCAPE}{unknown}").leak(), "");
+    let mut lead = wild.lead().await;
+    lead.start("agent").await;
+    let note = wild.folder.path().join("hideout/unknown");
+    let pid = || fs::read_to_string(&note).unwrap_or_default().trim().parse::<u32>().ok();
+    eventually("both daemons are there", || wild.escaped() == 2 && pid().is_some()).await;
+    let daemon = pid().unwrap();
+    let started = process::start_time(daemon).unwrap();
+    let lives = || process::start_time(daemon) == Some(started);
+    assert!(!wild.left().contains(&daemon), "it has no mark");
+    let [shim] = wild.running("__shim")[..] else {
+        panic!("one agent has one shim");
+    };
+    let is_grouped = control_group(daemon) != control_group(shim);
+    signal(lead.pid(), Signal::SIGSTOP).unwrap();
+    signal(shim, Signal::SIGKILL).unwrap();
+    lead.orchestrator.kill().await.unwrap();
+    assert!(lives());
+    let next = wild.lead().await;
+    wild.nothing_is_left().await;
+    if is_grouped {
+        eventually("it is ended", || !lives()).await;
+    } else {
+        println!("skipped: no control group can be made here");
+        signal(daemon, Signal::SIGKILL).unwrap();
+    }
     next.close().await;
 }
 
