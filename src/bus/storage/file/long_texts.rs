@@ -32,7 +32,7 @@ pub(crate) fn put_blob(
     write().map_err(|error| {
         // It would stay for ever otherwise; when it cannot be removed either, it hurts nobody.
         let _ = disk.unlink(&temporary);
-        failed("store", &path, error)
+        failed("store a text in", &path, error)
     })
 }
 

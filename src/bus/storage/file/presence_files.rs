@@ -23,7 +23,7 @@ pub(crate) struct Held {
 
 impl Held {
     pub(crate) fn take(path: PathBuf, bell: PathBuf) -> Result<Self, LogError> {
-        let life = LifeLock::take(&path).map_err(|error| failed("hold", &path, error))?;
+        let life = LifeLock::take(&path).map_err(|error| failed("lock", &path, error))?;
         Ok(Self { life, path, bell })
     }
 }

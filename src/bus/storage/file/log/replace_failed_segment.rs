@@ -130,7 +130,7 @@ impl FileLog {
     pub(crate) fn replace(&mut self, replica: &Replica, broken: u64) -> Result<(), LogError> {
         let path = self.segments.path(broken);
         // Others are to know why it is replaced, also after a power cut.
-        self.syncer.mark(&path).map_err(|error| failed("mark", &path, error))?;
+        self.syncer.mark(&path).map_err(|error| failed("note the failed sync of", &path, error))?;
         let mut lines = self.disk.read(&path).map_err(|error| failed("read", &path, error))?;
         let whole = lines.iter().rposition(|byte| *byte == b'\n');
         lines.truncate(whole.map_or(0, |end| end + 1));

@@ -198,7 +198,7 @@ impl Syncer {
         if let Err(error) = self.mark(&dirty.path)
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(path = %dirty.path.display(), %error, "failed to mark a segment that could not be synced");
+            tracing::warn!(path = %dirty.path.display(), %error, "failed to note that a segment could not be synced");
         }
     }
 
