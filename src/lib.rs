@@ -15,7 +15,7 @@ pub mod bus;
 pub mod supervisor;
 /// One agent connection over given pipes (Agent Client Protocol).
 pub mod acp;
-/// The ladder: which way a message takes to a model, and in what words.
+/// Delivery: by which method a message reaches a model, and in what words.
 pub mod delivery;
 /// Live agents: start, prove the tools, assign, wake, stop.
 pub mod team;

@@ -233,7 +233,7 @@ pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
     scene.end().await;
 }
 
-/// Ends, and is called back by its name with what it was told before.
+/// Ends, and is resumed by its name, with its conversation.
 pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
     let rules = vec![
         Rule::user("remember 4715").says("noted"),

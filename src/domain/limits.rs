@@ -88,7 +88,7 @@ pub const KEPT_ENDED: usize = 4_096;
 /// Commands whose ids are remembered, so that a repeated one is known: far more than can be in flight.
 pub const KEPT_COMMANDS: usize = 4_096;
 
-/// Names that wait for whoever takes them up again; of more, the one that has waited longest is given up. Each takes half a
+/// Names that wait for whoever takes them up again; of more, the one that has waited longest is forgotten. Each takes half a
 /// kilobyte of the state, beside its mail.
 pub const WAITING_NAMES: usize = 1_000;
 

@@ -1,4 +1,4 @@
-//! Files that an agent reads and writes through us: offered only on demand, and every wish answered.
+//! Files that an agent reads and writes through us: offered only on demand, and every request answered.
 
 use super::fake::{connected, soon};
 use crate::acp::{AgentEvent, AgentEvents, ConnectOptions, FileAccess, FileQuestion, FileSystem};

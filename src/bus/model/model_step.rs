@@ -26,7 +26,7 @@ pub(super) enum ModelStep {
     Send(Index, Index, Option<Index>),
     Broadcast(Index),
     Take(Index, u8),
-    /// A bridge hands over what is unread, by one of its ways.
+    /// A bridge delivers unread messages, by one of its methods.
     Hand(Index, u8),
     Settle(Index, bool),
     Wait(Index, Option<Index>, Option<Index>, bool),

@@ -114,7 +114,7 @@ pub enum Refusal {
         /// Who has it or had it.
         by: Option<Name>,
     },
-    /// The agent does not end a turn whose task was given up.
+    /// The agent does not end a turn whose task was abandoned.
     #[error(
         "`{name}` does not end its last turn and takes no tasks until it does: stop it with \
             kill_agent, or assign the task to another agent"

@@ -25,7 +25,7 @@ pub struct Step {
     /// The list of which it does each item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_each: Option<StepReference>,
-    /// Seconds after which an attempt is given up, counted from the beginning of its turn.
+    /// Seconds after which an attempt is abandoned, counted from the beginning of its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
     /// How often it is tried again after a failure.

@@ -1,7 +1,7 @@
 //! How long an agent is waited for that is getting ready: as long as it shows signs of life, up to a limit.
 //!
 //! A first start by `npx` downloads, a cold disk reads, a login takes its time: such an agent writes on its stderr, or its processes
-//! use the processor. One that has had the time that its profile gives it, and did neither lately, is given up.
+//! use the processor. One that has had the time that its profile gives it, and did neither lately, is abandoned.
 
 use std::time::Duration;
 

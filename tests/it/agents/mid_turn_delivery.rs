@@ -1,4 +1,4 @@
-//! The ladder: by which ways messages reach an agent that works, and what becomes of those that a way did not bring.
+//! The delivery policy: by which methods messages reach a working agent, and what becomes of those that a method did not deliver.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn framed(from: &str, text: &str) -> String {
     format!("--- Messages from other agents ---\n[{from} → you] {text}\n--- End messages ---\n\n")
 }
 
-/// Returns the ways by which a message was handed over, in their order.
+/// Returns the methods by which a message was delivered, in order.
 fn ways(stage: &Stage, sent: &Value) -> Vec<String> {
     let id = &sent["message_id"];
     let handed = stage.events_of("message_handed").into_iter();

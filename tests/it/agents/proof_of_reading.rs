@@ -42,7 +42,7 @@ steps = [{{ call = "send_message", with = {{ to = "orchestrator", content = "{{{
 
 const STEERED: &str = "steering = \"inject\"";
 
-/// Returns the ways by which the message was handed over, each with what came of it.
+/// Returns the methods by which the message was delivered, each with its outcome.
 fn ways(stage: &Stage, id: &Value) -> Vec<(String, String)> {
     let events = stage.events();
     let of = |kind: &str| -> Vec<Value> {

@@ -1,4 +1,4 @@
-//! Members that ended and are called back, and what an agent is told to be: its model and its mode.
+//! Members that ended and are resumed, and the model and mode that an agent is given.
 
 use serde_json::{Value, json};
 

@@ -36,7 +36,7 @@ impl Hidden {
         std::fs::rename(&self.aside, &self.path).unwrap();
     }
 
-    /// Returns by which ways it was handed over.
+    /// Returns by which methods it was delivered.
     fn ways(&self, stage: &Stage) -> Vec<Value> {
         let handed = stage.events_of("message_handed").into_iter();
         let ours = handed.filter(|handed| handed["ids"].as_array().unwrap().contains(&self.id));

@@ -1,4 +1,4 @@
-//! Workflows where as many agents live as may: idle ones that were started for steps give way, and nobody else does.
+//! Workflows where as many agents live as may: idle ones that were started for steps are retired, and no others.
 
 use serde_json::json;
 

@@ -20,7 +20,7 @@ async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
     ];
     let id = begin(&lead, &chain).await;
     lead.until_waiting("judge").await;
-    // Its turn ends in good order: it hears of the end, and that is what it says.
+    // Its turn ends gracefully: it hears of the end, and that is what it says.
     lead.close().await;
     let lead = stage.orchestrator().await;
     lead.hear_notice("was interrupted with 1 of 3 steps finished: resume_workflow continues").await;

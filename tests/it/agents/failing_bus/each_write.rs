@@ -325,7 +325,7 @@ async fn what_a_bridge_holds_it_ends_also_while_the_bus_takes_nothing() {
             let status = troupe.task(&hanging).status;
             assert_eq!(status, TaskStatus::Cancelled);
         } else {
-            // A third of what a stop in good order may take.
+            // A third of what a graceful stop may take.
             let limit = std::time::Duration::from_secs(10);
             let ending = troupe.team.shutdown(std::future::pending());
             let ended = tokio::time::timeout(limit, ending).await;

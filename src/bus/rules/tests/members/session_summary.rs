@@ -88,7 +88,7 @@ fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
     );
 }
 
-/// An orchestrator of a made-up name dies with its agent, beside a peer that reaps them: all at once or one after the other.
+/// An orchestrator with a generated name dies with its agent, beside a peer that reaps them: all at once or one after the other.
 #[test]
 fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
     type Reaping = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
