@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io::ErrorKind::WouldBlock;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -109,7 +110,8 @@ impl Wild {
 
     /// `before` is shell, which runs in the process that becomes the orchestrator.
     pub(crate) async fn lead_after(&self, before: &str) -> Lead {
-        let mut orchestrator = Command::new("/bin/sh")
+        let mut command = Command::new("/bin/sh");
+        command
             .arg("-c")
             .arg(format!("{before}exec \"$0\" \"$@\""))
             .args([&binary(), "orchestrator", "--project"])
@@ -121,9 +123,17 @@ impl Wild {
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
+            .kill_on_drop(true);
+        let began = Instant::now();
+        let mut orchestrator = loop {
+            match command.spawn() {
+                // The flood of another test may have taken all pids for a moment.
+                Err(error) if error.kind() == WouldBlock && began.elapsed() < FAR => {
+                    sleep(Duration::from_millis(5)).await;
+                }
+                started => break started.unwrap(),
+            }
+        };
         let output = orchestrator.stdout.take().unwrap();
         let input = orchestrator.stdin.take().unwrap();
         Lead { client: Client::connect(output, input).await.unwrap(), orchestrator }
