@@ -10,7 +10,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::{root, sources, walk};
 
 /// Lines of a file that is one idea; more is to be divided.
-const MOST_LINES: usize = 600;
+const MOST_LINES: usize = 500;
 
 /// Files of a folder that can be taken in at a glance; more is to be divided into rooms.
 const MOST_FILES: usize = 14;
