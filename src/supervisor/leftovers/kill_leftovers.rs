@@ -2,7 +2,8 @@
 //! processes on record, and kills them.
 //!
 //! A process is killed when it carries the mark of the agent, when it is the recorded agent or shim (pid and start time), when it
-//! descends from one of these, or when it is in a control group that a shim made for that mark. This process and its ancestors are spared: an agent may have started the very process that cleans up.
+//! descends from one of these, or when it is in a control group that a shim made for that mark. This process and its ancestors are
+//! spared: an agent may have started the very process that cleans up.
 //! A name or a pid alone never counts.
 
 use std::collections::{BTreeMap, BTreeSet};
