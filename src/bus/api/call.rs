@@ -287,7 +287,7 @@ impl Call {
                 let session = self.membership.session();
                 (
                     state.waits(session, self.id),
-                    state.misses(session, self.id),
+                    state.has_message_for_wait(session, self.id),
                     state.session(session).is_some(),
                 )
             });
@@ -368,7 +368,7 @@ impl Call {
         let is_held = bus.look(|state| {
             let is_held = state.claimed_by(session).any(|held| held.id == id);
             // An earlier endpoint may have claimed it without the knowledge of its agent.
-            is_held && !state.may_not_know(session, &id)
+            is_held && !state.is_claim_unheard(session, &id)
         });
         let hangs_on_this = claims.begin(&id, self.id, is_held);
         self.claimed = hangs_on_this.then(|| id.clone());

@@ -118,7 +118,7 @@ pub(in crate::bus::rules) fn approve(
             let why = why.chars().take(limits::WHY_CHARS).collect();
             let mut after = workflow.clone();
             let event = moved(&after.id, name, &StepMove::Cancel(why));
-            after.take(&event, writer.now.wall_ms);
+            after.apply_step_event(&event, writer.now.wall_ms);
             writer.push(event);
             write_end_if_over(writer, &after);
             Ok(())
@@ -139,7 +139,7 @@ fn write_moves(
             return Err(elsewhere(step));
         }
         let event = moved(&after.id, name, step_move);
-        after.take(&event, writer.now.wall_ms);
+        after.apply_step_event(&event, writer.now.wall_ms);
         writer.push(event);
         if *step_move == StepMove::Ask {
             let told = approval_notice(&after, name);
@@ -179,7 +179,7 @@ pub(in crate::bus::rules) fn moved(id: &WorkflowId, name: &Name, step_move: &Ste
 fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &StepMove) -> bool {
     // The state forgets only tasks that have ended.
     let task = step.task.as_ref().and_then(|task| state.task(task));
-    let task_ended = task.is_none_or(|task| task.status.is_final() || state.is_unheard(task));
+    let task_ended = task.is_none_or(|task| task.status.is_final() || state.is_cancel_unheard(task));
     let readiness = workflow.readiness(step);
     match (step.status, step_move) {
         (StepStatus::Running, StepMove::Ask | StepMove::Skip(_) | StepMove::Pass(_)) => false,
