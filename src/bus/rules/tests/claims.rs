@@ -37,7 +37,7 @@ impl ClaimedByCall {
 }
 
 #[test]
-fn a_claim_that_its_agent_was_not_told_of_ends_with_the_turn() {
+fn an_unheard_claim_ends_with_the_turn() {
     let mut claimed = claimed();
     let events = claimed.end_turn();
     claimed.check(RequestStatus::Open);
@@ -51,7 +51,7 @@ fn a_claim_that_its_agent_was_not_told_of_ends_with_the_turn() {
 }
 
 #[test]
-fn a_claim_whose_answer_was_not_written_ends_when_a_hand_over_would() {
+fn a_claim_without_a_written_answer_ends_at_the_deadline_of_a_delivery() {
     let mut claimed = claimed();
     claimed.world.pass(wait_times::HANDED_MS - 1);
     assert!(claimed.world.due().is_empty());
@@ -64,7 +64,7 @@ fn a_claim_whose_answer_was_not_written_ends_when_a_hand_over_would() {
 }
 
 #[test]
-fn an_agent_that_was_told_may_work_in_silence_for_as_long_as_it_likes() {
+fn an_agent_that_knows_of_its_claim_may_work_in_silence_without_limit() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     claimed.world.send(claimed.other, "codex", "x");
@@ -116,7 +116,7 @@ fn a_claim_stays_when_its_agent_writes_about_the_request() {
 }
 
 #[test]
-fn who_writes_about_a_request_proves_its_claim_and_not_what_came_with_it() {
+fn a_reply_to_a_request_proves_its_claim_but_not_the_messages_that_came_with_it() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     let beside = claimed.world.send(claimed.other, "codex", "x");
@@ -136,7 +136,7 @@ fn who_writes_about_a_request_proves_its_claim_and_not_what_came_with_it() {
 }
 
 #[test]
-fn of_several_calls_that_claim_the_last_one_decides() {
+fn the_last_of_several_claiming_calls_decides() {
     for told in [true, false] {
         let mut claimed = claimed();
         let (agent, first) = (claimed.agent, claimed.call);
@@ -182,7 +182,7 @@ fn an_agent_that_leaves_or_answers_leaves_nothing_of_its_claim_behind() {
 }
 
 #[test]
-fn a_call_holds_something_only_from_its_claim_or_its_hand_over_on() {
+fn a_call_holds_something_only_after_its_claim_or_its_delivery() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     let begun = claimed.world.now.tick.ms;

@@ -96,7 +96,7 @@ fn held(state: &State) -> usize {
 }
 
 #[test]
-fn agents_that_come_and_go_leave_no_more_than_is_kept() {
+fn agents_that_come_and_go_leave_a_state_of_bounded_size() {
     let mut world = World::new();
     let lead = world.lead();
     let mut come_and_go = |rounds: usize| {
@@ -114,7 +114,7 @@ fn agents_that_come_and_go_leave_no_more_than_is_kept() {
 }
 
 #[test]
-fn a_chosen_name_that_nobody_takes_again_is_kept_for_thirty_days() {
+fn an_unused_chosen_name_is_kept_for_thirty_days() {
     let mut world = World::new();
     let lead = world.lead();
     for number in 0..200 {
@@ -132,7 +132,7 @@ fn a_chosen_name_that_nobody_takes_again_is_kept_for_thirty_days() {
 
 /// What lines say, also those of an older version, does not stand in the state at any length.
 #[test]
-fn of_what_agents_say_the_state_keeps_only_so_much() {
+fn the_state_keeps_only_the_beginning_of_long_texts_of_agents() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");

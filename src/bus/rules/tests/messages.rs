@@ -6,7 +6,7 @@ use crate::domain::limits::TeamLimits;
 use crate::domain::wait_times;
 
 #[test]
-fn messages_are_taken_oldest_first_and_each_once() {
+fn messages_are_delivered_oldest_first_and_each_once() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let ids: Vec<_> = (0..5).map(|_| world.send(a, "b", "x")).collect();
@@ -17,7 +17,7 @@ fn messages_are_taken_oldest_first_and_each_once() {
 }
 
 #[test]
-fn one_message_is_taken_however_long_it_is_and_then_as_many_as_fit() {
+fn one_message_is_delivered_however_long_it_is_and_then_as_many_as_fit() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let ids: Vec<_> = (0..3).map(|_| world.send(a, "b", "0123456789")).collect();
@@ -53,7 +53,7 @@ fn seen_needs_proof_by_a_later_call() {
 }
 
 #[test]
-fn what_a_cancelled_call_held_is_unread_again_with_the_same_id() {
+fn the_messages_of_a_cancelled_call_are_unread_again_with_the_same_ids() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let ids = [world.send(a, "b", "x"), world.send(a, "b", "y")];
@@ -63,7 +63,7 @@ fn what_a_cancelled_call_held_is_unread_again_with_the_same_id() {
 }
 
 #[test]
-fn what_is_handed_is_offered_again_after_its_deadline_and_not_before() {
+fn a_message_in_flight_is_requeued_at_its_deadline_and_not_before() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -75,7 +75,7 @@ fn what_is_handed_is_offered_again_after_its_deadline_and_not_before() {
 }
 
 #[test]
-fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
+fn a_late_proof_still_counts_until_another_call_has_the_message() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -98,7 +98,7 @@ fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
 }
 
 #[test]
-fn a_late_proof_does_not_count_for_what_another_call_has_taken() {
+fn a_late_proof_does_not_count_once_another_call_has_the_message() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -112,7 +112,7 @@ fn a_late_proof_does_not_count_for_what_another_call_has_taken() {
 }
 
 #[test]
-fn a_session_that_ends_gives_back_what_it_was_handed() {
+fn the_end_of_a_session_requeues_its_messages_in_flight() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -122,7 +122,7 @@ fn a_session_that_ends_gives_back_what_it_was_handed() {
 }
 
 #[test]
-fn what_a_turn_carries_has_no_deadline_but_the_turns() {
+fn messages_delivered_by_a_turn_have_no_deadline_but_the_turns() {
     for way in [
         DeliveryMethod::Inject,
         DeliveryMethod::Prompt,
@@ -145,7 +145,7 @@ fn what_a_turn_carries_has_no_deadline_but_the_turns() {
 }
 
 #[test]
-fn what_was_steered_in_vain_takes_the_next_way_with_the_same_id() {
+fn a_message_steered_in_vain_is_delivered_by_the_next_method_with_the_same_id() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -167,7 +167,7 @@ fn what_was_steered_in_vain_takes_the_next_way_with_the_same_id() {
 }
 
 #[test]
-fn only_its_bridge_says_by_which_ways_an_agent_is_reached() {
+fn only_its_bridge_reports_the_delivery_methods_of_an_agent() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -184,7 +184,7 @@ fn only_its_bridge_says_by_which_ways_an_agent_is_reached() {
 }
 
 #[test]
-fn what_a_hook_hands_over_has_no_deadline_and_is_known_by_its_way() {
+fn a_message_delivered_by_a_hook_has_no_deadline_and_is_found_by_its_method() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let (by_hook, by_pull) = (world.send(a, "b", "x"), world.send(a, "b", "y"));
@@ -206,7 +206,7 @@ fn what_a_hook_hands_over_has_no_deadline_and_is_known_by_its_way() {
 }
 
 #[test]
-fn nobody_takes_or_settles_for_a_stranger() {
+fn no_session_receives_or_settles_the_messages_of_a_stranger() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.send(a, "b", "x");
@@ -243,7 +243,7 @@ fn replies_form_a_thread() {
 }
 
 #[test]
-fn bad_words_are_refused_with_a_sentence() {
+fn bad_arguments_are_refused_with_a_sentence() {
     let mut world = World::new();
     let (a, _codex) = (world.peer("a"), world.peer("codex"));
     assert_eq!(world.refuse(a, sending("A", "x", None)), Refusal::ToYourself);
@@ -271,7 +271,7 @@ fn bad_words_are_refused_with_a_sentence() {
 }
 
 #[test]
-fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
+fn an_inbox_has_a_limit_and_a_broadcast_skips_full_ones() {
     let mut world = World::new();
     let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     for _ in 0..TeamLimits::default().unread {

@@ -119,7 +119,7 @@ fn a_question_is_a_notice_until_it_is_answered() {
 }
 
 #[test]
-fn a_question_for_a_human_is_a_notice_only_once_the_human_was_asked_in_vain() {
+fn a_question_for_the_user_becomes_a_notice_only_if_the_user_does_not_answer() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -139,7 +139,7 @@ fn a_question_for_a_human_is_a_notice_only_once_the_human_was_asked_in_vain() {
 }
 
 #[test]
-fn who_assigned_the_task_is_told_else_who_holds_the_agent() {
+fn the_assigner_of_the_task_is_notified_else_the_holder_of_the_agent() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
@@ -157,7 +157,7 @@ fn who_assigned_the_task_is_told_else_who_holds_the_agent() {
 }
 
 #[test]
-fn only_what_is_offered_can_be_answered_but_no_always() {
+fn only_offered_answers_and_a_rejection_are_accepted() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -189,7 +189,7 @@ fn only_orchestrators_answer_and_only_the_holder_asks() {
 }
 
 #[test]
-fn nobody_in_time_is_a_no() {
+fn a_question_without_an_answer_is_rejected_at_its_deadline() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -224,7 +224,7 @@ fn questions_end_with_their_turn_or_their_agent() {
 }
 
 #[test]
-fn what_a_policy_answers_is_one_event_and_nobodys_business() {
+fn an_answer_of_a_policy_is_one_event_and_concerns_no_session() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");

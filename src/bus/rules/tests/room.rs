@@ -62,7 +62,7 @@ fn is_reopened(event: &Event) -> bool {
 }
 
 #[test]
-fn what_is_due_in_a_great_team_never_hinders_a_command() {
+fn overdue_work_in_a_large_team_never_prevents_a_command() {
     let mut world = World::new();
     let team = world.team(250, 64);
     for _ in 0..64 {
@@ -80,7 +80,7 @@ fn what_is_due_in_a_great_team_never_hinders_a_command() {
 }
 
 #[test]
-fn who_held_very_many_requests_in_a_great_team_can_be_buried() {
+fn an_owner_of_very_many_requests_in_a_large_team_can_be_reaped() {
     let mut world = World::new();
     let team = world.team(400, 20);
     let mut requests = Vec::new();
@@ -119,7 +119,7 @@ fn a_newcomer_is_shown_thousands_of_requests_part_by_part() {
 }
 
 #[test]
-fn a_newcomer_is_not_shown_what_is_claimed_or_its_own() {
+fn a_newcomer_is_not_shown_claimed_requests_or_its_own() {
     let mut world = World::new();
     let team = world.team(10, 20);
     let mut open = 0;
@@ -148,7 +148,7 @@ fn a_newcomer_is_not_shown_what_is_claimed_or_its_own() {
 }
 
 #[test]
-fn of_very_many_who_wait_some_are_answered_at_once_and_the_others_as_soon_as_they_look() {
+fn some_of_very_many_waits_are_answered_at_once_and_the_others_at_their_next_look() {
     let mut world = World::new();
     let team = world.team(1_000, 64);
     let calls: Vec<_> = team[1..].iter().map(|who| (*who, world.wait(*who))).collect();
@@ -166,7 +166,7 @@ fn of_very_many_who_wait_some_are_answered_at_once_and_the_others_as_soon_as_the
 }
 
 #[test]
-fn a_command_that_does_not_fit_beside_what_is_due_follows_it() {
+fn a_command_without_room_beside_overdue_work_follows_it() {
     let mut world = World::new();
     let team = world.team(3, 20);
     for _ in 0..32 {
@@ -187,7 +187,7 @@ fn a_command_that_does_not_fit_beside_what_is_due_follows_it() {
 }
 
 #[test]
-fn a_name_whose_dead_holder_stands_among_very_many_dead_is_free_at_once() {
+fn a_name_is_free_at_once_although_its_holder_is_one_of_very_many_dead() {
     let mut world = World::new();
     let team = world.team(2_000, 64);
     for number in 0..team.len() {
@@ -243,7 +243,7 @@ proptest! {
     })]
 
     #[test]
-    fn in_any_team_each_append_fits_into_a_line_and_all_that_is_due_comes(plan in team()) {
+    fn in_any_team_each_append_fits_into_a_line_and_all_overdue_work_is_done(plan in team()) {
         let mut world = World::new();
         for _ in 0..plan.orchestrators {
             world.lead();

@@ -102,7 +102,7 @@ fn a_step_begins_with_its_task_in_one_append_and_not_twice_nor_too_early() {
 }
 
 #[test]
-fn the_end_of_a_workflow_is_told_and_not_the_end_of_each_task() {
+fn the_end_of_a_workflow_is_reported_and_not_the_end_of_each_task() {
     let mut led = Led::new();
     let events = led.play("a", TaskStatus::Done);
     assert!(notices(&events, "orchestrator").is_empty());
@@ -140,7 +140,7 @@ fn a_step_moves_only_as_its_task_and_its_dependencies_allow() {
 }
 
 #[test]
-fn only_who_leads_a_workflow_moves_it_and_only_orchestrators_lead() {
+fn only_its_leader_moves_a_workflow_and_only_orchestrators_lead() {
     let mut led = Led::new();
     let (other, peer) = (led.world.lead(), led.world.peer("ann"));
     let (begin, cancel) = (led.begin("a"), Operation::CancelWorkflow(led.id.clone()));
@@ -157,7 +157,7 @@ fn only_who_leads_a_workflow_moves_it_and_only_orchestrators_lead() {
 }
 
 #[test]
-fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
+fn a_workflow_whose_leader_has_left_is_reported_to_the_others_and_to_newcomers_and_can_be_resumed() {
     let mut led = Led::new();
     let other = led.world.lead();
     led.play("a", TaskStatus::Done);
@@ -220,7 +220,7 @@ fn a_step_is_known_to_be_interrupted_until_it_begins_or_returns_for_another_reas
 }
 
 #[test]
-fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
+fn a_step_that_needs_approval_begins_with_it_and_ends_with_a_refusal() {
     let mut led = Led::new();
     let mut gated = Step::new(name("a"), "codex", &[]);
     gated.approve = Some(Approver::Human);
@@ -256,7 +256,7 @@ fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
 }
 
 #[test]
-fn an_interrupted_workflow_can_be_cancelled_by_anybody_who_leads() {
+fn any_orchestrator_can_cancel_an_interrupted_workflow() {
     let mut led = Led::new();
     let other = led.world.lead();
     led.world.leave(led.lead);
@@ -292,7 +292,7 @@ fn end_one(led: &mut Led) {
 }
 
 #[test]
-fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
+fn a_step_is_expanded_once_when_it_is_ready_and_by_its_leader_alone() {
     let mut world = World::new();
     let leader = world.lead();
     let mut listed = Step::new(name("b"), "codex", &[name("a")]);
@@ -342,7 +342,7 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
 }
 
 #[test]
-fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
+fn a_hung_leader_loses_its_workflows_and_is_notified_for_its_return() {
     let mut led = Led::new();
     let other = led.world.lead();
     led.play("a", TaskStatus::Done);
@@ -381,7 +381,7 @@ fn a_workflow_whose_leader_hangs_can_be_cancelled() {
 
 /// The bridge that holds the step's agent hangs, and ends nothing that it is asked to end.
 #[test]
-fn a_resumed_workflow_is_not_kept_by_a_task_that_a_hung_bridge_does_not_end() {
+fn a_resumed_workflow_can_end_although_a_hung_bridge_does_not_end_its_task() {
     let mut led = Led::new();
     let other = led.world.lead();
     let begin = led.begin("a");
@@ -400,7 +400,7 @@ fn a_resumed_workflow_is_not_kept_by_a_task_that_a_hung_bridge_does_not_end() {
 }
 
 #[test]
-fn workflows_that_no_notice_names_are_counted_in_one() {
+fn workflows_without_a_notice_of_their_own_are_counted_in_one() {
     let mut led = Led::new();
     led.world.lead();
     for _ in 0..12 {

@@ -34,7 +34,7 @@ fn done() -> Ending {
 }
 
 #[test]
-fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
+fn the_next_orchestrator_gets_one_notice_of_all_ended_tasks() {
     let mut world = World::new();
     let (lead, _) = named_lead(&mut world, &[]);
     let agents = ["ann", "ben", "cid"].map(|agent| world.agent(lead, agent));
@@ -66,7 +66,7 @@ fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
 }
 
 #[test]
-fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
+fn agents_that_die_with_their_bridge_are_reported_in_one_notice() {
     let mut world = World::new();
     let (lead, _) = named_lead(&mut world, &[]);
     let agents = ["ann", "ben"].map(|agent| world.agent(lead, agent));
@@ -90,7 +90,7 @@ fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
 
 /// An orchestrator with a generated name dies with its agent, beside a peer that reaps them: all at once or one after the other.
 #[test]
-fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
+fn the_next_orchestrator_is_notified_in_whatever_order_the_dead_are_found() {
     type Reaping = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
     let orders: [Reaping; 4] = [
         |lead, agent| vec![vec![lead, agent]],
@@ -124,7 +124,7 @@ fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
 
 /// An orchestrator with a name of its own dies with its agent; the next one has another name.
 #[test]
-fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks() {
+fn the_next_orchestrator_under_another_name_is_notified_of_a_dead_ones_tasks() {
     type Reaping = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
     // Those that are found before somebody leads again, and those that whoever joins finds itself.
     let orders: [(Reaping, usize); 4] = [
@@ -162,7 +162,7 @@ fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks()
 }
 
 #[test]
-fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
+fn only_one_of_several_orchestrators_is_notified_of_a_dead_ones_tasks() {
     let mut world = World::new();
     let (lead, _) = named_lead(&mut world, &[]);
     let agent = world.agent(lead, "codex");
@@ -183,7 +183,7 @@ fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
 
 /// Orchestrators with long names whose tasks have ended while they were away.
 #[test]
-fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
+fn very_many_ended_tasks_are_reported_in_several_appends() {
     const TASKS: usize = 2_500;
     let mut world = World::new();
     let called = "n".repeat(MAX_NAME_BYTES);
@@ -242,7 +242,7 @@ fn tells_of(told: &[String], tasks: &[TaskId]) -> bool {
 
 /// Nobody reads the mail of `run`.
 #[test]
-fn who_leads_a_plan_alone_is_told_of_no_other_orchestrators_tasks() {
+fn a_session_that_only_runs_a_plan_inherits_no_notices() {
     for joins_first in [true, false] {
         let mut world = World::new();
         let mut run = world.joining(NameChoice::Like(name("run")), MemberKind::Orchestrator, &[]);
@@ -268,7 +268,7 @@ fn who_leads_a_plan_alone_is_told_of_no_other_orchestrators_tasks() {
 
 /// Whoever is told in the place of a dead one, and ends before reading it, passes it on, however it ends and however often.
 #[test]
-fn what_an_heir_has_not_read_is_told_to_whoever_leads_next() {
+fn notices_that_an_heir_has_not_read_pass_to_the_next_orchestrator() {
     for departure in [Departure::Dead, Departure::Closed] {
         let ends = |world: &mut World, session: SessionId| match departure {
             Departure::Dead => world.reap(&[session]),
@@ -297,7 +297,7 @@ fn what_an_heir_has_not_read_is_told_to_whoever_leads_next() {
 }
 
 #[test]
-fn what_an_heir_has_not_read_is_told_to_its_first_owner_that_returns() {
+fn notices_that_an_heir_has_not_read_go_back_to_their_returning_owner() {
     let mut world = World::new();
     let tasks = ended_unread(&mut world);
     let (boss, _) = leads(&mut world, "boss");
@@ -312,7 +312,7 @@ fn what_an_heir_has_not_read_is_told_to_its_first_owner_that_returns() {
 
 /// What it was told of its own tasks waits for it alone; only what it was told in the place of a dead one goes on.
 #[test]
-fn an_heir_that_leaves_keeps_what_it_was_told_of_its_own_tasks() {
+fn an_heir_that_leaves_keeps_the_notices_of_its_own_tasks() {
     let mut world = World::new();
     let (boss, _) = leads(&mut world, "boss");
     let agent = world.agent(boss, "claude");
@@ -337,7 +337,7 @@ fn an_heir_that_leaves_keeps_what_it_was_told_of_its_own_tasks() {
 
 /// It may be back any time, and its mail waits for it.
 #[test]
-fn what_waits_for_an_orchestrator_that_has_left_is_told_to_nobody_else() {
+fn notices_for_an_orchestrator_that_has_left_wait_for_it_alone() {
     let mut world = World::new();
     let (lead, _) = named_lead(&mut world, &[]);
     let agent = world.agent(lead, "codex");
@@ -353,7 +353,7 @@ fn what_waits_for_an_orchestrator_that_has_left_is_told_to_nobody_else() {
 
 /// The name is kept for its tasks only: when its time is over, it goes without them.
 #[test]
-fn a_name_whose_tasks_never_end_is_given_up_with_its_mail() {
+fn a_name_whose_tasks_never_end_is_abandoned_with_its_mail() {
     let mut world = World::new();
     let (first, second) = (world.lead(), world.lead());
     let agent = world.agent(first, "codex");
