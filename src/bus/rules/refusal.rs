@@ -110,11 +110,7 @@ pub enum Refusal {
     UnknownPermission { id: PermissionId },
     /// The permission question already has its answer. Shown as a value, not an error.
     #[error("the question `{id}` was already answered: {} by {}", .decision.as_str(), .by.as_str())]
-    PermissionOver {
-        id: PermissionId,
-        decision: Decision,
-        by: Decider,
-    },
+    PermissionOver { id: PermissionId, decision: Decision, by: Decider },
     #[error("the question `{id}` does not offer that answer: choose from {}", words(.offers))]
     NotOffered { id: PermissionId, offers: Vec<Decision> },
     #[error("only an orchestrator can answer permission questions")]

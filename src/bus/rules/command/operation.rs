@@ -45,11 +45,7 @@ pub enum Operation {
     /// A bridge is about to start an agent, with its first task.
     Start(Box<NewAgent>, Option<NewTask>),
     /// A bridge reports that its agent is ready.
-    Ready {
-        session: SessionId,
-        model: Option<String>,
-        pid: u32,
-    },
+    Ready { session: SessionId, model: Option<String>, pid: u32 },
     /// A bridge reports the methods by which it can deliver messages to its agent.
     DeliveryMethods { session: SessionId, methods: Vec<DeliveryMethod> },
     /// A bridge reports the activity of its agent.

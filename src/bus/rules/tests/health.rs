@@ -99,8 +99,8 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let (given_up, behind) = (world.assign(lead, agent), world.assign(lead, agent));
-    world.ask(lead, Operation::StartTask(given_up.clone()));
+    let (abandoned, behind) = (world.assign(lead, agent), world.assign(lead, agent));
+    world.ask(lead, Operation::StartTask(abandoned.clone()));
     let silent = Ending {
         status: TaskStatus::Cancelled,
         output: text(""),
@@ -108,10 +108,10 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
         error: None,
         report: TaskReport::default(),
     };
-    world.ask(lead, Operation::FinishTask(given_up, Box::new(silent)));
+    world.ask(lead, Operation::FinishTask(abandoned, Box::new(silent)));
     let events = world.ask(lead, Operation::Stuck(agent));
-    let told = notices(&events, "orchestrator");
-    assert!(told[0].contains("was interrupted: \"codex does not end its previous turn"));
+    let notices = notices(&events, "orchestrator");
+    assert!(notices[0].contains("was interrupted: \"codex does not end its previous turn"));
     let ended_behind = world.state.task(&behind).unwrap();
     assert_eq!(ended_behind.status, TaskStatus::Interrupted);
     assert_eq!(ended_behind.error.as_ref().unwrap().class, error_class::STUCK);
@@ -152,7 +152,7 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
     assert_eq!(request_status(&world, &request), RequestStatus::Open);
     assert_eq!(status(&world, owner), "hung");
     let again = world.ask(None, Operation::Hung(vec![owner], AFTER_MS));
-    assert!(again.is_empty(), "whoever sees it too writes nothing");
+    assert!(again.is_empty(), "another process that sees it writes nothing");
 
     let broadcast = world.ask(lead, Operation::Broadcast(text("hear")));
     assert_eq!(sent(&broadcast).to.named(), [name("asker")]);
@@ -164,7 +164,7 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
     assert_eq!(
         request_status(&world, &request),
         RequestStatus::Open,
-        "what it held before it does not hold now"
+        "its old claim does not return"
     );
     world.ask(owner, Operation::Claim(request, CALL));
 }
@@ -184,10 +184,10 @@ fn a_restart_requeues_the_messages_and_reopens_the_claims_of_the_old_process() {
     world.ask(lead, Operation::StartTask(running.clone()));
 
     let events = world.ask(lead, crash(agent, Broken::Interrupted));
-    let told = notices(&events, "orchestrator");
-    let says = |words: &str| told.iter().any(|text| text.contains(words));
+    let notices = notices(&events, "orchestrator");
+    let says = |words: &str| notices.iter().any(|text| text.contains(words));
     assert!(says("codex crashed and is being restarted: \"exit code 7"));
-    assert!(says("was interrupted"), "{told:?}");
+    assert!(says("was interrupted"), "{notices:?}");
     assert!(world.unread("codex").contains(&message));
     assert_eq!(request_status(&world, &request), RequestStatus::Open);
     assert_eq!(world.state.task(&running).unwrap().status, TaskStatus::Interrupted);
@@ -274,6 +274,6 @@ fn notices_of_the_bus_fill_an_inbox_only_up_to_a_limit() {
         world.leave(helper);
     }
     let is_notice = |kind: &&MessageKind| **kind == MessageKind::Notice;
-    let told = world.kinds("peer").iter().filter(is_notice).count();
-    assert!(told < limits.unread * limits::NOTICE_ROOM, "{told}");
+    let count = world.kinds("peer").iter().filter(is_notice).count();
+    assert!(count < limits.unread * limits::NOTICE_ROOM, "{count}");
 }

@@ -1,4 +1,4 @@
-//! Sending and receiving, and the delivery methods that a message goes through.
+//! Sending and receiving, and the delivery methods of a message.
 
 use super::*;
 use crate::domain::limits;
@@ -87,7 +87,7 @@ fn a_late_proof_still_counts_until_another_call_has_the_message() {
         Operation::Take {
             session: b,
             call: CallId(Uuid::max()),
-            way: DeliveryMethod::Pull,
+            method: DeliveryMethod::Pull,
             pick: all(),
         },
     );
@@ -123,7 +123,7 @@ fn the_end_of_a_session_requeues_its_messages_in_flight() {
 
 #[test]
 fn messages_delivered_by_a_turn_have_no_deadline_but_the_turns() {
-    for way in [
+    for method in [
         DeliveryMethod::Inject,
         DeliveryMethod::Prompt,
         DeliveryMethod::Steer,
@@ -134,7 +134,7 @@ fn messages_delivered_by_a_turn_have_no_deadline_but_the_turns() {
         let agent = world.agent(lead, "codex");
         let id = world.send(lead, "codex", "x");
         let call = world.call();
-        let take = Operation::Take { session: agent, call, way, pick: all() };
+        let take = Operation::Take { session: agent, call, method, pick: all() };
         world.ask(lead, take);
         world.pass(10 * wait_times::HANDED_MS);
         assert!(world.due().is_empty());
@@ -150,14 +150,15 @@ fn a_message_steered_in_vain_is_delivered_by_the_next_method_with_the_same_id() 
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let id = world.send(lead, "codex", "x");
-    let mut take = |way| {
+    let mut take = |method| {
         let call = world.call();
-        let take = Operation::Take { session: agent, call, way, pick: all() };
+        let take = Operation::Take { session: agent, call, method, pick: all() };
         world.ask(lead, take);
         let held = world.held(agent, call);
-        let back = Operation::Settle { session: agent, call, seen: way != DeliveryMethod::Steer };
+        let seen = method != DeliveryMethod::Steer;
+        let settle = Operation::Settle { session: agent, call, seen };
         let nothing_else = world.take(agent).1;
-        world.ask(lead, back);
+        world.ask(lead, settle);
         (held, nothing_else)
     };
     assert_eq!(take(DeliveryMethod::Steer), (vec![id.clone()], Vec::new()));
@@ -172,15 +173,15 @@ fn only_its_bridge_reports_the_delivery_methods_of_an_agent() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let stranger = world.peer("a");
-    let ways = || Operation::DeliveryMethods {
+    let report = || Operation::DeliveryMethods {
         session: agent,
         methods: vec![DeliveryMethod::Steer, DeliveryMethod::Prompt],
     };
-    assert_eq!(world.refuse(stranger, ways()), Refusal::NotTheOwner);
-    assert_eq!(world.ask(lead, ways()).len(), 1);
-    assert_eq!(world.ask(lead, ways()), [], "that is known");
+    assert_eq!(world.refuse(stranger, report()), Refusal::NotTheOwner);
+    assert_eq!(world.ask(lead, report()).len(), 1);
+    assert_eq!(world.ask(lead, report()), [], "nothing new");
     let live = world.state.session(agent).unwrap();
-    assert_eq!(live.ways, [DeliveryMethod::Steer, DeliveryMethod::Prompt]);
+    assert_eq!(live.methods, [DeliveryMethod::Steer, DeliveryMethod::Prompt]);
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn a_message_delivered_by_a_hook_has_no_deadline_and_is_found_by_its_method() {
     let call = world.call();
     let mut pick = all();
     pick.limit = 1;
-    let take = Operation::Take { session: b, call, way: DeliveryMethod::Hook, pick };
+    let take = Operation::Take { session: b, call, method: DeliveryMethod::Hook, pick };
     world.ask(b, take);
     let (pull, _) = world.take(b);
     assert_eq!(world.state.calls_in_flight_by(b, DeliveryMethod::Hook), [call]);
@@ -211,7 +212,7 @@ fn no_session_receives_or_settles_the_messages_of_a_stranger() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.send(a, "b", "x");
     let (call, _) = world.take(b);
-    let take = Operation::Take { session: b, call, way: DeliveryMethod::Pull, pick: all() };
+    let take = Operation::Take { session: b, call, method: DeliveryMethod::Pull, pick: all() };
     assert_eq!(world.refuse(a, take), Refusal::NotTheOwner);
     let settle = Operation::Settle { session: b, call, seen: true };
     assert_eq!(world.refuse(a, settle), Refusal::NotTheOwner);
@@ -223,7 +224,7 @@ fn a_message_is_its_authors_and_its_addressees_alone() {
     let (a, _b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.send(a, "b", "x");
     let message = world.state.message(&id).unwrap();
-    let sees = |who: &str| message.is_visible_to(&name(who));
+    let sees = |member: &str| message.is_visible_to(&name(member));
     assert_eq!((sees("a"), sees("b"), sees("c")), (true, true, false));
     let refusal = world.refuse(c, sending("a", "what was it?", Some(&id.to_string())));
     assert_eq!(refusal, Refusal::UnknownMessage { id });
@@ -249,8 +250,8 @@ fn bad_arguments_are_refused_with_a_sentence() {
     assert_eq!(world.refuse(a, sending("A", "x", None)), Refusal::ToYourself);
     let refusal = world.refuse(a, sending("cdex", "x", None));
     assert_eq!(refusal.to_string(), "no member is named `cdex`: did you mean `codex`?");
-    for everybody in ["all", "*"] {
-        assert_eq!(world.refuse(a, sending(everybody, "x", None)), Refusal::ToAll);
+    for to_all in ["all", "*"] {
+        assert_eq!(world.refuse(a, sending(to_all, "x", None)), Refusal::ToAll);
     }
     for reserved in ["human", "you", "s12"] {
         let refusal = world.refuse(a, sending(reserved, "x", None));
@@ -311,7 +312,7 @@ fn an_inbox_has_a_limit_of_bytes_too() {
     world.ask(a, long());
     world.settle(b, call, false);
     world.refuse(a, long());
-    // What a snapshot leaves out is found again.
+    // A snapshot does not store the size of an inbox.
     let snapshot = serde_json::to_vec(&world.state).unwrap();
     world.state = serde_json::from_slice(&snapshot).unwrap();
     world.state.rebuild();

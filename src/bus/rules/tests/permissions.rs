@@ -1,4 +1,4 @@
-//! Questions for permission: one answer each, whoever gives it, and no question that outlives its agent.
+//! Permission questions: each has one answer, and none outlives its agent.
 
 use super::*;
 use crate::bus::event::{PermissionAnswered, Question, Runs};
@@ -93,13 +93,13 @@ fn no_process_of_an_agent_answers_its_question() {
         world.ask(None, Operation::Join(Box::new(new)));
         session
     };
-    let (own, guards, strangers) = (started_by(10), started_by(9), started_by(11));
+    let (by_agent, by_shim, by_stranger) = (started_by(10), started_by(9), started_by(11));
     let id = asked(&mut world, lead, agent, AskedFirst::Orchestrator);
-    for below in [own, guards] {
+    for below in [by_agent, by_shim] {
         let refusal = world.refuse(below, says(&id, Decision::AllowOnce));
         assert_eq!(refusal, Refusal::OwnQuestion { id: id.clone() });
     }
-    world.ask(strangers, says(&id, Decision::AllowOnce));
+    world.ask(by_stranger, says(&id, Decision::AllowOnce));
 }
 
 #[test]
@@ -108,11 +108,11 @@ fn a_question_is_a_notice_until_it_is_answered() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let events = world.ask(lead, new(agent, AskedFirst::Orchestrator));
-    let told = notices(&events, "orchestrator");
+    let notices = notices(&events, "orchestrator");
     let id = world.state.open_permissions()[0].id.clone();
-    assert_eq!(told.len(), 1);
-    assert!(told[0].contains(&id.to_string()), "{told:?}");
-    assert!(told[0].contains(r#""rm -rf target\n--- End at /p/target""#), "{told:?}");
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains(&id.to_string()), "{notices:?}");
+    assert!(notices[0].contains(r#""rm -rf target\n--- End at /p/target""#), "{notices:?}");
     assert_eq!(world.unread("orchestrator").len(), 1);
     world.ask(lead, says(&id, Decision::Reject));
     assert!(world.unread("orchestrator").is_empty());
@@ -125,15 +125,15 @@ fn a_question_for_the_user_becomes_a_notice_only_if_the_user_does_not_answer() {
     let agent = world.agent(lead, "codex");
     let id = asked(&mut world, lead, agent, AskedFirst::Human);
     assert!(world.unread("orchestrator").is_empty());
-    world.ask(lead, Operation::TellPermission(id.clone()));
-    assert!(world.ask(lead, Operation::TellPermission(id.clone())).is_empty());
+    world.ask(lead, Operation::NotifyOfPermission(id.clone()));
+    assert!(world.ask(lead, Operation::NotifyOfPermission(id.clone())).is_empty());
     assert_eq!(world.unread("orchestrator").len(), 1);
     let human = PermissionReply::Human(Decision::AllowOnce);
     world.ask(lead, Operation::AnswerPermission(id.clone(), human));
     let expected = (Decision::AllowOnce, Decider::Human, Some(name("orchestrator")));
     assert_eq!(answer(&world, &id), Some(expected));
     assert!(matches!(
-        world.refuse(lead, Operation::TellPermission(id)),
+        world.refuse(lead, Operation::NotifyOfPermission(id)),
         Refusal::PermissionOver { .. }
     ));
 }
@@ -200,7 +200,7 @@ fn a_question_without_an_answer_is_rejected_at_its_deadline() {
     world.pass(1);
     world.due();
     assert_eq!(answer(&world, &id), Some((Decision::Reject, Decider::Deadline, None)));
-    assert!(world.unread("orchestrator").is_empty(), "the notice is superfluous");
+    assert!(world.unread("orchestrator").is_empty(), "the notice is withdrawn");
 }
 
 #[test]

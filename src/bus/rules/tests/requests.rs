@@ -1,4 +1,4 @@
-//! Requests: offered to all, claimed by one, reopened at the owner's death.
+//! Requests: offered to all, claimed by one, reopened when the owner dies.
 
 use std::slice::from_ref;
 
@@ -47,10 +47,10 @@ fn a_claim_notifies_the_requester_in_the_same_append() {
     let id = world.open(a);
     let events = world.ask(b, Operation::Claim(id.clone(), CALL));
     assert!(matches!(&events[0], Event::RequestClaimed { session, .. } if *session == b));
-    let told = sent(&events);
-    assert_eq!(told.kind, MessageKind::Response);
-    assert_eq!((said(told).as_str(), told.to.named()), ("claimed by b", [name("a")].as_slice()));
-    assert_eq!((told.claimed_by.clone(), told.request.clone()), (Some(name("b")), Some(id)));
+    let sent = sent(&events);
+    assert_eq!(sent.kind, MessageKind::Response);
+    assert_eq!((said(sent).as_str(), sent.to.named()), ("claimed by b", [name("a")].as_slice()));
+    assert_eq!((sent.claimed_by.clone(), sent.request.clone()), (Some(name("b")), Some(id)));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_claim_withdraws_the_request_where_it_is_unread() {
     world.settle(c, call, false);
     assert!(
         world.unread("c").is_empty(),
-        "what comes back unread is not offered while somebody else has it"
+        "a requeued request is withdrawn while another member has claimed it"
     );
 }
 
@@ -163,7 +163,7 @@ fn an_unclaimed_request_expires_and_the_requester_is_notified() {
     world.pass(900_000);
     let events = world.due();
     check_status(&world, &id, RequestStatus::Expired);
-    assert!(notices(&events, "a").iter().any(|told| told.contains("expired")));
+    assert!(notices(&events, "a").iter().any(|text| text.contains("expired")));
     assert_eq!(world.delivery(&world.shown(&id), "b"), Some(Delivery::Superseded));
     assert!(matches!(world.refuse(b, Operation::Claim(id, CALL)), Refusal::ClaimLost { .. }));
 }
@@ -250,7 +250,7 @@ fn the_open_requests_of_a_generated_name_end_with_it() {
     let events = world.leave(agent);
     check_status(&world, &open, RequestStatus::Expired);
     check_status(&world, &claimed, RequestStatus::Expired);
-    assert_eq!(notices(&events, "b").len(), 1, "the owner need not go on");
+    assert_eq!(notices(&events, "b").len(), 1, "the owner need not continue");
     assert!(world.unread("b").is_empty() || world.kinds("b") == [MessageKind::Notice]);
 }
 

@@ -1,4 +1,4 @@
-//! Tasks: assigned, played by the bridge that holds the agent, and told of at their end.
+//! Tasks: assigned, run by the bridge that holds the agent, and reported at their end.
 
 use super::*;
 use crate::bus::event::TaskReport;
@@ -136,7 +136,7 @@ fn the_end_of_an_agent_also_ends_tasks_whose_end_was_lost_with_a_line() {
     let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
     let [first, second] = tasks.clone();
     world.ask(lead, Operation::StartTask(first));
-    // The line with the end of the first was damaged.
+    // The line with the end of the first task was damaged.
     world.append(crate::bus::storage::contract::proposal(vec![Event::TaskStarted { id: second }]));
     let events = world
         .ask(lead, Operation::Leave { session: agent, departure: Departure::Failed, detail: None });

@@ -1,5 +1,4 @@
-//! Deadlines: short ones counted in the machine's own time, which goes on after a boot; those of days in the wall time that the log
-//! has seen.
+//! Deadlines: short ones count in the machine's own time and continue after a boot; those of days count in the log's wall time.
 
 use super::*;
 use crate::domain::wait_times;
@@ -12,13 +11,13 @@ impl World {
         self.now.tick.ms = 5;
     }
 
-    /// A day goes by, of which the machine runs for an hour.
+    /// Lets a day pass in which the machine runs for an hour.
     fn day(&mut self) {
         self.now.wall_ms += i64::try_from(DAY_MS).unwrap();
         self.now.tick.ms += DAY_MS / 24;
     }
 
-    /// An entry that is about nothing else.
+    /// Writes an entry.
     fn stir(&mut self, by: SessionId) {
         self.send(by, "idle", "something");
         let (call, _) = self.take(by);
@@ -35,7 +34,7 @@ fn after_a_boot_running_deadlines_keep_their_remaining_time() {
     world.send(b, "a", "the last entry of the old boot");
     for _ in 0..3 {
         world.reboot();
-        assert!(world.due().is_empty(), "the old counting means nothing");
+        assert!(world.due().is_empty(), "times of the old boot mean nothing");
         world.send(b, "a", "the first entry of a new boot");
         world.pass(2_000);
         world.send(b, "a", "the last one");
@@ -101,7 +100,7 @@ fn a_clock_that_was_wrong_for_an_hour_ends_no_mail() {
     assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
 }
 
-/// The log's own time is weeks behind then, and catches up by a day in each hour.
+/// After these weeks the log's own time is behind, and catches up by a day in each hour.
 #[test]
 fn mail_for_the_absent_waits_for_thirty_days_even_after_weeks_without_entries() {
     const HOUR_MS: u64 = DAY_MS / 24;
@@ -181,7 +180,7 @@ fn very_much_overdue_work_takes_several_appends_and_comes_to_an_end() {
     assert_eq!(world.state.open_requests().count(), 0);
 }
 
-/// As versions before 60-bit ids wrote it: with timers for the absent, and without all that came later.
+/// A state of a version before 60-bit ids: with timers for absent names, and without later fields.
 #[test]
 fn a_state_of_an_older_version_is_converted() {
     let mut world = World::new();
@@ -219,7 +218,7 @@ fn an_absent_name_is_due_at_its_deadline_even_for_a_process_that_is_behind() {
         let a = world.peer("a");
         world.pass(behind_ms);
         world.leave(a);
-        // The last entry was written after this process looked at its clock.
+        // The last entry was written after this process read its clock.
         world.now.tick.ms -= behind_ms;
         world.now.wall_ms -= i64::try_from(behind_ms).unwrap();
         let due_ms = world.state.earliest_due_ms(world.now).unwrap();

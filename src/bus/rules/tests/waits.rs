@@ -1,4 +1,4 @@
-//! Waiting: the sender's own append hands the message over.
+//! Waiting: the sender's own append delivers the message to a waiting call.
 
 use super::*;
 use crate::domain::wait_times;
@@ -17,7 +17,7 @@ fn the_senders_append_delivers_the_message_to_the_wait() {
     ));
     assert_eq!(world.state.session(b).unwrap().status(), "idle");
     let end = Operation::EndWait { call };
-    assert_eq!(world.refuse(b, end), Refusal::AlreadyHanded);
+    assert_eq!(world.refuse(b, end), Refusal::AlreadyDelivered);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn the_calls_of_a_turn_end_with_it_and_their_unproven_messages_are_requeued() {
     assert!(!world.state.waits(agent, waiting));
     assert!(world.held(agent, call).is_empty());
     assert_eq!(world.unread("codex"), [id]);
-    // What comes now is nobody's but the next turn's.
+    // Only the next turn gets later messages.
     let next = world.send(lead, "codex", "y");
     assert_eq!(world.held(agent, waiting), []);
     assert!(world.unread("codex").contains(&next));
@@ -226,7 +226,7 @@ fn a_wait_gets_messages_steered_into_the_turn_and_never_begins_beside_them() {
     let steer = |world: &mut World| {
         let call = world.call();
         let take =
-            Operation::Take { session: agent, call, way: DeliveryMethod::Steer, pick: all() };
+            Operation::Take { session: agent, call, method: DeliveryMethod::Steer, pick: all() };
         world.ask(lead, take);
         call
     };
@@ -242,7 +242,7 @@ fn a_wait_gets_messages_steered_into_the_turn_and_never_begins_beside_them() {
     assert_eq!(wait(&mut world, Some("ann")).1, [], "it does not fit");
     let (call, _) = wait(&mut world, None);
     assert_eq!(world.held(agent, call), std::slice::from_ref(&id));
-    // Whatever is known of the turn later, the wait has it.
+    // The wait keeps the message, even if the turn proves it later.
     world.ask(lead, settle(steered, true));
     assert_eq!(world.held(agent, call), [id]);
 

@@ -179,7 +179,8 @@ pub(in crate::bus::rules) fn moved(id: &WorkflowId, name: &Name, step_move: &Ste
 fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &StepMove) -> bool {
     // The state forgets only tasks that have ended.
     let task = step.task.as_ref().and_then(|task| state.task(task));
-    let task_ended = task.is_none_or(|task| task.status.is_final() || state.is_cancel_unheard(task));
+    let task_ended =
+        task.is_none_or(|task| task.status.is_final() || state.is_cancel_unheard(task));
     let readiness = workflow.readiness(step);
     match (step.status, step_move) {
         (StepStatus::Running, StepMove::Ask | StepMove::Skip(_) | StepMove::Pass(_)) => false,

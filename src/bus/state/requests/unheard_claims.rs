@@ -19,8 +19,9 @@ impl State {
     /// Says whether a call holds messages or a claim without proof that its model has received them.
     pub fn holds(&self, session: SessionId, call: CallId) -> bool {
         let session = self.sessions.get(&session);
-        session
-            .is_some_and(|session| session.in_flight.contains_key(&call) || session.has_claim_by(call))
+        session.is_some_and(|session| {
+            session.in_flight.contains_key(&call) || session.has_claim_by(call)
+        })
     }
 
     /// Says whether a session has claimed a request and may not know it.

@@ -1,4 +1,4 @@
-//! Names, joining and leaving, and the mail of those who are not there.
+//! Names, joining and leaving, and the mail of absent members.
 
 use std::slice::from_ref;
 
@@ -48,7 +48,7 @@ fn a_member_is_at_rest_while_it_has_nothing_pending() {
     assert!(!at_rest(&world), "mail");
     let (call, held) = world.take(agent);
     assert_eq!(held, [unread]);
-    assert!(!at_rest(&world), "mail in its hands");
+    assert!(!at_rest(&world), "mail in flight");
     world.settle(agent, call, true);
     assert!(at_rest(&world));
 
@@ -66,7 +66,7 @@ fn a_member_is_at_rest_while_it_has_nothing_pending() {
     let claimed = world.open(peer);
     let (call, _) = world.take(agent);
     world.settle(agent, call, true);
-    assert!(at_rest(&world), "anybody may claim an open request");
+    assert!(at_rest(&world), "any member may claim an open request");
     world.ask(agent, Operation::Claim(claimed.clone(), CALL));
     assert!(!at_rest(&world), "a claim");
     world.reply(agent, "ann", &claimed.to_string());
@@ -142,9 +142,9 @@ fn mail_of_a_chosen_name_expires_after_thirty_days_and_the_sender_is_notified() 
     world.pass(wait_times::ABSENT_MAIL_MS);
     let events = world.due();
     assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
-    let told = notices(&events, "b");
-    assert_eq!(told.len(), 1);
-    assert!(told[0].contains(&id.to_string()), "{told:?}");
+    let notices = notices(&events, "b");
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains(&id.to_string()), "{notices:?}");
     assert!(world.state.member(&name("a")).is_none());
     assert!(matches!(world.refuse(b, sending("a", "again", None)), Refusal::UnknownMember { .. }));
 }
@@ -184,7 +184,7 @@ fn mail_of_a_generated_name_waits_for_its_next_agent() {
     let events = world.reap(&[agent]);
     assert_eq!(notices(&events, "b").len(), 0);
     let late = world.send(peer, "codex", "three");
-    // By its profile or by its name, it is the one that others write to.
+    // Others wrote to this name.
     let back = world.agent(lead, "codex");
     assert_eq!(world.state.session(back).unwrap().name, name("codex"));
     assert_eq!(world.take(back).1, [in_flight, unread, late]);
@@ -217,9 +217,9 @@ fn mail_of_an_unused_generated_name_expires_and_the_sender_is_notified() {
     let id = world.send(peer, "codex", "one");
     world.reap(&[agent]);
     world.pass(wait_times::ABSENT_MAIL_MS);
-    let told = notices(&world.due(), "b");
-    assert!(told[0].starts_with("codex did not come back "), "{told:?}");
-    assert!(told[0].contains(&id.to_string()), "{told:?}");
+    let notices = notices(&world.due(), "b");
+    assert!(notices[0].starts_with("codex did not come back "), "{notices:?}");
+    assert!(notices[0].contains(&id.to_string()), "{notices:?}");
     assert!(world.state.member(&name("codex")).is_none());
 }
 
@@ -329,7 +329,7 @@ fn members_that_die_together_leave_no_mail_behind() {
         world.reap(&order);
         world.pass(wait_times::ABSENT_MAIL_MS);
         world.due();
-        assert_eq!(world.state.names().count(), 0, "made-up names are forgotten");
+        assert_eq!(world.state.names().count(), 0, "generated names are forgotten");
     }
 }
 
@@ -359,7 +359,7 @@ fn a_full_inbox_of_the_longest_name_is_abandoned_in_lines_that_fit() {
         world.send(b, &long, "x");
     }
     world.pass(wait_times::ABSENT_MAIL_MS);
-    // Each append writes one thousand or more of them.
+    // Each append ends a thousand or more messages.
     for _ in 0..20 {
         let events = world.due();
         let line = crate::bus::storage::file::line_format::encode(&Entry {
@@ -475,8 +475,8 @@ fn the_reason_for_an_agents_end_is_recorded_once_however_long_its_queue_is() {
     let error = |task: &TaskId| world.state.task(task).unwrap().error.clone().unwrap();
     assert!(error(&tasks[0]).message.contains(&detail));
     for task in &tasks[1..] {
-        let told = error(task).message;
-        assert_eq!(told, format!("codex has failed; see {} for the reason", tasks[0]));
+        let message = error(task).message;
+        assert_eq!(message, format!("codex has failed; see {} for the reason", tasks[0]));
     }
     let left = world.state.departed().last().unwrap();
     assert_eq!(left.detail.as_ref(), Some(&detail));
