@@ -19,7 +19,7 @@ mod permissions;
 mod workflows;
 mod health;
 mod overdue;
-mod wake_whom;
+mod sessions_to_wake;
 
 #[cfg(test)]
 mod tests;
@@ -33,4 +33,4 @@ pub use self::members::session_summary::is_needed as is_summary_needed;
 pub use self::messages::known_member;
 pub(super) use self::messages::{picked, unprinted_by_hooks};
 pub use self::refusal::Refusal;
-pub(super) use self::wake_whom::concerned;
+pub(super) use self::sessions_to_wake::concerned;
