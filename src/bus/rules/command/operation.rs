@@ -152,7 +152,7 @@ pub enum Operation {
     ResumeTask(TaskId),
     /// A bridge reports the end of a task.
     FinishTask(TaskId, Box<Ending>),
-    /// A member asks the bridge of an agent to cancel a task.
+    /// A member cancels a task: a queued one ends at once, a running one by its bridge.
     CancelTask(TaskId),
     /// The answer of this call brings the result of a task to its assigner, and with it the notice of the task's end.
     TakeNotice(CallId, TaskId),
