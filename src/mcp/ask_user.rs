@@ -206,7 +206,7 @@ async fn settle(membership: &Membership, id: &PermissionId, result: Option<Elici
     });
     let ask = match decision {
         Some(decision) => Operation::AnswerPermission(id.clone(), PermissionReply::Human(decision)),
-        None => Operation::TellPermission(id.clone()),
+        None => Operation::NotifyOfPermission(id.clone()),
     };
     match membership.ask(ask).await {
         // Another answer was faster.

@@ -222,7 +222,7 @@ impl Call {
         }
         let pick = readable.pick(pick);
         self.holds = true;
-        let take = Operation::Take { session, call: self.id, way, pick };
+        let take = Operation::Take { session, call: self.id, method: way, pick };
         if let Err(error) = self.ask(take).await {
             // The delivery may be on the bus, and its messages are not shown.
             self.abandon_delivery().await;
@@ -287,7 +287,7 @@ impl Call {
                 let session = self.membership.session();
                 (
                     state.waits(session, self.id),
-                    state.misses(session, self.id),
+                    state.has_message_for_wait(session, self.id),
                     state.session(session).is_some(),
                 )
             });
@@ -322,7 +322,7 @@ impl Call {
     async fn end_wait(&mut self) -> Result<Waited, BusError> {
         match self.ask(Operation::EndWait { call: self.id }).await {
             Ok(_) => Ok(Waited::TimedOut),
-            Err(BusError::Refused(Refusal::AlreadyHanded)) => match self.delivered()? {
+            Err(BusError::Refused(Refusal::AlreadyDelivered)) => match self.delivered()? {
                 Some(message) => Ok(Waited::Message(Box::new(message))),
                 None => Ok(Waited::TimedOut),
             },
@@ -368,7 +368,7 @@ impl Call {
         let is_held = bus.look(|state| {
             let is_held = state.claimed_by(session).any(|held| held.id == id);
             // An earlier endpoint may have claimed it without the knowledge of its agent.
-            is_held && !state.may_not_know(session, &id)
+            is_held && !state.is_claim_unheard(session, &id)
         });
         let hangs_on_this = claims.begin(&id, self.id, is_held);
         self.claimed = hangs_on_this.then(|| id.clone());
@@ -469,7 +469,7 @@ impl Drop for Call {
 async fn requeue(membership: &Membership, call: CallId) -> Result<(), BusError> {
     match membership.ask(Operation::EndWait { call }).await {
         Ok(_) => Ok(()),
-        Err(BusError::Refused(Refusal::AlreadyHanded)) => membership
+        Err(BusError::Refused(Refusal::AlreadyDelivered)) => membership
             .ask(Operation::Settle { session: membership.session(), call, seen: false })
             .await
             .map(drop),

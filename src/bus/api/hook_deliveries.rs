@@ -4,7 +4,7 @@
 use super::call::Call;
 use super::membership::Membership;
 use crate::bus::error::BusError;
-use crate::bus::rules::{Operation, unsaid_by_hooks};
+use crate::bus::rules::{Operation, unprinted_by_hooks};
 use crate::domain::ids::{CallId, SessionId};
 
 impl Membership {
@@ -12,7 +12,7 @@ impl Membership {
     pub async fn end_hooks(&self) -> Result<(), BusError> {
         let bus = self.bus();
         bus.refresh()?;
-        let mut gone = bus.look(|state| unsaid_by_hooks(state, self.session()));
+        let mut gone = bus.look(|state| unprinted_by_hooks(state, self.session()));
         gone.retain(|call| !bus.is_held(presence_of(*call)));
         if gone.is_empty() {
             return Ok(());

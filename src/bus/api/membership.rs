@@ -121,7 +121,7 @@ impl Membership {
     /// Summarizes the tasks that ended while the session was away, where they are too many for single notices.
     async fn summarize_ends(&self) {
         let wanted = || {
-            let wanted = |state: &State| rules::is_summary_wanted(state, &self.name);
+            let wanted = |state: &State| rules::is_summary_needed(state, &self.name);
             self.bus.look(wanted)
         };
         while wanted() {

@@ -1,4 +1,4 @@
-//! Events that no rules would write, in any order: a state takes them as facts, and still comes to rest.
+//! Events that no rules would write, in any order: a state takes them as facts, and its overdue work still ends.
 
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -24,10 +24,10 @@ use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
 use crate::domain::workflow::{Again, PlanFile, Step, StepMove, StepStatus, WorkflowStatus};
 
-/// Appends of what is due after which the state does not come to rest.
+/// The most appends that overdue work may take.
 const ENDLESS: usize = 500;
 
-/// An entry of a few events with causes that may be missing.
+/// Returns an entry of a few events whose causes may be missing.
 pub(super) fn entry() -> impl Strategy<Value = Entry> {
     let seq = prop_oneof![9 => 1..1_000_000u64, 1 => Just(line_format::MAX_SEQ - 8)];
     let ms = prop_oneof![9 => 0..10_000_000u64, 1 => Just(u64::MAX)];
@@ -46,7 +46,7 @@ fn uuid(byte: u8) -> Uuid {
     Uuid::from_u128(u128::from(byte))
 }
 
-/// Few of each, so that they meet.
+/// There are few ids of each kind, so that events meet.
 fn session(byte: u8) -> SessionId {
     SessionId(uuid(byte % 4))
 }
@@ -97,19 +97,17 @@ fn body(byte: u8) -> Body {
 #[expect(
     clippy::too_many_lines,
     clippy::many_single_char_names,
-    reason = "one arm a kind of event, and bytes without a meaning of their own"
+    reason = "one arm per kind of event, and bytes without a meaning of their own"
 )]
 fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
-    let (odd, way) = (
-        !e.is_multiple_of(2),
-        [
-            DeliveryMethod::Pull,
-            DeliveryMethod::Piggyback,
-            DeliveryMethod::Prompt,
-            DeliveryMethod::Steer,
-            DeliveryMethod::Drain,
-        ],
-    );
+    let odd = !e.is_multiple_of(2);
+    let methods = [
+        DeliveryMethod::Pull,
+        DeliveryMethod::Piggyback,
+        DeliveryMethod::Prompt,
+        DeliveryMethod::Steer,
+        DeliveryMethod::Drain,
+    ];
     match kind % 40 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
@@ -143,7 +141,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             member: name(c),
             session: session(d),
             call: call(e),
-            way: way[usize::from(e % 3)],
+            way: methods[usize::from(e % 3)],
         },
         13 => Event::MessageReturned { session: session(a), call: call(b) },
         14 if odd => {
@@ -214,7 +212,10 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         30 => Event::MemberBack { session: session(a) },
         37 => Event::AgentStuck { session: session(a), skip: Skip },
         38 => Event::AgentFree { session: session(a), skip: Skip },
-        36 => Event::MemberWays { session: session(a), ways: way[..usize::from(b % 6)].to_vec() },
+        36 => {
+            let methods = methods[..usize::from(b % 6)].to_vec();
+            Event::MemberWays { session: session(a), ways: methods }
+        }
         31 => Event::AgentSwept { session: session(a) },
         32..=35 => of_workflow([kind, a, b, c, d, e]),
         _ => Event::StopAsked { session: session(a), by: name(b), kill: odd },
@@ -304,7 +305,7 @@ fn of_task(id: TaskId, by: Name, byte: u8) -> Event {
     }
 }
 
-/// Takes the entries, then lets members ask for things, then lets all time pass.
+/// Applies the entries, then lets members run operations, then lets all time pass.
 pub(super) fn check(entries: &[Entry], asks: &[[u8; 4]]) {
     let mut state = State::default();
     for entry in entries {
@@ -331,7 +332,7 @@ pub(super) fn check(entries: &[Entry], asks: &[[u8; 4]]) {
             return;
         }
     }
-    panic!("what is due never comes to an end: {state:?}");
+    panic!("overdue work never comes to an end: {state:?}");
 }
 
 fn at(state: &State, ms: u64) -> Now {
@@ -361,7 +362,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Operation {
         6 => Operation::Take {
             session: session(a),
             call: call(b),
-            way: DeliveryMethod::Pull,
+            method: DeliveryMethod::Pull,
             pick: Pick { only: None, from: None, kind: None, limit: 3, bytes: 10, head_bytes: 10 },
         },
         _ => Operation::Leave { session: session(a), departure: Departure::Failed, detail: None },
@@ -386,13 +387,13 @@ fn append(
         received: vec![call(number)],
         operation,
     };
-    // Being refused is as good here as being done: it must only not panic.
+    // A refusal is fine, a panic is not.
     if let Ok(Some(proposal)) = decide(state, now, &command) {
         apply(state, now, seq, command.id, proposal.events);
     }
 }
 
-/// Appends what is due; says whether anything was.
+/// Appends overdue work; says whether there was any.
 fn append_due(state: &mut State, now: Now, seq: &mut u64, number: u64) -> bool {
     let command = Command {
         id: CommandId(Uuid::from_u128(2_000_000 + u128::from(number))),

@@ -1,4 +1,4 @@
-//! The ledger of the model: where every message and request is, told by the events alone, in the plainest way there is.
+//! The ledger of the model: it follows every message and request from the events alone, as plainly as possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,12 @@ use crate::domain::messaging::RequestStatus;
 use crate::domain::messaging::{Author, MessageKind};
 use crate::domain::name::Name;
 
-/// Where a message is with one addressee.
+/// The delivery status of a message for one addressee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
-    /// In the inbox; given in vain to this call before.
+    /// In the inbox, with the last call that it was requeued from.
     Unread(Option<(SessionId, CallId)>),
     InFlight(SessionId, CallId),
-    /// An event has named why nobody will see it again.
     Final,
 }
 
@@ -31,22 +30,22 @@ struct Asked {
 #[derive(Default)]
 pub(super) struct Ledger {
     next_seq: u64,
-    /// Everybody who ever was, by session.
+    /// All sessions, ended ones too.
     names: BTreeMap<SessionId, Name>,
     live: BTreeSet<SessionId>,
-    /// Who was hung or has crashed at some time, and so may have lost a claim.
+    /// Sessions that were hung or crashed at some time, and so may have lost a claim.
     silent: BTreeSet<SessionId>,
-    /// Names that wait for a return.
+    /// Chosen names, whose mail waits for a return.
     chosen: BTreeSet<Name>,
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
     requests: BTreeMap<RequestId, Asked>,
-    /// Which claims their claimers may not know of: on the answers of which calls they hang.
+    /// The unheard claims, each with the call whose answer it depends on.
     unheard: BTreeMap<RequestId, (SessionId, CallId)>,
-    /// Whom the end of a task is told, of those that have not ended.
+    /// The assigners of unfinished tasks.
     assigners: BTreeMap<TaskId, Name>,
-    /// Of those that ended with the newest entry.
-    told: BTreeSet<Name>,
+    /// The assigners of tasks that ended with the newest entry: they are notified.
+    notified: BTreeSet<Name>,
 }
 
 impl Ledger {
@@ -58,22 +57,22 @@ impl Ledger {
         self.names.get(&session).cloned()
     }
 
-    pub(super) fn owner_and_asker(&self, id: &RequestId) -> Option<(SessionId, Name)> {
+    pub(super) fn owner_and_requester(&self, id: &RequestId) -> Option<(SessionId, Name)> {
         let asked = self.requests.get(id)?;
         Some((asked.owner?, asked.from.clone()))
     }
 
-    /// Takes an entry down, and checks that each of its events may follow those before it.
+    /// Records an entry, and checks that each of its events may follow those before it.
     pub(super) fn enter(&mut self, entry: &Entry) {
         assert_eq!(entry.seq, self.next_seq.max(1), "seqs have no gap");
         self.next_seq = entry.next_seq();
-        self.told.clear();
+        self.notified.clear();
         for (seq, event) in (entry.seq..).zip(&entry.events) {
             self.enter_event(seq, event);
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm a kind of event")]
+    #[expect(clippy::too_many_lines, reason = "one arm per kind of event")]
     fn enter_event(&mut self, seq: u64, event: &Event) {
         match event {
             Event::MemberStarting(starting) => {
@@ -83,7 +82,7 @@ impl Ledger {
             Event::MemberJoined(joined) => self.begin(joined.session, &joined.name, joined.chosen),
             Event::MemberLeft { session, .. } => {
                 assert!(self.live.remove(session), "it leaves once");
-                self.give_back(|holder, _| holder == *session);
+                self.requeue(|holder, _| holder == *session);
                 self.unheard.retain(|_, (holder, _)| holder != session);
             }
             Event::MemberForgotten { name } => drop(self.chosen.remove(name)),
@@ -91,7 +90,7 @@ impl Ledger {
                 assert!(!sent.to.named().is_empty());
                 let author = sent.from.member();
                 let to_itself = sent.to.named().iter().any(|to| Some(to) == author);
-                // An agent may be asked to end by itself.
+                // An agent may ask itself to stop.
                 assert!(!to_itself || sent.kind == MessageKind::Shutdown);
                 self.post(seq, &sent.id, sent.from.clone(), sent.to.named());
             }
@@ -100,15 +99,15 @@ impl Ledger {
                 for name in to.named() {
                     let place = (id.clone(), name.clone());
                     let is_held = matches!(self.places.get(&place), Some(Where::InFlight(..)));
-                    assert!(!is_held, "nobody gets twice what is in its hands");
+                    assert!(!is_held, "a message in flight is not delivered twice");
                     self.places.insert(place, Where::Unread(None));
                 }
             }
             Event::MessageHanded { ids, member, session, call, .. } => {
-                self.hand(ids, member, (*session, *call));
+                self.deliver(ids, member, (*session, *call));
             }
             Event::MessageReturned { session, call } => {
-                self.give_back(|holder, held_by| (holder, held_by) == (*session, *call));
+                self.requeue(|holder, held_by| (holder, held_by) == (*session, *call));
             }
             Event::MessageSeen { session, call } => {
                 self.see((*session, *call));
@@ -156,14 +155,14 @@ impl Ledger {
                 asked.status = RequestStatus::Open;
                 let owner = asked.owner.take().expect("a claimed request has an owner");
                 let lost = unheard || !self.is_live(owner) || self.silent.contains(&owner);
-                assert!(lost, "nobody is robbed of a claim");
+                assert!(lost, "a live owner that knows of its claim keeps it");
             }
             Event::TaskAssigned(assigned) if assigned.workflow.is_none() => {
                 let by = assigned.by.clone();
                 self.assigners.insert(assigned.id.clone(), by);
             }
             Event::TaskFinished(finished) => {
-                self.told.extend(self.assigners.remove(&finished.id));
+                self.notified.extend(self.assigners.remove(&finished.id));
             }
             Event::MemberHung { session } | Event::AgentCrashed { session, .. } => {
                 assert!(self.is_live(*session));
@@ -201,7 +200,7 @@ impl Ledger {
         assert!(!self.names.contains_key(&session));
         assert!(
             chosen || !self.chosen.contains(name),
-            "a made-up name never takes one that waits for its return"
+            "a generated name is never a chosen one whose mail waits"
         );
         self.names.insert(session, name.clone());
         self.live.insert(session);
@@ -212,9 +211,9 @@ impl Ledger {
 
     fn post(&mut self, seq: u64, id: &MessageId, from: Author, to: &[Name]) {
         let before = self.messages.insert(id.clone(), (seq, from));
-        assert_eq!(before, None, "an id is one message's");
+        assert_eq!(before, None, "each message has its own id");
         for name in to {
-            assert!(self.is_known(name), "nothing is sent to {name}, whom nobody knows");
+            assert!(self.is_known(name), "{name} is unknown and gets no message");
             self.places.insert((id.clone(), name.clone()), Where::Unread(None));
         }
     }
@@ -223,25 +222,25 @@ impl Ledger {
         let unread = |place: &Where| matches!(place, Where::Unread(_));
         self.live.iter().any(|live| self.names[live] == *name)
             || self.chosen.contains(name)
-            || self.told.contains(name)
+            || self.notified.contains(name)
             || self.assigners.values().any(|by| by == name)
             || self.places.iter().any(|((_, to), place)| to == name && unread(place))
     }
 
-    /// Only what is unread is in flight, to the live session of the addressee, oldest first.
-    fn hand(&mut self, ids: &[MessageId], member: &Name, (session, call): (SessionId, CallId)) {
+    /// Only unread messages are delivered, to the live session of the addressee, oldest first.
+    fn deliver(&mut self, ids: &[MessageId], member: &Name, (session, call): (SessionId, CallId)) {
         assert!(self.is_live(session));
         assert_eq!(self.names[&session], *member);
         assert!(ids.is_sorted_by_key(|id| self.messages[id].0));
         for id in ids {
             let place = self.places.get_mut(&(id.clone(), member.clone()));
-            let place = place.expect("nothing is shown to a stranger");
-            assert!(matches!(place, Where::Unread(_)), "one hand-over at a time");
+            let place = place.expect("only addressees get a message");
+            assert!(matches!(place, Where::Unread(_)), "one delivery at a time");
             *place = Where::InFlight(session, call);
         }
     }
 
-    fn give_back(&mut self, is_holder: impl Fn(SessionId, CallId) -> bool) {
+    fn requeue(&mut self, is_holder: impl Fn(SessionId, CallId) -> bool) {
         for place in self.places.values_mut() {
             if let Where::InFlight(session, call) = *place
                 && is_holder(session, call)
@@ -269,7 +268,7 @@ impl Ledger {
         *place.expect("it was addressed to them") = Where::Final;
     }
 
-    /// Checks that a state tells the same, and that each of its parts fits the others.
+    /// Checks that a state agrees with the ledger, and that its parts agree with each other.
     pub(super) fn check(&self, state: &State) {
         self.check_members(state);
         self.check_messages(state);
@@ -345,7 +344,7 @@ impl Ledger {
         }
     }
 
-    /// An open request was shown, or will be, to all who live.
+    /// An open request was shown, or will be shown, to all live members.
     fn check_offered(&self, state: &State, asked: &Asked) {
         let message = state.message(&asked.message).expect("it is still needed");
         for session in &self.live {
@@ -357,7 +356,7 @@ impl Ledger {
     }
 }
 
-/// What is unread is in the inbox, what is in flight in its call's hands, and nothing is in two places.
+/// Unread messages are in the inbox, messages in flight belong to their call, and nothing is in two places.
 fn check_inboxes(state: &State) {
     let mut unread = BTreeSet::new();
     for (name, member) in &state.members {
@@ -395,7 +394,7 @@ fn check_inboxes(state: &State) {
     assert_eq!((unread.len(), in_flight.len()), (0, 0), "{unread:?} {in_flight:?}");
 }
 
-/// A wait waits for what is not there, and has its deadline; each task of a session is its own.
+/// A wait has a deadline and misses no unread message; a task is either queued or running.
 fn check_sessions(state: &State) {
     for session in state.sessions.values() {
         for wait in &session.waits {
@@ -405,16 +404,16 @@ fn check_sessions(state: &State) {
             assert_eq!(missed, None, "a wait misses nothing");
         }
         for (call, ids) in &session.in_flight {
-            let way = match state.messages[&ids[0]].delivery(&session.name) {
-                Some(Delivery::InFlight { way, .. }) => way,
+            let method = match state.messages[&ids[0]].delivery(&session.name) {
+                Some(Delivery::InFlight { method, .. }) => method,
                 other => panic!("{other:?}"),
             };
             let runs = state.timers.runs(&Due::Requeue(session.id, *call));
-            assert_ne!(runs, way.is_by_turn());
+            assert_ne!(runs, method.is_by_turn());
         }
         for call in session.unheard.values() {
             let runs = state.timers.runs(&Due::Requeue(session.id, *call));
-            assert_ne!(runs, session.written.contains(call), "untold for ever");
+            assert_ne!(runs, session.written.contains(call), "unheard for ever");
         }
         for call in &session.written {
             assert!(state.holds(session.id, *call));

@@ -1,7 +1,8 @@
 //! A model of the bus: members do anything, in any order, from several handles, while time passes, machines boot, sessions die and
-//! processes come back. After each append a ledger, kept from the events alone, tells where every message and request must be.
+//! processes return. After each append the state must agree with a ledger, which follows the messages and requests from the events
+//! alone.
 //!
-//! `PROPTEST_CASES` sets how many runs there are.
+//! `PROPTEST_CASES` sets the number of runs.
 
 mod garbage;
 mod ledger;

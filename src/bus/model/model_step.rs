@@ -1,9 +1,9 @@
-//! Everything that happens in the model, and how often each.
+//! The steps of the model, and their frequencies.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Something that happens. Indices choose among what there is at that moment.
+/// One step. Its indices choose among the existing sessions, calls, requests and so on.
 #[derive(Clone, Debug)]
 pub(super) enum ModelStep {
     JoinChosen(u8),
@@ -11,27 +11,27 @@ pub(super) enum ModelStep {
     StartAgent(Index),
     Ready(Index),
     Leave(Index),
-    /// The process of a session ends without a word; nothing is written.
+    /// The process of a session dies; nothing is written.
     Die(Index),
-    /// Somebody sees a heartbeat stand still.
+    /// A process finds that a heartbeat has stopped.
     Hang(Index),
-    /// Somebody sees it move again.
+    /// A process finds that a heartbeat has returned.
     Beat(Index),
-    /// An agent is started again; its task ends or is kept.
+    /// An agent is restarted; its task ends or is kept.
     Crash(Index, bool),
-    /// Somebody looks who is dead.
+    /// A process reaps the dead sessions.
     Reap,
-    /// Somebody takes over the name of a dead session.
+    /// A new session takes over the name of a dead one.
     Inherit(Index),
     Send(Index, Index, Option<Index>),
     Broadcast(Index),
     Take(Index, u8),
     /// A bridge delivers unread messages, by one of its methods.
-    Hand(Index, u8),
+    Deliver(Index, u8),
     Settle(Index, bool),
     Wait(Index, Option<Index>, Option<Index>, bool),
     EndWait(Index),
-    /// A bridge says that a turn is over.
+    /// A bridge reports that a turn is over.
     EndCalls(Index),
     /// The answer of a call was written.
     Written(Index),
@@ -39,22 +39,22 @@ pub(super) enum ModelStep {
     Claim(Index, Index),
     Answer(Index),
     Assign(Index, Index),
-    PlayTask(Index),
+    RunTask(Index),
     CancelTask(Index, Index),
     Stop(Index, Index, bool),
     Due,
     Pass(u64),
     Boot,
-    /// A process comes back and reads everything again.
+    /// A process restarts and reads the whole log again.
     Reopen,
-    /// The last command comes a second time.
+    /// A process repeats the last command.
     Again,
 }
 
 pub(super) fn step() -> impl Strategy<Value = ModelStep> {
     let one = any::<Index>;
     let maybe = || proptest::option::of(any::<Index>());
-    // Short and long spans: of a wait, a nudge, an expiry, a hand-over, and of mail.
+    // Short and long spans: for a wait, a nudge, an expiry, a delivery, and mail.
     let span = prop_oneof![
         Just(1_000),
         Just(30_000),
@@ -81,7 +81,7 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
         6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| ModelStep::Send(by, to, reply)),
         1 => one().prop_map(ModelStep::Broadcast),
         4 => (one(), 1..4u8).prop_map(|(by, limit)| ModelStep::Take(by, limit)),
-        3 => (one(), 0..4u8).prop_map(|(which, way)| ModelStep::Hand(which, way)),
+        3 => (one(), 0..4u8).prop_map(|(which, method)| ModelStep::Deliver(which, method)),
         4 => (one(), any::<bool>()).prop_map(|(call, seen)| ModelStep::Settle(call, seen)),
         5 => (one(), maybe(), maybe(), any::<bool>())
             .prop_map(|(by, from, about, long)| ModelStep::Wait(by, from, about, long)),
@@ -94,7 +94,7 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
         4 => (one(), one()).prop_map(|(by, which)| ModelStep::Claim(by, which)),
         2 => one().prop_map(ModelStep::Answer),
         2 => (one(), one()).prop_map(|(by, agent)| ModelStep::Assign(by, agent)),
-        2 => one().prop_map(ModelStep::PlayTask),
+        2 => one().prop_map(ModelStep::RunTask),
         1 => (one(), one()).prop_map(|(by, which)| ModelStep::CancelTask(by, which)),
     ];
     let time = prop_oneof![

@@ -6,7 +6,7 @@ use super::garbage;
 use super::model_step::step;
 use super::world::World;
 
-/// Runs by default: enough to meet each pair of steps often, few enough for a second or two.
+/// The default number of runs: enough for each pair of steps to occur often, and few enough for a second or two.
 const CASES: u32 = 64;
 
 proptest! {

@@ -1,4 +1,4 @@
-//! The world of the model: several logs on one store, a clock, and everybody who ever was.
+//! The world of the model: several logs on one store, a clock, and all sessions that ever joined.
 
 use std::sync::{Arc, Mutex};
 
@@ -27,7 +27,7 @@ use crate::domain::time::{Now, Tick};
 /// Processes on the store.
 const HANDLES: usize = 3;
 
-/// Appends of what is due, and of nothing else, after which the model says that it would never come to an end.
+/// The most appends that overdue work may take.
 const ENDLESS: usize = 2_000;
 
 pub(super) struct World {
@@ -36,9 +36,9 @@ pub(super) struct World {
     handles: Vec<(MemoryLog, Replica)>,
     ledger: Ledger,
     ids: u128,
-    /// Everybody who ever was, the dead and the left too.
+    /// All sessions, ended ones too.
     sessions: Vec<SessionId>,
-    /// Whose process has ended without a word.
+    /// The sessions whose process has died.
     dead: Vec<SessionId>,
     calls: Vec<(SessionId, CallId)>,
     requests: Vec<RequestId>,
@@ -102,20 +102,20 @@ impl World {
                 let dead = self.dead.clone();
                 drop(self.ask(handle, None, Operation::Reap(dead)));
             }
-            ModelStep::Hang(who) => {
-                let hung = choose(&self.sessions, who).into_iter().collect();
+            ModelStep::Hang(which) => {
+                let hung = choose(&self.sessions, which).into_iter().collect();
                 drop(self.ask(handle, None, Operation::Hung(hung, 30_000)));
             }
-            ModelStep::Beat(who) => {
-                let back = choose(&self.sessions, who).into_iter().collect();
+            ModelStep::Beat(which) => {
+                let back = choose(&self.sessions, which).into_iter().collect();
                 drop(self.ask(handle, None, Operation::Back(back)));
             }
-            ModelStep::Die(who) => self.dead.extend(choose(&self.sessions, who)),
+            ModelStep::Die(which) => self.dead.extend(choose(&self.sessions, which)),
             _ => self.take_members_step(handle, step),
         }
     }
 
-    /// A step of a member, which may have left already: then it is refused.
+    /// Takes a step of a member. The rules refuse it if the member has left.
     fn take_members_step(&mut self, handle: usize, step: &ModelStep) {
         let Some((by, operation)) = self.member_ask(step) else {
             return;
@@ -129,12 +129,12 @@ impl World {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm a kind of step")]
+    #[expect(clippy::too_many_lines, reason = "one arm per kind of step")]
     fn member_ask(&mut self, step: &ModelStep) -> Option<(SessionId, Operation)> {
         let sessions = &self.sessions;
-        let who = |index: &Index| choose(sessions, index);
+        let member = |index: &Index| choose(sessions, index);
         Some(match step {
-            ModelStep::StartAgent(by) => (who(by)?, self.start()),
+            ModelStep::StartAgent(by) => (member(by)?, self.start()),
             ModelStep::Ready(which) => {
                 let (session, by) = self.with_bridge(which)?;
                 let ready = Operation::Ready { session, model: None, pid: 1 };
@@ -154,7 +154,7 @@ impl World {
                 (by, crash)
             }
             ModelStep::Send(by, to, reply_to) => {
-                let to = self.ledger.name_of(who(to)?)?;
+                let to = self.ledger.name_of(member(to)?)?;
                 let reply_to = match reply_to {
                     Some(index) if index.index(2) == 0 => choose(&self.messages, index),
                     _ => None,
@@ -165,34 +165,35 @@ impl World {
                     reply_to: reply_to.map(|id| id.to_string()),
                     priority: Priority::default(),
                 };
-                (who(by)?, send)
+                (member(by)?, send)
             }
             ModelStep::Answer(which) => {
                 let id = choose(&self.requests, which)?;
-                let (owner, asker) = self.ledger.owner_and_asker(&id)?;
+                let (owner, requester) = self.ledger.owner_and_requester(&id)?;
                 let answer = Operation::Send {
-                    to: asker.to_string(),
+                    to: requester.to_string(),
                     body: text(),
                     reply_to: Some(id.to_string()),
                     priority: Priority::Urgent,
                 };
                 (owner, answer)
             }
-            ModelStep::Broadcast(by) => (who(by)?, Operation::Broadcast(text())),
+            ModelStep::Broadcast(by) => (member(by)?, Operation::Broadcast(text())),
             ModelStep::Take(by, limit) => {
-                let by = who(by)?;
-                let way = if limit % 2 == 0 { DeliveryMethod::Pull } else { DeliveryMethod::Hook };
-                (by, self.taking(by, way, usize::from(*limit)))
+                let by = member(by)?;
+                let method =
+                    if limit % 2 == 0 { DeliveryMethod::Pull } else { DeliveryMethod::Hook };
+                (by, self.taking(by, method, usize::from(*limit)))
             }
-            ModelStep::Hand(which, way) => {
+            ModelStep::Deliver(which, method) => {
                 let (session, by) = self.with_bridge(which)?;
-                let ways = [
+                let methods = [
                     DeliveryMethod::Inject,
                     DeliveryMethod::Prompt,
                     DeliveryMethod::Steer,
                     DeliveryMethod::Drain,
                 ];
-                (by, self.taking(session, ways[usize::from(*way)], 5))
+                (by, self.taking(session, methods[usize::from(*method)], 5))
             }
             ModelStep::Settle(which, seen) => {
                 let (session, call) = choose(&self.calls, which)?;
@@ -200,8 +201,8 @@ impl World {
                 (session, settle)
             }
             ModelStep::Wait(by, from, about, long) => {
-                let by = who(by)?;
-                let from = from.as_ref().and_then(who);
+                let by = member(by)?;
+                let from = from.as_ref().and_then(member);
                 let wait = Operation::Wait {
                     from: from.and_then(|from| self.ledger.name_of(from)),
                     request: about.as_ref().and_then(|about| choose(&self.requests, about)),
@@ -229,33 +230,33 @@ impl World {
                     nudge_ms: 30_000,
                     ttl_ms: if *long { 300_000 } else { 20_000 },
                 };
-                (who(by)?, open)
+                (member(by)?, open)
             }
             ModelStep::Claim(by, which) => {
-                let (by, request) = (who(by)?, choose(&self.requests, which)?);
+                let (by, request) = (member(by)?, choose(&self.requests, which)?);
                 (by, Operation::Claim(request, self.new_call(by)))
             }
             ModelStep::Assign(by, agent) => {
-                let session = who(agent)?;
-                (who(by)?, Operation::Assign { session, task: task() })
+                let session = member(agent)?;
+                (member(by)?, Operation::Assign { session, task: task() })
             }
-            ModelStep::PlayTask(which) => self.play(choose(&self.tasks, which)?)?,
+            ModelStep::RunTask(which) => self.run_task(choose(&self.tasks, which)?)?,
             ModelStep::CancelTask(by, which) => {
-                (who(by)?, Operation::CancelTask(choose(&self.tasks, which)?))
+                (member(by)?, Operation::CancelTask(choose(&self.tasks, which)?))
             }
             ModelStep::Stop(by, of, kill) => {
                 let ending = Operation::Stop {
-                    agent: self.ledger.name_of(who(of)?)?.to_string(),
+                    agent: self.ledger.name_of(member(of)?)?.to_string(),
                     reason: None,
                     kill: *kill,
                 };
-                (who(by)?, ending)
+                (member(by)?, ending)
             }
             _ => return None,
         })
     }
 
-    /// A session, and who may act for it: its bridge while that is live, else itself.
+    /// Returns a session, and the one that may act for it: its bridge while that is live, else itself.
     #[expect(
         clippy::trivially_copy_pass_by_ref,
         reason = "steps are looked at, and so are the indices in them"
@@ -268,8 +269,8 @@ impl World {
         Some((session, live.unwrap_or(session)))
     }
 
-    /// The next thing that a bridge does with a task: begins it when its agent is free, or ends it.
-    fn play(&self, id: TaskId) -> Option<(SessionId, Operation)> {
+    /// Returns the next operation of a bridge on a task: it begins the task when its agent is free, or ends it.
+    fn run_task(&self, id: TaskId) -> Option<(SessionId, Operation)> {
         let state = &self.newest().state;
         let task = state.task(&id)?;
         let agent = state.session(task.session)?;
@@ -326,7 +327,7 @@ impl World {
         }
     }
 
-    fn taking(&mut self, session: SessionId, way: DeliveryMethod, limit: usize) -> Operation {
+    fn taking(&mut self, session: SessionId, method: DeliveryMethod, limit: usize) -> Operation {
         let pick = Pick {
             only: None,
             from: None,
@@ -335,7 +336,7 @@ impl World {
             bytes: usize::MAX,
             head_bytes: usize::MAX,
         };
-        Operation::Take { session, call: self.new_call(session), way, pick }
+        Operation::Take { session, call: self.new_call(session), method, pick }
     }
 
     fn new_call(&mut self, of: SessionId) -> CallId {
@@ -369,7 +370,7 @@ impl World {
         outcome
     }
 
-    /// Now and then a new call proves that an earlier one of its session was taken.
+    /// Now and then a new call proves that the answer of an earlier call of its session was read.
     fn proven(&self, by: Option<SessionId>, operation: &Operation) -> Vec<CallId> {
         let new_call = matches!(
             operation,
@@ -388,7 +389,7 @@ impl World {
         };
         match appended {
             Appended::Refused | Appended::Nothing => Ok(Vec::new()),
-            Appended::Contended => panic!("nobody else writes now"),
+            Appended::Contended => panic!("no other process writes now"),
             Appended::Written(entry) => {
                 assert!(!entry.events.is_empty());
                 assert_eq!(entry.id, command.id, "a small team needs one append");
@@ -419,7 +420,7 @@ impl World {
         replicas.max_by_key(|replica| replica.next_seq).expect("there are handles")
     }
 
-    /// All processes agree, with one that reads everything from the beginning, and with one that loads a snapshot.
+    /// Checks that all processes agree with one that reads the whole log, and with one that loads a snapshot.
     pub(super) fn check_replicas(&mut self) {
         let (_, fresh) = opened(&self.store);
         for (log, replica) in &mut self.handles {
@@ -433,7 +434,7 @@ impl World {
         assert_eq!(loaded, fresh.state);
     }
 
-    /// Time passes until nothing is due any more: then nobody waits, holds or is waited for.
+    /// Lets time pass until there are no more deadlines: then no member waits, holds anything or is waited for.
     pub(super) fn let_all_time_pass(&mut self) {
         let _ = self.ask(0, None, Operation::Reap(self.dead.clone()));
         for _ in 0..ENDLESS {
@@ -450,9 +451,9 @@ impl World {
                 now.wall_ms = now.wall_ms.saturating_add_unsigned(left_ms);
             }
             let events = self.ask(0, None, Operation::Due).unwrap();
-            assert!(!events.is_empty(), "something is due and stays so");
+            assert!(!events.is_empty(), "something stays due");
         }
-        panic!("what is due never comes to an end");
+        panic!("overdue work never comes to an end");
     }
 }
 

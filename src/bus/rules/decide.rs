@@ -1,4 +1,4 @@
-//! What each command does: which rules decide it, and in which steps.
+//! Decides a command: its rules, and the steps in which they run.
 
 use super::command::{Command, NameChoice, Operation};
 use super::decision::Decision;
@@ -15,8 +15,8 @@ use crate::domain::time::Now;
 
 /// Decides what a command does: its events, nothing, or a refusal.
 ///
-/// A command that is in the log already does nothing. Where what is due leaves no room for the command in one line, the proposal
-/// is what is due alone, and has another id: the command is to be decided again behind it, and then finds room.
+/// A command that is already in the log does nothing. If overdue work leaves no room for the command in one line, the proposal
+/// has the overdue work only, under another id. The caller appends it and decides the command again, which then has room.
 pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Proposal>, Refusal> {
     if state.knows_command(command.id) {
         return Ok(None);
@@ -38,14 +38,14 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             }
             let (NameChoice::Chosen(name) | NameChoice::Like(name)) = &new.choice;
             if new.kind == MemberKind::Orchestrator
-                && (!new.dead.is_empty() || session_summary::is_wanted(state, name))
+                && (!new.dead.is_empty() || session_summary::is_needed(state, name))
             {
                 decision.step(|writer| {
-                    session_summary::tell(writer, new.session, &[], Heir::of(&new.roles));
+                    session_summary::notify(writer, new.session, &[], Heir::of(&new.roles));
                     Ok(())
                 })?;
             }
-            // Mostly there are none, and then nothing more is to be decided.
+            // Mostly there are none, which saves a step.
             if state.has_unended_workflows() {
                 decision.step(|writer| {
                     workflows::show_interrupted(writer, new.session);
@@ -54,7 +54,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             }
         }
         Operation::NotifyOfEndedTasks(session) => decision.step(|writer| {
-            session_summary::tell(writer, *session, &[], Heir::Yes);
+            session_summary::notify(writer, *session, &[], Heir::Yes);
             Ok(())
         })?,
         Operation::Hung(sessions, after_ms) => health::hung(&mut decision, sessions, *after_ms)?,
@@ -64,7 +64,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         })?,
         Operation::Crash { session, .. } => {
             decision.step(|writer| write_operation(writer, command))?;
-            // In the state in which its calls hold nothing any more.
+            // In a state in which the calls of the session hold nothing any more.
             decision.step(|writer| health::reopen_claims(writer, *session))?;
         }
         Operation::EndCalls(session) => {
@@ -122,8 +122,8 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             messages::send(writer, me, to, (body, *priority), reply_to.as_deref())
         }
         Operation::Broadcast(body) => messages::broadcast(writer, me, body),
-        Operation::Take { session, call, way, pick } => {
-            messages::take(writer, me, *session, (*call, *way), pick)
+        Operation::Take { session, call, method, pick } => {
+            messages::take(writer, me, *session, (*call, *method), pick)
         }
         Operation::Settle { session, call, seen } => {
             messages::settle(writer, me, *session, *call, *seen)
@@ -156,8 +156,8 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::RecordPermission(question, decision, times) => {
             permissions::record(writer, me, question, (*decision, *times))
         }
-        Operation::AnswerPermission(id, saying) => permissions::answer(writer, me, id, *saying),
-        Operation::TellPermission(id) => permissions::tell(writer, me, id),
+        Operation::AnswerPermission(id, reply) => permissions::answer(writer, me, id, *reply),
+        Operation::NotifyOfPermission(id) => permissions::notify(writer, me, id),
         Operation::EndPermissions { session, ids } => permissions::end(writer, me, *session, ids),
         Operation::CreateWorkflow(new) => workflows::create(writer, me, new),
         Operation::MoveSteps(id, moves) => workflows::move_steps(writer, me, id, moves),

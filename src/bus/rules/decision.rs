@@ -1,4 +1,4 @@
-//! One decision in steps: each is taken in the state that the steps before it lead to, and all become one append.
+//! A decision in steps: each step sees the state after the steps before it, and all of them become one append.
 
 use super::command::Command;
 use super::event_writer::Writer;
@@ -11,30 +11,30 @@ use crate::domain::ids::CommandId;
 use crate::domain::limits;
 use crate::domain::time::Now;
 
-/// Where events of a decision stand before they have a place: behind everything that is in the log.
+/// The seq of events that are not in the log yet: behind everything that is.
 const NOT_YET: u64 = u64::MAX / 2;
 
-/// Bytes of events that one line has room for, beside what it says of the command.
+/// The room of a line for events, without the fields of its command.
 const LINE_BYTES: usize = line_format::MAX_LINE_BYTES - 1024;
 
-/// The events of a command in the making.
+/// The events of a command that is being decided.
 pub(super) struct Decision<'a> {
     before: &'a State,
     now: Now,
     command: &'a Command,
     /// The events so far.
     events: Vec<Event>,
-    /// The state after the first `applied` events; none while no step needed it, as most decisions have one step.
+    /// The state after the first `applied` events; none until a step needs it, as most decisions have one step.
     after: Option<State>,
     applied: usize,
     ids_used: u32,
-    /// How many of the events merely were due.
+    /// How many of the events are overdue work.
     due: usize,
-    /// How many bytes the first `counted` events take: of what is due, and of what was asked.
+    /// How many events are counted in the bytes of overdue work and of the operation.
     counted: usize,
     due_bytes: usize,
     asked_bytes: usize,
-    /// How many waits were answered.
+    /// How many waits got a message.
     in_flight: usize,
 }
 
@@ -56,18 +56,18 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// Says whether the rest is better left to the next append: of what is due, or of what was asked.
+    /// Says whether the rest, of overdue work or of the operation, is better left to the next append.
     pub(super) fn is_full(&mut self) -> bool {
         self.room() == 0 || self.events.len() - self.due >= limits::EVENTS_AT_ONCE
     }
 
-    /// Returns how many bytes of events this append should still take.
+    /// Returns how many more bytes of events this append should have.
     fn room(&mut self) -> usize {
         let bytes = self.count();
         limits::DUE_BYTES.saturating_sub(bytes)
     }
 
-    /// Counts the bytes of what is due or, after that, of what was asked.
+    /// Counts the bytes of overdue work or, after `end_due`, of the operation.
     fn count(&mut self) -> usize {
         let new = self.events[self.counted..].iter().map(line_format::bytes_of);
         self.asked_bytes += new.sum::<usize>();
@@ -75,7 +75,7 @@ impl<'a> Decision<'a> {
         self.asked_bytes
     }
 
-    /// Says that what was due is written, and that what was asked follows.
+    /// Ends the overdue work: the events of the operation follow.
     pub(super) fn end_due(&mut self) {
         if !self.events.is_empty() {
             self.due_bytes = self.count();
@@ -84,7 +84,7 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// Takes a step. When it is refused, nothing of the decision may be used.
+    /// Takes a step. If it is refused, the whole decision is void.
     pub(super) fn step(
         &mut self,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), Refusal>,
@@ -102,7 +102,7 @@ impl<'a> Decision<'a> {
         Ok(())
     }
 
-    /// Brings the state up to the events so far. Their bodies cannot be read from it.
+    /// Applies the events so far to the state. Their bodies cannot be read from it.
     fn apply_pending(&mut self) {
         if self.applied == self.events.len() {
             return;
@@ -111,7 +111,7 @@ impl<'a> Decision<'a> {
             seq: NOT_YET + self.applied as u64,
             ts: self.now.wall_ms,
             tick: self.now.tick,
-            // Not the command's own id: the command is not in the log yet.
+            // Not the command's own id, because the command is not in the log yet.
             id: CommandId(uuid::Uuid::nil()),
             by: None,
             events: self.events[self.applied..].to_vec(),
@@ -125,7 +125,7 @@ impl<'a> Decision<'a> {
         self.applied = self.events.len();
     }
 
-    /// Returns the whole; or what was due alone, under an id of its own, when the command would not fit behind it.
+    /// Returns all events; or only the overdue work, under an id of its own, if the command does not fit into the same line.
     pub(super) fn into_proposal(mut self) -> Option<Proposal> {
         let is_both = self.due > 0 && self.events.len() > self.due;
         if is_both && self.due_bytes + self.count() > LINE_BYTES {

@@ -1,5 +1,4 @@
-//! Rules of health: which processes an agent has, which members are stalled, stuck, hung or back, which agents are started again,
-//! and the limits of the team.
+//! Rules of health: the processes of agents, stalled, stuck and hung members, restarted agents, and the limits of the team.
 
 use super::command::Broken;
 use super::decision::Decision;
@@ -25,7 +24,7 @@ pub(super) fn runs(writer: &mut Writer<'_>, me: SessionId, runs: &Runs) -> Resul
     Ok(())
 }
 
-/// Writes that no process is left of a dead agent. Any session may find that.
+/// Writes that all processes of a dead agent have ended. Any session may find that.
 pub(super) fn swept(writer: &mut Writer<'_>, session: SessionId) {
     if writer.state.unswept.contains_key(&session) {
         writer.push(Event::AgentSwept { session });
@@ -42,7 +41,7 @@ pub(super) fn stir(
     Ok(())
 }
 
-/// Writes once that an agent in a turn is stalled, and notifies its bridge. A wait for a message is no silence.
+/// Writes once that an agent in a turn is stalled, and notifies its bridge. An agent that waits for a message is not stalled.
 pub(super) fn stall(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -65,7 +64,7 @@ pub(super) fn stall(
     Ok(())
 }
 
-/// Writes that an agent does not end its turn, and ends the tasks behind it: no one knows when they would begin.
+/// Writes that an agent does not end its turn, and ends its queued tasks, which might never begin.
 pub(super) fn stuck(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -100,8 +99,8 @@ pub(super) fn free(
     Ok(())
 }
 
-/// Writes that an agent's process has ended and is started again. The messages of its calls are requeued, and its task ends
-/// unless it is kept.
+/// Writes that an agent's process has ended and is being restarted. Requeues the messages of its calls, and ends its task unless
+/// that is kept.
 pub(super) fn crash(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -127,14 +126,13 @@ pub(super) fn crash(
     Ok(())
 }
 
-/// Reopens the requests that a session holds.
 pub(super) fn reopen_claims(writer: &mut Writer<'_>, session: SessionId) -> Result<(), Refusal> {
     let holder = writer.session(session)?;
     requests::reopen_claims(writer, holder);
     Ok(())
 }
 
-/// Writes once of each session that it is hung, frees its claims and its workflows, and notifies the other orchestrators.
+/// Writes once per session that it is hung, releases its claims and its workflows, and notifies the other orchestrators.
 pub(super) fn hung(
     decision: &mut Decision<'_>,
     sessions: &[SessionId],
@@ -158,7 +156,7 @@ pub(super) fn hung(
                 " s). Its claims and its workflows were released. It rejoins when its heartbeat \
                     returns",
             ];
-            let others = listening_orchestrators(state, session);
+            let others = responsive_orchestrators(state, session);
             writer.notice_to_each(&others, &text);
             notify_hung(writer, session, others);
             Ok(())
@@ -167,12 +165,12 @@ pub(super) fn hung(
     Ok(())
 }
 
-fn listening_orchestrators(state: &State, but: &Session) -> Vec<Name> {
+fn responsive_orchestrators(state: &State, except: &Session) -> Vec<Name> {
     let all = state.live_sessions().into_iter();
-    let listening = |session: &&Session| {
-        session.kind == MemberKind::Orchestrator && !session.hung && session.id != but.id
+    let responds = |session: &&Session| {
+        session.kind == MemberKind::Orchestrator && !session.hung && session.id != except.id
     };
-    all.filter(listening).map(|session| session.name.clone()).collect()
+    all.filter(responds).map(|session| session.name.clone()).collect()
 }
 
 pub(super) fn back(writer: &mut Writer<'_>, sessions: &[SessionId]) {

@@ -3,7 +3,7 @@
 //! [`decide`] first writes the events that are due at the command's tick, then those of the operation, as one append of several
 //! steps. A name, a claim and a delivery happen exactly once because they are decided here, under the log's lock.
 //!
-//! Each subject has a room; whatever several of them write, post or end stands in `event_writer`, below them all.
+//! Each subject has a folder. `event_writer`, below them all, has the functions that several of them need.
 
 mod decide;
 mod command;
@@ -19,7 +19,7 @@ mod permissions;
 mod workflows;
 mod health;
 mod overdue;
-mod wake_whom;
+mod sessions_to_wake;
 
 #[cfg(test)]
 mod tests;
@@ -29,8 +29,8 @@ pub use self::command::{
     NewQuestion, NewTask, NewWorkflow, Operation, PermissionReply, Pick,
 };
 pub use self::decide::decide;
-pub use self::members::session_summary::is_wanted as is_summary_wanted;
+pub use self::members::session_summary::is_needed as is_summary_needed;
 pub use self::messages::known_member;
-pub(super) use self::messages::{picked, unsaid_by_hooks};
+pub(super) use self::messages::{picked, unprinted_by_hooks};
 pub use self::refusal::Refusal;
-pub(super) use self::wake_whom::concerned;
+pub(super) use self::sessions_to_wake::concerned;

@@ -1,4 +1,4 @@
-//! Deadlines: whichever process looks first writes what is due.
+//! Deadlines: the first process that looks writes the overdue work.
 
 use super::decision::Decision;
 use super::event_writer::Writer;
@@ -10,13 +10,13 @@ use crate::bus::state::{Due, State};
 use crate::domain::limits;
 use crate::domain::time::Now;
 
-/// Writes what is due, each in the state after the one before.
+/// Writes overdue work: each piece is a step of its own.
 pub(super) fn write_due(
     decision: &mut Decision<'_>,
     state: &State,
     now: Now,
 ) -> Result<(), Refusal> {
-    // After a new boot the timers mean nothing until the first entry of that boot starts them anew.
+    // After a reboot the timers mean nothing until the first entry of the new boot restarts them.
     if now.tick.boot != state.boot {
         return Ok(());
     }
@@ -49,11 +49,11 @@ pub(super) fn write_due(
     Ok(())
 }
 
-/// Each branch writes at least the event that stops the timer, or brings it nearer.
+/// Each branch writes at least the event that stops the timer, or some progress towards it.
 fn write(writer: &mut Writer<'_>, due: &Due) {
     match due {
         Due::Nudge(request) => requests::nudge(writer, request),
-        Due::Expire(request) => requests::expire(writer, request, true),
+        Due::Expire(request) => requests::expire(writer, request),
         Due::Reopen(request) => requests::reopen(writer, request),
         Due::Requeue(session, call) => writer.requeue(*session, *call),
         Due::Wait(session, call) => {

@@ -57,7 +57,7 @@ pub(super) fn answer(
     writer: &mut Writer<'_>,
     me: SessionId,
     id: &PermissionId,
-    saying: PermissionReply,
+    reply: PermissionReply,
 ) -> Result<(), Refusal> {
     let orchestrator = writer.session(me)?;
     if orchestrator.kind != MemberKind::Orchestrator {
@@ -69,11 +69,11 @@ pub(super) fn answer(
     if asker.is_some_and(|asker| asker.runs_as_any_of(&marks)) {
         return Err(Refusal::OwnQuestion { id: id.clone() });
     }
-    let (decision, by) = match saying {
+    let (decision, by) = match reply {
         PermissionReply::Itself(decision) => (decision, Decider::Orchestrator),
         PermissionReply::Human(decision) => (decision, Decider::Human),
     };
-    // If no offer says no, the agent hears that the question is cancelled.
+    // Without an offer to reject, the bridge answers the agent that the question is cancelled.
     if decision != Decision::Reject && !permission.offers.contains(&decision) {
         let mut offers = permission.offers.clone();
         if !offers.contains(&Decision::Reject) {
@@ -85,7 +85,7 @@ pub(super) fn answer(
     Ok(())
 }
 
-pub(super) fn tell(
+pub(super) fn notify(
     writer: &mut Writer<'_>,
     me: SessionId,
     id: &PermissionId,
@@ -113,14 +113,14 @@ pub(super) fn end(
     Ok(())
 }
 
-/// Ends all questions of an agent that has left.
+/// Cancels all questions of an agent that leaves.
 pub(super) fn end_all(writer: &mut Writer<'_>, session: SessionId) {
     for permission in writer.state.open_permissions_of(session) {
         write_answered(writer, permission, Decision::Cancelled, (Decider::Ended, None));
     }
 }
 
-/// Rejects a question whose time is over.
+/// Rejects a question at its deadline.
 pub(super) fn expire(writer: &mut Writer<'_>, id: &PermissionId) {
     if let Ok(permission) = open(writer.state, id) {
         write_answered(writer, permission, Decision::Reject, (Decider::Deadline, None));
@@ -144,7 +144,7 @@ fn open<'a>(state: &'a State, id: &PermissionId) -> Result<&'a Permission, Refus
     }
 }
 
-/// Writes the answer, and withdraws the notice of the question from members that have not read it.
+/// Writes the answer, and withdraws the notice of the question from members that have not seen it.
 fn write_answered(
     writer: &mut Writer<'_>,
     permission: &Permission,
@@ -187,7 +187,7 @@ fn notify_leader(writer: &mut Writer<'_>, id: &PermissionId, question: &Question
         None => notice![quoted(&question.kind, usize::MAX)],
     };
     let asked = format!("{}{places}", question.title);
-    let told = notice![
+    let text = notice![
         question.agent,
         " asks for permission ",
         *id,
@@ -199,7 +199,7 @@ fn notify_leader(writer: &mut Writer<'_>, id: &PermissionId, question: &Question
         timeout_ms.div_ceil(1000),
         " s",
     ];
-    let mut post = Post::notice(name, told);
+    let mut post = Post::notice(name, text);
     post.task.clone_from(&question.task);
     let notice = writer.post(post);
     writer.push(Event::PermissionTold { id: id.clone(), notice });

@@ -10,7 +10,7 @@ use crate::domain::messaging::RequestStatus;
 use crate::domain::time::Now;
 
 impl State {
-    /// Takes an entry as a fact. `indices` tells which events of the line these are, when some were skipped.
+    /// Takes an entry as a fact. `indices` are the places of its events in the line, some of which may have been skipped.
     pub fn apply(&mut self, entry: &Entry, indices: &[u16], place: LogPosition) {
         if entry.tick.boot != self.boot {
             let last_ms = self.watch.ms_of(self.boot);
@@ -27,11 +27,11 @@ impl State {
             );
         }
         if !self.newcomers.is_empty() {
-            self.look_after_newcomers();
+            self.forget_served_newcomers();
         }
     }
 
-    /// Remembers the command, and that its session did something.
+    /// Remembers the command, and when its session was last active.
     fn remember(&mut self, entry: &Entry) {
         if let Some(session) = entry.by.and_then(|by| self.sessions.get_mut(&by)) {
             session.last_ms = entry.ts;
@@ -72,14 +72,14 @@ impl State {
             | Event::LimitsSet(_) => self.apply_health(event, at),
             Event::MessageSent(sent) => self.message_sent(sent, at),
             Event::MessageAddressed { id, to } => self.put_into_inboxes(id, to),
-            Event::MessageHanded { ids, member, session, call, way } => {
-                self.message_handed(ids, member, (*session, *call, *way), at);
+            Event::MessageHanded { ids, member, session, call, way: method } => {
+                self.message_delivered(ids, member, (*session, *call, *method), at);
             }
-            Event::MessageReturned { session, call } => self.message_returned(*session, *call),
+            Event::MessageReturned { session, call } => self.message_requeued(*session, *call),
             Event::MessageSeen { session, call } => self.message_seen(*session, *call),
             Event::AnswerWritten(written) => self.answer_written(written),
             Event::MessageSuperseded { id, members } => {
-                for name in self.in_inbox_of(id, members) {
+                for name in self.members_to_withdraw_from(id, members) {
                     self.settle(id, &name, Delivery::Superseded);
                     self.forget_member_if_idle(&name);
                 }
@@ -127,7 +127,7 @@ impl State {
         }
     }
 
-    /// Says whether a command is in the log already, among the last ones.
+    /// Says whether a command is among the last ones in the log.
     pub(in crate::bus) fn knows_command(&self, id: CommandId) -> bool {
         self.command_set.contains(&id)
     }

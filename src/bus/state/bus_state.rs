@@ -1,6 +1,6 @@
-//! The state of a bus as one record: everything that the events of the log leave behind, as far as it is still of interest.
+//! The state of a bus as one record: the part of the log's events that is still needed.
 //!
-//! Its fields are stored in snapshots, under these names.
+//! Snapshots store the fields under these names.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -26,18 +26,18 @@ pub struct State {
     pub(in crate::bus) sessions: BTreeMap<SessionId, Session>,
     /// The last sessions that left, oldest first.
     pub(in crate::bus) departed: VecDeque<EndedSession>,
-    /// Messages of interest, and the last ended ones.
+    /// Messages that have not ended, and the last ended ones.
     pub(in crate::bus) messages: Chunked<MessageId, Message>,
     pub(in crate::bus) ended_messages: VecDeque<MessageId>,
-    /// Requests of interest, and the last ended ones.
+    /// Requests that have not ended, and the last ended ones.
     pub(in crate::bus) requests: Chunked<RequestId, Request>,
     pub(in crate::bus) ended_requests: VecDeque<RequestId>,
     #[serde(skip)]
     pub(in crate::bus) unanswered: Unanswered,
-    /// Sessions that have not been shown yet all requests that were open when they came.
+    /// Sessions that have not yet been shown all requests that were open when they joined.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(in crate::bus) newcomers: BTreeSet<SessionId>,
-    /// Tasks of interest, and the last ended ones.
+    /// Tasks that have not ended, and the last ended ones.
     pub(in crate::bus) tasks: Chunked<TaskId, Task>,
     pub(in crate::bus) ended_tasks: VecDeque<TaskId>,
     /// Questions for permission: the open ones, and the last answered.
@@ -50,21 +50,21 @@ pub struct State {
     pub(in crate::bus) workflows: BTreeMap<WorkflowId, Workflow>,
     #[serde(default)]
     pub(in crate::bus) ended_workflows: VecDeque<WorkflowId>,
-    /// The last commands, oldest first, and the same as a set.
+    /// The last commands: oldest first, and as a set.
     pub(in crate::bus) commands: VecDeque<CommandId>,
     #[serde(skip)]
     pub(in crate::bus) command_set: BTreeSet<CommandId>,
     pub(in crate::bus) timers: Timers,
-    /// How much time has passed, for deadlines of days.
+    /// The time that has passed, for deadlines of days.
     #[serde(default)]
     pub(in crate::bus) watch: Watch,
-    /// Names without a session, and until when their mail waits, by the watch and by the wall clock.
+    /// Names without a session, and the time at which their mail expires, which both the watch and the wall clock must have
+    /// reached.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(in crate::bus) absent: BTreeMap<Name, i64>,
-    /// Dead agents whose processes may still run, with those processes as far as known.
+    /// Dead agents whose processes may still run, with those processes if they are known.
     #[serde(default)]
     pub(in crate::bus) unswept: BTreeMap<SessionId, Option<Run>>,
-    /// The limits of the team.
     #[serde(default)]
     pub(in crate::bus) limits: TeamLimits,
 }
@@ -83,7 +83,7 @@ impl State {
         self.rebuild_absent();
     }
 
-    /// Returns when something is due next, in milliseconds of the boot that deadlines count in.
+    /// Returns the earliest deadline, in milliseconds of the boot that deadlines count in.
     pub(in crate::bus) fn earliest_due_ms(&self, now: Now) -> Option<u64> {
         let newcomers_wait = self.newcomers().next().map(|_| 0);
         let others = self.timers.earliest_ms().into_iter();

@@ -1,8 +1,7 @@
-//! A map in pieces that its clones share: cloning it costs little however much is in it, and who changes a clone copies the pieces
-//! that it changes.
+//! A map in pieces that its clones share. A clone costs little at any size, and a change copies only the piece that it touches.
 //!
-//! A decision of several steps is taken in a clone of the state, and a snapshot is written from one. With hundreds of thousands of
-//! unread messages a whole copy would take longer than everything else together.
+//! A decision of several steps works on a clone of the state, and a snapshot is written from one. With hundreds of thousands of
+//! unread messages a full copy would take longer than everything else together.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,13 +10,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Entries of one piece at the most: copying one takes microseconds, and there are few of them.
+/// The most entries of one piece: copying it takes microseconds, and there are few pieces.
 const PIECE: usize = 64;
 
 /// A sorted map of any size.
 #[derive(Clone)]
 pub struct Chunked<K, V> {
-    /// The pieces by a key that none of their own is below, and all of those before are.
+    /// The pieces by their lower bounds. All keys of a piece are below the bound of the next one.
     pieces: BTreeMap<K, Arc<BTreeMap<K, V>>>,
     len: usize,
 }
@@ -28,17 +27,14 @@ impl<K: Ord + Clone, V: Clone> Chunked<K, V> {
         Some(piece)
     }
 
-    /// Returns a value.
     pub fn get(&self, key: &K) -> Option<&V> {
         self.piece(key)?.get(key)
     }
 
-    /// Says whether a key is there.
     pub fn contains_key(&self, key: &K) -> bool {
         self.get(key).is_some()
     }
 
-    /// Returns a value to be changed.
     pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let (_, piece) = self.pieces.range_mut(..=key).next_back()?;
         if !piece.contains_key(key) {
@@ -47,7 +43,7 @@ impl<K: Ord + Clone, V: Clone> Chunked<K, V> {
         Arc::make_mut(piece).get_mut(key)
     }
 
-    /// Puts in a value; returns the one that it replaces.
+    /// Inserts a value, and returns the one that it replaces.
     pub(super) fn insert(&mut self, key: K, value: V) -> Option<V> {
         let Some((_, piece)) = self.pieces.range_mut(..=&key).next_back() else {
             // It goes before all others, into the first piece.
@@ -67,7 +63,7 @@ impl<K: Ord + Clone, V: Clone> Chunked<K, V> {
         before
     }
 
-    /// Takes out a value.
+    /// Removes a value, and returns it.
     pub(super) fn remove(&mut self, key: &K) -> Option<V> {
         let (bound, piece) = self.pieces.range_mut(..=key).next_back()?;
         if !piece.contains_key(key) {
@@ -98,18 +94,16 @@ impl<K: Ord + Clone, V: Clone> Chunked<K, V> {
         self.iter().map(|(_, value)| value)
     }
 
-    /// Returns how many entries there are.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Says whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// Divides a piece that has grown too large; returns its other half.
+/// Splits a piece that has grown too large, and returns its other half.
 fn split<K: Ord + Clone, V: Clone>(
     piece: &mut Arc<BTreeMap<K, V>>,
 ) -> Option<(K, Arc<BTreeMap<K, V>>)> {
@@ -141,11 +135,11 @@ impl<K: Ord + Clone, V: Clone> Index<&K> for Chunked<K, V> {
     type Output = V;
 
     fn index(&self, key: &K) -> &V {
-        self.get(key).expect("whoever indexes knows that it is there")
+        self.get(key).expect("callers index only with keys of the map")
     }
 }
 
-/// How the entries are divided does not matter.
+/// Two maps with the same entries are equal however these are divided into pieces.
 impl<K: Ord + Clone, V: Clone + PartialEq> PartialEq for Chunked<K, V> {
     fn eq(&self, other: &Self) -> bool {
         self.len == other.len && self.iter().eq(other.iter())
@@ -216,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_shares_what_neither_changes() {
+    fn a_clone_shares_all_pieces_that_neither_side_changes() {
         let map: Chunked<u32, u32> = (0..10_000).map(|number| (number, number)).collect();
         let mut clone = map.clone();
         clone.insert(5_000, 1);

@@ -1,65 +1,64 @@
-//! How much time has passed as far as the log tells, for deadlines of days.
+//! The time that has passed according to the log, for deadlines of days.
 //!
-//! The machine's own time stands still while it sleeps and begins anew with each boot, so it cannot count thirty days on a laptop.
-//! The wall clock can, but somebody may set it wrong. So this is the greatest wall time that entries have told, and one that is
-//! ahead of the machine's own time is believed only by a day at a time.
+//! The machine's own time stands still while it sleeps and starts again with each boot, so it cannot count thirty days on a laptop.
+//! The wall clock can, but it may be set wrong. So the watch shows the latest wall time of any entry, and accepts a wall clock that
+//! is ahead of the machine's own time by only one day at once.
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::time::{Now, Tick};
 
-/// By how much the wall clock may be ahead of the machine's own time: a night's sleep, a day without the machine. What is over
-/// that is believed bit by bit, a day in each hour that the machine runs.
+/// How far the wall clock may be ahead of the machine's own time: a night's sleep, a day without the machine. The watch accepts
+/// a greater difference bit by bit, one day in each hour that the machine runs.
 const LEAP_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// How many milliseconds more are believed with each millisecond of the machine's own time.
+/// How many milliseconds more are accepted with each millisecond of the machine's own time.
 const LEAP_RATE: u64 = 24;
 
-/// By how much an entry may be older than the one before it in the same boot: it was begun earlier. Where boots are not told
-/// apart, more than that is another boot.
+/// How much older an entry may be than the one before it in the same boot: its process read the clock before it got the lock.
+/// A greater difference means another boot, on systems where boots cannot be distinguished.
 const OUT_OF_ORDER_MS: u64 = 60 * 1000;
 
 /// The time of the last entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watch {
-    /// The greatest wall time that is believed, in milliseconds since 1970; zero before the first entry.
+    /// The latest accepted wall time, in milliseconds since 1970; zero before the first entry.
     wall_ms: i64,
     /// The machine's own time; none in a state that an older version wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tick: Option<Tick>,
-    /// By how much the wall clock may be ahead with the next entry.
+    /// How far the wall clock may be ahead at the next entry.
     leap_ms: u64,
 }
 
 impl Watch {
-    /// Begins at a wall time that is known from elsewhere.
+    /// Starts at a wall time that is known from elsewhere.
     pub(super) fn begin(wall_ms: i64) -> Self {
         Self { wall_ms, tick: None, leap_ms: LEAP_MS }
     }
 
-    /// Says whether any time is known.
     pub(super) fn has_begun(&self) -> bool {
         self.wall_ms > 0
     }
 
-    /// Returns the wall time that is believed.
+    /// Returns the latest accepted wall time.
     pub(super) fn wall_ms(&self) -> i64 {
         self.wall_ms
     }
 
-    /// Returns the machine's own time of the last entry, if it was of that boot.
+    /// Returns the machine's own time of the last entry, if that was written in this boot.
     pub(super) fn ms_of(&self, boot: u32) -> Option<u64> {
         self.tick.filter(|tick| tick.boot == boot).map(|tick| tick.ms)
     }
 
-    /// Returns the wall time to which the machine's own time has run on since, without what the wall clock has leapt.
+    /// Returns the last wall time plus the machine's running time since; leaps of the wall clock do not count.
     pub(super) fn run_on_ms(&self, now: Tick) -> i64 {
         let before = self.ms_of(now.boot);
         let ran_ms = before.map_or(0, |before| now.ms.saturating_sub(before));
         self.wall_ms.saturating_add_unsigned(ran_ms)
     }
 
-    /// Returns the watch after something that happens now.
+    /// Returns the watch after an entry that is written now.
     pub(super) fn after(&self, now: Now) -> Self {
         if !self.has_begun() {
             return Self { wall_ms: now.wall_ms.max(1), tick: Some(now.tick), leap_ms: LEAP_MS };
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boot_that_is_not_told_from_another_one_is_known_by_its_time() {
+    fn a_boot_with_the_number_of_another_one_is_recognized_by_its_time() {
         let mut watch = begun();
         for day in 1..=40 {
             for hour in [0, 3] {

@@ -1,10 +1,10 @@
-//! Where an event stands in the log, and when it happened: what each change of the state is given beside its event.
+//! The position of an event in the log and its time: each change of the state gets them with the event.
 
 use super::{BodyRef, Origin};
 use crate::bus::event::{Body, LogPosition};
 use crate::domain::time::Tick;
 
-/// Where an event stands in the log, and when it happened.
+/// The position of an event in the log, and its time.
 pub(super) struct At {
     pub(super) seq: u64,
     pub(super) ts: i64,

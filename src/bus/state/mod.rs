@@ -1,7 +1,7 @@
-//! The state that follows from the log: headers of everything that is still of interest, and nothing else.
+//! The state that follows from the log: the headers of everything that is still needed.
 //!
 //! [`State::apply`] takes an entry as a fact: it never refuses and never panics, even when a cause is missing. The rules are in
-//! `bus::rules`. Bodies stay in the log; the state knows where.
+//! `bus::rules`. Bodies stay in the log; the state has their positions.
 
 mod members;
 mod messages;

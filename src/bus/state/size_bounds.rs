@@ -1,5 +1,5 @@
-//! How much of the words of agents and clients the state keeps. New lines are bounded where they are written; lines of older
-//! versions may be of any length.
+//! How much the state keeps of the texts of agents and clients. New lines are bounded when they are written; lines of older
+//! versions may have any length.
 
 use crate::domain::limits;
 use crate::domain::task::TaskError;
@@ -20,12 +20,12 @@ pub(super) fn name(text: Option<&String>, most_bytes: usize) -> Option<String> {
     text.filter(|text| text.len() <= most_bytes).cloned()
 }
 
-/// Keeps the beginning of what an error says.
+/// Keeps the beginning of an error's message.
 pub(super) fn error(error: &TaskError) -> TaskError {
     error.clone().written(&Secrets::default())
 }
 
-/// What stands in a line was hidden before it was written.
+/// Secrets were hidden before the line was written.
 fn clipped(text: &str, most: usize) -> String {
     Secrets::default().hidden(text).clipped(most)
 }

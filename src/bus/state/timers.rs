@@ -6,25 +6,25 @@ use super::Chunked;
 use crate::domain::ids::{CallId, PermissionId, RequestId, SessionId};
 use crate::domain::name::Name;
 
-/// Something that happens by itself when its time has come.
+/// An action with a deadline.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Due {
-    /// The team is reminded of an unclaimed request.
+    /// Reminds the team of an unclaimed request.
     Nudge(RequestId),
-    /// An unclaimed request ends.
+    /// Ends an unclaimed request.
     Expire(RequestId),
-    /// A request whose owner has left is reopened.
+    /// Reopens a request whose owner has left.
     Reopen(RequestId),
-    /// The messages of a call count as lost, and are requeued.
+    /// Requeues the messages of a call, which count as lost.
     #[serde(rename = "handed")]
     Requeue(SessionId, CallId),
-    /// A wait is over that its process did not end.
+    /// Ends a wait that its process did not end.
     Wait(SessionId, CallId),
-    /// Mail for an absent name is abandoned, and the name forgotten. The watch of the state counts its days; older versions had a
+    /// Abandons the mail of an absent name, and forgets the name. The watch of the state counts its days; older versions had a
     /// timer for it.
     Mail(Name),
-    /// A question for permission is answered with no.
+    /// Rejects a permission question without an answer.
     Permission(PermissionId),
 }
 
@@ -41,7 +41,7 @@ impl Timer {
     }
 }
 
-/// All running timers, by what they are for and by when they are due.
+/// All running timers, by action and by deadline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(Due, u64, u64)>", into = "Vec<(Due, u64, u64)>")]
 pub(in crate::bus) struct Timers {
@@ -50,7 +50,7 @@ pub(in crate::bus) struct Timers {
 }
 
 impl Timers {
-    /// Starts a timer, in place of one that runs for the same thing.
+    /// Starts a timer, in place of a running one for the same action.
     pub(crate) fn start(&mut self, due: Due, from_ms: u64, after_ms: u64) {
         self.stop(&due);
         let timer = Timer { from_ms, after_ms };
@@ -58,25 +58,23 @@ impl Timers {
         self.running.insert(due, timer);
     }
 
-    /// Stops a timer.
     pub(crate) fn stop(&mut self, due: &Due) {
         if let Some(timer) = self.running.remove(due) {
             self.order.remove(&(timer.due_ms(), due.clone()));
         }
     }
 
-    /// Returns how long a timer has still to run; zero when it is overdue or does not run.
+    /// Returns the remaining time of a timer; zero if it is overdue or does not run.
     pub(crate) fn left_ms(&self, due: &Due, now_ms: u64) -> u64 {
         self.running.get(due).map_or(0, |timer| timer.due_ms().saturating_sub(now_ms))
     }
 
-    /// Says whether a timer runs.
     pub(crate) fn runs(&self, due: &Due) -> bool {
         self.running.contains_key(due)
     }
 
-    /// Lets every timer run in a new boot for as long as it still had to when the old one was last heard of; for its whole length
-    /// where that is not known.
+    /// Lets every timer run in a new boot for the time that it had left at the last entry of the old boot; for its full length if
+    /// the time of that entry is unknown.
     pub(crate) fn carry_over(&mut self, last_ms: Option<u64>, now_ms: u64) {
         for (due, timer) in std::mem::take(self).running.iter() {
             let left_ms = last_ms.map(|last_ms| timer.due_ms().saturating_sub(last_ms));
@@ -84,7 +82,7 @@ impl Timers {
         }
     }
 
-    /// Takes out the names that an older version had timers for; says of each whether its mail is due at once.
+    /// Removes the timers for absent names, which older versions had. Returns the names, and whether their mail is due at once.
     pub(super) fn take_absent(&mut self) -> Vec<(Name, bool)> {
         let names = self.running.iter().filter_map(|(due, timer)| match due {
             Due::Mail(name) => Some((name.clone(), timer.after_ms == 0)),
@@ -97,12 +95,12 @@ impl Timers {
         names
     }
 
-    /// Returns when the earliest timer is due, in milliseconds of the boot.
+    /// Returns the earliest deadline, in milliseconds of the boot.
     pub(crate) fn earliest_ms(&self) -> Option<u64> {
         self.order.keys().next().map(|(due_ms, _)| *due_ms)
     }
 
-    /// Returns what is due, earliest first.
+    /// Returns the due actions, earliest first.
     pub(crate) fn due(&self, now_ms: u64) -> impl Iterator<Item = &Due> {
         self.order.keys().take_while(move |(due_ms, _)| *due_ms <= now_ms).map(|(_, due)| due)
     }
@@ -137,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_comes_earliest_first() {
+    fn due_actions_come_earliest_first() {
         let mut timers = Timers::default();
         timers.start(nudge(1), 100, 50);
         timers.start(nudge(2), 100, 20);
@@ -149,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_boot_keeps_what_was_left() {
+    fn a_new_boot_keeps_the_remaining_time() {
         let mut timers = Timers::default();
         timers.start(nudge(1), 1_000_000, 50);
         timers.carry_over(Some(1_000_030), 7);

@@ -107,7 +107,7 @@ impl StepView {
             (Some(whole), Some(head)) if cut(head, whole) => Some(whole.len()),
             _ => None,
         };
-        let wanted = || step.wanted().to_owned();
+        let wanted = || step.planned_agent().to_owned();
         Self {
             name: step.plan.name.to_string(),
             agent: step.agent.as_ref().map_or_else(wanted, ToString::to_string),

@@ -118,7 +118,7 @@ async fn a_wait_ends_at_once_with_what_is_in_the_turn_and_begins_when_that_was_s
     let steer = |call| Operation::Take {
         session,
         call,
-        way: DeliveryMethod::Steer,
+        method: DeliveryMethod::Steer,
         pick: Pick { only: None, from: None, kind: None, limit: 10, bytes: 1000, head_bytes: 1000 },
     };
     let settle = |call, seen| Operation::Settle { session, call, seen };

@@ -121,7 +121,7 @@ fn is_named_by_a_plan(state: &State, live: &Session) -> bool {
     let running = running.filter(|workflow| !workflow.status.is_final());
     let mut open =
         running.flat_map(|workflow| &workflow.steps).filter(|step| !step.status.is_final());
-    open.any(|step| step.wanted().eq_ignore_ascii_case(live.name.as_str()))
+    open.any(|step| step.planned_agent().eq_ignore_ascii_case(live.name.as_str()))
 }
 
 #[cfg(test)]

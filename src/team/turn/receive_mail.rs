@@ -35,7 +35,7 @@ pub(crate) async fn receive(
     };
     let readable = bus.readable(session, &pick, &[]);
     let pick = readable.pick(pick);
-    let take = Operation::Take { session, call, way: method, pick };
+    let take = Operation::Take { session, call, method, pick };
     if !readable.is_empty() {
         match agent.membership.ask(take).await {
             Ok(_) => {}

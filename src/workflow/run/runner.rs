@@ -300,7 +300,7 @@ impl Runner {
 
     fn seen_task(&mut self, step: &StepRun, task: &Task) -> TaskSeen {
         // A bridge that hangs ends nothing, whoever asks.
-        let status = if self.bus().look(|state| state.is_unheard(task)) {
+        let status = if self.bus().look(|state| state.is_cancel_unheard(task)) {
             TaskStatus::Cancelled
         } else {
             task.status
@@ -379,7 +379,7 @@ impl Runner {
             .map_err(|why| Blocker::Never("flow", why))?;
         let prompt = step_prompt::with_feedback(prompt, step.feedback.as_deref());
         let assignment = Assignment {
-            agent: step.wanted().to_owned(),
+            agent: step.planned_agent().to_owned(),
             prompt,
             model: step.plan.model.clone(),
             fresh: step.plan.fresh,

@@ -20,8 +20,8 @@ pub(crate) async fn give(
     if let Some(given) = resume_conversation(team, step, &assignment).await {
         return given;
     }
-    let is_profile = team.config().profile(step.wanted()).is_ok();
-    let assigned = match team.assignee(step.wanted()) {
+    let is_profile = team.config().profile(step.planned_agent()).is_ok();
+    let assigned = match team.assignee(step.planned_agent()) {
         Assignee::Live(agent) => {
             let agent = agent.to_string();
             team.assign(Assignment { agent, ..assignment }).await

@@ -1,4 +1,4 @@
-//! What the operations are given: members to be, work, questions, and which messages to take.
+//! The inputs of operations: new members, tasks, workflows, questions, answers, and the choice of messages.
 
 use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::ids::{MessageId, SessionId};
@@ -9,19 +9,19 @@ use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::{PlanFile, Step, StepOf};
 
-/// The name that a member asks for.
+/// The name that a member requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameChoice {
-    /// Exactly this one, which a person or an agent chose.
+    /// Exactly this name, which a user or an agent chose.
     Chosen(Name),
-    /// This one or, if it is taken, a generated one like it.
+    /// This name or, if it is taken, a generated one like it.
     Like(Name),
 }
 
 /// An agent that a bridge starts.
 #[derive(Clone, Debug)]
 pub struct NewAgent {
-    /// The name it should have; `starting.name` is overwritten with the name it gets.
+    /// The rules overwrite `starting.name` with the name that it gets.
     pub choice: NameChoice,
     pub starting: Starting,
 }
@@ -30,20 +30,18 @@ pub struct NewAgent {
 #[derive(Clone, Debug)]
 pub struct NewMember {
     pub session: SessionId,
-    /// The name it should have.
     pub choice: NameChoice,
     pub kind: MemberKind,
-    /// The model it says it uses.
+    /// The model that it reports.
     pub model: Option<String>,
-    /// What it is for.
     pub roles: Vec<String>,
-    /// Its process, for people.
+    /// Its process, for display.
     pub pid: u32,
-    /// The process that its server serves, as far as known.
+    /// The process that its server serves, if known.
     pub client: Option<ProcessMark>,
-    /// Sessions whose presence no process holds: they have left, whatever the log says.
+    /// Sessions whose presence no process holds: they are dead, whatever the log says.
     pub dead: Vec<SessionId>,
-    /// The new name of a bus that was here before, was not made here, and was put aside.
+    /// The new name of an existing bus that was not created here and was set aside.
     pub put_aside: Option<String>,
 }
 
@@ -51,58 +49,55 @@ pub struct NewMember {
 #[derive(Clone, Debug)]
 pub struct NewTask {
     pub prompt: Body,
-    /// The model asked for.
+    /// The requested model.
     pub model: Option<String>,
     /// Whether it begins a new session of the agent.
     pub fresh: bool,
-    /// What the agent may do in it, where that is not the profile's to say.
+    /// The permission policy, if it differs from the profile's.
     pub permissions: Option<Policy>,
-    /// The step of a workflow that it is, which starts in the same append.
+    /// The workflow step that it does, which starts in the same append.
     pub step: Option<StepOf>,
 }
 
-/// A workflow that an orchestrator begins. Its dependencies have no circle.
+/// A workflow that an orchestrator begins. Its dependencies have no cycle.
 #[derive(Clone, Debug)]
 pub struct NewWorkflow {
-    /// What it is called.
     pub name: String,
     pub steps: Vec<Step>,
     /// Their prompts in the same order, as a JSON list.
     pub prompts: Body,
-    /// The file of the project that its gates come from, whose yes each of them needs.
+    /// The project's plan file that its gates come from. Each gate needs the user's trust in it.
     pub plan_file: Option<PlanFile>,
 }
 
 /// The list that a step is expanded for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewItems {
-    /// How many items it has.
     pub count: u32,
     /// The items, as a JSON list.
     pub items: Body,
 }
 
-/// The answer to a step that asks for approval.
+/// The answer to a step that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
     Given,
-    /// It may not, with the reason where there is one.
+    /// With an optional reason.
     Refused(Option<String>),
 }
 
-/// A question for permission that a person or an orchestrator has to answer.
+/// A permission question for the user or an orchestrator.
 #[derive(Clone, Debug)]
 pub struct NewQuestion {
     pub question: Question,
-    /// What may be answered.
+    /// The possible answers.
     pub offers: Vec<Decision>,
-    /// Milliseconds after which it is answered with no.
+    /// Milliseconds after which it is rejected.
     pub timeout_ms: u64,
-    /// Who is asked first.
     pub to: AskedFirst,
 }
 
-/// Who is asked for permission first. Every orchestrator can answer either way.
+/// The one that is asked for permission first. In both cases every orchestrator can answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedFirst {
     /// The user of the orchestrator that holds the agent.
@@ -111,7 +106,7 @@ pub enum AskedFirst {
     Orchestrator,
 }
 
-/// An answer to a question for permission, and who gave it.
+/// An orchestrator's answer to a permission question: its own, or its user's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermissionReply {
     Itself(Decision),
@@ -122,36 +117,34 @@ pub enum PermissionReply {
 #[derive(Clone, Debug)]
 pub struct Ending {
     pub status: TaskStatus,
-    /// What the agent said.
     pub output: Body,
     /// The stop reason of the last turn.
     pub stop_reason: Option<String>,
     pub error: Option<TaskError>,
-    /// What came of it besides.
     pub report: TaskReport,
 }
 
-/// What becomes of the task of an agent that is started again.
+/// The status of the running task of an agent that is restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// It has ended as interrupted.
+    /// It ended as interrupted.
     Interrupted,
-    /// It stays, because the agent may be able to resume its session.
+    /// It keeps running, because the agent may be able to resume its session.
     Kept,
 }
 
-/// Which unread messages to deliver.
+/// The choice of unread messages to deliver.
 #[derive(Clone, Debug)]
 pub struct Pick {
-    /// Only these; `None` stands for all. A call that shows messages has read their texts before.
+    /// Only these, or all if `None`. A call that shows messages has already read their texts.
     pub only: Option<Vec<MessageId>>,
     /// Only from this member.
     pub from: Option<Name>,
     pub kind: Option<MessageKind>,
-    /// At most so many.
+    /// The most messages.
     pub limit: usize,
-    /// At most so many bytes of text, but always one message.
+    /// The most bytes of text, but always at least one message.
     pub bytes: usize,
-    /// The most that a long message counts, because only its beginning is shown.
+    /// The most bytes that a long message counts, because only its beginning is shown.
     pub head_bytes: usize,
 }

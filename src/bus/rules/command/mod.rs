@@ -1,4 +1,4 @@
-//! The list of everything that can be asked of a bus; `inputs` has what the operations are given.
+//! The operations of the bus, and their inputs.
 
 mod operation;
 mod inputs;

@@ -1,4 +1,4 @@
-//! A command and its operation: the list of everything that can be asked of a bus.
+//! A command and its operation: the list of everything that a process can ask of the bus.
 
 use super::inputs::{
     Approval, Broken, Ending, NewAgent, NewItems, NewMember, NewQuestion, NewTask, NewWorkflow,
@@ -18,187 +18,179 @@ use crate::domain::workflow::{StepMove, StepOf};
 /// One command: an operation, and the session that asks for it.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// The same id is the same command, however often it is tried.
+    /// Each retry of a command has the same id.
     pub id: CommandId,
-    /// The session that asks; none for what is merely due.
+    /// The session that asks; none for overdue work.
     pub by: Option<SessionId>,
     /// Earlier calls of that session whose answers its model has received, as this new call proves.
     pub received: Vec<CallId>,
-    /// What it asks for.
     pub operation: Operation,
 }
 
-/// One thing that can be asked of a bus.
+/// One thing that a process can ask of the bus.
 #[derive(Clone, Debug)]
 pub enum Operation {
-    /// Writes what is due.
+    /// Writes overdue work only.
     Due,
-    /// Notifies this orchestrator of tasks that ended while it was away, if the append with which it joined had no room for that.
+    /// Notifies this orchestrator of tasks that ended in its absence, if the append with which it joined had no room for all.
     NotifyOfEndedTasks(SessionId),
-    /// Says that an agent does not end a turn whose task was abandoned, and ends the tasks that wait behind it.
+    /// Reports that an agent does not end a turn whose task was abandoned, and ends the tasks in its queue.
     Stuck(SessionId),
-    /// Says that such a turn has ended after all.
+    /// Reports that such a turn has ended after all.
     Free(SessionId),
-    /// Notes that this session's model has received its messages, and nothing else.
+    /// Only records the calls in [`Command::received`].
     Received,
     /// A peer or an orchestrator joins.
     Join(Box<NewMember>),
     /// A bridge is about to start an agent, with its first task.
     Start(Box<NewAgent>, Option<NewTask>),
-    /// A bridge says that its agent is there.
-    Ready {
-        session: SessionId,
-        /// The model it uses.
-        model: Option<String>,
-        pid: u32,
-    },
-    /// A bridge says by which methods it delivers messages to its agent.
+    /// A bridge reports that its agent is ready.
+    Ready { session: SessionId, model: Option<String>, pid: u32 },
+    /// A bridge reports the methods by which it can deliver messages to its agent.
     DeliveryMethods { session: SessionId, methods: Vec<DeliveryMethod> },
-    /// A bridge says what its agent does.
+    /// A bridge reports the activity of its agent.
     Activity { session: SessionId, activity: Activity },
-    /// A bridge says that its agent uses another model.
+    /// A bridge reports that its agent uses another model.
     Model { session: SessionId, model: String },
-    /// A process of an agent says whether the agent has our tools.
+    /// A process of an agent reports whether the agent has our tools.
     Tools { session: SessionId, tools: Tools },
-    /// A session ends: its own, or an agent of this bridge.
+    /// A session ends: the caller's, or that of an agent of this bridge.
     Leave {
         session: SessionId,
         departure: Departure,
-        /// What there is to say about it.
+        /// An explanation of the departure.
         detail: Option<String>,
     },
-    /// These sessions have left: no process holds their presence.
+    /// These sessions are dead: no process holds their presence.
     Reap(Vec<SessionId>),
-    /// A bridge says which processes its agent has.
+    /// A bridge reports the processes of its agent.
     Runs(Box<Runs>),
-    /// No process is left of an agent that was found dead.
+    /// All processes of a dead agent have ended.
     Swept(SessionId),
-    /// A bridge says that its agent shows signs of life.
+    /// A bridge reports that its agent shows signs of life.
     Stir(SessionId),
-    /// A bridge says that its agent has shown no sign of life in its turn for so long, in milliseconds.
+    /// A bridge reports that its agent has shown no sign of life in its turn for this time, in milliseconds.
     Stall(SessionId, u64),
-    /// A bridge says that its agent's process has ended and is started again.
+    /// A bridge reports that its agent's process has ended and is being restarted.
     Crash {
         session: SessionId,
         detail: String,
-        /// What becomes of the task in its turn.
+        /// The status of its running task.
         task: Broken,
     },
-    /// A process has watched the heartbeats of these sessions stand still for so long, in milliseconds.
+    /// A process has seen no heartbeat of these sessions for this time, in milliseconds.
     Hung(Vec<SessionId>, u64),
-    /// The heartbeats of these sessions move again.
+    /// The heartbeats of these sessions have returned.
     Back(Vec<SessionId>),
-    /// An orchestrator's configuration has these limits.
+    /// An orchestrator reports the limits of its configuration.
     Limit(TeamLimits),
     /// Sends a message to one member.
     Send {
-        /// To whom, as it was written.
+        /// The recipient, as the caller wrote it.
         to: String,
         body: Body,
-        /// The message or request that it answers, as it was written.
+        /// The message or request that it answers, as the caller wrote it.
         reply_to: Option<String>,
-        /// How urgent it is for a member that works on something else.
+        /// Its urgency for a member that works on something else.
         priority: Priority,
     },
     /// Sends a message to everyone.
     Broadcast(Body),
     /// Delivers unread messages by a call.
     Take {
-        /// Whose: its own session, or an agent of this bridge.
+        /// The recipient: the caller's session, or an agent of this bridge.
         session: SessionId,
         /// The call that carries them.
         call: CallId,
-        way: DeliveryMethod,
-        /// Which, and how many.
+        method: DeliveryMethod,
         pick: Pick,
     },
-    /// Says what became of the messages of a call: read, or to be requeued.
+    /// Marks the messages of a call as seen, or requeues them.
     Settle {
-        /// Whose call: its own session's, or an agent's of this bridge.
+        /// The session of the call: the caller's, or that of an agent of this bridge.
         session: SessionId,
         call: CallId,
         /// Whether the model has received them.
         seen: bool,
     },
-    /// Says that the answer of a call, with its messages, has been written to its client.
+    /// Reports that the answer of a call, with its messages, has been written to its client.
     AnswerWritten(CallId),
-    /// Says that these calls of hooks have ended: the messages that they have not printed are requeued.
+    /// Reports that these hook calls have ended: requeues the messages that they have not printed.
     EndHooks(Vec<CallId>),
-    /// A bridge says that its agent's turn is over, and with it the calls of our tools: some agents let them run on, and do not
-    /// read their answers. Their messages are requeued unless something proves that they were read.
+    /// A bridge reports that its agent's turn is over, and with it the calls of our tools: some agents let these run on, and do
+    /// not read their answers. Requeues their messages that nothing proves to be seen.
     EndCalls(SessionId),
-    /// Begins to wait, unless a fitting message is there already.
+    /// Begins to wait, unless a fitting message is already unread.
     Wait {
         call: CallId,
         /// Only from this member.
         from: Option<Name>,
         /// Only about this request.
         request: Option<RequestId>,
-        /// How long, in milliseconds. Zero looks once.
+        /// In milliseconds. Zero looks once.
         timeout_ms: u64,
     },
-    /// Stops waiting. Refused with `AlreadyHanded` if a message was delivered.
+    /// Stops waiting. Refused with `AlreadyDelivered` if the call got a message.
     EndWait { call: CallId },
     Open {
         description: Body,
-        /// What is known so far.
         context: Option<Body>,
         /// Milliseconds to the nudge.
         nudge_ms: u64,
         /// Milliseconds of open time.
         ttl_ms: u64,
     },
-    /// Claims a request. The answer of this call tells the claimer.
+    /// Claims a request. The claimer learns of it from the answer of this call.
     Claim(RequestId, CallId),
-    /// Releases a claim because its claimer did not get the answer of this call, unless it knows of the claim otherwise.
+    /// Releases a claim because the claimer did not get the answer of this call, unless it knows of the claim by other means.
     Release(RequestId, CallId),
     /// Assigns work to a live agent.
     Assign { session: SessionId, task: NewTask },
     /// A bridge begins the turn of a task.
     StartTask(TaskId),
-    /// A bridge goes on with the task of an agent that was started again.
+    /// A bridge continues the task of an agent that it has restarted.
     ResumeTask(TaskId),
-    /// A bridge says how a task ended.
+    /// A bridge reports the end of a task.
     FinishTask(TaskId, Box<Ending>),
-    /// A member asks for the end of a task.
+    /// A member cancels a task: a queued one ends at once, a running one by its bridge.
     CancelTask(TaskId),
-    /// The answer of this call brings the result of a task to its assigner. The notice of its end goes with it.
+    /// The answer of this call brings the result of a task to its assigner, and with it the notice of the task's end.
     TakeNotice(CallId, TaskId),
-    /// A bridge says that its agent asks for permission.
+    /// A bridge reports that its agent asks for permission.
     AskPermission(Box<NewQuestion>),
-    /// A bridge records what a policy answered to its agent, and to how many such questions if there were several.
+    /// A bridge records the answer of a policy, and the number of such questions if there were several.
     RecordPermission(Box<Question>, Decision, Option<u64>),
-    /// An orchestrator, or its user, answers a question for permission.
+    /// An orchestrator, or its user, answers a permission question.
     AnswerPermission(PermissionId, PermissionReply),
-    /// The user did not answer: an orchestrator is notified of the question.
-    TellPermission(PermissionId),
-    /// A bridge says that its agent no longer waits for these answers.
+    /// Notifies an orchestrator of a question that the user did not answer.
+    NotifyOfPermission(PermissionId),
+    /// A bridge reports that its agent no longer waits for these answers.
     EndPermissions { session: SessionId, ids: Vec<PermissionId> },
     /// An orchestrator begins to lead a workflow.
     CreateWorkflow(Box<NewWorkflow>),
-    /// The leader of a workflow says what happens to its steps, in this order.
+    /// The leader of a workflow moves its steps, in this order.
     MoveSteps(WorkflowId, Vec<(Name, StepMove)>),
     /// The leader of a workflow expands a step for the items of a list.
     ExpandStep(StepOf, NewItems),
-    /// An orchestrator asks for the end of a workflow.
+    /// An orchestrator cancels a workflow.
     CancelWorkflow(WorkflowId),
-    /// An orchestrator says whether a step that asks for it may begin.
+    /// An orchestrator approves a step, or refuses it.
     ApproveStep(StepOf, Approval),
     /// An orchestrator takes over an interrupted workflow.
     ResumeWorkflow(WorkflowId),
-    /// A member asks for the end of an agent.
+    /// A member asks the bridge of an agent to stop it.
     Stop {
-        /// Its name, as it was written.
+        /// The agent's name, as the caller wrote it.
         agent: String,
-        /// Why, for the agent.
+        /// For the agent to read.
         reason: Option<String>,
-        /// Whether by signals at once.
+        /// Whether to stop it at once, by signals.
         kill: bool,
     },
 }
 
 impl Operation {
-    /// Returns the texts in it that members wrote, which may be long.
+    /// Returns the texts that members wrote, which may be long.
     pub(in crate::bus) fn texts_mut(&mut self) -> Vec<&mut Body> {
         match self {
             Self::Start(_, Some(task)) | Self::Assign { task, .. } => vec![&mut task.prompt],

@@ -1,4 +1,4 @@
-//! What becomes of messages in inboxes: delivered to a waiting call, requeued, withdrawn.
+//! Changes of inboxes: delivering to waiting calls, requeueing, withdrawing.
 
 use super::Writer;
 use crate::bus::event::{Addressees, Event};
@@ -10,8 +10,8 @@ use crate::domain::messaging::{DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
 
 impl Writer<'_> {
-    /// Delivers a new message to the oldest fitting wait of each addressee. A shutdown ends the other waits, too. Of very many
-    /// that wait, those without an answer find the message themselves.
+    /// Delivers a new message to the oldest fitting wait of each addressee. A shutdown ends the other waits, too. Above the limit
+    /// of one append, the waiting processes find the message themselves.
     pub(in crate::bus::rules) fn deliver_to_waits(&mut self, message: &Message, to: &[Name]) {
         for name in to {
             if self.in_flight >= limits::DELIVERED_AT_ONCE {
@@ -20,7 +20,7 @@ impl Writer<'_> {
             let Some(session) = self.state.live(name) else {
                 continue;
             };
-            if [self.leaving, self.deaf].contains(&Some(session.id)) {
+            if [self.leaving, self.not_waiting].contains(&Some(session.id)) {
                 continue;
             }
             let fitting = |call: CallId| !self.answered.contains(&(session.id, call));
@@ -48,8 +48,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Makes what a call holds unread again, or passes it to another call of the same session that waits for it. A request that
-    /// another member has claimed meanwhile is withdrawn, as it would have been without the delivery.
+    /// Requeues the messages of a call, and delivers them to other waiting calls of the same session. Withdraws a request that
+    /// another member has claimed in the meantime, as it would have been without the delivery.
     pub(in crate::bus::rules) fn requeue(&mut self, session: SessionId, call: CallId) {
         let state = self.state;
         self.push(Event::MessageReturned { session, call });
@@ -94,7 +94,7 @@ impl Writer<'_> {
         self.push(Event::MessageSuperseded { id: id.clone(), members });
     }
 
-    /// Returns the calls whose answers this command proves to have been read.
+    /// Returns the calls whose answers this command proves to be read.
     pub(in crate::bus::rules) fn seen_calls(&self) -> impl Iterator<Item = (SessionId, CallId)> {
         self.events.iter().filter_map(|event| match event {
             Event::MessageSeen { session, call } => Some((*session, *call)),

@@ -1,4 +1,4 @@
-//! What the rules write with: the events so far, the ids that they need, and whom a session may act for.
+//! The writer of the rules: it collects events, draws ids, and checks for which sessions a session may act.
 
 mod writer;
 mod deliveries;

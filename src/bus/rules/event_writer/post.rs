@@ -9,7 +9,7 @@ use crate::domain::limits;
 use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 
-/// A message to be posted.
+/// A message to post.
 pub(in crate::bus::rules) struct Post {
     pub(in crate::bus::rules) kind: MessageKind,
     pub(in crate::bus::rules) from: Author,
@@ -26,12 +26,12 @@ pub(in crate::bus::rules) struct Post {
 }
 
 impl Post {
-    /// A message of a member that begins a thread and is about nothing else.
+    /// Returns a message of a member that begins a thread.
     pub(in crate::bus::rules) fn new(kind: MessageKind, from: Name, to: Name, body: Body) -> Self {
         Self::from(kind, Author::Member(from), to, body)
     }
 
-    /// A message of the bridge itself. Only a `Notice` becomes one, so no words of others pass for the bridge's.
+    /// Returns a message of the bridge itself. Its text must be a `Notice`, so no text of others can pass for the bridge's.
     pub(in crate::bus::rules) fn notice(to: Name, notice: Notice) -> Self {
         let body = Body::Text(notice.into_text());
         Self::from(MessageKind::Notice, Author::Bridge, to, body)
@@ -81,12 +81,12 @@ impl Writer<'_> {
         id
     }
 
-    /// Sends a notice to a member, if a session of that name can ever read it.
+    /// Sends a notice to a member, if its inbox accepts it.
     pub(in crate::bus::rules) fn notice(&mut self, to: &Name, notice: Notice) {
-        self.tell(Post::notice(to.clone(), notice));
+        self.post_if_accepted(Post::notice(to.clone(), notice));
     }
 
-    /// Sends a notice about the ends of several tasks, instead of one about each.
+    /// Sends one notice about the ends of several tasks, instead of one about each.
     pub(in crate::bus::rules) fn notice_of_ends(
         &mut self,
         to: &Name,
@@ -95,7 +95,7 @@ impl Writer<'_> {
     ) {
         let mut post = Post::notice(to.clone(), notice);
         post.ends = ends;
-        self.tell(post);
+        self.post_if_accepted(post);
     }
 
     /// Sends the same notice to several members: to very many as one message.
@@ -106,8 +106,8 @@ impl Writer<'_> {
             }
             return;
         }
-        let gets = |name: &&Name| self.hears(name);
-        let to: Vec<_> = names.iter().filter(gets).cloned().collect();
+        let accepts = |name: &&Name| self.accepts_notice(name);
+        let to: Vec<_> = names.iter().filter(accepts).cloned().collect();
         let Some(first) = to.first() else { return };
         let mut post = Post::notice(first.clone(), notice.clone());
         post.audience = Audience::All;
@@ -115,7 +115,7 @@ impl Writer<'_> {
         self.post(post);
     }
 
-    /// Sends a notice about a request, which ends a wait for news of it.
+    /// Sends a notice about a request, which ends waits for that request.
     pub(in crate::bus::rules) fn notice_about(
         &mut self,
         request: &RequestId,
@@ -124,11 +124,11 @@ impl Writer<'_> {
     ) {
         let mut post = Post::notice(to.clone(), notice);
         post.request = Some(request.clone());
-        self.tell(post);
+        self.post_if_accepted(post);
     }
 
-    fn tell(&mut self, post: Post) {
-        if post.to.iter().all(|name| self.hears(name)) {
+    fn post_if_accepted(&mut self, post: Post) {
+        if post.to.iter().all(|name| self.accepts_notice(name)) {
             self.post(post);
         }
     }

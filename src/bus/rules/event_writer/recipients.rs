@@ -1,4 +1,4 @@
-//! The recipients of a message: which members can ever read it, which inboxes have room, and how an event names very many.
+//! The recipients of a message: which members can read it, which inboxes have room, and how an event names very many.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,28 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 
 impl Writer<'_> {
-    /// Names the addressees of a message: very many as all live members but some.
+    /// Returns the addressees of a message in the shorter form: these names, or all live members but some.
     pub(in crate::bus::rules) fn addressees(&self, names: Vec<Name>) -> Addressees {
         if names.len() <= limits::NAMED_AT_ONCE {
             return Addressees::Named(names);
         }
-        let wanted: BTreeSet<&Name> = names.iter().collect();
+        let addressees: BTreeSet<&Name> = names.iter().collect();
         let live = self.state.live_sessions().into_iter();
         let live = live.filter(|session| self.leaving != Some(session.id));
-        let (meant, others): (Vec<_>, Vec<_>) =
-            live.map(|session| &session.name).partition(|name| wanted.contains(name));
-        if meant.len() < wanted.len() || others.len() > meant.len() {
+        let (included, others): (Vec<_>, Vec<_>) =
+            live.map(|session| &session.name).partition(|name| addressees.contains(name));
+        if included.len() < addressees.len() || others.len() > included.len() {
             return Addressees::Named(names);
         }
         Addressees::AllBut(others.into_iter().cloned().collect())
     }
 
     /// Says whether a member's inbox accepts a notice.
-    pub(in crate::bus::rules) fn hears(&self, name: &Name) -> bool {
+    pub(in crate::bus::rules) fn accepts_notice(&self, name: &Name) -> bool {
         self.reaches(name) && self.has_room(name, limits::NOTICE_ROOM)
     }
 
-    /// Says whether an inbox has fewer unread messages, and fewer bytes of them, than so many times the limits.
+    /// Says whether an inbox has less than this multiple of the limits, in unread messages and in their bytes.
     pub(in crate::bus::rules) fn has_room(&self, name: &Name, times: usize) -> bool {
         let most = self.state.limits().unread.saturating_mul(times);
         let most_bytes = limits::MAX_UNREAD_BYTES.saturating_mul(times as u64);
@@ -38,7 +38,7 @@ impl Writer<'_> {
         self.state.member(name).is_none_or(fits)
     }
 
-    /// Says whether a session of that name can ever read a message: the name is known, and does not end with this decision.
+    /// Says whether a session of that name can read a message: the name is known, and is not forgotten by this decision.
     pub(in crate::bus::rules) fn reaches(&self, name: &Name) -> bool {
         let lasts = |member: &Member| {
             member.chosen || self.leaving.is_none() || member.session != self.leaving
@@ -46,7 +46,7 @@ impl Writer<'_> {
         self.state.member(name).is_some_and(lasts)
     }
 
-    /// Returns the names of all live members but one, without a session that is just leaving.
+    /// Returns the names of all live members but one, without a session that leaves by this decision.
     pub(in crate::bus::rules) fn everyone_but(&self, name: &Name) -> Vec<Name> {
         let sessions = self.state.live_sessions().into_iter();
         sessions
@@ -56,8 +56,8 @@ impl Writer<'_> {
             .collect()
     }
 
-    /// Keeps the members whose inbox has room. If very many have none, the rest of them gets the message anyway: an inbox above its
-    /// limit does less harm than a line that is too long to be written.
+    /// Keeps the members whose inbox has room. If very many have none, the rest of them gets the message nevertheless: an inbox
+    /// above its limit does less harm than a line that is too long.
     pub(in crate::bus::rules) fn with_room(&self, everyone: Vec<Name>) -> Vec<Name> {
         let mut left_out = 0;
         let gets = |name: &Name| {

@@ -1,4 +1,4 @@
-//! Collects the events of one step of a decision, as long as the line has room for them.
+//! Collects the events of one step of a decision, and says when the line has no more room.
 
 use std::collections::BTreeSet;
 
@@ -20,18 +20,18 @@ pub(in crate::bus::rules) struct Writer<'a> {
     pub(in crate::bus::rules) events: Vec<Event>,
     /// How many ids were drawn from the command.
     pub(in crate::bus::rules) ids_used: u32,
-    /// How many waits this append answers so far.
+    /// How many waits got a message in this append so far.
     pub(in crate::bus::rules) in_flight: usize,
-    /// How many bytes of events the append should still take; the first `counted` are off already.
+    /// How many more bytes of events the append should have. The first `counted` events are already subtracted.
     room: usize,
     counted: usize,
     command: &'a Command,
-    /// Waits that this decision has answered already.
+    /// Waits that this step has already answered.
     pub(super) answered: BTreeSet<(SessionId, CallId)>,
-    /// The session whose leaving is being written: it gets nothing more.
+    /// The session that leaves by this step: it gets no more messages.
     pub(super) leaving: Option<SessionId>,
-    /// The session whose process or turn has ended: its calls wait for nothing any more.
-    pub(super) deaf: Option<SessionId>,
+    /// The session whose process or turn has ended: its calls no longer wait.
+    pub(super) not_waiting: Option<SessionId>,
 }
 
 impl<'a> Writer<'a> {
@@ -52,19 +52,19 @@ impl<'a> Writer<'a> {
             command,
             answered: BTreeSet::new(),
             leaving: None,
-            deaf: None,
+            not_waiting: None,
         }
     }
 
-    /// Delivers nothing more to the waits of a session.
-    pub(in crate::bus::rules) fn deafen(&mut self, session: SessionId) {
-        self.deaf = Some(session);
+    /// From now on delivers nothing to the waits of a session.
+    pub(in crate::bus::rules) fn ignore_waits_of(&mut self, session: SessionId) {
+        self.not_waiting = Some(session);
     }
 
     pub(in crate::bus::rules) fn push(&mut self, event: Event) {
         match &event {
             Event::MemberLeft { session, .. } => self.leaving = Some(*session),
-            Event::AgentCrashed { session, .. } => self.deaf = Some(*session),
+            Event::AgentCrashed { session, .. } => self.not_waiting = Some(*session),
             _ => {}
         }
         self.events.push(event);
@@ -78,7 +78,7 @@ impl<'a> Writer<'a> {
         self.room == 0 || self.events.len() >= limits::EVENTS_AT_ONCE
     }
 
-    /// Draws an id that nothing in the state has.
+    /// Draws an id that is not used in the state.
     pub(in crate::bus::rules) fn new_id<I>(
         &mut self,
         make: impl Fn(u64) -> I,
@@ -97,17 +97,16 @@ impl<'a> Writer<'a> {
         self.new_id(MessageId::from_bits, |state, id| state.messages.contains_key(id))
     }
 
-    /// Says whether a session is leaving by this very decision.
+    /// Says whether a session leaves by this step.
     pub(in crate::bus::rules) fn is_leaving(&self, session: SessionId) -> bool {
         self.leaving == Some(session)
     }
 
-    /// Returns a live session.
     pub(in crate::bus::rules) fn session(&self, id: SessionId) -> Result<&'a Session, Refusal> {
         self.state.session(id).ok_or(Refusal::Left)
     }
 
-    /// Says whether a session may act for another: itself, or an agent that it holds.
+    /// Returns a session for which another may act: the same one, or an agent that it holds.
     pub(in crate::bus::rules) fn acts_for(
         &self,
         me: SessionId,

@@ -1,4 +1,4 @@
-//! Joining, starting an agent, and the name that each gets.
+//! Joining, starting an agent, and choosing their names.
 
 use crate::bus::event::{Event, Joined};
 use crate::bus::rules::command::{NameChoice, NewAgent, NewMember, NewTask};
@@ -27,7 +27,7 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
     Ok(())
 }
 
-/// Notifies a newcomer that another bus was put aside. The notice is part of the append with which it joins, so it cannot get lost.
+/// Notifies a newcomer that an existing bus was set aside. The notice is in the append with which it joins, so it cannot get lost.
 pub(in crate::bus::rules) fn notify_put_aside(
     writer: &mut Writer<'_>,
     newcomer: SessionId,
@@ -69,16 +69,16 @@ pub(in crate::bus::rules) fn start(
     Ok(())
 }
 
-/// Sorts the dead holder of the name that a newcomer wants to the front: very many dead sessions are not all reaped in one append.
+/// Sorts the dead holder of the requested name to the front: one append may not have room to reap all dead sessions.
 pub(in crate::bus::rules) fn name_holder_first(state: &State, new: &NewMember) -> Vec<SessionId> {
-    let (NameChoice::Chosen(chosen_like) | NameChoice::Like(chosen_like)) = &new.choice;
-    let holds = |id: &SessionId| state.session(*id).is_some_and(|live| live.name == *chosen_like);
+    let (NameChoice::Chosen(name) | NameChoice::Like(name)) = &new.choice;
+    let holds = |id: &SessionId| state.session(*id).is_some_and(|live| live.name == *name);
     let mut dead = new.dead.clone();
     dead.sort_by_key(|id| !holds(id));
     dead
 }
 
-/// Finds a free name. A generated name is never one whose mail waits for a chosen member.
+/// Finds a free name. A generated name is never a chosen one whose mail waits.
 fn free_name(state: &State, choice: &NameChoice) -> Result<Name, Refusal> {
     match choice {
         NameChoice::Chosen(name) => match state.live(name) {

@@ -1,4 +1,4 @@
-//! Leaving: what ends with a session, what passes to others, and which members are notified.
+//! Leaving: ends the work and the claims of a session, and notifies other members.
 
 use super::undelivered_mail::{abandon_mail, drop_obsolete_mail};
 use crate::bus::event::Event;
@@ -22,14 +22,14 @@ pub(in crate::bus::rules) fn leave(
     detail: Option<&str>,
 ) -> Result<(), Refusal> {
     let leaving = writer.acts_for(me, session)?;
-    write_left(writer, leaving, (departure, detail), EndNotice::Own);
+    write_left(writer, leaving, (departure, detail), EndNotice::Separate);
     Ok(())
 }
 
 /// How the leaders of an agent are notified of its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::bus::rules) enum EndNotice {
-    Own,
+    Separate,
     InSummary,
 }
 
@@ -37,7 +37,7 @@ pub(in crate::bus::rules) fn write_left(
     writer: &mut Writer<'_>,
     session: &Session,
     (departure, detail): (Departure, Option<&str>),
-    told: EndNotice,
+    end_notice: EndNotice,
 ) {
     permissions::end_all(writer, session.id);
     writer.push(Event::MemberLeft {
@@ -59,16 +59,16 @@ pub(in crate::bus::rules) fn write_left(
         abandon_mail(writer, &session.name, "has left");
     }
     end_with_team(writer, session);
-    if session.kind == MemberKind::Agent && !stopped && told == EndNotice::Own {
+    if session.kind == MemberKind::Agent && !stopped && end_notice == EndNotice::Separate {
         let what = notice![session.name, " ", departed(departure)];
-        let told = match detail {
+        let text = match detail {
             Some(detail) => what.and(&": ").and(&quoted(detail, usize::MAX)),
             None if departure == Departure::Dead => {
                 what.and(&". assign_task with its name starts it again")
             }
             None => what,
         };
-        writer.notice_to_each(&leaders_of(writer.state, session), &told);
+        writer.notice_to_each(&leaders_of(writer.state, session), &text);
     }
     notify_left(writer, session);
 }
@@ -82,7 +82,7 @@ fn departed(departure: Departure) -> &'static str {
     }
 }
 
-/// Returns the members that are notified of an agent's end: the bridge that held it, else every orchestrator.
+/// Returns the members that are notified of an agent's end: its bridge, else every orchestrator.
 pub(in crate::bus::rules) fn leaders_of(state: &State, agent: &Session) -> Vec<Name> {
     if let Some(owner) = agent.owner.and_then(|owner| state.session(owner)) {
         return vec![owner.name.clone()];

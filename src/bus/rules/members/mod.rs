@@ -1,4 +1,4 @@
-//! Rules of members: joining, starting agents, and leaving with all that depends on it.
+//! Rules of members: joining, starting agents, and leaving with all its consequences.
 
 mod join;
 mod session_report;

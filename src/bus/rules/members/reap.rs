@@ -1,14 +1,14 @@
 //! Reaping sessions whose processes are gone.
 
 use super::leave::{EndNotice, write_left};
-use super::session_summary::tell_all;
+use super::session_summary::notify_all;
 use crate::bus::rules::decision::Decision;
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::Departure;
 
-/// Writes that sessions have left whose presence no process holds. Those that left before are skipped. Very many take several
+/// Writes the end of sessions whose presence no process holds. Skips those that have already left. Very many take several
 /// appends: the process that found them looks again.
 pub(in crate::bus::rules) fn reap(
     decision: &mut Decision<'_>,
@@ -26,15 +26,15 @@ pub(in crate::bus::rules) fn reap(
                 if is_orphan {
                     gone.push(session.name.clone());
                 }
-                let told = if is_orphan { EndNotice::InSummary } else { EndNotice::Own };
-                write_left(writer, session, (Departure::Dead, None), told);
+                let notice = if is_orphan { EndNotice::InSummary } else { EndNotice::Separate };
+                write_left(writer, session, (Departure::Dead, None), notice);
             }
             Ok(())
         })?;
     }
     if !gone.is_empty() {
         decision.step(|writer| {
-            tell_all(writer, &gone);
+            notify_all(writer, &gone);
             Ok(())
         })?;
     }

@@ -1,4 +1,4 @@
-//! What a bridge reports of its agent: ready, delivery methods, activity, model, tools.
+//! Reports of a bridge on its agent: ready, delivery methods, activity, model, tools.
 
 use crate::bus::event::{Event, Joined};
 use crate::bus::rules::event_writer::Writer;
@@ -35,7 +35,7 @@ pub(in crate::bus::rules) fn delivery_methods(
     methods: &[DeliveryMethod],
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
-    if agent.ways != methods {
+    if agent.methods != methods {
         writer.push(Event::MemberWays { session, ways: methods.to_vec() });
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! One notice instead of many: an orchestrator's summary of the tasks that ended while it was away, or together with a bridge.
+//! One notice instead of many: an orchestrator's summary of the tasks that ended in its absence, or together with a bridge.
 //!
 //! The notices for a dead orchestrator go to the next one, whatever its name: the dead one comes back under another name, or not
-//! at all. An orchestrator that has left gracefully may be back any time. Its mail waits for it alone, except for the notices
-//! that it inherited from a dead one.
+//! at all. An orchestrator that left gracefully may return at any time. Its mail waits for it alone, except for the notices that
+//! it inherited from a dead one.
 //!
-//! A summary names the tasks of the notices that it replaces (`ends`), so while it is unread, another summary can replace it.
+//! A summary names the tasks of the notices that it replaces (`ends`), so another summary can replace it while it is unread.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, PLAN_ROLE};
 use crate::domain::name::Name;
 
-/// Says whether an orchestrator that joins by this name gets a summary: it has several notices of ended tasks, or inherits some.
-pub fn is_wanted(state: &State, name: &Name) -> bool {
-    let told = Told::of(state);
-    told.ends(state, name).nth(1).is_some() || told.inherited(state).next().is_some()
+/// Says whether an orchestrator that joins by this name needs a summary: it has several notices of ended tasks, or inherits some.
+pub fn is_needed(state: &State, name: &Name) -> bool {
+    let notices = EndNotices::of(state);
+    notices.unread_by(state, name).nth(1).is_some() || notices.inherited(state).next().is_some()
 }
 
 /// Whether a session inherits the notices for dead orchestrators.
@@ -31,7 +31,7 @@ pub(in crate::bus::rules) enum Heir {
 }
 
 impl Heir {
-    /// Says by its roles whether an orchestrator can inherit: one that runs a plan has no model that reads its mail.
+    /// Decides by its roles whether an orchestrator can inherit: one that runs a plan has no model that reads its mail.
     pub(in crate::bus::rules) fn of(roles: &[String]) -> Self {
         if roles.iter().any(|role| role == PLAN_ROLE) { Self::No } else { Self::Yes }
     }
@@ -39,7 +39,7 @@ impl Heir {
 
 /// Notifies all live orchestrators of the agents that ended with their bridge and of their ended tasks. One of them inherits the
 /// notices for dead orchestrators.
-pub(in crate::bus::rules) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
+pub(in crate::bus::rules) fn notify_all(writer: &mut Writer<'_>, gone: &[Name]) {
     let live = writer.state.live_sessions().into_iter();
     let orchestrators = live.filter(|session| session.kind == MemberKind::Orchestrator);
     let orchestrators: Vec<_> = orchestrators.collect();
@@ -50,13 +50,13 @@ pub(in crate::bus::rules) fn tell_all(writer: &mut Writer<'_>, gone: &[Name]) {
     let heir = heir.map(|session| session.id);
     for session in orchestrators {
         let is_heir = if heir == Some(session.id) { Heir::Yes } else { Heir::No };
-        tell(writer, session.id, gone, is_heir);
+        notify(writer, session.id, gone, is_heir);
     }
 }
 
-/// Replaces the unread notices of ended tasks of a session by one, if there are several, and the inherited ones by another: if the
-/// session ends without reading that, the next orchestrator inherits it. Notices without room in this append wait for the next.
-pub(in crate::bus::rules) fn tell(
+/// Replaces a session's unread notices of ended tasks by one, if there are several, and the inherited ones by another: if the
+/// session ends without reading that one, the next orchestrator inherits it. Notices without room in this append wait for the next.
+pub(in crate::bus::rules) fn notify(
     writer: &mut Writer<'_>,
     session: SessionId,
     gone: &[Name],
@@ -66,23 +66,23 @@ pub(in crate::bus::rules) fn tell(
     let Some(reader) = state.session(session) else {
         return;
     };
-    let told = Told::of(state);
-    let own: Vec<_> = told.ends(state, &reader.name).collect();
+    let notices = EndNotices::of(state);
+    let own: Vec<_> = notices.unread_by(state, &reader.name).collect();
     let inherited: Vec<_> = match heir {
-        Heir::Yes => told.inherited(state).collect(),
+        Heir::Yes => notices.inherited(state).collect(),
         Heir::No => Vec::new(),
     };
     if own.len() > 1 || !gone.is_empty() {
-        put_together(writer, reader, gone, &own);
+        combine(writer, reader, gone, &own);
     }
     if !inherited.is_empty() {
-        put_together(writer, reader, &[], &inherited);
+        combine(writer, reader, &[], &inherited);
     }
 }
 
-/// Posts one notice about agents that are gone and ended tasks, and withdraws the notices about each.
-fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: &[End<'_>]) {
-    if !writer.hears(&reader.name) {
+/// Posts one notice about ended agents and ended tasks, and withdraws the separate notices.
+fn combine(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: &[End<'_>]) {
+    if !writer.accepts_notice(&reader.name) {
         return;
     }
     let mut tasks = Vec::new();
@@ -92,22 +92,22 @@ fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: 
         }
         writer.push(Event::MessageSuperseded {
             id: end.message.id.clone(),
-            members: vec![end.waits_for.clone()].into(),
+            members: vec![end.recipient.clone()].into(),
         });
         tasks.extend(end.tasks);
     }
     if tasks.is_empty() && gone.is_empty() {
         return;
     }
-    let mut told = Notice::default();
+    let mut text = Notice::default();
     if !gone.is_empty() {
         let names = gone.iter().map(|name| notice![*name]).collect();
-        told = told.and(&"ended with their bridge: ").and(&listed(names));
+        text = text.and(&"ended with their bridge: ").and(&listed(names));
     }
     let ids = tasks.iter().map(|task: &&Task| task.id.clone());
     if !tasks.is_empty() {
         if !gone.is_empty() {
-            told = told.and(&". ");
+            text = text.and(&". ");
         }
         let tasks = tasks.iter().map(|task| {
             let by = if task.by == reader.name {
@@ -117,44 +117,44 @@ fn put_together(writer: &mut Writer<'_>, reader: &Session, gone: &[Name], ends: 
             };
             notice![task.id, " of ", task.agent, " ", task.status.phrase(), by]
         });
-        told = told
+        text = text
             .and(&"ended tasks: ")
             .and(&listed(tasks.collect()))
             .and(&"; get_task_result has their output");
     }
     let ids = ids.collect();
-    writer.notice_of_ends(&reader.name, ids, told);
+    writer.notice_of_ends(&reader.name, ids, text);
 }
 
-/// An unread notice of the end of one task or of several.
+/// An unread notice of the end of one or more tasks.
 struct End<'a> {
-    waits_for: &'a Name,
+    recipient: &'a Name,
     message: &'a Message,
     tasks: &'a [&'a Task],
 }
 
-/// The tasks of whose end each notice tells, those that ended first before the others.
-struct Told<'a>(BTreeMap<&'a MessageId, Vec<&'a Task>>);
+/// The notices of ended tasks, each with its tasks in the order of their ends.
+struct EndNotices<'a>(BTreeMap<&'a MessageId, Vec<&'a Task>>);
 
-impl<'a> Told<'a> {
+impl<'a> EndNotices<'a> {
     fn of(state: &'a State) -> Self {
-        let mut told: BTreeMap<_, Vec<&Task>> = BTreeMap::new();
+        let mut notices: BTreeMap<_, Vec<&Task>> = BTreeMap::new();
         for task in state.tasks.values() {
             if let Some(notice) = &task.notice {
-                told.entry(notice).or_default().push(task);
+                notices.entry(notice).or_default().push(task);
             }
         }
-        for tasks in told.values_mut() {
+        for tasks in notices.values_mut() {
             tasks.sort_by_key(|task| task.ended_ms);
         }
-        Self(told)
+        Self(notices)
     }
 
-    /// Returns the unread notices of a name about ended tasks.
-    fn ends<'b>(&'b self, state: &'b State, name: &'b Name) -> impl Iterator<Item = End<'b>> {
+    /// Returns the notices of ended tasks in the inbox of a name.
+    fn unread_by<'b>(&'b self, state: &'b State, name: &'b Name) -> impl Iterator<Item = End<'b>> {
         state.unread(name).filter_map(move |message| {
             let tasks = self.0.get(&message.id)?;
-            Some(End { waits_for: name, message, tasks })
+            Some(End { recipient: name, message, tasks })
         })
     }
 
@@ -167,7 +167,7 @@ impl<'a> Told<'a> {
             left.kind == MemberKind::Orchestrator && state.live(&left.name).is_none()
         });
         absent.flat_map(move |left| {
-            let ends = self.ends(state, &left.name);
+            let ends = self.unread_by(state, &left.name);
             ends.filter(move |end| {
                 let is_anothers = |task: &&Task| task.by != left.name;
                 left.departure == Departure::Dead || end.tasks.iter().any(is_anothers)
@@ -176,7 +176,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// Lists some, and counts the rest.
+/// Lists the first ones, and counts the rest.
 fn listed(all: Vec<Notice>) -> Notice {
     let more = all.len().saturating_sub(limits::NOTICE_IDS);
     let shown = all.len() - more;

@@ -1,4 +1,4 @@
-//! Mail of a member that has left: what waits for its return, and what ends with a notice to the sender.
+//! Mail of a member that has left: some waits for its next session, the rest ends with a notice to the sender.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::domain::limits;
 use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
 
-/// Ends mail that is of no use to a later session of the same name: shutdowns, nudges, and requests that another member has.
-/// Under a generated name no open requests wait either: the next session of that name is shown them as any newcomer is.
+/// Ends mail that is of no use to a later session of the same name: shutdowns, nudges, and requests that another member has
+/// claimed. Mail for a generated name does not keep open requests either: its next session is shown them as any newcomer is.
 pub(in crate::bus::rules) fn drop_obsolete_mail(
     writer: &mut Writer<'_>,
     session: &Session,
@@ -29,7 +29,7 @@ pub(in crate::bus::rules) fn drop_obsolete_mail(
         _ => false,
     };
     let mail = undelivered_to(state, &session.name);
-    // The rest of very many does no harm: it is shown once.
+    // Messages without room in this append do no harm: a later session sees them once.
     for message in mail.iter().filter(is_obsolete) {
         if writer.is_full() {
             break;
@@ -38,7 +38,7 @@ pub(in crate::bus::rules) fn drop_obsolete_mail(
     }
 }
 
-/// Abandons the mail of an absent member whose time is over, and forgets its name with the last message.
+/// Abandons the expired mail of an absent member, and forgets its name with the last message.
 pub(in crate::bus::rules) fn end_mail(writer: &mut Writer<'_>, name: &Name) {
     let what = if writer.state.has_waited(name) { "did not come back" } else { "has left" };
     if abandon_mail(writer, name, what) == MailEnd::Ended {
@@ -50,7 +50,7 @@ pub(in crate::bus::rules) fn end_mail(writer: &mut Writer<'_>, name: &Name) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::bus::rules) enum MailEnd {
     Ended,
-    /// One append had no room for the rest, which its timer brings.
+    /// The append had no room for all; the timer of the name brings the rest.
     More,
 }
 
@@ -91,7 +91,7 @@ pub(in crate::bus::rules) fn abandon_mail(
     outcome
 }
 
-/// Returns the messages of a member that it has not read: unread ones, and those in flight to its session.
+/// Returns the messages that a member has not seen: unread ones, and those in flight to its session.
 fn undelivered_to<'a>(state: &'a State, name: &Name) -> Vec<&'a Message> {
     let in_flight =
         state.live(name).into_iter().flat_map(|session| session.in_flight.values().flatten());

@@ -1,4 +1,4 @@
-//! Which member a text names, and which texts may be put on the bus.
+//! Finds the member that a text names, and checks the texts of messages.
 
 use crate::bus::event::Body;
 use crate::bus::rules::refusal::Refusal;
@@ -11,7 +11,7 @@ use crate::domain::text::suggest::nearest;
 pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusal> {
     let name = match Name::parse(text) {
         Ok(name) => Some(name),
-        // A malformed name may be a typing error, which gets suggestions; a reserved word has its own answer.
+        // A malformed name may be a typo, which gets suggestions; a reserved word has its own answer.
         Err(NameError::Malformed(_)) => None,
         Err(NameError::Reserved(word)) if matches!(word.as_str(), "all" | "*") => {
             return Err(Refusal::ToAll);
@@ -26,7 +26,7 @@ pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusa
     })
 }
 
-/// Checks the length of a text before it is put on the bus.
+/// Refuses texts that are empty or too long.
 pub(in crate::bus::rules) fn check_body(what: &'static str, body: &Body) -> Result<(), Refusal> {
     let bytes = body.bytes();
     if bytes > limits::MAX_CONTENT_BYTES as u64 {

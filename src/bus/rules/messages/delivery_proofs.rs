@@ -1,4 +1,4 @@
-//! What proves that a message was read. Messages without proof are requeued.
+//! Proofs that a model has seen its messages. Messages without proof are requeued.
 
 use crate::bus::event::{AnswerWritten, Event, Skip};
 use crate::bus::rules::event_writer::Writer;
@@ -7,7 +7,7 @@ use crate::bus::state::{Delivery, Message, State};
 use crate::domain::ids::{CallId, MessageId, SessionId, TaskId};
 use crate::domain::messaging::DeliveryMethod;
 
-/// Writes that the model has received the answers of earlier calls of this session.
+/// Writes that the model has seen the answers of earlier calls of this session.
 pub(in crate::bus::rules) fn note_received(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -25,8 +25,8 @@ fn holds_or_held(state: &State, session: SessionId, call: CallId) -> bool {
     let Some(holder) = state.session(session) else {
         return false;
     };
-    let given_back = |message: &Message| matches!(message.delivery(&holder.name), Some(Delivery::Unread { last }) if last == Some((session, call)));
-    state.holds(session, call) || state.unread(&holder.name).any(given_back)
+    let requeued = |message: &Message| matches!(message.delivery(&holder.name), Some(Delivery::Unread { last }) if last == Some((session, call)));
+    state.holds(session, call) || state.unread(&holder.name).any(requeued)
 }
 
 pub(in crate::bus::rules) fn settle(
@@ -45,20 +45,20 @@ pub(in crate::bus::rules) fn settle(
     Ok(())
 }
 
-/// Ends the waits of an agent whose turn is over, and requeues the messages of its calls that nothing proves to be read.
+/// Ends the waits of an agent whose turn is over, and requeues the messages of its calls that nothing proves to be seen.
 pub(in crate::bus::rules) fn end_calls(
     writer: &mut Writer<'_>,
     me: SessionId,
     session: SessionId,
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
-    writer.deafen(session);
+    writer.ignore_waits_of(session);
     for wait in &agent.waits {
         writer.push(Event::WaitEnded { session, call: wait.call });
     }
     let is_by_tool = |id: &MessageId| {
         let delivery = writer.state.message(id)?.delivery(&agent.name)?;
-        matches!(delivery, Delivery::InFlight { way, .. } if !way.is_by_turn()).then_some(())
+        matches!(delivery, Delivery::InFlight { method, .. } if !method.is_by_turn()).then_some(())
     };
     let calls = agent.in_flight.iter();
     let by_tools = calls.filter(|(_, ids)| ids.iter().any(|id| is_by_tool(id).is_some()));
@@ -79,21 +79,21 @@ pub(in crate::bus::rules) fn note_written(writer: &mut Writer<'_>, me: SessionId
 
 /// Requeues the messages of hooks that have ended without printing them.
 pub(in crate::bus::rules) fn end_hooks(writer: &mut Writer<'_>, me: SessionId, calls: &[CallId]) {
-    let unsaid = unsaid_by_hooks(writer.state, me);
-    for call in calls.iter().filter(|call| unsaid.contains(call)) {
+    let unprinted = unprinted_by_hooks(writer.state, me);
+    for call in calls.iter().filter(|call| unprinted.contains(call)) {
         writer.requeue(me, *call);
     }
 }
 
-/// Returns the calls of hooks that hold messages and are not known to have printed them.
-pub(in crate::bus) fn unsaid_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
+/// Returns the hook calls that hold messages and have not reported to have printed them.
+pub(in crate::bus) fn unprinted_by_hooks(state: &State, session: SessionId) -> Vec<CallId> {
     let mut calls = state.calls_in_flight_by(session, DeliveryMethod::Hook);
     calls.retain(|call| !state.is_written(session, *call));
     calls
 }
 
-/// Delivers the notice of a task's end with the call that brings the result to the assigner. The notice then counts as read when
-/// the result does, and is requeued with it.
+/// Delivers the notice of a task's end with the call that brings the result to the assigner. The notice then counts as seen when
+/// the result does, and is requeued otherwise.
 pub(in crate::bus::rules) fn take_notice(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -106,7 +106,7 @@ pub(in crate::bus::rules) fn take_notice(
     let task = task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() })?;
     let notice = task.notice.as_ref().filter(|_| task.by == holder.name);
     let notice = notice.and_then(|notice| state.message(notice));
-    // A notice about several tasks is not read with the result of one.
+    // The result of one task does not stand for a notice about several.
     let notice = notice.filter(|notice| notice.task.as_ref() == Some(id));
     let Some(notice) = notice else { return Ok(()) };
     if matches!(notice.delivery(&holder.name), Some(Delivery::Unread { .. })) {

@@ -1,4 +1,4 @@
-//! Rules of messages: sending, receiving, waiting, and what proves that a message was read.
+//! Rules of messages: sending, receiving, waiting, and proofs of reading.
 
 mod addressing;
 mod send;
@@ -8,7 +8,7 @@ mod delivery_proofs;
 
 pub(super) use self::addressing::check_body;
 pub use self::addressing::known_member;
-pub(in crate::bus) use self::delivery_proofs::unsaid_by_hooks;
+pub(in crate::bus) use self::delivery_proofs::unprinted_by_hooks;
 pub(super) use self::delivery_proofs::{
     end_calls, end_hooks, note_received, note_written, settle, take_notice,
 };

@@ -1,4 +1,4 @@
-//! Which unread messages a call takes.
+//! Delivers unread messages by a call.
 
 use crate::bus::event::Event;
 use crate::bus::rules::command::Pick;
@@ -13,11 +13,11 @@ pub(in crate::bus::rules) fn take(
     writer: &mut Writer<'_>,
     me: SessionId,
     session: SessionId,
-    (call, way): (CallId, DeliveryMethod),
+    (call, method): (CallId, DeliveryMethod),
     pick: &Pick,
 ) -> Result<(), Refusal> {
     let holder = writer.acts_for(me, session)?;
-    // Messages that this very command proves to be read are not delivered again.
+    // Messages that this command itself proves to be seen are not delivered again.
     let seen: Vec<_> = writer.seen_calls().collect();
     let seen_now = |message: &Message| match message.delivery(&holder.name) {
         Some(Delivery::Unread { last: Some(last) }) => seen.contains(&last),
@@ -26,7 +26,8 @@ pub(in crate::bus::rules) fn take(
     let picked = picked(writer.state, &holder.name, pick, seen_now);
     let ids: Vec<_> = picked.iter().map(|message| message.id.clone()).collect();
     if !ids.is_empty() {
-        writer.push(Event::MessageHanded { ids, member: holder.name.clone(), session, call, way });
+        let member = holder.name.clone();
+        writer.push(Event::MessageHanded { ids, member, session, call, way: method });
     }
     Ok(())
 }
@@ -41,10 +42,10 @@ pub(in crate::bus) fn picked<'a>(
     let (mut picked, mut bytes) = (Vec::new(), 0);
     for message in state.unread(name) {
         let only = pick.only.as_ref();
-        let wanted = only.is_none_or(|only| only.contains(&message.id))
+        let selected = only.is_none_or(|only| only.contains(&message.id))
             && pick.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
             && pick.kind.is_none_or(|kind| message.kind == kind);
-        if !wanted || left_out(message) {
+        if !selected || left_out(message) {
             continue;
         }
         bytes += usize::try_from(message.body.bytes).unwrap_or(usize::MAX).min(pick.head_bytes);

@@ -1,4 +1,4 @@
-//! Sending a message to one member, in reply to another or to a request, or to everyone.
+//! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
 use super::addressing::{check_body, known_member};
 use crate::bus::event::Body;
@@ -10,7 +10,7 @@ use crate::domain::ids::{MessageId, RequestId, SessionId};
 use crate::domain::messaging::{Audience, MessageKind, Priority};
 use crate::domain::name::Name;
 
-/// What a reply answers.
+/// The message or request that a reply answers.
 enum ReplyTo {
     Message { id: MessageId, thread: MessageId },
     Request { id: RequestId },
@@ -61,7 +61,8 @@ pub(in crate::bus::rules) fn send(
     Ok(())
 }
 
-/// Finds what a reply answers: a message that the sender may see, or a request. The message that shows a request stands for it.
+/// Finds the message or request that a reply answers. The sender must be able to see the message. A message that shows a request
+/// stands for the request.
 fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
     if text.starts_with("req-") {
         let id = RequestId::parse(text)?;
@@ -90,7 +91,7 @@ pub(in crate::bus::rules) fn broadcast(
 ) -> Result<(), Refusal> {
     check_body("content", body)?;
     let me = writer.session(me)?;
-    // A hung member would read the broadcast when it is out of date.
+    // A hung member would read the broadcast too late.
     let hung = |name: &Name| writer.state.live(name).is_some_and(|live| live.hung);
     let mut everyone = writer.everyone_but(&me.name);
     everyone.retain(|name| !hung(name));

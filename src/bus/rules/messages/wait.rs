@@ -61,8 +61,8 @@ pub(in crate::bus::rules) fn wait(
     Ok(())
 }
 
-/// Returns the calls that steered messages into the running turn without proof that the model has seen them. The model may see them
-/// only after the call that wants to wait has ended, so no wait begins.
+/// Returns the calls that steered messages into the running turn and have no proof that the model saw them. No wait begins while
+/// there are any, because the model may see these messages only after the waiting call has ended.
 fn steered_calls(
     writer: &Writer<'_>,
     session: SessionId,
@@ -79,7 +79,7 @@ pub(in crate::bus::rules) fn end_wait(
     call: CallId,
 ) -> Result<(), Refusal> {
     if !writer.state.in_flight_to(me, call).is_empty() {
-        return Err(Refusal::AlreadyHanded);
+        return Err(Refusal::AlreadyDelivered);
     }
     if writer.state.waits(me, call) {
         writer.push(Event::WaitEnded { session: me, call });

@@ -1,4 +1,4 @@
-//! Claiming a request, which one member does, and answering it.
+//! Claiming a request, which only one member can do, and answering it.
 
 use super::unheard_claims::{note_unheard, note_unheard_again};
 use crate::bus::event::{Body, Event};
@@ -47,13 +47,13 @@ pub(in crate::bus::rules) fn claim(
     Ok(())
 }
 
-/// Returns the refusal that names the owner, or says why the request cannot be claimed any more.
+/// Returns the refusal with the status of the request, and with its owner if it has one.
 fn lost(request: &Request) -> Refusal {
     let by = request.owner.as_ref().map(|owner| owner.by.clone());
     Refusal::ClaimLost { id: request.id.clone(), status: request.status, by }
 }
 
-/// Posts an answer to a request; the owner's answer to the requester completes it.
+/// Posts an answer to a request. The owner's answer to the requester completes the request.
 pub(in crate::bus::rules) fn respond(
     writer: &mut Writer<'_>,
     me: &Session,

@@ -1,4 +1,4 @@
-//! Requests that end without an answer: expired, withdrawn with their author, or with the whole team.
+//! Requests that end without an answer: by expiry, with their author, or with the whole team.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,18 @@ use crate::domain::ids::RequestId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
-/// Ends an unanswered request.
-pub(in crate::bus::rules) fn expire(writer: &mut Writer<'_>, id: &RequestId, tell: bool) {
-    writer.push(Event::RequestExpired { id: id.clone() });
-    let Some(request) = writer.state.request(id) else {
-        return;
-    };
-    writer.supersede(&request.message);
-    if tell {
+pub(in crate::bus::rules) fn expire(writer: &mut Writer<'_>, id: &RequestId) {
+    end(writer, id);
+    if let Some(request) = writer.state.request(id) {
         let text = notice!["your request ", *id, " expired: no member claimed it in time"];
         writer.notice_about(&request.id, &request.from, text);
+    }
+}
+
+fn end(writer: &mut Writer<'_>, id: &RequestId) {
+    writer.push(Event::RequestExpired { id: id.clone() });
+    if let Some(request) = writer.state.request(id) {
+        writer.supersede(&request.message);
     }
 }
 
@@ -31,13 +33,12 @@ pub(in crate::bus::rules) fn end_with_team(writer: &mut Writer<'_>, last: &Sessi
     }
     let ended: BTreeSet<_> = writer.events.iter().filter_map(expired).cloned().collect();
     let left = state.unanswered_requests();
-    // The rest of very many expires at its own time.
+    // Requests without room in this append expire at their own time.
     let left = left.filter(|request| !ended.contains(&request.id));
     for request in left.take(limits::DUE_AT_ONCE) {
-        writer.push(Event::RequestExpired { id: request.id.clone() });
-        writer.supersede(&request.message);
-        let told = notice!["your request ", request.id, " expired: the last member left the team",];
-        writer.notice_about(&request.id, &request.from, told);
+        end(writer, &request.id);
+        let text = notice!["your request ", request.id, " expired: the last member left the team",];
+        writer.notice_about(&request.id, &request.from, text);
     }
 }
 
@@ -53,11 +54,11 @@ pub(in crate::bus::rules) fn withdraw_own(writer: &mut Writer<'_>, name: &Name) 
     let state = writer.state;
     let own = state.unanswered_requests().filter(|own| own.from == *name);
     for request in own.take(limits::DUE_AT_ONCE) {
-        // The rest of very many expires at its own time.
+        // Requests without room in this append expire at their own time.
         if writer.is_full() {
             break;
         }
-        expire(writer, &request.id, false);
+        end(writer, &request.id);
         if let Some(owner) = &request.owner {
             let text = notice![
                 *name,

@@ -12,7 +12,7 @@ pub(in crate::bus::rules) fn claimable_by<'a>(state: &'a State, name: &Name) -> 
     open.filter(|request| request.from != *name).collect()
 }
 
-/// Shows a newcomer the next of the requests that were open when it joined.
+/// Shows a newcomer more of the requests that were open when it joined.
 pub(in crate::bus::rules) fn show_remaining_requests(writer: &mut Writer<'_>, newcomer: SessionId) {
     let state = writer.state;
     if let Some(session) = state.session(newcomer) {
@@ -21,7 +21,7 @@ pub(in crate::bus::rules) fn show_remaining_requests(writer: &mut Writer<'_>, ne
     }
 }
 
-/// Puts as many requests into a newcomer's inbox as fit into the append. The rest is due at once.
+/// Puts as many requests into a newcomer's inbox as the append has room for. The rest is due at once.
 pub(in crate::bus::rules) fn show_requests(
     writer: &mut Writer<'_>,
     name: &Name,

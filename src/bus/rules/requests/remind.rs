@@ -25,11 +25,11 @@ pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
         left_s,
         " s"
     ];
-    // It is no news of the request itself, so it ends no wait for that.
+    // Not a notice about the request, which would end waits for it.
     writer.notice(&request.from, text);
 }
 
-/// Tells all other members that a request can be claimed.
+/// Reminds all members but the author of a request.
 pub(in crate::bus::rules) fn remind(writer: &mut Writer<'_>, request: &Request, text: String) {
     let to = writer.with_room(writer.everyone_but(&request.from));
     if to.is_empty() {

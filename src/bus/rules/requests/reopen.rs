@@ -1,4 +1,4 @@
-//! Reopening a request whose owner has left or does not answer.
+//! Reopening a request whose owner has left or does not respond.
 
 use super::remind::remind;
 use crate::bus::event::{Addressees, Event};
@@ -9,7 +9,7 @@ use crate::domain::ids::RequestId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
-/// Reopens the requests that a session held. The rest of very many is reopened by timers.
+/// Reopens the requests that a session has claimed. Timers reopen those without room in this append.
 pub(in crate::bus::rules) fn reopen_claims(writer: &mut Writer<'_>, session: &Session) {
     let held = writer.state.claimed_by(session.id);
     for request in held.take(limits::DUE_AT_ONCE) {
@@ -30,7 +30,7 @@ pub(in crate::bus::rules) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
     reopen_as(writer, id, how);
 }
 
-/// Reopens a request, and tells its author and the team what happened to the owner.
+/// Reopens a request, and notifies its author and the team, with the reason.
 pub(in crate::bus::rules) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, how: &'static str) {
     writer.push(Event::RequestReopened { id: id.clone() });
     let state = writer.state;
@@ -61,7 +61,8 @@ pub(in crate::bus::rules) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, 
     writer.notice_about(&request.id, &request.from, text);
 }
 
-/// Returns the live members that have not been shown a request: it was withdrawn from them, or they joined while it was claimed.
+/// Returns the live members to which a reopened request must be shown: it was withdrawn from them, or they joined while it was
+/// claimed.
 fn not_shown_to(writer: &Writer<'_>, request: &Request, message: &Message) -> Vec<Name> {
     let not_shown =
         |name: &Name| matches!(message.delivery(name), None | Some(Delivery::Superseded));

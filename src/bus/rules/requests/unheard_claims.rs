@@ -1,4 +1,4 @@
-//! Unheard claims: the claimer may not know of them, because nothing proves that it got the answer of the call that claimed.
+//! Unheard claims: the claimer may not know of them, because nothing proves that it got the answer of the claiming call.
 //!
 //! Such a claim depends on that answer. The request is reopened if the answer cannot arrive any more.
 
@@ -11,7 +11,7 @@ use crate::bus::state::{Session, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
 use crate::domain::messaging::RequestStatus;
 
-/// Writes that an agent's claim depends on the answer of this call: the claim is new, or the agent may not know of it.
+/// Writes that an agent's claim depends on the answer of this call.
 pub(in crate::bus::rules) fn note_unheard(
     writer: &mut Writer<'_>,
     session: SessionId,
@@ -26,7 +26,7 @@ pub(in crate::bus::rules) fn note_unheard(
     }));
 }
 
-/// Makes a claim depend on a later call that claimed the same request, unless the agent knows of its claim.
+/// Makes a claim depend on a later call that claims the same request, unless the agent knows of its claim.
 pub(in crate::bus::rules) fn note_unheard_again(
     writer: &mut Writer<'_>,
     holder: &Session,
@@ -41,14 +41,14 @@ pub(in crate::bus::rules) fn note_unheard_again(
     }
 }
 
-/// Says whether the same command proves the answer of a call.
+/// Says whether this command proves that the answer of a call was read.
 fn is_seen_now(writer: &Writer<'_>, session: SessionId, call: CallId) -> bool {
     let mut seen_now = writer.seen_calls();
     seen_now.any(|seen| seen == (session, call))
 }
 
-/// Writes that a session knows of its claim, because it writes in the thread of the request. Nothing else in the answer of the
-/// claiming call is proven by that.
+/// Writes that a session knows of its claim, because it writes in the thread of the request. This proves nothing else in the
+/// answer of the claiming call.
 pub(in crate::bus::rules) fn note_known(writer: &mut Writer<'_>, me: &Session, thread: &MessageId) {
     let of_thread = |id: &RequestId| {
         let request = writer.state.request(id);
@@ -66,7 +66,7 @@ pub(in crate::bus::rules) fn note_known(writer: &mut Writer<'_>, me: &Session, t
     }
 }
 
-/// Which unheard claims of a session end.
+/// The unheard claims of a session that end.
 #[derive(Clone, Copy)]
 pub(in crate::bus::rules) enum Unheard {
     All,
@@ -77,7 +77,7 @@ pub(in crate::bus::rules) enum Unheard {
 }
 
 impl Unheard {
-    /// Returns the requests that the session holds by such claims.
+    /// Returns the requests of these claims.
     fn of(self, holder: &Session) -> Vec<RequestId> {
         let ends = |by: &CallId| match self {
             Self::All => true,
@@ -89,8 +89,8 @@ impl Unheard {
     }
 }
 
-/// Reopens the requests whose claims were never heard of. That is a step of its own, after the one that requeues the messages of
-/// the call: one of them may be the request itself.
+/// Reopens the requests of unheard claims. This is a step of its own, after the one that requeues the messages of the call: one of
+/// them may be the request itself.
 pub(in crate::bus::rules) fn end_unheard(
     decision: &mut Decision<'_>,
     state: &State,
@@ -110,8 +110,8 @@ pub(in crate::bus::rules) fn end_unheard(
     })
 }
 
-/// Releases a claim because its claimer did not get the answer of this call. For an agent, the state names the call that the claim
-/// depends on, if any; for other members it is the call that asks.
+/// Releases a claim because its claimer did not get the answer of this call. An agent's claim is released only if the state says
+/// that it depends on this call.
 pub(in crate::bus::rules) fn release(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -124,7 +124,7 @@ pub(in crate::bus::rules) fn release(
     Ok(())
 }
 
-/// Reopens a request that this session has claimed and never heard of.
+/// Reopens a request whose claim by this session is unheard.
 fn reopen(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
     let request = writer.state.request(id);
     let is_mine = request.is_some_and(|request| {

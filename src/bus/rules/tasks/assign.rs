@@ -29,7 +29,7 @@ pub(in crate::bus::rules) fn assign(
     if agent.stuck {
         return Err(Refusal::Stuck { name: agent.name.clone() });
     }
-    // More would not fit into the append that ends them all.
+    // One append must have room for the ends of all.
     let limit = writer.state.limits().queued_tasks.min(limits::MAX_QUEUED);
     if agent.queue.len() >= limit {
         return Err(Refusal::QueueFull { name: agent.name.clone(), limit });

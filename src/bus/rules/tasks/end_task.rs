@@ -1,4 +1,4 @@
-//! The end of a task, and the notice of it to its assigner.
+//! The end of a task, and the notice to its assigner.
 
 use crate::bus::event::{Body, Event, Finished, TaskReport};
 use crate::bus::rules::command::Ending;
@@ -34,14 +34,14 @@ fn end_notice(task: &Task, ending: &Ending) -> Notice {
         (None, Body::Text(text)) => last_words(text, ending.report.last_words),
         (None, Body::Blob { .. }) => "",
     };
-    let told = notice![task.id, " of ", task.agent, " ", ending.status.phrase()];
+    let text = notice![task.id, " of ", task.agent, " ", ending.status.phrase()];
     if said.trim().is_empty() {
-        return told;
+        return text;
     }
-    told.and(&": ").and(&quoted(said, limits::NOTICE_HEAD_CHARS))
+    text.and(&": ").and(&quoted(said, limits::NOTICE_HEAD_CHARS))
 }
 
-/// Returns the last words of an agent instead of what it said on the way.
+/// Returns the last words of an agent, or its whole output if these are empty.
 fn last_words(text: &str, from: Option<u64>) -> &str {
     let from = from.and_then(|from| usize::try_from(from).ok());
     let last = from.and_then(|from| text.get(from..)).unwrap_or(text);
@@ -59,8 +59,8 @@ pub(in crate::bus::rules) fn ended(status: TaskStatus, class: &str, message: Str
     }
 }
 
-/// Ends all tasks of an agent that has left. Only the first task has the full reason: a whole queue of tasks has to end in one
-/// line.
+/// Ends all tasks of an agent that leaves. Only the first task gets the full reason, because the ends of a full queue must fit
+/// into one line.
 pub(in crate::bus::rules) fn end_work(
     writer: &mut Writer<'_>,
     agent: &Session,
@@ -69,7 +69,7 @@ pub(in crate::bus::rules) fn end_work(
 ) {
     let state = writer.state;
     let is_begun = |task: &Task| !agent.queue.contains(&task.id);
-    // More than one was begun only where a line with an end was lost.
+    // More than one was begun only if a line with an end was lost.
     let begun = state.tasks_of(agent.id);
     let begun = begun.filter(|task| !task.status.is_final() && is_begun(task));
     let queued = agent.queue.iter().filter_map(|id| state.task(id));
@@ -84,8 +84,8 @@ pub(in crate::bus::rules) fn end_work(
         let (status, class) = if is_begun(task) && !stopped {
             (TaskStatus::Interrupted, "crashed")
         } else if never_started && !stopped {
-            // The agent could not start, so its work has failed. Other work that never began is cancelled: the assigner can
-            // assign it again.
+            // The agent could not start, so its tasks have failed. Other tasks that never began are cancelled: the assigner can
+            // assign them again.
             (TaskStatus::Failed, "start")
         } else {
             (TaskStatus::Cancelled, "cancelled")

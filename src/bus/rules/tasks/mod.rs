@@ -1,4 +1,4 @@
-//! Rules of tasks: assigned by an orchestrator, played by the bridge that holds the agent.
+//! Rules of tasks: assigned by a member, run by the bridge that holds the agent.
 
 mod assign;
 mod progress;

@@ -1,4 +1,4 @@
-//! What happens to a task that is assigned: started, resumed, finished, cancelled.
+//! The progress of an assigned task: started, resumed, finished, cancelled.
 
 use super::end_task::{ended, write_finished};
 use crate::bus::event::Event;
@@ -14,7 +14,7 @@ fn known<'a>(writer: &Writer<'a>, id: &TaskId) -> Result<&'a Task, Refusal> {
     writer.state.task(id).ok_or_else(|| Refusal::UnknownTask { id: id.clone() })
 }
 
-/// Returns a task that is not over and whose agent this bridge holds.
+/// Returns an unfinished task whose agent this bridge holds.
 fn held<'a>(writer: &Writer<'a>, me: SessionId, id: &TaskId) -> Result<&'a Task, Refusal> {
     let task = known(writer, id)?;
     if task.status.is_final() {
@@ -41,7 +41,7 @@ pub(in crate::bus::rules) fn start(
     }
 }
 
-/// Goes on with a task whose agent was started again, and notifies the assigner.
+/// Continues a task whose agent was restarted, and notifies the assigner.
 pub(in crate::bus::rules) fn resume(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -52,9 +52,9 @@ pub(in crate::bus::rules) fn resume(
         return Err(Refusal::UnknownTask { id: id.clone() });
     }
     writer.push(Event::TaskResumed { id: id.clone() });
-    let told =
+    let text =
         notice![*id, " of ", task.agent, " is resumed: its agent was restarted with its session"];
-    writer.notice(&task.by, told);
+    writer.notice(&task.by, text);
     Ok(())
 }
 

@@ -1,10 +1,10 @@
-//! Claims of agents of which nobody may have been told: they hang on the answer of the call that made them.
+//! Unheard claims of agents: they depend on the answer of the claiming call.
 
 use super::*;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::wait_times;
 
-/// An agent that has claimed a request by a call, with its bridge, and somebody who asked and somebody who could do it, too.
+/// An agent that has claimed a request by a call, with its bridge, the requester, and another member that could claim it.
 struct ClaimedByCall {
     world: World,
     lead: SessionId,
@@ -37,21 +37,21 @@ impl ClaimedByCall {
 }
 
 #[test]
-fn a_claim_that_its_agent_was_not_told_of_ends_with_the_turn() {
+fn an_unheard_claim_ends_with_the_turn() {
     let mut claimed = claimed();
     let events = claimed.end_turn();
     claimed.check(RequestStatus::Open);
-    let told = notices(&events, "asker");
-    assert!(told[0].contains("never received the answer to its claim"), "{told:?}");
+    let notices = notices(&events, "asker");
+    assert!(notices[0].contains("never received the answer to its claim"), "{notices:?}");
     assert!(claimed.end_turn().is_empty(), "once");
     let (other, request) = (claimed.other, claimed.request.clone());
     claimed.world.ask(other, Operation::Claim(request, CALL));
     claimed.check(RequestStatus::Claimed);
-    assert!(claimed.end_turn().is_empty(), "it is somebody else's");
+    assert!(claimed.end_turn().is_empty(), "another member has claimed it");
 }
 
 #[test]
-fn a_claim_whose_answer_was_not_written_ends_when_a_hand_over_would() {
+fn a_claim_without_a_written_answer_ends_at_the_deadline_of_a_delivery() {
     let mut claimed = claimed();
     claimed.world.pass(wait_times::HANDED_MS - 1);
     assert!(claimed.world.due().is_empty());
@@ -64,12 +64,12 @@ fn a_claim_whose_answer_was_not_written_ends_when_a_hand_over_would() {
 }
 
 #[test]
-fn an_agent_that_was_told_may_work_in_silence_for_as_long_as_it_likes() {
+fn an_agent_that_knows_of_its_claim_may_work_in_silence_without_limit() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     claimed.world.send(claimed.other, "codex", "x");
     let take =
-        Operation::Take { session: agent, call, way: DeliveryMethod::Piggyback, pick: all() };
+        Operation::Take { session: agent, call, method: DeliveryMethod::Piggyback, pick: all() };
     claimed.world.ask(agent, take);
     assert_eq!(claimed.world.ask(agent, Operation::AnswerWritten(call)).len(), 1);
     claimed.world.pass(wait_times::HANDED_MS);
@@ -103,8 +103,8 @@ fn a_claim_stays_when_a_later_call_or_the_turn_proves_its_answer() {
 fn a_claim_stays_when_its_agent_writes_about_the_request() {
     let by_request = |claimed: &ClaimedByCall| claimed.request.to_string();
     let by_message = |claimed: &ClaimedByCall| claimed.world.shown(&claimed.request).to_string();
-    let ways: [&dyn Fn(&ClaimedByCall) -> String; 2] = [&by_request, &by_message];
-    for reply_to in ways {
+    let cases: [&dyn Fn(&ClaimedByCall) -> String; 2] = [&by_request, &by_message];
+    for reply_to in cases {
         let mut claimed = claimed();
         let (agent, reply_to) = (claimed.agent, reply_to(&claimed));
         claimed.world.reply(agent, "other", &reply_to);
@@ -116,12 +116,12 @@ fn a_claim_stays_when_its_agent_writes_about_the_request() {
 }
 
 #[test]
-fn who_writes_about_a_request_proves_its_claim_and_not_what_came_with_it() {
+fn a_reply_to_a_request_proves_its_claim_but_not_the_messages_that_came_with_it() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     let beside = claimed.world.send(claimed.other, "codex", "x");
     let take =
-        Operation::Take { session: agent, call, way: DeliveryMethod::Piggyback, pick: all() };
+        Operation::Take { session: agent, call, method: DeliveryMethod::Piggyback, pick: all() };
     claimed.world.ask(agent, take);
     assert_eq!(claimed.world.held(agent, call), std::slice::from_ref(&beside));
     let reply_to = claimed.request.to_string();
@@ -136,18 +136,18 @@ fn who_writes_about_a_request_proves_its_claim_and_not_what_came_with_it() {
 }
 
 #[test]
-fn of_several_calls_that_claim_the_last_one_decides() {
-    for told in [true, false] {
+fn the_last_of_several_claiming_calls_decides() {
+    for is_heard in [true, false] {
         let mut claimed = claimed();
         let (agent, first) = (claimed.agent, claimed.call);
         let second = claimed.world.call();
         let again = Operation::Claim(claimed.request.clone(), second);
         claimed.world.ask(agent, again);
-        claimed.world.settle(agent, first, !told);
+        claimed.world.settle(agent, first, !is_heard);
         claimed.check(RequestStatus::Claimed);
-        claimed.world.settle(agent, second, told);
+        claimed.world.settle(agent, second, is_heard);
         claimed.end_turn();
-        claimed.check(if told { RequestStatus::Claimed } else { RequestStatus::Open });
+        claimed.check(if is_heard { RequestStatus::Claimed } else { RequestStatus::Open });
     }
 }
 
@@ -182,7 +182,7 @@ fn an_agent_that_leaves_or_answers_leaves_nothing_of_its_claim_behind() {
 }
 
 #[test]
-fn a_call_holds_something_only_from_its_claim_or_its_hand_over_on() {
+fn a_call_holds_something_only_after_its_claim_or_its_delivery() {
     let mut claimed = claimed();
     let (agent, call) = (claimed.agent, claimed.call);
     let begun = claimed.world.now.tick.ms;
@@ -194,8 +194,8 @@ fn a_call_holds_something_only_from_its_claim_or_its_hand_over_on() {
     let (world, from) = (&mut claimed.world, claimed.other);
     world.send(from, "codex", "words");
     let take =
-        Operation::Take { session: agent, call, way: DeliveryMethod::Piggyback, pick: all() };
+        Operation::Take { session: agent, call, method: DeliveryMethod::Piggyback, pick: all() };
     world.ask(agent, take);
-    assert!(!holds_by(&claimed.world, begun), "it has got more since");
+    assert!(!holds_by(&claimed.world, begun), "it has got a message since");
     assert!(holds_by(&claimed.world, claimed.world.now.tick.ms));
 }

@@ -36,7 +36,7 @@ fn request_status(world: &World, id: &RequestId) -> RequestStatus {
 }
 
 #[test]
-fn how_a_dead_agent_ran_is_known_until_nothing_is_left_of_it() {
+fn the_processes_of_a_dead_agent_are_known_until_they_are_swept() {
     let mut world = World::new();
     let lead = world.lead();
     let (known, unknown) = (world.agent(lead, "codex"), world.agent(lead, "codex"));
@@ -54,7 +54,7 @@ fn how_a_dead_agent_ran_is_known_until_nothing_is_left_of_it() {
 }
 
 #[test]
-fn an_agent_that_its_bridge_ended_needs_no_sweep() {
+fn an_agent_that_its_bridge_stopped_needs_no_sweep() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -64,7 +64,7 @@ fn an_agent_that_its_bridge_ended_needs_no_sweep() {
 }
 
 #[test]
-fn only_its_bridge_says_how_an_agent_is_doing() {
+fn only_its_bridge_reports_the_health_of_an_agent() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
@@ -79,7 +79,7 @@ fn only_its_bridge_says_how_an_agent_is_doing() {
 }
 
 #[test]
-fn a_silent_turn_is_told_once_and_any_sign_of_life_ends_it() {
+fn a_stalled_turn_is_reported_once_and_any_sign_of_life_ends_it() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -99,8 +99,8 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
-    let (given_up, behind) = (world.assign(lead, agent), world.assign(lead, agent));
-    world.ask(lead, Operation::StartTask(given_up.clone()));
+    let (abandoned, behind) = (world.assign(lead, agent), world.assign(lead, agent));
+    world.ask(lead, Operation::StartTask(abandoned.clone()));
     let silent = Ending {
         status: TaskStatus::Cancelled,
         output: text(""),
@@ -108,10 +108,10 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
         error: None,
         report: TaskReport::default(),
     };
-    world.ask(lead, Operation::FinishTask(given_up, Box::new(silent)));
+    world.ask(lead, Operation::FinishTask(abandoned, Box::new(silent)));
     let events = world.ask(lead, Operation::Stuck(agent));
-    let told = notices(&events, "orchestrator");
-    assert!(told[0].contains("was interrupted: \"codex does not end its previous turn"));
+    let notices = notices(&events, "orchestrator");
+    assert!(notices[0].contains("was interrupted: \"codex does not end its previous turn"));
     let ended_behind = world.state.task(&behind).unwrap();
     assert_eq!(ended_behind.status, TaskStatus::Interrupted);
     assert_eq!(ended_behind.error.as_ref().unwrap().class, error_class::STUCK);
@@ -127,7 +127,7 @@ fn a_stuck_agent_takes_no_work_and_is_free_when_its_turn_ends_after_all() {
 }
 
 #[test]
-fn who_waits_for_a_message_is_not_stalled() {
+fn an_agent_that_waits_for_a_message_is_not_stalled() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -152,7 +152,7 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
     assert_eq!(request_status(&world, &request), RequestStatus::Open);
     assert_eq!(status(&world, owner), "hung");
     let again = world.ask(None, Operation::Hung(vec![owner], AFTER_MS));
-    assert!(again.is_empty(), "whoever sees it too writes nothing");
+    assert!(again.is_empty(), "another process that sees it writes nothing");
 
     let broadcast = world.ask(lead, Operation::Broadcast(text("hear")));
     assert_eq!(sent(&broadcast).to.named(), [name("asker")]);
@@ -164,13 +164,13 @@ fn a_hung_member_loses_its_claims_once_and_comes_back_without_them() {
     assert_eq!(
         request_status(&world, &request),
         RequestStatus::Open,
-        "what it held before it does not hold now"
+        "its old claim does not return"
     );
     world.ask(owner, Operation::Claim(request, CALL));
 }
 
 #[test]
-fn a_restart_gives_back_what_the_old_process_had() {
+fn a_restart_requeues_the_messages_and_reopens_the_claims_of_the_old_process() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("peer"));
     let agent = world.agent(lead, "codex");
@@ -184,10 +184,10 @@ fn a_restart_gives_back_what_the_old_process_had() {
     world.ask(lead, Operation::StartTask(running.clone()));
 
     let events = world.ask(lead, crash(agent, Broken::Interrupted));
-    let told = notices(&events, "orchestrator");
-    let says = |words: &str| told.iter().any(|text| text.contains(words));
+    let notices = notices(&events, "orchestrator");
+    let says = |words: &str| notices.iter().any(|text| text.contains(words));
     assert!(says("codex crashed and is being restarted: \"exit code 7"));
-    assert!(says("was interrupted"), "{told:?}");
+    assert!(says("was interrupted"), "{notices:?}");
     assert!(world.unread("codex").contains(&message));
     assert_eq!(request_status(&world, &request), RequestStatus::Open);
     assert_eq!(world.state.task(&running).unwrap().status, TaskStatus::Interrupted);
@@ -219,7 +219,7 @@ fn a_task_that_may_be_resumed_stays_through_a_restart() {
 }
 
 #[test]
-fn limits_hold_for_everybody_once_they_are_set() {
+fn limits_apply_to_all_members_once_they_are_set() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("peer"));
     let limits = TeamLimits { agents: 2, queued_tasks: 1, unread: 3, ..TeamLimits::default() };
@@ -249,7 +249,7 @@ fn limits_hold_for_everybody_once_they_are_set() {
 }
 
 #[test]
-fn nobody_has_more_requests_than_anybody_can_follow() {
+fn a_member_has_a_limited_number_of_unanswered_requests() {
     let mut world = World::new();
     let peer = world.peer("peer");
     for _ in 0..limits::MAX_OWN_REQUESTS {
@@ -262,7 +262,7 @@ fn nobody_has_more_requests_than_anybody_can_follow() {
 }
 
 #[test]
-fn the_bus_itself_does_not_fill_an_inbox_without_end() {
+fn notices_of_the_bus_fill_an_inbox_only_up_to_a_limit() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("peer"));
     let limits = TeamLimits { unread: 2, ..TeamLimits::default() };
@@ -274,6 +274,6 @@ fn the_bus_itself_does_not_fill_an_inbox_without_end() {
         world.leave(helper);
     }
     let is_notice = |kind: &&MessageKind| **kind == MessageKind::Notice;
-    let told = world.kinds("peer").iter().filter(is_notice).count();
-    assert!(told < limits.unread * limits::NOTICE_ROOM, "{told}");
+    let count = world.kinds("peer").iter().filter(is_notice).count();
+    assert!(count < limits.unread * limits::NOTICE_ROOM, "{count}");
 }

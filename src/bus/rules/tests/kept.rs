@@ -1,4 +1,4 @@
-//! What is kept of agents that come and go: a bounded lot, so that the state of a bus that works for months stays as small.
+//! The state stays small although agents come and go for months.
 
 use super::*;
 use crate::bus::event::{Runs, TaskReport};
@@ -9,13 +9,13 @@ use crate::domain::member::ProcessMark;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::wait_times;
 
-/// An agent comes, works, sends, asks for help, and dies or is stopped; the orchestrator reads what it is told.
+/// An agent starts, works, sends, asks for help, and dies or is stopped. The orchestrator reads its notices.
 fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
     let new = world.new_agent(NameChoice::Like(name("codex")));
     let agent = new.starting.session;
     let events = world.ask(lead, Operation::Start(Box::new(new), Some(task())));
     world.ready(lead, agent);
-    // What the one before has not read.
+    // The unread messages of the previous agent.
     let (call, _) = world.take(agent);
     world.settle(agent, call, true);
     let task = assigned(&events);
@@ -40,8 +40,8 @@ fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
     world.settle(lead, call, true);
 }
 
-/// How many things the state holds, without the headers of what has ended: their number has a limit and a test of its own. A new
-/// field has to be counted here too.
+/// Returns the number of things in the state, without the headers of ended ones, which have a limit and a test of their own. A new
+/// field must be counted here too.
 fn held(state: &State) -> usize {
     let State {
         boot: _,
@@ -96,7 +96,7 @@ fn held(state: &State) -> usize {
 }
 
 #[test]
-fn agents_that_come_and_go_leave_no_more_than_is_kept() {
+fn agents_that_come_and_go_leave_a_state_of_bounded_size() {
     let mut world = World::new();
     let lead = world.lead();
     let mut come_and_go = |rounds: usize| {
@@ -106,7 +106,7 @@ fn agents_that_come_and_go_leave_no_more_than_is_kept() {
         }
         held(&world.state)
     };
-    // Enough for every list that has an end.
+    // Enough to fill every bounded list.
     let full = come_and_go(500);
     assert_eq!(come_and_go(100), full);
     assert_eq!(world.state.commands.len(), limits::KEPT_COMMANDS);
@@ -114,7 +114,7 @@ fn agents_that_come_and_go_leave_no_more_than_is_kept() {
 }
 
 #[test]
-fn a_chosen_name_that_nobody_takes_again_is_kept_for_thirty_days() {
+fn an_unused_chosen_name_is_kept_for_thirty_days() {
     let mut world = World::new();
     let lead = world.lead();
     for number in 0..200 {
@@ -130,9 +130,9 @@ fn a_chosen_name_that_nobody_takes_again_is_kept_for_thirty_days() {
     assert_eq!(world.state.earliest_due_ms(world.now), None);
 }
 
-/// What lines say, also those of an older version, does not stand in the state at any length.
+/// Lines of older versions may have texts of any length.
 #[test]
-fn of_what_agents_say_the_state_keeps_only_so_much() {
+fn the_state_keeps_only_the_beginning_of_long_texts_of_agents() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");

@@ -1,4 +1,4 @@
-//! Sending and receiving, and the delivery methods that a message goes through.
+//! Sending and receiving, and the delivery methods of a message.
 
 use super::*;
 use crate::domain::limits;
@@ -6,7 +6,7 @@ use crate::domain::limits::TeamLimits;
 use crate::domain::wait_times;
 
 #[test]
-fn messages_are_taken_oldest_first_and_each_once() {
+fn messages_are_delivered_oldest_first_and_each_once() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let ids: Vec<_> = (0..5).map(|_| world.send(a, "b", "x")).collect();
@@ -17,7 +17,7 @@ fn messages_are_taken_oldest_first_and_each_once() {
 }
 
 #[test]
-fn one_message_is_taken_however_long_it_is_and_then_as_many_as_fit() {
+fn one_message_is_delivered_however_long_it_is_and_then_as_many_as_fit() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let ids: Vec<_> = (0..3).map(|_| world.send(a, "b", "0123456789")).collect();
@@ -53,7 +53,7 @@ fn seen_needs_proof_by_a_later_call() {
 }
 
 #[test]
-fn what_a_cancelled_call_held_is_unread_again_with_the_same_id() {
+fn the_messages_of_a_cancelled_call_are_unread_again_with_the_same_ids() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let ids = [world.send(a, "b", "x"), world.send(a, "b", "y")];
@@ -63,7 +63,7 @@ fn what_a_cancelled_call_held_is_unread_again_with_the_same_id() {
 }
 
 #[test]
-fn what_is_handed_is_offered_again_after_its_deadline_and_not_before() {
+fn a_message_in_flight_is_requeued_at_its_deadline_and_not_before() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -75,7 +75,7 @@ fn what_is_handed_is_offered_again_after_its_deadline_and_not_before() {
 }
 
 #[test]
-fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
+fn a_late_proof_still_counts_until_another_call_has_the_message() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -87,7 +87,7 @@ fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
         Operation::Take {
             session: b,
             call: CallId(Uuid::max()),
-            way: DeliveryMethod::Pull,
+            method: DeliveryMethod::Pull,
             pick: all(),
         },
     );
@@ -98,7 +98,7 @@ fn a_late_proof_still_counts_while_nobody_else_has_taken_it() {
 }
 
 #[test]
-fn a_late_proof_does_not_count_for_what_another_call_has_taken() {
+fn a_late_proof_does_not_count_once_another_call_has_the_message() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -112,7 +112,7 @@ fn a_late_proof_does_not_count_for_what_another_call_has_taken() {
 }
 
 #[test]
-fn a_session_that_ends_gives_back_what_it_was_handed() {
+fn the_end_of_a_session_requeues_its_messages_in_flight() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -122,8 +122,8 @@ fn a_session_that_ends_gives_back_what_it_was_handed() {
 }
 
 #[test]
-fn what_a_turn_carries_has_no_deadline_but_the_turns() {
-    for way in [
+fn messages_delivered_by_a_turn_have_no_deadline_but_the_turns() {
+    for method in [
         DeliveryMethod::Inject,
         DeliveryMethod::Prompt,
         DeliveryMethod::Steer,
@@ -134,7 +134,7 @@ fn what_a_turn_carries_has_no_deadline_but_the_turns() {
         let agent = world.agent(lead, "codex");
         let id = world.send(lead, "codex", "x");
         let call = world.call();
-        let take = Operation::Take { session: agent, call, way, pick: all() };
+        let take = Operation::Take { session: agent, call, method, pick: all() };
         world.ask(lead, take);
         world.pass(10 * wait_times::HANDED_MS);
         assert!(world.due().is_empty());
@@ -145,19 +145,20 @@ fn what_a_turn_carries_has_no_deadline_but_the_turns() {
 }
 
 #[test]
-fn what_was_steered_in_vain_takes_the_next_way_with_the_same_id() {
+fn a_message_steered_in_vain_is_delivered_by_the_next_method_with_the_same_id() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let id = world.send(lead, "codex", "x");
-    let mut take = |way| {
+    let mut take = |method| {
         let call = world.call();
-        let take = Operation::Take { session: agent, call, way, pick: all() };
+        let take = Operation::Take { session: agent, call, method, pick: all() };
         world.ask(lead, take);
         let held = world.held(agent, call);
-        let back = Operation::Settle { session: agent, call, seen: way != DeliveryMethod::Steer };
+        let seen = method != DeliveryMethod::Steer;
+        let settle = Operation::Settle { session: agent, call, seen };
         let nothing_else = world.take(agent).1;
-        world.ask(lead, back);
+        world.ask(lead, settle);
         (held, nothing_else)
     };
     assert_eq!(take(DeliveryMethod::Steer), (vec![id.clone()], Vec::new()));
@@ -167,31 +168,31 @@ fn what_was_steered_in_vain_takes_the_next_way_with_the_same_id() {
 }
 
 #[test]
-fn only_its_bridge_says_by_which_ways_an_agent_is_reached() {
+fn only_its_bridge_reports_the_delivery_methods_of_an_agent() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let stranger = world.peer("a");
-    let ways = || Operation::DeliveryMethods {
+    let report = || Operation::DeliveryMethods {
         session: agent,
         methods: vec![DeliveryMethod::Steer, DeliveryMethod::Prompt],
     };
-    assert_eq!(world.refuse(stranger, ways()), Refusal::NotTheOwner);
-    assert_eq!(world.ask(lead, ways()).len(), 1);
-    assert_eq!(world.ask(lead, ways()), [], "that is known");
+    assert_eq!(world.refuse(stranger, report()), Refusal::NotTheOwner);
+    assert_eq!(world.ask(lead, report()).len(), 1);
+    assert_eq!(world.ask(lead, report()), [], "nothing new");
     let live = world.state.session(agent).unwrap();
-    assert_eq!(live.ways, [DeliveryMethod::Steer, DeliveryMethod::Prompt]);
+    assert_eq!(live.methods, [DeliveryMethod::Steer, DeliveryMethod::Prompt]);
 }
 
 #[test]
-fn what_a_hook_hands_over_has_no_deadline_and_is_known_by_its_way() {
+fn a_message_delivered_by_a_hook_has_no_deadline_and_is_found_by_its_method() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let (by_hook, by_pull) = (world.send(a, "b", "x"), world.send(a, "b", "y"));
     let call = world.call();
     let mut pick = all();
     pick.limit = 1;
-    let take = Operation::Take { session: b, call, way: DeliveryMethod::Hook, pick };
+    let take = Operation::Take { session: b, call, method: DeliveryMethod::Hook, pick };
     world.ask(b, take);
     let (pull, _) = world.take(b);
     assert_eq!(world.state.calls_in_flight_by(b, DeliveryMethod::Hook), [call]);
@@ -206,12 +207,12 @@ fn what_a_hook_hands_over_has_no_deadline_and_is_known_by_its_way() {
 }
 
 #[test]
-fn nobody_takes_or_settles_for_a_stranger() {
+fn no_session_receives_or_settles_the_messages_of_a_stranger() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.send(a, "b", "x");
     let (call, _) = world.take(b);
-    let take = Operation::Take { session: b, call, way: DeliveryMethod::Pull, pick: all() };
+    let take = Operation::Take { session: b, call, method: DeliveryMethod::Pull, pick: all() };
     assert_eq!(world.refuse(a, take), Refusal::NotTheOwner);
     let settle = Operation::Settle { session: b, call, seen: true };
     assert_eq!(world.refuse(a, settle), Refusal::NotTheOwner);
@@ -223,7 +224,7 @@ fn a_message_is_its_authors_and_its_addressees_alone() {
     let (a, _b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.send(a, "b", "x");
     let message = world.state.message(&id).unwrap();
-    let sees = |who: &str| message.is_visible_to(&name(who));
+    let sees = |member: &str| message.is_visible_to(&name(member));
     assert_eq!((sees("a"), sees("b"), sees("c")), (true, true, false));
     let refusal = world.refuse(c, sending("a", "what was it?", Some(&id.to_string())));
     assert_eq!(refusal, Refusal::UnknownMessage { id });
@@ -243,14 +244,14 @@ fn replies_form_a_thread() {
 }
 
 #[test]
-fn bad_words_are_refused_with_a_sentence() {
+fn bad_arguments_are_refused_with_a_sentence() {
     let mut world = World::new();
     let (a, _codex) = (world.peer("a"), world.peer("codex"));
     assert_eq!(world.refuse(a, sending("A", "x", None)), Refusal::ToYourself);
     let refusal = world.refuse(a, sending("cdex", "x", None));
     assert_eq!(refusal.to_string(), "no member is named `cdex`: did you mean `codex`?");
-    for everybody in ["all", "*"] {
-        assert_eq!(world.refuse(a, sending(everybody, "x", None)), Refusal::ToAll);
+    for to_all in ["all", "*"] {
+        assert_eq!(world.refuse(a, sending(to_all, "x", None)), Refusal::ToAll);
     }
     for reserved in ["human", "you", "s12"] {
         let refusal = world.refuse(a, sending(reserved, "x", None));
@@ -271,7 +272,7 @@ fn bad_words_are_refused_with_a_sentence() {
 }
 
 #[test]
-fn an_inbox_has_a_limit_and_a_broadcast_passes_it_over() {
+fn an_inbox_has_a_limit_and_a_broadcast_skips_full_ones() {
     let mut world = World::new();
     let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     for _ in 0..TeamLimits::default().unread {
@@ -311,7 +312,7 @@ fn an_inbox_has_a_limit_of_bytes_too() {
     world.ask(a, long());
     world.settle(b, call, false);
     world.refuse(a, long());
-    // What a snapshot leaves out is found again.
+    // A snapshot does not store the size of an inbox.
     let snapshot = serde_json::to_vec(&world.state).unwrap();
     world.state = serde_json::from_slice(&snapshot).unwrap();
     world.state.rebuild();

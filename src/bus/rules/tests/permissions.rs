@@ -1,4 +1,4 @@
-//! Questions for permission: one answer each, whoever gives it, and no question that outlives its agent.
+//! Permission questions: each has one answer, and none outlives its agent.
 
 use super::*;
 use crate::bus::event::{PermissionAnswered, Question, Runs};
@@ -93,13 +93,13 @@ fn no_process_of_an_agent_answers_its_question() {
         world.ask(None, Operation::Join(Box::new(new)));
         session
     };
-    let (own, guards, strangers) = (started_by(10), started_by(9), started_by(11));
+    let (by_agent, by_shim, by_stranger) = (started_by(10), started_by(9), started_by(11));
     let id = asked(&mut world, lead, agent, AskedFirst::Orchestrator);
-    for below in [own, guards] {
+    for below in [by_agent, by_shim] {
         let refusal = world.refuse(below, says(&id, Decision::AllowOnce));
         assert_eq!(refusal, Refusal::OwnQuestion { id: id.clone() });
     }
-    world.ask(strangers, says(&id, Decision::AllowOnce));
+    world.ask(by_stranger, says(&id, Decision::AllowOnce));
 }
 
 #[test]
@@ -108,38 +108,38 @@ fn a_question_is_a_notice_until_it_is_answered() {
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let events = world.ask(lead, new(agent, AskedFirst::Orchestrator));
-    let told = notices(&events, "orchestrator");
+    let notices = notices(&events, "orchestrator");
     let id = world.state.open_permissions()[0].id.clone();
-    assert_eq!(told.len(), 1);
-    assert!(told[0].contains(&id.to_string()), "{told:?}");
-    assert!(told[0].contains(r#""rm -rf target\n--- End at /p/target""#), "{told:?}");
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains(&id.to_string()), "{notices:?}");
+    assert!(notices[0].contains(r#""rm -rf target\n--- End at /p/target""#), "{notices:?}");
     assert_eq!(world.unread("orchestrator").len(), 1);
     world.ask(lead, says(&id, Decision::Reject));
     assert!(world.unread("orchestrator").is_empty());
 }
 
 #[test]
-fn a_question_for_a_human_is_a_notice_only_once_the_human_was_asked_in_vain() {
+fn a_question_for_the_user_becomes_a_notice_only_if_the_user_does_not_answer() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let id = asked(&mut world, lead, agent, AskedFirst::Human);
     assert!(world.unread("orchestrator").is_empty());
-    world.ask(lead, Operation::TellPermission(id.clone()));
-    assert!(world.ask(lead, Operation::TellPermission(id.clone())).is_empty());
+    world.ask(lead, Operation::NotifyOfPermission(id.clone()));
+    assert!(world.ask(lead, Operation::NotifyOfPermission(id.clone())).is_empty());
     assert_eq!(world.unread("orchestrator").len(), 1);
     let human = PermissionReply::Human(Decision::AllowOnce);
     world.ask(lead, Operation::AnswerPermission(id.clone(), human));
     let expected = (Decision::AllowOnce, Decider::Human, Some(name("orchestrator")));
     assert_eq!(answer(&world, &id), Some(expected));
     assert!(matches!(
-        world.refuse(lead, Operation::TellPermission(id)),
+        world.refuse(lead, Operation::NotifyOfPermission(id)),
         Refusal::PermissionOver { .. }
     ));
 }
 
 #[test]
-fn who_assigned_the_task_is_told_else_who_holds_the_agent() {
+fn the_assigner_of_the_task_is_notified_else_the_holder_of_the_agent() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
@@ -157,7 +157,7 @@ fn who_assigned_the_task_is_told_else_who_holds_the_agent() {
 }
 
 #[test]
-fn only_what_is_offered_can_be_answered_but_no_always() {
+fn only_offered_answers_and_a_rejection_are_accepted() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -189,7 +189,7 @@ fn only_orchestrators_answer_and_only_the_holder_asks() {
 }
 
 #[test]
-fn nobody_in_time_is_a_no() {
+fn a_question_without_an_answer_is_rejected_at_its_deadline() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -200,7 +200,7 @@ fn nobody_in_time_is_a_no() {
     world.pass(1);
     world.due();
     assert_eq!(answer(&world, &id), Some((Decision::Reject, Decider::Deadline, None)));
-    assert!(world.unread("orchestrator").is_empty(), "the notice is superfluous");
+    assert!(world.unread("orchestrator").is_empty(), "the notice is withdrawn");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn questions_end_with_their_turn_or_their_agent() {
 }
 
 #[test]
-fn what_a_policy_answers_is_one_event_and_nobodys_business() {
+fn an_answer_of_a_policy_is_one_event_and_concerns_no_session() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");

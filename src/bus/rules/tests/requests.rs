@@ -1,4 +1,4 @@
-//! Requests: offered to all, claimed by one, reopened at the owner's death.
+//! Requests: offered to all, claimed by one, reopened when the owner dies.
 
 use std::slice::from_ref;
 
@@ -12,7 +12,7 @@ fn check_status(world: &World, id: &RequestId, expected: RequestStatus) {
 }
 
 #[test]
-fn a_request_is_shown_to_every_other_live_member_and_to_who_joins_later() {
+fn a_request_is_shown_to_every_other_live_member_and_to_members_that_join_later() {
     let mut world = World::new();
     let (a, _b, absent) = (world.peer("a"), world.peer("b"), world.peer("absent"));
     world.leave(absent);
@@ -31,7 +31,7 @@ fn a_request_is_shown_to_every_other_live_member_and_to_who_joins_later() {
 }
 
 #[test]
-fn a_claimed_request_is_not_shown_to_who_joins_later() {
+fn a_claimed_request_is_not_shown_to_members_that_join_later() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
@@ -41,16 +41,16 @@ fn a_claimed_request_is_not_shown_to_who_joins_later() {
 }
 
 #[test]
-fn a_claim_tells_the_requester_in_the_same_append() {
+fn a_claim_notifies_the_requester_in_the_same_append() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
     let events = world.ask(b, Operation::Claim(id.clone(), CALL));
     assert!(matches!(&events[0], Event::RequestClaimed { session, .. } if *session == b));
-    let told = sent(&events);
-    assert_eq!(told.kind, MessageKind::Response);
-    assert_eq!((said(told).as_str(), told.to.named()), ("claimed by b", [name("a")].as_slice()));
-    assert_eq!((told.claimed_by.clone(), told.request.clone()), (Some(name("b")), Some(id)));
+    let sent = sent(&events);
+    assert_eq!(sent.kind, MessageKind::Response);
+    assert_eq!((said(sent).as_str(), sent.to.named()), ("claimed by b", [name("a")].as_slice()));
+    assert_eq!((sent.claimed_by.clone(), sent.request.clone()), (Some(name("b")), Some(id)));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_request_has_one_owner() {
 }
 
 #[test]
-fn a_claim_withdraws_the_request_where_it_was_not_yet_handed() {
+fn a_claim_withdraws_the_request_where_it_is_unread() {
     let mut world = World::new();
     let (a, b, c, _d) = (world.peer("a"), world.peer("b"), world.peer("c"), world.peer("d"));
     let id = world.open(a);
@@ -89,12 +89,12 @@ fn a_claim_withdraws_the_request_where_it_was_not_yet_handed() {
     world.settle(c, call, false);
     assert!(
         world.unread("c").is_empty(),
-        "what comes back unread is not offered while somebody else has it"
+        "a requeued request is withdrawn while another member has claimed it"
     );
 }
 
 #[test]
-fn a_withdrawn_request_that_comes_back_with_the_dead_is_not_kept_for_their_return() {
+fn a_claimed_request_in_flight_to_a_dead_session_does_not_wait_for_its_return() {
     let mut world = World::new();
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.open(a);
@@ -105,7 +105,7 @@ fn a_withdrawn_request_that_comes_back_with_the_dead_is_not_kept_for_their_retur
 }
 
 #[test]
-fn the_owners_answer_to_the_requester_completes_it_and_nobody_elses() {
+fn only_the_owners_answer_to_the_requester_completes_a_request() {
     let mut world = World::new();
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.open(a);
@@ -156,20 +156,20 @@ fn an_unclaimed_request_is_nudged_once_and_stays_open() {
 }
 
 #[test]
-fn an_unclaimed_request_expires_and_the_requester_is_told() {
+fn an_unclaimed_request_expires_and_the_requester_is_notified() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
     world.pass(900_000);
     let events = world.due();
     check_status(&world, &id, RequestStatus::Expired);
-    assert!(notices(&events, "a").iter().any(|told| told.contains("expired")));
+    assert!(notices(&events, "a").iter().any(|text| text.contains("expired")));
     assert_eq!(world.delivery(&world.shown(&id), "b"), Some(Delivery::Superseded));
     assert!(matches!(world.refuse(b, Operation::Claim(id, CALL)), Refusal::ClaimLost { .. }));
 }
 
 #[test]
-fn what_is_due_is_decided_before_what_is_asked() {
+fn overdue_work_is_decided_before_the_operation() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);
@@ -218,7 +218,7 @@ fn the_owners_death_reopens_the_request_where_it_was_withdrawn() {
 }
 
 #[test]
-fn a_reopened_request_is_handed_to_a_wait() {
+fn a_reopened_request_is_delivered_to_a_wait() {
     let mut world = World::new();
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let id = world.open(a);
@@ -241,7 +241,7 @@ fn the_return_of_an_owner_does_not_bring_its_claim_back() {
 }
 
 #[test]
-fn the_open_requests_of_a_made_up_name_end_with_it() {
+fn the_open_requests_of_a_generated_name_end_with_it() {
     let mut world = World::new();
     let (lead, b) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
@@ -250,7 +250,7 @@ fn the_open_requests_of_a_made_up_name_end_with_it() {
     let events = world.leave(agent);
     check_status(&world, &open, RequestStatus::Expired);
     check_status(&world, &claimed, RequestStatus::Expired);
-    assert_eq!(notices(&events, "b").len(), 1, "the owner need not go on");
+    assert_eq!(notices(&events, "b").len(), 1, "the owner need not continue");
     assert!(world.unread("b").is_empty() || world.kinds("b") == [MessageKind::Notice]);
 }
 
@@ -306,7 +306,7 @@ fn the_death_of_an_owner_of_very_many_claims_fits_into_a_line() {
 }
 
 #[test]
-fn a_reopened_request_is_shown_to_who_joined_while_it_was_claimed() {
+fn a_reopened_request_is_shown_to_members_that_joined_while_it_was_claimed() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.open(a);

@@ -1,19 +1,19 @@
-//! What one append has room for: however many members, waits and requests there are, each append fits into a line, and all that
-//! is due comes in the end.
+//! The room of one append: with any number of members, waits and requests each append fits into a line, and all overdue work is
+//! done in the end.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::domain::limits;
 
-/// Appends after which what is due should have come to its end.
+/// The most appends that overdue work may take.
 const ENDLESS: usize = 2_000;
 
-/// A day: nothing of a request is due before.
+/// A day: no request expires earlier.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl World {
-    /// Peers with names of so many characters.
+    /// Peers with names of this many characters.
     fn team(&mut self, members: usize, width: usize) -> Vec<SessionId> {
         let called = |number: usize| format!("{}-{number:05}", "n".repeat(width - 6));
         (0..members).map(|number| self.peer(&called(number))).collect()
@@ -35,7 +35,7 @@ impl World {
         opened.unwrap()
     }
 
-    /// Writes what is due until nothing is; returns all of it.
+    /// Writes all overdue work, and returns its events.
     fn all_due(&mut self) -> Vec<Event> {
         let mut all = Vec::new();
         for _ in 0..ENDLESS {
@@ -45,7 +45,7 @@ impl World {
             }
             all.extend(events);
         }
-        panic!("what is due never comes to an end");
+        panic!("overdue work never comes to an end");
     }
 }
 
@@ -62,7 +62,7 @@ fn is_reopened(event: &Event) -> bool {
 }
 
 #[test]
-fn what_is_due_in_a_great_team_never_hinders_a_command() {
+fn overdue_work_in_a_large_team_never_prevents_a_command() {
     let mut world = World::new();
     let team = world.team(250, 64);
     for _ in 0..64 {
@@ -80,7 +80,7 @@ fn what_is_due_in_a_great_team_never_hinders_a_command() {
 }
 
 #[test]
-fn who_held_very_many_requests_in_a_great_team_can_be_buried() {
+fn an_owner_of_very_many_requests_in_a_large_team_can_be_reaped() {
     let mut world = World::new();
     let team = world.team(400, 20);
     let mut requests = Vec::new();
@@ -119,7 +119,7 @@ fn a_newcomer_is_shown_thousands_of_requests_part_by_part() {
 }
 
 #[test]
-fn a_newcomer_is_not_shown_what_is_claimed_or_its_own() {
+fn a_newcomer_is_not_shown_claimed_requests_or_its_own() {
     let mut world = World::new();
     let team = world.team(10, 20);
     let mut open = 0;
@@ -148,25 +148,25 @@ fn a_newcomer_is_not_shown_what_is_claimed_or_its_own() {
 }
 
 #[test]
-fn of_very_many_who_wait_some_are_answered_at_once_and_the_others_as_soon_as_they_look() {
+fn some_of_very_many_waits_are_answered_at_once_and_the_others_at_their_next_look() {
     let mut world = World::new();
     let team = world.team(1_000, 64);
-    let calls: Vec<_> = team[1..].iter().map(|who| (*who, world.wait(*who))).collect();
+    let calls: Vec<_> = team[1..].iter().map(|peer| (*peer, world.wait(*peer))).collect();
     world.ask(team[0], Operation::Broadcast(text("all of you")));
     let answered = |world: &World| {
-        let held = calls.iter().map(|(who, call)| world.held(*who, *call).len());
+        let held = calls.iter().map(|(peer, call)| world.held(*peer, *call).len());
         held.sum::<usize>()
     };
     assert_eq!(answered(&world), limits::DELIVERED_AT_ONCE);
-    for (who, call) in &calls {
+    for (peer, call) in &calls {
         let wait = Operation::Wait { call: *call, from: None, request: None, timeout_ms: 60_000 };
-        world.ask(*who, wait);
+        world.ask(*peer, wait);
     }
     assert_eq!(answered(&world), calls.len());
 }
 
 #[test]
-fn a_command_that_does_not_fit_beside_what_is_due_follows_it() {
+fn a_command_without_room_beside_overdue_work_follows_it() {
     let mut world = World::new();
     let team = world.team(3, 20);
     for _ in 0..32 {
@@ -187,7 +187,7 @@ fn a_command_that_does_not_fit_beside_what_is_due_follows_it() {
 }
 
 #[test]
-fn a_name_whose_dead_holder_stands_among_very_many_dead_is_free_at_once() {
+fn a_name_is_free_at_once_although_its_holder_is_one_of_very_many_dead() {
     let mut world = World::new();
     let team = world.team(2_000, 64);
     for number in 0..team.len() {
@@ -195,15 +195,15 @@ fn a_name_whose_dead_holder_stands_among_very_many_dead_is_free_at_once() {
         let to = to.name.to_string();
         world.send(team[number], &to, "read this");
     }
-    let wished = world.state.session(team[1_999]).unwrap().name.clone();
-    let new = world.joining(NameChoice::Chosen(wished), MemberKind::Peer, &team);
+    let requested = world.state.session(team[1_999]).unwrap().name.clone();
+    let new = world.joining(NameChoice::Chosen(requested), MemberKind::Peer, &team);
     world.ask(None, Operation::Join(Box::new(new)));
     while world.state.live_sessions().len() > 1 {
         world.reap(&team);
     }
 }
 
-/// A team, its requests, and what happens to it.
+/// A team, its requests, and its losses.
 #[derive(Clone, Debug)]
 struct Team {
     members: usize,
@@ -243,7 +243,7 @@ proptest! {
     })]
 
     #[test]
-    fn in_any_team_each_append_fits_into_a_line_and_all_that_is_due_comes(plan in team()) {
+    fn in_any_team_each_append_fits_into_a_line_and_all_overdue_work_is_done(plan in team()) {
         let mut world = World::new();
         for _ in 0..plan.orchestrators {
             world.lead();
@@ -259,11 +259,11 @@ proptest! {
         for (_, id) in requests.iter().take(plan.claimed) {
             world.ask(claimer, Operation::Claim(id.clone(), CALL));
         }
-        for who in team.iter().skip(6).take(plan.waiting) {
-            world.wait(*who);
+        for peer in team.iter().skip(6).take(plan.waiting) {
+            world.wait(*peer);
         }
         world.pass(30_000);
-        // Every command is taken, whatever is due.
+        // No overdue work prevents a command.
         world.ask(team[1], Operation::Broadcast(text("hello")));
         let dead: Vec<_> = team.iter().skip(7).take(plan.dead).copied().collect();
         let hung: Vec<_> = team.iter().rev().take(plan.hung).copied().collect();

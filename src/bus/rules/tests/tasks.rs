@@ -1,4 +1,4 @@
-//! Tasks: assigned, played by the bridge that holds the agent, and told of at their end.
+//! Tasks: assigned, run by the bridge that holds the agent, and reported at their end.
 
 use super::*;
 use crate::bus::event::TaskReport;
@@ -31,7 +31,7 @@ fn a_new_agent_and_its_first_task_are_one_append() {
 }
 
 #[test]
-fn a_task_is_played_by_its_agents_bridge_and_its_end_is_a_notice() {
+fn a_task_is_run_by_its_agents_bridge_and_its_end_is_a_notice() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
@@ -53,7 +53,7 @@ fn a_task_is_played_by_its_agents_bridge_and_its_end_is_a_notice() {
 }
 
 #[test]
-fn the_notice_of_a_task_goes_with_its_result_and_comes_back_with_it() {
+fn the_notice_of_a_task_is_delivered_and_requeued_with_its_result() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -91,7 +91,7 @@ fn a_queued_task_is_cancelled_at_once_and_a_running_one_is_asked_to_end() {
 }
 
 #[test]
-fn the_death_of_an_agent_interrupts_its_task_and_returns_its_queue() {
+fn the_death_of_an_agent_interrupts_its_task_and_cancels_its_queue() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -104,7 +104,7 @@ fn the_death_of_an_agent_interrupts_its_task_and_returns_its_queue() {
 }
 
 #[test]
-fn work_of_an_agent_that_could_not_start_has_failed() {
+fn the_task_of_an_agent_that_could_not_start_fails() {
     let mut world = World::new();
     let lead = world.lead();
     let new = world.new_agent(NameChoice::Like(name("codex")));
@@ -129,14 +129,14 @@ fn work_is_for_agents_only() {
 }
 
 #[test]
-fn the_end_of_an_agent_ends_also_the_work_whose_end_was_lost_with_a_line() {
+fn the_end_of_an_agent_also_ends_tasks_whose_end_was_lost_with_a_line() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
     let tasks = [world.assign(lead, agent), world.assign(lead, agent)];
     let [first, second] = tasks.clone();
     world.ask(lead, Operation::StartTask(first));
-    // The line with the end of the first was damaged.
+    // The line with the end of the first task was damaged.
     world.append(crate::bus::storage::contract::proposal(vec![Event::TaskStarted { id: second }]));
     let events = world
         .ask(lead, Operation::Leave { session: agent, departure: Departure::Failed, detail: None });

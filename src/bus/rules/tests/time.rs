@@ -1,5 +1,4 @@
-//! Deadlines: short ones counted in the machine's own time, which goes on after a boot; those of days in the wall time that the log
-//! has seen.
+//! Deadlines: short ones count in the machine's own time and continue after a boot; those of days count in the log's wall time.
 
 use super::*;
 use crate::domain::wait_times;
@@ -12,13 +11,13 @@ impl World {
         self.now.tick.ms = 5;
     }
 
-    /// A day goes by, of which the machine runs for an hour.
+    /// Lets a day pass in which the machine runs for an hour.
     fn day(&mut self) {
         self.now.wall_ms += i64::try_from(DAY_MS).unwrap();
         self.now.tick.ms += DAY_MS / 24;
     }
 
-    /// An entry that is about nothing else.
+    /// Writes an entry.
     fn stir(&mut self, by: SessionId) {
         self.send(by, "idle", "something");
         let (call, _) = self.take(by);
@@ -27,7 +26,7 @@ impl World {
 }
 
 #[test]
-fn after_a_boot_running_deadlines_have_what_was_left_of_them() {
+fn after_a_boot_running_deadlines_keep_their_remaining_time() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.open(a);
@@ -35,7 +34,7 @@ fn after_a_boot_running_deadlines_have_what_was_left_of_them() {
     world.send(b, "a", "the last entry of the old boot");
     for _ in 0..3 {
         world.reboot();
-        assert!(world.due().is_empty(), "the old counting means nothing");
+        assert!(world.due().is_empty(), "times of the old boot mean nothing");
         world.send(b, "a", "the first entry of a new boot");
         world.pass(2_000);
         world.send(b, "a", "the last one");
@@ -101,9 +100,9 @@ fn a_clock_that_was_wrong_for_an_hour_ends_no_mail() {
     assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
 }
 
-/// The log's own time is weeks behind then, and catches up by a day in each hour.
+/// After these weeks the log's own time is behind, and catches up by a day in each hour.
 #[test]
-fn mail_for_the_absent_waits_for_thirty_days_also_after_weeks_in_which_nobody_worked() {
+fn mail_for_the_absent_waits_for_thirty_days_even_after_weeks_without_entries() {
     const HOUR_MS: u64 = DAY_MS / 24;
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
@@ -127,7 +126,7 @@ fn mail_for_the_absent_waits_for_thirty_days_also_after_weeks_in_which_nobody_wo
 }
 
 #[test]
-fn a_jump_of_the_wall_clock_changes_nothing_of_short_deadlines() {
+fn a_jump_of_the_wall_clock_does_not_change_short_deadlines() {
     let mut world = World::new();
     let (a, _b) = (world.peer("a"), world.peer("b"));
     world.open(a);
@@ -140,7 +139,7 @@ fn a_jump_of_the_wall_clock_changes_nothing_of_short_deadlines() {
 }
 
 #[test]
-fn what_is_due_stands_before_what_is_asked_in_one_append() {
+fn overdue_work_stands_before_the_operation_in_one_append() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.open(a);
@@ -155,7 +154,7 @@ fn what_is_due_stands_before_what_is_asked_in_one_append() {
 }
 
 #[test]
-fn a_refused_command_writes_nothing_that_was_due_either() {
+fn a_refused_command_does_not_write_overdue_work_either() {
     let mut world = World::new();
     let (a, _b) = (world.peer("a"), world.peer("b"));
     world.open(a);
@@ -165,7 +164,7 @@ fn a_refused_command_writes_nothing_that_was_due_either() {
 }
 
 #[test]
-fn very_much_that_is_due_takes_several_appends_and_comes_to_an_end() {
+fn very_much_overdue_work_takes_several_appends_and_comes_to_an_end() {
     let mut world = World::new();
     let (a, _b) = (world.peer("a"), world.peer("b"));
     for _ in 0..200 {
@@ -181,9 +180,9 @@ fn very_much_that_is_due_takes_several_appends_and_comes_to_an_end() {
     assert_eq!(world.state.open_requests().count(), 0);
 }
 
-/// As versions before 60-bit ids wrote it: with timers for the absent, and without all that came later.
+/// A state of a version before 60-bit ids: with timers for absent names, and without later fields.
 #[test]
-fn a_state_that_an_older_version_wrote_is_taken_over() {
+fn a_state_of_an_older_version_is_converted() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let open = world.open(b);
@@ -213,13 +212,13 @@ fn a_state_that_an_older_version_wrote_is_taken_over() {
 }
 
 #[test]
-fn an_absent_name_is_due_when_it_is_said_to_be_also_by_a_process_that_is_behind() {
+fn an_absent_name_is_due_at_its_deadline_even_for_a_process_that_is_behind() {
     for behind_ms in [900, 70_000] {
         let mut world = World::new();
         let a = world.peer("a");
         world.pass(behind_ms);
         world.leave(a);
-        // The last entry was written after this process looked at its clock.
+        // The last entry was written after this process read its clock.
         world.now.tick.ms -= behind_ms;
         world.now.wall_ms -= i64::try_from(behind_ms).unwrap();
         let due_ms = world.state.earliest_due_ms(world.now).unwrap();

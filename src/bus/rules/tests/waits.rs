@@ -1,10 +1,10 @@
-//! Waiting: the sender's own append hands the message over.
+//! Waiting: the sender's own append delivers the message to a waiting call.
 
 use super::*;
 use crate::domain::wait_times;
 
 #[test]
-fn the_senders_append_hands_the_message_to_the_wait() {
+fn the_senders_append_delivers_the_message_to_the_wait() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let call = world.wait(b);
@@ -17,7 +17,7 @@ fn the_senders_append_hands_the_message_to_the_wait() {
     ));
     assert_eq!(world.state.session(b).unwrap().status(), "idle");
     let end = Operation::EndWait { call };
-    assert_eq!(world.refuse(b, end), Refusal::AlreadyHanded);
+    assert_eq!(world.refuse(b, end), Refusal::AlreadyDelivered);
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_wait_returns_the_oldest_unread_that_fits_at_once() {
 }
 
 #[test]
-fn a_look_without_time_writes_nothing_when_nothing_fits() {
+fn a_wait_of_no_time_writes_nothing_when_nothing_fits() {
     let mut world = World::new();
     let a = world.peer("a");
     let call = world.call();
@@ -42,7 +42,7 @@ fn a_look_without_time_writes_nothing_when_nothing_fits() {
 }
 
 #[test]
-fn a_wait_passes_over_what_its_filters_do_not_fit() {
+fn a_wait_skips_messages_that_do_not_fit_its_filters() {
     let mut world = World::new();
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let request = world.open(c);
@@ -56,7 +56,7 @@ fn a_wait_passes_over_what_its_filters_do_not_fit() {
 }
 
 #[test]
-fn one_message_answers_one_wait_and_the_oldest_one() {
+fn one_message_answers_only_the_oldest_wait() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let (first, second) = (world.wait(b), world.wait(b));
@@ -83,7 +83,7 @@ fn a_shutdown_ends_every_wait_whatever_its_filters() {
 }
 
 #[test]
-fn what_is_given_back_goes_to_another_wait_of_the_same_session() {
+fn a_requeued_message_goes_to_another_wait_of_the_same_session() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let first = world.wait(b);
@@ -94,7 +94,7 @@ fn what_is_given_back_goes_to_another_wait_of_the_same_session() {
 }
 
 #[test]
-fn what_comes_back_at_its_deadline_goes_to_a_wait_too() {
+fn a_message_requeued_at_its_deadline_goes_to_a_wait_too() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -107,7 +107,7 @@ fn what_comes_back_at_its_deadline_goes_to_a_wait_too() {
 }
 
 #[test]
-fn a_wait_that_nobody_ended_is_over_after_its_time_and_some_slack() {
+fn a_wait_that_its_process_did_not_end_ends_after_its_timeout_and_some_slack() {
     let mut world = World::new();
     let a = world.peer("a");
     let call = world.wait(a);
@@ -119,7 +119,7 @@ fn a_wait_that_nobody_ended_is_over_after_its_time_and_some_slack() {
 }
 
 #[test]
-fn a_wait_that_is_over_gets_nothing_of_what_falls_due_with_it() {
+fn a_wait_gets_nothing_that_falls_due_together_with_its_end() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let call = world.wait(b);
@@ -139,7 +139,7 @@ fn a_wait_that_is_over_gets_nothing_of_what_falls_due_with_it() {
 }
 
 #[test]
-fn the_calls_of_a_turn_end_with_it_and_give_back_what_nothing_has_proven() {
+fn the_calls_of_a_turn_end_with_it_and_their_unproven_messages_are_requeued() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.peer("other"));
     let agent = world.agent(lead, "codex");
@@ -156,7 +156,7 @@ fn the_calls_of_a_turn_end_with_it_and_give_back_what_nothing_has_proven() {
     assert!(!world.state.waits(agent, waiting));
     assert!(world.held(agent, call).is_empty());
     assert_eq!(world.unread("codex"), [id]);
-    // What comes now is nobody's but the next turn's.
+    // Only the next turn gets later messages.
     let next = world.send(lead, "codex", "y");
     assert_eq!(world.held(agent, waiting), []);
     assert!(world.unread("codex").contains(&next));
@@ -179,7 +179,7 @@ fn an_answer_is_written_once_and_only_while_it_holds_something() {
 }
 
 #[test]
-fn what_a_cancelled_turn_gives_back_goes_to_no_wait_of_it() {
+fn messages_requeued_by_a_cancelled_turn_go_to_none_of_its_waits() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -192,7 +192,7 @@ fn what_a_cancelled_turn_gives_back_goes_to_no_wait_of_it() {
 }
 
 #[test]
-fn an_ended_wait_is_handed_nothing() {
+fn an_ended_wait_gets_nothing() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let call = world.wait(b);
@@ -203,7 +203,7 @@ fn an_ended_wait_is_handed_nothing() {
 }
 
 #[test]
-fn the_call_that_proves_the_taking_is_not_offered_the_same_again() {
+fn a_call_that_proves_a_message_does_not_get_it_again() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
@@ -219,14 +219,14 @@ fn the_call_that_proves_the_taking_is_not_offered_the_same_again() {
 }
 
 #[test]
-fn a_wait_ends_with_what_is_in_the_turn_and_does_not_begin_besides() {
+fn a_wait_gets_messages_steered_into_the_turn_and_never_begins_beside_them() {
     let mut world = World::new();
     let lead = world.lead();
     let (agent, _) = (world.agent(lead, "codex"), world.peer("ann"));
     let steer = |world: &mut World| {
         let call = world.call();
         let take =
-            Operation::Take { session: agent, call, way: DeliveryMethod::Steer, pick: all() };
+            Operation::Take { session: agent, call, method: DeliveryMethod::Steer, pick: all() };
         world.ask(lead, take);
         call
     };
@@ -242,7 +242,7 @@ fn a_wait_ends_with_what_is_in_the_turn_and_does_not_begin_besides() {
     assert_eq!(wait(&mut world, Some("ann")).1, [], "it does not fit");
     let (call, _) = wait(&mut world, None);
     assert_eq!(world.held(agent, call), std::slice::from_ref(&id));
-    // Whatever is known of the turn later, the wait has it.
+    // The wait keeps the message, even if the turn proves it later.
     world.ask(lead, settle(steered, true));
     assert_eq!(world.held(agent, call), [id]);
 

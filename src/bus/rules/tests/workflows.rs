@@ -1,4 +1,4 @@
-//! Workflows: led by one orchestrator, begun in order, once, and gone on with by the next.
+//! Workflows: led by one orchestrator, with steps that begin in order and once, and resumed by the next orchestrator.
 
 use super::*;
 use crate::bus::event::TaskReport;
@@ -11,7 +11,7 @@ use crate::domain::workflow::{
 };
 use crate::domain::workflow::{Field, StepReference};
 
-/// A world with an orchestrator, an agent of its own, and a workflow of two steps: `b` after `a`.
+/// A world with an orchestrator, its agent, and a workflow of two steps: `b` after `a`.
 struct Led {
     world: World,
     lead: SessionId,
@@ -59,8 +59,8 @@ impl Led {
         Operation::MoveSteps(self.id.clone(), vec![(name(step), step_move)])
     }
 
-    /// Begins a step, and lets its task end.
-    fn play(&mut self, step: &str, status: TaskStatus) -> Vec<Event> {
+    /// Begins a step, and ends its task.
+    fn run(&mut self, step: &str, status: TaskStatus) -> Vec<Event> {
         let begin = self.begin(step);
         let id = assigned(&self.world.ask(self.lead, begin));
         self.world.ask(self.lead, Operation::StartTask(id.clone()));
@@ -102,13 +102,13 @@ fn a_step_begins_with_its_task_in_one_append_and_not_twice_nor_too_early() {
 }
 
 #[test]
-fn the_end_of_a_workflow_is_told_and_not_the_end_of_each_task() {
+fn the_end_of_a_workflow_is_reported_and_not_the_end_of_each_task() {
     let mut led = Led::new();
-    let events = led.play("a", TaskStatus::Done);
+    let events = led.run("a", TaskStatus::Done);
     assert!(notices(&events, "orchestrator").is_empty());
     let finish = led.moving("a", StepMove::Finish);
     led.world.ask(led.lead, finish);
-    led.play("b", TaskStatus::Failed);
+    led.run("b", TaskStatus::Failed);
     let fail = led.moving("b", StepMove::Fail("it rained".into()));
     let events = led.world.ask(led.lead, fail);
     let id = led.id.clone();
@@ -140,7 +140,7 @@ fn a_step_moves_only_as_its_task_and_its_dependencies_allow() {
 }
 
 #[test]
-fn only_who_leads_a_workflow_moves_it_and_only_orchestrators_lead() {
+fn only_its_leader_moves_a_workflow_and_only_orchestrators_lead() {
     let mut led = Led::new();
     let (other, peer) = (led.world.lead(), led.world.peer("ann"));
     let (begin, cancel) = (led.begin("a"), Operation::CancelWorkflow(led.id.clone()));
@@ -157,29 +157,30 @@ fn only_who_leads_a_workflow_moves_it_and_only_orchestrators_lead() {
 }
 
 #[test]
-fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
+fn a_workflow_whose_leader_has_left_is_reported_to_the_others_and_to_newcomers_and_can_be_resumed()
+{
     let mut led = Led::new();
     let other = led.world.lead();
-    led.play("a", TaskStatus::Done);
+    led.run("a", TaskStatus::Done);
     let finish = led.moving("a", StepMove::Finish);
     led.world.ask(led.lead, finish);
     let events = led.world.reap(&[led.agent, led.lead]);
-    let told = format!(
+    let expected = format!(
         "{} (\"test\") was interrupted with 1 of 2 steps finished: resume_workflow continues it, \
             cancel_workflow ends it",
         led.id
     );
-    assert!(notices(&events, "orchestrator-2").contains(&told));
+    assert!(notices(&events, "orchestrator-2").contains(&expected));
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
     let choice = NameChoice::Like(name("lead"));
     let new = led.world.joining(choice, MemberKind::Orchestrator, &[]);
     let events = led.world.ask(None, Operation::Join(Box::new(new)));
-    assert_eq!(notices(&events, "lead"), [told]);
+    assert_eq!(notices(&events, "lead"), [expected]);
     led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Running);
     led.lead = other;
     led.agent = led.world.agent(other, "codex");
-    led.play("b", TaskStatus::Done);
+    led.run("b", TaskStatus::Done);
     let finish = led.moving("b", StepMove::Finish);
     let events = led.world.ask(other, finish);
     assert!(notices(&events, "orchestrator-2")[0].contains("is done: 2 of 2 steps done"));
@@ -188,11 +189,11 @@ fn what_a_leader_leaves_is_told_to_the_others_and_to_who_comes_and_goes_on() {
 #[test]
 fn a_step_that_returns_can_begin_again() {
     let mut led = Led::new();
-    led.play("a", TaskStatus::Failed);
+    led.run("a", TaskStatus::Failed);
     let again = led.moving("a", StepMove::Again(Again::Retry, "oh".into()));
     led.world.ask(led.lead, again);
     assert_eq!(led.step("a"), StepStatus::Waiting);
-    led.play("a", TaskStatus::Done);
+    led.run("a", TaskStatus::Done);
     let workflow = led.world.state.workflow(&led.id).unwrap();
     assert_eq!((workflow.steps[0].attempts, workflow.steps[0].failures), (2, 1));
 }
@@ -205,14 +206,14 @@ fn a_step_is_known_to_be_interrupted_until_it_begins_or_returns_for_another_reas
         workflow.steps[0].interrupted
     };
     let again = |led: &Led, again: Again| led.moving("a", StepMove::Again(again, "oh".into()));
-    led.play("a", TaskStatus::Interrupted);
+    led.run("a", TaskStatus::Interrupted);
     let back = again(&led, Again::Interrupted);
     led.world.ask(led.lead, back);
     assert!(interrupted(&led));
-    led.play("a", TaskStatus::Failed);
+    led.run("a", TaskStatus::Failed);
     assert!(!interrupted(&led));
     for (reason, expected) in [(Again::Interrupted, true), (Again::Retry, false)] {
-        // Nobody could be given it the second time.
+        // The second time the step could not be assigned to an agent.
         let back = again(&led, reason);
         led.world.ask(led.lead, back);
         assert_eq!(interrupted(&led), expected);
@@ -220,7 +221,7 @@ fn a_step_is_known_to_be_interrupted_until_it_begins_or_returns_for_another_reas
 }
 
 #[test]
-fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
+fn a_step_that_needs_approval_begins_with_it_and_ends_with_a_refusal() {
     let mut led = Led::new();
     let mut gated = Step::new(name("a"), "codex", &[]);
     gated.approve = Some(Approver::Human);
@@ -256,7 +257,7 @@ fn a_step_that_needs_approval_begins_when_it_has_it_and_ends_without() {
 }
 
 #[test]
-fn an_interrupted_workflow_can_be_cancelled_by_anybody_who_leads() {
+fn any_orchestrator_can_cancel_an_interrupted_workflow() {
     let mut led = Led::new();
     let other = led.world.lead();
     led.world.leave(led.lead);
@@ -292,7 +293,7 @@ fn end_one(led: &mut Led) {
 }
 
 #[test]
-fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
+fn a_step_is_expanded_once_when_it_is_ready_and_by_its_leader_alone() {
     let mut world = World::new();
     let leader = world.lead();
     let mut listed = Step::new(name("b"), "codex", &[name("a")]);
@@ -306,27 +307,27 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
     let id = created(&world.ask(leader, Operation::CreateWorkflow(Box::new(new))));
     let agent = world.agent(leader, "codex");
     let mut led = Led { world, lead: leader, agent, id };
-    let spread = |led: &Led, step: &str, count: u32| {
+    let expand = |led: &Led, step: &str, count: u32| {
         let step = StepOf { workflow: led.id.clone(), step: name(step) };
         let items = text("[1]");
         Operation::ExpandStep(step, NewItems { count, items })
     };
-    let early = spread(&led, "b", 2);
+    let early = expand(&led, "b", 2);
     assert!(matches!(led.refuse(early), Refusal::StepElsewhere { .. }));
-    led.play("a", TaskStatus::Done);
+    led.run("a", TaskStatus::Done);
     led.world.ask(leader, led.moving("a", StepMove::Finish));
     let whole = led.begin("b");
     assert!(matches!(led.refuse(whole), Refusal::StepElsewhere { .. }));
-    let plain = spread(&led, "a", 2);
+    let plain = expand(&led, "a", 2);
     assert!(matches!(led.refuse(plain), Refusal::StepElsewhere { .. }));
     let many = u32::try_from(limits::MAX_ITEMS).unwrap() + 1;
-    let many = spread(&led, "b", many);
+    let many = expand(&led, "b", many);
     assert_eq!(
         led.refuse(many).to_string(),
         "the list for step `b` has 51 items; the limits are 50 items per list, and 400 steps and items per workflow"
     );
     let other = led.world.lead();
-    let right = spread(&led, "b", 2);
+    let right = expand(&led, "b", 2);
     let refused = led.world.refuse(other, right.clone());
     assert!(matches!(refused, Refusal::LedByAnother { .. }));
     led.world.ask(leader, right.clone());
@@ -334,7 +335,7 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
     let early = led.moving("b", StepMove::Finish);
     assert!(matches!(led.refuse(early), Refusal::StepElsewhere { .. }));
     for item in ["b.1", "b.2"] {
-        led.play(item, TaskStatus::Done);
+        led.run(item, TaskStatus::Done);
         led.world.ask(leader, led.moving(item, StepMove::Finish));
     }
     led.world.ask(leader, led.moving("b", StepMove::Finish));
@@ -342,17 +343,17 @@ fn a_step_is_done_for_a_list_once_when_it_is_ready_and_by_its_leader_alone() {
 }
 
 #[test]
-fn who_hangs_leads_no_workflow_and_finds_that_out_when_it_is_back() {
+fn a_hung_leader_loses_its_workflows_and_is_notified_for_its_return() {
     let mut led = Led::new();
     let other = led.world.lead();
-    led.play("a", TaskStatus::Done);
+    led.run("a", TaskStatus::Done);
     let hung = Operation::Hung(vec![led.lead], 30_000);
     let events = led.world.ask(other, hung);
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
-    for told in ["orchestrator", "orchestrator-2"] {
-        let notices = notices(&events, told);
-        let told_so = |text: &String| text.contains("was interrupted with 0 of 2 steps finished");
-        assert_eq!(notices.iter().filter(|text| told_so(text)).count(), 1, "{told}");
+    for member in ["orchestrator", "orchestrator-2"] {
+        let notices = notices(&events, member);
+        let is_it = |text: &String| text.contains("was interrupted with 0 of 2 steps finished");
+        assert_eq!(notices.iter().filter(|text| is_it(text)).count(), 1, "{member}");
     }
     led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Running);
@@ -379,9 +380,9 @@ fn a_workflow_whose_leader_hangs_can_be_cancelled() {
     assert_eq!(led.status(), WorkflowStatus::Cancelled);
 }
 
-/// The bridge that holds the step's agent hangs, and ends nothing that it is asked to end.
+/// The bridge that holds the step's agent hangs, and does not react to a cancel.
 #[test]
-fn a_resumed_workflow_is_not_kept_by_a_task_that_a_hung_bridge_does_not_end() {
+fn a_resumed_workflow_can_end_although_a_hung_bridge_does_not_end_its_task() {
     let mut led = Led::new();
     let other = led.world.lead();
     let begin = led.begin("a");
@@ -400,7 +401,7 @@ fn a_resumed_workflow_is_not_kept_by_a_task_that_a_hung_bridge_does_not_end() {
 }
 
 #[test]
-fn workflows_that_no_notice_names_are_counted_in_one() {
+fn workflows_without_a_notice_of_their_own_are_counted_in_one() {
     let mut led = Led::new();
     led.world.lead();
     for _ in 0..12 {
@@ -408,13 +409,13 @@ fn workflows_that_no_notice_names_are_counted_in_one() {
     }
     let more = "and 3 more workflows were interrupted; get_workflow_status lists all";
     let events = led.world.reap(&[led.agent, led.lead]);
-    let told = notices(&events, "orchestrator-2");
-    assert_eq!(told[10], more);
+    let to_other = notices(&events, "orchestrator-2");
+    assert_eq!(to_other[10], more);
     let interrupted = |text: &&String| text.contains("steps finished");
-    assert_eq!(told.iter().filter(interrupted).count(), 10);
+    assert_eq!(to_other.iter().filter(interrupted).count(), 10);
     let choice = NameChoice::Like(name("lead"));
     let new = led.world.joining(choice, MemberKind::Orchestrator, &[]);
     let events = led.world.ask(None, Operation::Join(Box::new(new)));
-    let told = notices(&events, "lead");
-    assert_eq!((told.len(), told[10].as_str()), (11, more));
+    let to_newcomer = notices(&events, "lead");
+    assert_eq!((to_newcomer.len(), to_newcomer[10].as_str()), (11, more));
 }

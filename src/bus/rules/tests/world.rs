@@ -15,16 +15,16 @@ use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
-/// The call of whoever claims, where it does not matter which.
+/// The call of a claim, where it does not matter which.
 pub(super) const CALL: CallId = CallId(Uuid::nil());
 
-/// A state, the time, and where ids come from.
+/// A state, the time, and a source of ids.
 pub(super) struct World {
     pub(super) state: State,
     pub(super) next_seq: u64,
     pub(super) now: Now,
     pub(super) ids: u128,
-    /// How many lines there are, and how many bytes the longest has.
+    /// The number of lines, and the bytes of the longest one.
     pub(super) appends: usize,
     pub(super) longest: usize,
 }
@@ -37,7 +37,7 @@ pub(super) fn text(text: &str) -> Body {
     Body::Text(text.into())
 }
 
-/// The first message that these events put on the bus.
+/// Returns the first message of these events.
 #[track_caller]
 pub(super) fn sent(events: &[Event]) -> &MessageSent {
     all_sent(events).next().expect("something is sent")
@@ -50,7 +50,7 @@ pub(super) fn all_sent(events: &[Event]) -> impl Iterator<Item = &MessageSent> {
     })
 }
 
-/// The texts of what the bus itself says to a member.
+/// Returns the texts of the notices to a member.
 pub(super) fn notices(events: &[Event], to: &str) -> Vec<String> {
     all_sent(events)
         .filter(|sent| sent.kind == MessageKind::Notice && sent.to.named() == [name(to)])
@@ -189,13 +189,13 @@ impl World {
         session
     }
 
-    /// A peer of a chosen name.
+    /// A peer with a chosen name.
     #[track_caller]
     pub(super) fn peer(&mut self, called: &str) -> SessionId {
         self.join(NameChoice::Chosen(name(called)), MemberKind::Peer)
     }
 
-    /// An orchestrator of a name that the bridge made up.
+    /// An orchestrator with a generated name.
     #[track_caller]
     pub(super) fn lead(&mut self) -> SessionId {
         self.join(NameChoice::Like(name("orchestrator")), MemberKind::Orchestrator)
@@ -217,7 +217,7 @@ impl World {
         NewAgent { choice, starting }
     }
 
-    /// A ready agent of a name that the bridge made up.
+    /// A ready agent with a generated name.
     #[track_caller]
     pub(super) fn agent(&mut self, owner: SessionId, like: &str) -> SessionId {
         let new = self.new_agent(NameChoice::Like(name(like)));
@@ -279,7 +279,7 @@ impl World {
         opened.unwrap()
     }
 
-    /// Takes all unread messages for a new call.
+    /// Delivers all unread messages by a new call.
     #[track_caller]
     pub(super) fn take(&mut self, session: SessionId) -> (CallId, Vec<MessageId>) {
         self.take_with(session, all())
@@ -288,12 +288,12 @@ impl World {
     #[track_caller]
     pub(super) fn take_with(&mut self, session: SessionId, pick: Pick) -> (CallId, Vec<MessageId>) {
         let call = self.call();
-        let take = Operation::Take { session, call, way: DeliveryMethod::Pull, pick };
+        let take = Operation::Take { session, call, method: DeliveryMethod::Pull, pick };
         self.ask(session, take);
         (call, self.held(session, call))
     }
 
-    /// What a call holds.
+    /// The messages in flight with a call.
     pub(super) fn held(&self, session: SessionId, call: CallId) -> Vec<MessageId> {
         let held = self.state.in_flight_to(session, call).into_iter();
         held.map(|message| message.id.clone()).collect()
@@ -328,7 +328,6 @@ impl World {
         self.ask(session, settle)
     }
 
-    /// The unread messages of a name, oldest first.
     pub(super) fn unread(&self, of: &str) -> Vec<MessageId> {
         let unread = self.state.unread(&name(of));
         unread.map(|message| message.id.clone()).collect()

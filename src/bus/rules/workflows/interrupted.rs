@@ -1,4 +1,4 @@
-//! Notices about workflows that have lost their leader.
+//! Notices about workflows that lost their leader.
 
 use super::lookups::{leader, named};
 use crate::bus::rules::event_writer::Writer;
@@ -10,7 +10,7 @@ use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::domain::workflow::WorkflowStatus;
 
-/// Notifies a new orchestrator of the workflows that have no leader.
+/// Notifies a new orchestrator of the workflows without a leader.
 pub(in crate::bus::rules) fn show_interrupted(writer: &mut Writer<'_>, newcomer: SessionId) {
     let Ok(newcomer) = leader(writer, newcomer) else {
         return;
@@ -32,7 +32,7 @@ pub(in crate::bus::rules) fn notify_left(writer: &mut Writer<'_>, leaving: &Sess
     notify_interrupted(writer, leaving, &others);
 }
 
-/// Notifies others of the workflows that a hung session led, and the session itself, for its return.
+/// Notifies other members of the workflows that a hung session led, and the session itself, for its return.
 pub(in crate::bus::rules) fn notify_hung(
     writer: &mut Writer<'_>,
     hung: &Session,
@@ -42,15 +42,15 @@ pub(in crate::bus::rules) fn notify_hung(
     notify_interrupted(writer, hung, &others);
 }
 
-fn notify_interrupted(writer: &mut Writer<'_>, leader: &Session, told: &[Name]) {
+fn notify_interrupted(writer: &mut Writer<'_>, leader: &Session, recipients: &[Name]) {
     let workflows = writer.state.workflows_of(leader.id);
     let texts = limited(workflows.map(interrupted_notice).collect());
     for text in texts {
-        writer.notice_to_each(told, &text);
+        writer.notice_to_each(recipients, &text);
     }
 }
 
-/// Keeps the first of many notices, and counts the others in one more.
+/// Keeps the first notices of many, and adds one with the number of the others.
 fn limited(mut texts: Vec<Notice>) -> Vec<Notice> {
     let more = texts.len().saturating_sub(limits::NOTICE_IDS);
     texts.truncate(limits::NOTICE_IDS);

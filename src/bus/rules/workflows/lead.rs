@@ -75,14 +75,14 @@ pub(in crate::bus::rules) fn cancel(
     Ok(())
 }
 
-/// Ends a workflow that has no leader.
+/// Ends a workflow without a leader.
 fn cancel_interrupted(writer: &mut Writer<'_>, me: SessionId, workflow: &Workflow, by: &Name) {
     for step in &workflow.steps {
         if step.status.is_final() {
             continue;
         }
         if let Some(task) = step.task.as_ref().filter(|_| step.status == StepStatus::Running) {
-            // A refusal says that it has ended.
+            // A refusal means that the task has ended.
             let _ = tasks::cancel(writer, me, task);
         }
         let cancelled = StepMove::Cancel(format!("cancelled by {by}"));

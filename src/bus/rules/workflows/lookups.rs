@@ -1,4 +1,4 @@
-//! Finding workflows and steps, and who may lead.
+//! Finding workflows and steps, and checking that a session may lead.
 
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{Notice, notice, quoted};

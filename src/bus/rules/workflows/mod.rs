@@ -1,5 +1,5 @@
-//! Workflows: led by one orchestrator at a time, whose engine says what happens to the steps. What cannot happen is refused here,
-//! so that no step is begun twice or too early, whoever says so.
+//! Rules of workflows: one orchestrator at a time leads a workflow, and its runner moves the steps. The rules refuse impossible
+//! moves, so no process can begin a step twice or too early.
 
 mod lookups;
 mod lead;

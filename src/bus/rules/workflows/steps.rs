@@ -1,4 +1,4 @@
-//! What happens to the steps of a workflow: each begins once and not too early, and the last one ends the workflow.
+//! The moves of the steps of a workflow: each step begins once and not too early, and the last one ends the workflow.
 
 use super::lookups::{elsewhere, known_step, leader, led_by_another, named, unended};
 use crate::bus::event::{
@@ -27,13 +27,13 @@ pub(in crate::bus::rules) fn start_step(
     if owner.is_none_or(|owner| owner.name != *by) {
         return Err(led_by_another(workflow));
     }
-    let played = known_step(workflow, &step.step)?;
-    if !may_begin(workflow, played) || played.plan.for_each.is_some() {
-        return Err(elsewhere(played));
+    let run = known_step(workflow, &step.step)?;
+    if !may_begin(workflow, run) || run.plan.for_each.is_some() {
+        return Err(elsewhere(run));
     }
     writer.push(Event::StepStarted(StepStarted {
         workflow: workflow.id.clone(),
-        step: played.plan.name.clone(),
+        step: run.plan.name.clone(),
         task: task.clone(),
         agent: agent.clone(),
     }));
@@ -51,25 +51,25 @@ pub(in crate::bus::rules) fn expand(
     if workflow.owner != Some(me) {
         return Err(led_by_another(workflow));
     }
-    let played = known_step(workflow, &step.step)?;
-    if !may_begin(workflow, played) || played.plan.for_each.is_none() {
-        return Err(elsewhere(played));
+    let run = known_step(workflow, &step.step)?;
+    if !may_begin(workflow, run) || run.plan.for_each.is_none() {
+        return Err(elsewhere(run));
     }
     let many = usize::try_from(*count).unwrap_or(usize::MAX);
     if many > limits::MAX_ITEMS || workflow.steps.len() + many > limits::MAX_PLAYED {
-        let (step, count) = (played.plan.name.clone(), *count);
+        let (step, count) = (run.plan.name.clone(), *count);
         return Err(Refusal::TooManyItems { step, count });
     }
     writer.push(Event::StepExpanded(StepExpanded {
         workflow: workflow.id.clone(),
-        step: played.plan.name.clone(),
+        step: run.plan.name.clone(),
         count: *count,
         items: items.clone(),
     }));
     Ok(())
 }
 
-/// Says whether a step can begin. Its condition is checked by the leader, not here.
+/// Says whether a step can begin. The leader checks its condition, not these rules.
 fn may_begin(workflow: &Workflow, step: &StepRun) -> bool {
     step.status == StepStatus::Waiting
         && !step.needs_approval()
@@ -118,7 +118,7 @@ pub(in crate::bus::rules) fn approve(
             let why = why.chars().take(limits::WHY_CHARS).collect();
             let mut after = workflow.clone();
             let event = moved(&after.id, name, &StepMove::Cancel(why));
-            after.take(&event, writer.now.wall_ms);
+            after.apply_step_event(&event, writer.now.wall_ms);
             writer.push(event);
             write_end_if_over(writer, &after);
             Ok(())
@@ -126,7 +126,7 @@ pub(in crate::bus::rules) fn approve(
     }
 }
 
-/// Writes the moves, each in the workflow that the moves before it lead to, and the end of the workflow after its last step.
+/// Writes the moves, each checked against the workflow after the moves before it, and the end of the workflow after its last step.
 fn write_moves(
     writer: &mut Writer<'_>,
     workflow: &Workflow,
@@ -139,11 +139,11 @@ fn write_moves(
             return Err(elsewhere(step));
         }
         let event = moved(&after.id, name, step_move);
-        after.take(&event, writer.now.wall_ms);
+        after.apply_step_event(&event, writer.now.wall_ms);
         writer.push(event);
         if *step_move == StepMove::Ask {
-            let told = approval_notice(&after, name);
-            writer.notice(&after.by, told);
+            let text = approval_notice(&after, name);
+            writer.notice(&after.by, text);
         }
     }
     write_end_if_over(writer, &after);
@@ -179,7 +179,8 @@ pub(in crate::bus::rules) fn moved(id: &WorkflowId, name: &Name, step_move: &Ste
 fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &StepMove) -> bool {
     // The state forgets only tasks that have ended.
     let task = step.task.as_ref().and_then(|task| state.task(task));
-    let task_ended = task.is_none_or(|task| task.status.is_final() || state.is_unheard(task));
+    let task_ended =
+        task.is_none_or(|task| task.status.is_final() || state.is_cancel_unheard(task));
     let readiness = workflow.readiness(step);
     match (step.status, step_move) {
         (StepStatus::Running, StepMove::Ask | StepMove::Skip(_) | StepMove::Pass(_)) => false,
@@ -191,7 +192,7 @@ fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &S
         (StepStatus::Waiting, StepMove::Pass(_)) => {
             step.plan.when.is_some() && readiness == Readiness::Ready
         }
-        // The gate of a step that names it did not hold.
+        // The gate of a step that repeats this one failed.
         (StepStatus::Done | StepStatus::Unneeded, StepMove::Again(Again::Repeat, _)) => {
             workflow.steps.iter().any(|other| {
                 let repeat = other.plan.repeat.as_ref();
@@ -202,7 +203,7 @@ fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &S
         (StepStatus::Waiting, StepMove::Ask) => {
             step.needs_approval() && readiness == Readiness::Ready
         }
-        // No agent could get the step.
+        // The step could not be assigned to an agent.
         (StepStatus::Waiting, StepMove::Again(again, _)) => *again != Again::Repeat,
         (StepStatus::Waiting, StepMove::Fail(_)) => true,
         (StepStatus::Waiting | StepStatus::Asking, StepMove::Cancel(_)) => workflow.cancel_asked,
@@ -210,7 +211,7 @@ fn is_possible(state: &State, workflow: &Workflow, step: &StepRun, step_move: &S
     }
 }
 
-/// Writes the end of a workflow, and notifies its leader.
+/// Writes the end of a workflow, and notifies the member that created or last resumed it.
 fn write_ended(writer: &mut Writer<'_>, workflow: &Workflow, status: WorkflowStatus) {
     writer.push(Event::WorkflowEnded { id: workflow.id.clone(), status });
     writer.notice(&workflow.by, end_notice(workflow, status));

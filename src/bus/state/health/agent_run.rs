@@ -1,4 +1,4 @@
-//! The processes of an agent: what another bridge needs to end them once the agent is dead.
+//! The processes of an agent: another bridge ends them by this record once the agent is dead.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::domain::member::ProcessMark;
 /// The processes of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// The boot in which they run: in another one they are no more.
+    /// The boot in which they run; the next one has none of them.
     pub boot: u32,
     pub agent: ProcessMark,
     pub shim: Option<ProcessMark>,

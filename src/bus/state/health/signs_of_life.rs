@@ -55,8 +55,8 @@ impl State {
         }
     }
 
-    /// Remembers a dead agent until its processes are swept. Of very many the oldest are forgotten: ids begin with the time at
-    /// which they were made.
+    /// Remembers a dead agent until its processes are swept. Above a limit the oldest are forgotten: ids begin with their time of
+    /// creation.
     pub(in crate::bus::state) fn leave_to_be_swept(
         &mut self,
         session: SessionId,
@@ -95,7 +95,7 @@ impl State {
         }
     }
 
-    /// Starts timers that reopen at once the requests for which the append that ends a session's claims has no room.
+    /// Starts timers that are due at once: they reopen the requests for which the append that ends a session's claims has no room.
     pub(in crate::bus::state) fn reopen_soon(&mut self, id: SessionId, at: &At) {
         let held: Vec<_> = self.claimed_by(id).map(|held| held.id.clone()).collect();
         for request in held {
@@ -103,7 +103,7 @@ impl State {
         }
     }
 
-    /// Returns the dead agents whose processes may still run, with those processes as far as known.
+    /// Returns the dead agents whose processes may still run, with those processes if they are known.
     pub fn unswept(&self) -> impl Iterator<Item = (SessionId, Option<&Run>)> {
         self.unswept.iter().map(|(id, run)| (*id, run.as_ref()))
     }

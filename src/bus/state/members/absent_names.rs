@@ -6,28 +6,28 @@ use crate::domain::name::Name;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 
-/// The time of mail that does not wait.
+/// The expiry of mail that does not wait.
 const AT_ONCE: i64 = 0;
 
 impl State {
-    /// Says whether a name is absent and its mail has waited for its full time instead of being abandoned at once.
+    /// Says whether an absent name's mail waits for its full time instead of being abandoned at once.
     pub(in crate::bus) fn has_waited(&self, name: &Name) -> bool {
         self.absent.get(name).is_some_and(|until| *until > AT_ONCE)
     }
 
-    /// Returns the earlier of a wall time and of the latest time in the log: something is old only if it is old by both.
+    /// Returns the earlier of a wall time and the latest time in the log: something is old only if it is old by both.
     pub(in crate::bus) fn seen_ms(&self, wall_ms: i64) -> i64 {
         wall_ms.min(self.watch.wall_ms())
     }
 
-    /// Returns the earlier of the wall time and of the latest time in the log plus the machine's running time since: a clock that
-    /// was set ahead makes nothing old before the next entry.
+    /// Returns the earlier of the wall time and the latest time in the log plus the machine's running time since: a clock that was
+    /// set ahead makes nothing old before the next entry.
     pub fn ran_to_ms(&self, now: Now) -> i64 {
         now.wall_ms.min(self.watch.run_on_ms(now.tick))
     }
 
-    /// Says whether a task that this name assigned still has to end: the notice of its end is then mail for the next session of
-    /// that name.
+    /// Says whether a task that this name assigned has not ended: the notice of its end will be mail for the next session of that
+    /// name.
     pub(in crate::bus::state) fn has_tasks_by(&self, name: &Name) -> bool {
         let mut unended = self.sessions.values().flat_map(|session| {
             let ids = session.running.iter().chain(&session.queue);
@@ -36,7 +36,7 @@ impl State {
         unended.any(|task| task.by == *name && task.workflow.is_none())
     }
 
-    /// Returns the absent names whose mail is to be abandoned now, those that have waited longest first.
+    /// Returns the absent names whose mail has expired, those that have waited longest first.
     pub(in crate::bus) fn due_names(&self, now: Now) -> Vec<Due> {
         if self.absent.is_empty() {
             return Vec::new();
@@ -56,21 +56,21 @@ impl State {
         }
     }
 
-    /// Returns when the mail of the first absent name is abandoned, in milliseconds of the boot, if the machine runs until then.
+    /// Returns when the mail of the first absent name expires, in milliseconds of the boot, if the machine runs until then.
     pub(in crate::bus::state) fn earliest_name_ms(&self, now: Now) -> Option<u64> {
         let until = *self.absent.values().min()?;
         let watch = self.watch.after(now);
         let seen_ms = watch.wall_ms().min(now.wall_ms);
         let left_ms = u64::try_from(until.saturating_sub(seen_ms)).unwrap_or_default();
-        // The last entry may have been written a moment after the caller looked at its clock; and no clock of a boot goes back.
+        // The last entry may be a little later than the caller's clock reading; and no clock of a boot goes back.
         let of_boot = [&self.watch, &watch].map(|watch| watch.ms_of(now.tick.boot));
         let ms = of_boot.into_iter().flatten().max();
         Some(ms.unwrap_or(now.tick.ms).saturating_add(left_ms))
     }
 
-    /// Notes that a name has no session any more. If its mail waits, it waits from the given wall time or from the latest time in
-    /// the log, whichever is later: the log is behind after a long pause, and ahead if the wall clock was set back. Of too many
-    /// absent names, the one that has waited longest is abandoned.
+    /// Notes that a name no longer has a session. If its mail waits, its time counts from the given wall time or from the latest
+    /// time in the log, whichever is later: the log is behind after a long pause, and ahead if the wall clock was set back. Above
+    /// the limit of absent names, the one that has waited longest is abandoned.
     pub(in crate::bus::state) fn name_is_absent(
         &mut self,
         name: &Name,
@@ -89,7 +89,7 @@ impl State {
         }
     }
 
-    /// Converts what an older version wrote: it had timers for absent names, and no watch.
+    /// Converts a state of an older version, which had timers for absent names and no watch.
     pub(in crate::bus::state) fn rebuild_absent(&mut self) {
         if !self.watch.has_begun() {
             let messages = self.messages.values().map(|message| message.sent_ms);

@@ -1,4 +1,4 @@
-//! What is remembered of members that left: why each of the last sessions ended, and how to resume its agent.
+//! The last sessions that left: why each of them ended, and how to resume its agent.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::domain::member::{Departure, MemberKind};
 use crate::domain::name::Name;
 use crate::domain::time::Tick;
 
-/// Sessions that have left and are remembered: as many as a list of dead members needs.
+/// How many of them the state keeps: enough for a list of dead members.
 const KEPT_ENDED_SESSIONS: usize = 64;
 
 /// A session that has left.
@@ -18,16 +18,15 @@ const KEPT_ENDED_SESSIONS: usize = 64;
 pub struct EndedSession {
     pub name: Name,
     pub session: SessionId,
-    /// What kind of member it was.
     pub kind: MemberKind,
     pub departure: Departure,
-    /// What there is to say about it.
+    /// An explanation of the departure.
     pub detail: Option<String>,
     pub since: Tick,
     pub at: Tick,
-    /// When it last did something, in wall time.
+    /// When it was last active, in wall time.
     pub last_ms: i64,
-    /// How to resume it; only of agents.
+    /// How to resume it, if it was an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<ResumeInfo>,
 }
@@ -38,10 +37,10 @@ pub struct ResumeInfo {
     /// The profile it was started from.
     pub profile: String,
     pub cwd: String,
-    /// The model that it used, as far as known.
+    /// The model that it used, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The agent's own id of its ACP session, if it got so far.
+    /// The agent's own id of its ACP session, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acp_session: Option<String>,
 }
@@ -73,7 +72,7 @@ impl EndedSession {
         }
     }
 
-    /// Records it as the last session that left, and forgets the oldest of too many.
+    /// Records it as the last session that left, and forgets the oldest ones above the limit.
     pub(in crate::bus::state) fn record_in(self, departed: &mut VecDeque<Self>) {
         departed.push_back(self);
         while departed.len() > KEPT_ENDED_SESSIONS {

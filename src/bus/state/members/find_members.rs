@@ -1,4 +1,4 @@
-//! What others ask about members: who is live, who serves a process, who has nothing to do.
+//! Queries about members: which are live, which session serves a process, which have nothing to do.
 
 use crate::bus::state::{EndedSession, Member, ResumeInfo, Session, State};
 use crate::domain::ids::SessionId;
@@ -6,12 +6,10 @@ use crate::domain::member::{Activity, MemberKind, ProcessMark};
 use crate::domain::name::Name;
 
 impl State {
-    /// Returns a live session.
     pub fn session(&self, id: SessionId) -> Option<&Session> {
         self.sessions.get(&id)
     }
 
-    /// Returns a known name.
     pub fn member(&self, name: &Name) -> Option<&Member> {
         self.members.get(name)
     }
@@ -26,7 +24,7 @@ impl State {
         self.members.get(name)?.session.and_then(|id| self.sessions.get(&id))
     }
 
-    /// Returns all live sessions, the longest here first.
+    /// Returns all live sessions, oldest first.
     pub fn live_sessions(&self) -> Vec<&Session> {
         let mut all: Vec<_> = self.sessions.values().collect();
         all.sort_by_key(|session| session.since_seq);
@@ -38,7 +36,7 @@ impl State {
         self.sessions.keys().copied()
     }
 
-    /// Returns how many agents live.
+    /// Returns the number of live agents.
     pub(in crate::bus) fn live_agents(&self) -> usize {
         let is_agent = |session: &&Session| session.kind == MemberKind::Agent;
         self.sessions.values().filter(is_agent).count()
@@ -60,8 +58,8 @@ impl State {
         of_name.find_map(|left| Some((left, left.past.as_ref()?)))
     }
 
-    /// Says whether a member has nothing to do and no other member waits for it: no task, no mail, no waiting call, no question, no
-    /// request of its own or of others.
+    /// Says whether a member has nothing to do and nothing pending: no task, no mail, no waiting call, no question, no request of
+    /// its own and no claim.
     pub fn is_at_rest(&self, live: &Session) -> bool {
         live.stop.is_none()
             && !live.stuck
@@ -76,8 +74,8 @@ impl State {
             && self.claimed_by(live.id).next().is_none()
     }
 
-    /// Returns the live session that joined by itself and serves one of these processes: the first of them that has one, and of
-    /// several the orchestrator, then the longest here.
+    /// Returns the live session that joined by itself and serves one of these processes. The first process with a session counts;
+    /// if it has several, the orchestrator, else the oldest one.
     pub fn serving(&self, clients: &[ProcessMark]) -> Option<&Session> {
         let of = |client: &ProcessMark| {
             let those = self.sessions.values().filter(|session| session.client == Some(*client));
@@ -89,7 +87,7 @@ impl State {
         clients.iter().find_map(of)
     }
 
-    /// Returns the session that keeps the view of members up to date: the orchestrator longest here, else the peer.
+    /// Returns the session that keeps the view of members up to date: the oldest orchestrator, else the oldest peer.
     pub(in crate::bus) fn view_keeper(&self) -> Option<SessionId> {
         self.keeper_of(|_| true)
     }

@@ -1,20 +1,20 @@
 //! The unread messages in an inbox, and the sum of their bytes, which follows from them and is not stored.
 //!
-//! The sum is kept by adding and subtracting. If a log gives a seq twice, which no rules do, it is computed again.
+//! Each change adds to it or subtracts from it. If a log gives a seq twice, which no rules do, the sum is computed again.
 
 use crate::bus::state::{Member, Message, State};
 
 impl Member {
-    /// Puts a message into the inbox. Says whether the sum is still known.
+    /// Puts a message into the inbox. Says whether the sum is still right.
     #[must_use]
     pub(in crate::bus::state) fn receive(&mut self, message: &Message) -> bool {
         let before = self.unread.insert(message.seq, message.id.clone());
-        // Wrapping, so that taking out what was put in always leads back.
+        // Wrapping, so that a removal always undoes the insertion.
         self.unread_bytes = self.unread_bytes.wrapping_add(message.body.bytes);
         before.is_none()
     }
 
-    /// Removes a message from the inbox, if it is there. Says whether the sum is still known.
+    /// Removes a message from the inbox, if it is there. Says whether the sum is still right.
     #[must_use]
     pub(in crate::bus::state) fn lose(&mut self, message: &Message) -> bool {
         let Some(gone) = self.unread.remove(&message.seq) else {

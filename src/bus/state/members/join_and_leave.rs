@@ -13,7 +13,7 @@ use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::name::Name;
 
 impl Session {
-    /// Returns a session that has done nothing yet.
+    /// Returns a new session without activity.
     fn begun(id: SessionId, name: Name, kind: MemberKind, at: &At) -> Self {
         Self {
             id,
@@ -45,7 +45,7 @@ impl Session {
             stuck: false,
             hung: false,
             restarts: 0,
-            ways: Vec::new(),
+            methods: Vec::new(),
         }
     }
 }
@@ -57,7 +57,7 @@ impl State {
             return;
         };
         match event {
-            Event::MemberWays { ways, .. } => session.ways.clone_from(ways),
+            Event::MemberWays { ways: methods, .. } => session.methods.clone_from(methods),
             Event::MemberModel { model, .. } => {
                 session.model = size_bounds::name(Some(model), limits::MODEL_BYTES);
             }
@@ -156,7 +156,7 @@ impl State {
             .map(|session| session.in_flight.keys().copied().collect())
             .unwrap_or_default();
         for call in calls {
-            self.message_returned(id, call);
+            self.message_requeued(id, call);
         }
         let Some(session) = self.sessions.remove(&id) else {
             return;
@@ -173,7 +173,7 @@ impl State {
             && member.session == Some(id)
         {
             member.session = None;
-            // If mail does not wait, the rest that did not fit into the append of the leaving is abandoned at once.
+            // If mail does not wait, the messages that did not fit into the append of the departure are abandoned at once.
             let waits = member.chosen || departure.leaves_mail_waiting(session.kind);
             self.name_is_absent(&session.name, waits.then_some(at.ts));
         }
@@ -186,8 +186,8 @@ impl State {
         ended.record_in(&mut self.departed);
     }
 
-    /// Forgets a name without a session once its inbox is empty: at once if it was generated and no task that it assigned still
-    /// has to end, else when its time of waiting is over.
+    /// Forgets a name without a session once its inbox is empty: at once if it was generated and all tasks that it assigned have
+    /// ended, else when its waiting time is over.
     pub(in crate::bus::state) fn forget_member_if_idle(&mut self, name: &Name) {
         let Some(member) = self.members.get(name) else {
             return;
@@ -200,7 +200,7 @@ impl State {
         }
     }
 
-    /// Forgets a name. Messages that came into its inbox in the same append are abandoned by the next.
+    /// Forgets a name. The next append abandons messages that reached its inbox in this one.
     pub(in crate::bus::state) fn member_forgotten(&mut self, name: &Name) {
         self.absent.remove(name);
         if let Some(member) = self.members.get_mut(name) {

@@ -1,4 +1,4 @@
-//! Who is known to the bus: names, live sessions, and sessions that have ended.
+//! The members of the bus: names, live sessions, and ended sessions.
 
 mod session;
 mod ended_session;

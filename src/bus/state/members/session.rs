@@ -1,4 +1,4 @@
-//! A known name, the live session that it may have, and the word for how that session is doing.
+//! A known name, its live session if it has one, and the word for that session's status.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,15 +16,15 @@ use crate::domain::time::Tick;
 pub struct Member {
     /// As it was last written.
     pub name: Name,
-    /// Whether it was chosen and not generated: then mail waits for its return.
+    /// Whether it was chosen and not generated. Mail of a chosen name waits for its next session.
     pub chosen: bool,
     /// The live session of that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// The unread messages that are not in flight, by seq.
+    /// Its unread messages, by seq. Messages in flight are not among them.
     #[serde(default, skip_serializing_if = "Chunked::is_empty")]
     pub unread: Chunked<u64, MessageId>,
-    /// How many bytes the texts of these have.
+    /// The size of their texts.
     #[serde(skip)]
     pub unread_bytes: u64,
 }
@@ -34,88 +34,87 @@ pub struct Member {
 pub struct Session {
     pub id: SessionId,
     pub name: Name,
-    /// What kind of member it is.
     pub kind: MemberKind,
     /// The profile it was started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// The model it uses, as far as known.
+    /// The model it uses, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// What it is for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
     /// The bridge that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SessionId>,
-    /// What its endpoints must show, hashed.
+    /// The hash of the token by which its endpoints join.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_hash: Option<String>,
-    /// Its process, for people.
+    /// Its process, for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// The process that its server serves, as far as known.
+    /// The process that its server serves, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ProcessMark>,
     pub activity: Activity,
     /// Whether it has our tools.
     pub tools: Tools,
-    /// Its place among all.
+    /// The seq of the event with which it began: sessions are ordered by it.
     pub since_seq: u64,
     pub since: Tick,
-    /// When it last did something, in wall time.
+    /// When it was last active, in wall time.
     pub last_ms: i64,
-    /// The task in its turn.
+    /// The task of its current turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<TaskId>,
-    /// The tasks behind that one.
+    /// The tasks after that one.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub queue: VecDeque<TaskId>,
-    /// Whether its end is asked for, and whether by signals.
+    /// How it has been asked to stop, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopMode>,
-    /// Which calls hold messages that have not been seen.
+    /// The messages in flight, by the call that delivered them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", rename = "handed")]
     pub in_flight: BTreeMap<CallId, Vec<MessageId>>,
-    /// Its unheard claims: the call on whose answer each depends. Only agents have them; other sessions end with their endpoint.
+    /// Its unheard claims, each with the call whose answer it depends on. Only agents have them; other sessions end with their
+    /// endpoint.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unheard: BTreeMap<RequestId, CallId>,
-    /// Which of these calls have an answer that was written to their client.
+    /// The calls, of both kinds, whose answers were written to their client.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub written: BTreeSet<CallId>,
-    /// When each of these calls last got a message or a claim, in milliseconds of the boot.
+    /// When each call last got a message or a claim, in milliseconds of the boot.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub held_since: BTreeMap<CallId, u64>,
-    /// The calls that wait, oldest first.
+    /// Its waiting calls, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
-    /// How its agent runs.
+    /// The processes of its agent.
     #[serde(default)]
     pub run: Option<Run>,
-    /// Whether it has shown no sign of life in its turn for too long.
+    /// Whether it has shown no sign of life in its turn for too long a time.
     #[serde(default)]
     pub stalled: bool,
     /// Whether it does not end a turn whose task was abandoned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stuck: bool,
-    /// Whether its heartbeat stands still.
+    /// Whether its heartbeat has stopped.
     #[serde(default)]
     pub hung: bool,
-    /// How often its agent was started again.
+    /// How often its agent was restarted.
     #[serde(default)]
     pub restarts: u32,
     /// The methods by which its bridge can deliver messages.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<DeliveryMethod>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "ways")]
+    pub methods: Vec<DeliveryMethod>,
 }
 
-/// How an agent is to end.
+/// How an agent is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopMode {
-    /// By a request to end.
+    /// By a message that asks it to.
     Gracefully,
     AtOnce,
 }
@@ -125,18 +124,17 @@ impl Session {
     pub fn runs_as_any_of(&self, processes: &[ProcessMark]) -> bool {
         self.run.as_ref().is_some_and(|run| {
             let own = std::iter::once(&run.agent).chain(&run.shim);
-            // Without the time of its start a process could be another one by now.
+            // Without its start time, the pid may belong to another process by now.
             own.filter(|own| own.started.is_some()).any(|own| processes.contains(own))
         })
     }
 
-    /// Returns the word for how it is doing: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life,
-    /// `stuck` in one whose task was abandoned, `hung` while the heartbeat of its process stands still.
+    /// Returns the word for its status: `waiting` while one of its calls waits, `stalled` in a turn without a sign of life, `stuck`
+    /// in one whose task was abandoned, `hung` while the heartbeat of its process has stopped.
     pub fn status(&self) -> &'static str {
         match self.activity {
             _ if self.hung => "hung",
             Activity::Starting | Activity::Running | Activity::Idle if self.stuck => "stuck",
-            // A question for permission that waits for its answer belongs here, above a turn that merely runs.
             Activity::Starting | Activity::Running | Activity::Idle if !self.waits.is_empty() => {
                 "waiting"
             }

@@ -35,13 +35,13 @@ impl State {
             self.share(to);
         }
         if self.messages.insert(id.clone(), message).is_some() {
-            // The rules give no id twice. In a log that does, the inboxes with the earlier message have another length now.
+            // The rules give no id twice. In a log that does, the sums of the inboxes with the earlier message are wrong now.
             self.rebuild_inboxes();
         }
         self.put_into_inboxes(&id, to);
     }
 
-    /// Makes a name share its text with its member's: there may be thousands of messages of one member.
+    /// Makes a name share the text of its member's name: one member may have thousands of messages.
     fn share(&self, name: &mut Name) {
         if let Some(member) = self.members.get(name)
             && member.name.as_str() == name.as_str()
@@ -51,27 +51,27 @@ impl State {
     }
 
     pub(in crate::bus::state) fn put_into_inboxes(&mut self, id: &MessageId, to: &Addressees) {
-        let to = self.missing_from(id, to);
+        let to = self.new_addressees(id, to);
         let Some(message) = self.messages.get_mut(id) else {
             return;
         };
-        let mut is_known = true;
+        let mut sums_are_right = true;
         for name in to {
             if let Some(member) = self.members.get_mut(&name) {
                 let fresh = Delivery::Unread { last: None };
                 message.deliveries.insert(member.name.clone(), fresh);
-                is_known &= member.receive(message);
+                sums_are_right &= member.receive(message);
             }
         }
-        if !is_known {
+        if !sums_are_right {
             self.rebuild_inboxes();
         }
         self.end_message_if_settled(id);
     }
 
-    /// Returns the members whose inboxes get a message by an event.
-    fn missing_from(&self, id: &MessageId, to: &Addressees) -> Vec<Name> {
-        let but = match to {
+    /// Returns the members into whose inboxes an event puts a message.
+    fn new_addressees(&self, id: &MessageId, to: &Addressees) -> Vec<Name> {
+        let others = match to {
             Addressees::Named(names) => return names.clone(),
             Addressees::AllBut(names) => names.iter().collect::<BTreeSet<_>>(),
         };
@@ -82,18 +82,18 @@ impl State {
         };
         let live = self.members.values().filter(|one| one.session.is_some());
         live.map(|member| &member.name)
-            .filter(|name| !but.contains(name) && lacks(name))
+            .filter(|name| !others.contains(name) && lacks(name))
             .cloned()
             .collect()
     }
 
     /// Returns the members from whose inboxes an event withdraws a message.
-    pub(in crate::bus::state) fn in_inbox_of(
+    pub(in crate::bus::state) fn members_to_withdraw_from(
         &self,
         id: &MessageId,
         members: &Addressees,
     ) -> Vec<Name> {
-        let but = match members {
+        let others = match members {
             Addressees::Named(names) => return names.clone(),
             Addressees::AllBut(names) => names.iter().collect::<BTreeSet<_>>(),
         };
@@ -103,23 +103,23 @@ impl State {
         let unread = |delivery: &Delivery| matches!(delivery, Delivery::Unread { .. });
         let deliveries = message.deliveries.iter();
         deliveries
-            .filter(|(name, delivery)| unread(delivery) && !but.contains(name))
+            .filter(|(name, delivery)| unread(delivery) && !others.contains(name))
             .map(|(name, _)| name.clone())
             .collect()
     }
 
-    pub(in crate::bus::state) fn message_handed(
+    pub(in crate::bus::state) fn message_delivered(
         &mut self,
         ids: &[MessageId],
         member: &Name,
-        (session, call, way): (SessionId, CallId, DeliveryMethod),
+        (session, call, method): (SessionId, CallId, DeliveryMethod),
         at: &At,
     ) {
         let Some(holder) = self.sessions.get_mut(&session) else {
             return;
         };
         let held = holder.in_flight.entry(call).or_default();
-        let mut is_known = true;
+        let mut sums_are_right = true;
         for id in ids {
             let Some(message) = self.messages.get_mut(id) else {
                 continue;
@@ -128,9 +128,9 @@ impl State {
             let Some(delivery @ Delivery::Unread { .. }) = delivery else {
                 continue;
             };
-            *delivery = Delivery::InFlight { session, call, way };
+            *delivery = Delivery::InFlight { session, call, method };
             if let Some(member) = self.members.get_mut(member) {
-                is_known &= member.lose(message);
+                sums_are_right &= member.lose(message);
             }
             held.push(id.clone());
         }
@@ -138,25 +138,25 @@ impl State {
             holder.in_flight.remove(&call);
             return;
         }
-        if way == DeliveryMethod::Prompt {
-            // It is a prompt of its own: a turn begins with it.
+        if method == DeliveryMethod::Prompt {
+            // A prompt of its own begins a turn.
             holder.activity = Activity::Running;
         }
-        if way == DeliveryMethod::Pull {
+        if method == DeliveryMethod::Pull {
             holder.waits.retain(|wait| wait.call != call);
             self.timers.stop(&Due::Wait(session, call));
         }
-        if !way.is_by_turn() {
+        if !method.is_by_turn() {
             holder.held_since.insert(call, at.tick.ms);
             self.timers.start(Due::Requeue(session, call), at.tick.ms, wait_times::HANDED_MS);
         }
-        if !is_known {
+        if !sums_are_right {
             self.rebuild_inboxes();
         }
     }
 
     /// Requeues the messages of a call.
-    pub(in crate::bus::state) fn message_returned(&mut self, session: SessionId, call: CallId) {
+    pub(in crate::bus::state) fn message_requeued(&mut self, session: SessionId, call: CallId) {
         let (name, ids) = self.take_in_flight(session, call);
         let Some(name) = name else { return };
         for id in ids {
@@ -175,7 +175,7 @@ impl State {
         }
     }
 
-    /// Marks the messages of a call as read, even if they were requeued and not delivered since, and its claims as known.
+    /// Marks the messages of a call as seen, even if they were requeued and not delivered since, and its claims as known.
     pub(in crate::bus::state) fn message_seen(&mut self, session: SessionId, call: CallId) {
         if let Some(holder) = self.sessions.get_mut(&session) {
             holder.unheard.retain(|_, by| *by != call);
@@ -183,12 +183,12 @@ impl State {
         let (name, mut ids) = self.take_in_flight(session, call);
         let Some(name) = name else { return };
         if let Some(member) = self.members.get(&name) {
-            let given_back = |id: &&MessageId| {
+            let requeued = |id: &&MessageId| {
                 let delivery =
                     self.messages.get(id).and_then(|message| message.deliveries.get(&name));
                 matches!(delivery, Some(Delivery::Unread { last }) if *last == Some((session, call)))
             };
-            ids.extend(member.unread.values().filter(given_back).cloned());
+            ids.extend(member.unread.values().filter(requeued).cloned());
         }
         for id in &ids {
             self.settle(id, &name, Delivery::Seen);
@@ -206,7 +206,7 @@ impl State {
         }
     }
 
-    /// Takes the list of messages from a call, with the name of the session's member.
+    /// Removes the messages from a call, and returns them with the name of the session's member.
     fn take_in_flight(
         &mut self,
         session: SessionId,
@@ -265,15 +265,15 @@ impl State {
             let Some(oldest) = self.ended_messages.pop_front() else {
                 break;
             };
-            // It may have been addressed to further members since, and then it is not ended.
+            // If it has been addressed to more members since, it has not ended.
             if self.is_ended(&oldest) {
                 self.messages.remove(&oldest);
             }
         }
     }
 
-    /// Says whether all deliveries of a message are final. The message of a request is kept until the request ends, as it may
-    /// have to be shown to others.
+    /// Says whether all deliveries of a message are final. The message of a request does not end before the request, as it may
+    /// have to be shown to more members.
     fn is_ended(&self, id: &MessageId) -> bool {
         let Some(message) = self.messages.get(id) else {
             return false;
@@ -288,8 +288,8 @@ impl State {
         !of_unanswered && message.deliveries.iter().all(|(_, delivery)| settled(delivery))
     }
 
-    /// Returns the place of the oldest text that may still be read: of an unsettled message, an unanswered request, an unfinished
-    /// task, or a workflow that has not ended. The steps of a workflow are all younger than its prompts.
+    /// Returns the position of the oldest text that may still be read: of an unsettled message, an unanswered request, an
+    /// unfinished task, or an unfinished workflow. The steps of a workflow are all younger than its prompts.
     pub(in crate::bus) fn oldest_text_alive(&self) -> Option<LogPosition> {
         let messages = self.messages.values();
         let messages = messages

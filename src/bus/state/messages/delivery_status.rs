@@ -1,5 +1,5 @@
-//! The delivery status of a message for each addressee: a list in the order of the names, since most messages have one addressee,
-//! and a broadcast has hundreds.
+//! The delivery status of a message for each addressee. It is a list sorted by name, since most messages have one addressee, and
+//! a broadcast has hundreds.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,22 +21,23 @@ pub enum Delivery {
     InFlight {
         session: SessionId,
         call: CallId,
-        way: DeliveryMethod,
+        #[serde(rename = "way")]
+        method: DeliveryMethod,
     },
-    /// Read by the model.
+    /// Shown to the model.
     Seen,
     Superseded,
     Expired,
 }
 
 impl Delivery {
-    /// Says whether nothing more will happen to it.
+    /// Says whether it will not change any more.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Seen | Self::Superseded | Self::Expired)
     }
 }
 
-/// One entry an addressee, in the order of the names.
+/// One entry per addressee, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<(Name, Delivery)>")]
 pub struct Deliveries(Vec<(Name, Delivery)>);
@@ -48,7 +49,6 @@ impl Deliveries {
         Some(&self.0[at].1)
     }
 
-    /// Returns the same, to be changed.
     pub(in crate::bus::state) fn get_mut(&mut self, name: &Name) -> Option<&mut Delivery> {
         let at = self.find(name).ok()?;
         Some(&mut self.0[at].1)
@@ -60,7 +60,7 @@ impl Deliveries {
             Ok(at) => self.0[at].1 = delivery,
             Err(at) => {
                 if self.0.is_empty() {
-                    // Mostly it stays the only one, and there may be very many messages.
+                    // Most messages have only one, and there may be very many messages.
                     self.0.reserve_exact(1);
                 }
                 self.0.insert(at, (name, delivery));
@@ -68,18 +68,16 @@ impl Deliveries {
         }
     }
 
-    /// Goes through all of them.
     pub fn iter(&self) -> impl Iterator<Item = (&Name, &Delivery)> {
         self.0.iter().map(|(name, delivery)| (name, delivery))
     }
 
-    /// Says whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Finds an addressee, or where it would stand. Who comes last in the order is found at once: so a list grows that is added in
-    /// that order.
+    /// Returns the index of an addressee, or where to insert it. A name behind all others takes no search: that keeps the
+    /// construction of a sorted list fast.
     fn find(&self, name: &Name) -> Result<usize, usize> {
         match self.0.last() {
             Some((last, _)) if last < name => Err(self.0.len()),
@@ -98,7 +96,7 @@ impl FromIterator<(Name, Delivery)> for Deliveries {
     }
 }
 
-/// Older snapshots have them in the order in which they were added.
+/// Older snapshots have the entries in the order of insertion.
 impl From<Vec<(Name, Delivery)>> for Deliveries {
     fn from(entries: Vec<(Name, Delivery)>) -> Self {
         entries.into_iter().collect()

@@ -1,4 +1,4 @@
-//! What others ask about messages: unread ones, those in flight, and which call waits for which.
+//! Queries about messages: unread ones, those in flight, and waiting calls.
 
 use crate::bus::state::{Chunked, Delivery, Message, State};
 use crate::domain::ids::{CallId, MessageId, SessionId};
@@ -11,7 +11,7 @@ impl State {
         self.messages.get(id)
     }
 
-    /// Returns every message that the state has a header of, ended ones too.
+    /// Returns every message whose header the state still has, ended ones too.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.messages.values()
     }
@@ -28,31 +28,32 @@ impl State {
         ids.into_iter().flatten().filter_map(|id| self.messages.get(id)).collect()
     }
 
-    /// Says whether a call got all that it holds by this time. Of deliveries by older versions that is not known, and assumed.
+    /// Says whether a call got everything that it holds by this time. For deliveries by older versions that is unknown, and
+    /// assumed.
     pub fn held_by(&self, session: SessionId, call: CallId, time_ms: u64) -> bool {
         let session = self.sessions.get(&session);
         let since = session.and_then(|session| session.held_since.get(&call));
         since.is_none_or(|since| *since <= time_ms)
     }
 
-    /// Says whether a call holds messages in an answer that was written to its client.
+    /// Says whether a call holds messages or a claim, and its answer was written to its client.
     pub fn is_written(&self, session: SessionId, call: CallId) -> bool {
         let session = self.sessions.get(&session);
         session.is_some_and(|session| session.written.contains(&call))
     }
 
-    /// Returns the calls of a session that deliver by this method.
-    pub fn calls_in_flight_by(&self, session: SessionId, way: DeliveryMethod) -> Vec<CallId> {
+    /// Returns the calls of a session that hold messages delivered by this method.
+    pub fn calls_in_flight_by(&self, session: SessionId, method: DeliveryMethod) -> Vec<CallId> {
         let Some(session) = self.sessions.get(&session) else {
             return Vec::new();
         };
-        let came_so = |ids: &Vec<MessageId>| {
+        let uses_method = |ids: &Vec<MessageId>| {
             let first = ids.first().and_then(|id| self.messages.get(id));
             let delivery = first.and_then(|message| message.delivery(&session.name));
-            matches!(delivery, Some(Delivery::InFlight { way: by, .. }) if by == way)
+            matches!(delivery, Some(Delivery::InFlight { method: used, .. }) if used == method)
         };
         let calls = session.in_flight.iter();
-        calls.filter(|(_, ids)| came_so(ids)).map(|(call, _)| *call).collect()
+        calls.filter(|(_, ids)| uses_method(ids)).map(|(call, _)| *call).collect()
     }
 
     /// Says whether a call waits.
@@ -63,7 +64,7 @@ impl State {
     }
 
     /// Says whether there is an unread message that a call waits for.
-    pub(in crate::bus) fn misses(&self, session: SessionId, call: CallId) -> bool {
+    pub(in crate::bus) fn has_message_for_wait(&self, session: SessionId, call: CallId) -> bool {
         let Some(session) = self.sessions.get(&session) else {
             return false;
         };

@@ -1,4 +1,4 @@
-//! A message without its body: its author, its addressees, and how far it has come with each of them.
+//! A message without its body: its author, its addressees, and its delivery status for each of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ use crate::domain::name::Name;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     pub id: MessageId,
-    /// Its place among all.
+    /// The seq of its event: messages are ordered by it.
     pub seq: u64,
     /// When it was sent, in wall time.
     pub sent_ms: i64,
     pub kind: MessageKind,
     pub from: Author,
-    /// Whom it is shown to be for.
+    /// The recipients that its readers see.
     pub audience: Audience,
     /// The request that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,7 @@ pub struct Message {
     /// The task that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Who claimed the request.
+    /// The member that claimed the request, if the message reports that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<Name>,
     /// The message that it answers.
@@ -33,12 +33,10 @@ pub struct Message {
     pub reply_to: Option<MessageId>,
     /// The first message of its thread.
     pub thread: MessageId,
-    /// How urgent it is for a member that works on something else.
+    /// Its urgency for a member that works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
-    /// Where its text is.
     pub body: BodyRef,
-    /// Its delivery status for each addressee.
     #[serde(default, skip_serializing_if = "Deliveries::is_empty")]
     pub deliveries: Deliveries,
 }
@@ -49,7 +47,6 @@ impl Message {
         self.from.member() == Some(name) || self.deliveries.get(name).is_some()
     }
 
-    /// Returns the delivery status for a member.
     pub fn delivery(&self, name: &Name) -> Option<Delivery> {
         self.deliveries.get(name).copied()
     }

@@ -1,24 +1,24 @@
-//! Makes the header of a message from the event that put it on the bus.
+//! Makes the header of a message from its event.
 
 use crate::bus::event::LogPosition;
 use crate::bus::event::{MessageSent, RequestOpened};
 use crate::bus::state::{BodyRef, Deliveries, Message};
 use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 
-/// Where and when an event stands.
+/// The position and the time of an event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::bus) struct Origin {
     pub(in crate::bus) seq: u64,
     /// Milliseconds since 1970.
     pub(in crate::bus) wall_ms: i64,
-    /// Where its line begins.
+    /// The beginning of its line.
     pub(in crate::bus) place: LogPosition,
-    /// Which event of the line it is.
+    /// Its index in the line.
     pub(in crate::bus) index: u16,
 }
 
 impl Origin {
-    /// Says where a text of the event is.
+    /// Returns the reference to a text of the event.
     pub(in crate::bus) fn body(self, bytes: u64) -> BodyRef {
         let Self { place, index, .. } = self;
         BodyRef { place, index, bytes }
@@ -26,7 +26,7 @@ impl Origin {
 }
 
 impl Message {
-    /// Makes the header of a message that was sent. It is in no inbox yet.
+    /// Makes the header of a sent message, which is in no inbox yet.
     pub(in crate::bus) fn sent(sent: &MessageSent, origin: Origin) -> Self {
         Self {
             id: sent.id.clone(),
@@ -46,7 +46,7 @@ impl Message {
         }
     }
 
-    /// Makes the header of the message that shows a request. It is in no inbox yet.
+    /// Makes the header of the message that shows a request, which is in no inbox yet.
     pub(in crate::bus) fn opened(opened: &RequestOpened, origin: Origin) -> Self {
         Self {
             id: opened.message.clone(),

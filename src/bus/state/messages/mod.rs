@@ -1,4 +1,4 @@
-//! Messages without their texts, how far each has come with its addressees, and the calls that wait for one.
+//! Messages without their texts, their delivery status for each addressee, and waiting calls.
 
 mod message;
 mod wait;

@@ -1,4 +1,4 @@
-//! A call that waits for a message, and which messages end its wait.
+//! A call that waits for a message, and the filter of its wait.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Says whether a message is what the call waits for. A shutdown ends every wait.
+    /// Says whether a message ends the wait. A shutdown ends every wait.
     pub fn fits(&self, message: &Message) -> bool {
         message.kind == MessageKind::Shutdown
             || (self.from.as_ref().is_none_or(|from| message.from.member() == Some(from))

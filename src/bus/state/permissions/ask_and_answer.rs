@@ -1,4 +1,4 @@
-//! How the events of questions for permission change the state: the first answer counts.
+//! How the events of permission questions change the state: the first answer counts.
 
 use crate::bus::event::{Event, PermissionAnswered, PermissionAsked};
 use crate::bus::state::event_place::At;
@@ -8,7 +8,7 @@ use crate::domain::limits;
 use crate::domain::permission::{Decider, Decision};
 
 impl State {
-    /// Returns a question for permission, if the state still has it.
+    /// Returns a permission question, if the state still has it.
     pub fn permission(&self, id: &PermissionId) -> Option<&Permission> {
         self.permissions.get(id)
     }
@@ -35,7 +35,6 @@ impl State {
         of_it.max_by_key(|permission| permission.seq)
     }
 
-    /// Applies an event about a question.
     pub(in crate::bus::state) fn permission_event(&mut self, event: &Event, at: &At) {
         match event {
             Event::PermissionAsked(asked) => self.permission_asked(asked, at),

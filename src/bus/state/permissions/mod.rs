@@ -1,4 +1,4 @@
-//! Questions for permission: each is open until its first and only answer.
+//! Permission questions: each is open until its first and only answer.
 
 mod permission;
 mod ask_and_answer;

@@ -1,4 +1,4 @@
-//! A question for permission, and its answer.
+//! A permission question, and its answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,16 @@ use crate::domain::ids::{MessageId, PermissionId};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 
-/// A question for permission.
+/// A permission question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permission {
     pub id: PermissionId,
-    /// Its place among all.
+    /// The seq of its event: questions are ordered by it.
     pub seq: u64,
     pub question: Question,
-    /// What may be answered.
+    /// The possible answers.
     pub offers: Vec<Decision>,
-    /// When, in wall time.
+    /// When it was asked, in wall time.
     pub asked_ms: i64,
     /// How long it is open, in milliseconds.
     pub timeout_ms: u64,
@@ -25,12 +25,11 @@ pub struct Permission {
     pub answer: Option<PermissionAnswer>,
 }
 
-/// The answer to a question for permission.
+/// The answer to a permission question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionAnswer {
     pub decision: Decision,
-    /// Who or what it comes from.
     pub by: Decider,
-    /// The orchestrator that said it, or whose user did.
+    /// The orchestrator that answered, or whose user did.
     pub name: Option<Name>,
 }

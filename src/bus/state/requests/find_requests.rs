@@ -1,4 +1,4 @@
-//! What others ask about requests: which are unanswered, and who holds them.
+//! Queries about requests: unanswered ones, and those that a session has claimed.
 
 use crate::bus::state::{Request, State};
 use crate::domain::ids::{RequestId, SessionId};
@@ -11,12 +11,12 @@ impl State {
         self.requests.get(id)
     }
 
-    /// Returns the requests that are open or claimed.
+    /// Returns the open and the claimed requests.
     pub fn unanswered_requests(&self) -> impl Iterator<Item = &Request> {
         self.requests.values().filter(|request| !request.status.is_final())
     }
 
-    /// Returns the requests that a session holds.
+    /// Returns the requests that a session has claimed and not answered.
     pub fn claimed_by(&self, session: SessionId) -> impl Iterator<Item = &Request> {
         self.requests.values().filter(move |request| {
             request.status == RequestStatus::Claimed
@@ -24,13 +24,13 @@ impl State {
         })
     }
 
-    /// Returns the requests that are open, oldest first.
+    /// Returns the open requests, oldest first.
     pub fn open_requests(&self) -> impl DoubleEndedIterator<Item = &Request> {
         let open = self.unanswered.open.keys();
         open.filter_map(|(_, id)| self.requests.get(id))
     }
 
-    /// Returns how many unanswered requests a member has.
+    /// Returns the number of a member's own unanswered requests.
     pub fn pending_requests(&self, name: &Name) -> usize {
         self.unanswered.of.get(name).copied().unwrap_or_default()
     }

@@ -1,10 +1,10 @@
-//! Every change of the requests in the state, so that the index of the unanswered ones follows each of them.
+//! The only functions that change the requests of the state. They keep the index of the unanswered ones up to date.
 
 use crate::bus::state::{Request, State, Unanswered};
 use crate::domain::ids::RequestId;
 
 impl State {
-    /// Adds a request, or replaces the one of that id.
+    /// Adds a request, or replaces the one with that id.
     pub(in crate::bus::state) fn put_request(&mut self, request: Request) {
         if let Some(before) = self.requests.get(&request.id) {
             self.unanswered.remove(before);
@@ -28,14 +28,13 @@ impl State {
         true
     }
 
-    /// Forgets a request.
     pub(in crate::bus::state) fn forget_request(&mut self, id: &RequestId) {
         if let Some(request) = self.requests.remove(id) {
             self.unanswered.remove(&request);
         }
     }
 
-    /// Builds the index again. Requests of older snapshots do not know the place of their message.
+    /// Builds the index again. In older snapshots requests do not have the seq of their message.
     pub(in crate::bus::state) fn rebuild_unanswered(&mut self) {
         self.unanswered = Unanswered::default();
         let older = self.requests.values().filter(|request| request.seq == 0);

@@ -1,4 +1,4 @@
-//! Requests without their texts, and who holds them.
+//! Requests without their texts, and their claims.
 
 mod request;
 mod unanswered_requests;

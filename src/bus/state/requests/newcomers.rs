@@ -1,10 +1,10 @@
-//! Sessions that have not been shown yet all requests that were open when they came.
+//! Sessions that have not yet been shown all requests that were open when they joined.
 
 use crate::bus::state::{Delivery, Message, Request, Session, State};
 use crate::domain::ids::SessionId;
 
 impl State {
-    /// Returns the open requests that a session has not been shown although they are older than it.
+    /// Returns the open requests that are older than a session and have not been shown to it.
     pub(in crate::bus) fn not_shown_to<'a>(
         &'a self,
         newcomer: &'a Session,
@@ -21,13 +21,12 @@ impl State {
             .filter(move |request| self.messages.get(&request.message).is_some_and(lacks))
     }
 
-    /// Returns the sessions that have not been shown all open requests that are older than they.
     pub(in crate::bus) fn newcomers(&self) -> impl Iterator<Item = SessionId> {
         self.newcomers.iter().copied()
     }
 
     /// Forgets the newcomers that have been shown all requests.
-    pub(in crate::bus::state) fn look_after_newcomers(&mut self) {
+    pub(in crate::bus::state) fn forget_served_newcomers(&mut self) {
         let mut newcomers = std::mem::take(&mut self.newcomers);
         newcomers.retain(|id| {
             let session = self.sessions.get(id);

@@ -1,4 +1,4 @@
-//! A request without its text, and the claim of whoever holds it.
+//! A request without its text, and its claim.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,21 +13,20 @@ pub struct Request {
     pub id: RequestId,
     /// The message that shows it.
     pub message: MessageId,
-    /// The place of that message among all; zero in what older versions wrote.
+    /// The seq of that message; zero in states of older versions.
     #[serde(default)]
     pub seq: u64,
     pub from: Name,
-    /// When, in wall time.
+    /// In wall time.
     pub opened_ms: i64,
     pub status: RequestStatus,
     /// Its owner, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Claim>,
-    /// Where its text is.
     pub body: BodyRef,
-    /// Milliseconds of open time that are left, while it is claimed.
+    /// The remaining milliseconds of open time, while it is claimed.
     pub open_left_ms: u64,
-    /// Milliseconds to the nudge that are left, while it is claimed; none when it was nudged.
+    /// The remaining milliseconds to the nudge, while it is claimed; none after the nudge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nudge_left_ms: Option<u64>,
 }

@@ -1,5 +1,5 @@
-//! An index of the unanswered requests: the open ones in their order, and how many each member has. It follows from the requests,
-//! and is not stored.
+//! An index of the unanswered requests: the open ones in their order, and the number that each member has opened. It follows from
+//! the requests, and is not stored.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::domain::name::Name;
 /// The requests that are neither completed nor expired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::bus) struct Unanswered {
-    /// The open ones, by the place of their message among all.
+    /// The open ones, by the seq of their message.
     pub(super) open: Chunked<(u64, RequestId), ()>,
-    /// How many a member has.
+    /// How many each member has opened.
     pub(super) of: BTreeMap<Name, usize>,
 }
 

@@ -1,6 +1,5 @@
-//! Unheard claims of agents: nothing proves that the agent got the answer of the call that claimed. Until that answer is written,
-//! the claim has the same deadline as the messages of the call. An agent that knows of its claim may work for hours without a
-//! word.
+//! Unheard claims of agents: nothing proves that the agent got the answer of the claiming call. Until that answer is written, the
+//! claim has the same deadline as the messages of the call. An agent that knows of its claim may work for hours in silence.
 
 use crate::bus::event::{ProvenClaim, UnheardClaim};
 use crate::bus::state::event_place::At;
@@ -11,7 +10,7 @@ use crate::domain::wait_times;
 
 impl Session {
     /// Says whether a claim depends on the answer of this call.
-    pub(in crate::bus) fn hangs_on(&self, call: CallId) -> bool {
+    pub(in crate::bus) fn has_claim_by(&self, call: CallId) -> bool {
         self.unheard.values().any(|by| *by == call)
     }
 }
@@ -20,12 +19,13 @@ impl State {
     /// Says whether a call holds messages or a claim without proof that its model has received them.
     pub fn holds(&self, session: SessionId, call: CallId) -> bool {
         let session = self.sessions.get(&session);
-        session
-            .is_some_and(|session| session.in_flight.contains_key(&call) || session.hangs_on(call))
+        session.is_some_and(|session| {
+            session.in_flight.contains_key(&call) || session.has_claim_by(call)
+        })
     }
 
-    /// Says whether a session holds a request and may not know it.
-    pub(in crate::bus) fn may_not_know(&self, session: SessionId, request: &RequestId) -> bool {
+    /// Says whether a session has claimed a request and may not know it.
+    pub(in crate::bus) fn is_claim_unheard(&self, session: SessionId, request: &RequestId) -> bool {
         let session = self.sessions.get(&session);
         session.is_some_and(|session| session.unheard.contains_key(request))
     }
@@ -56,7 +56,7 @@ impl State {
         }
     }
 
-    /// Ends the unheard claim of a request that is answered or open again.
+    /// Ends the unheard claim of a request that was answered or reopened.
     pub(in crate::bus::state) fn end_unheard(&mut self, request: &RequestId) {
         let owner = self.requests.get(request).and_then(|one| one.owner.clone());
         let Some(session) = owner.map(|owner| owner.session) else {
@@ -68,8 +68,8 @@ impl State {
         }
     }
 
-    /// Stops the timer of a call that holds nothing any more, or only a claim whose answer was written. In the first case the
-    /// call is forgotten.
+    /// Stops the timer of a call that holds nothing any more, or only a claim whose answer was written. Forgets the call in the
+    /// first case.
     pub(in crate::bus::state) fn release_call(&mut self, session: SessionId, call: CallId) {
         let Some(holder) = self.sessions.get_mut(&session) else {
             return;
@@ -77,11 +77,11 @@ impl State {
         if holder.in_flight.contains_key(&call) {
             return;
         }
-        let hangs = holder.hangs_on(call);
-        if !hangs || holder.written.contains(&call) {
+        let has_claim = holder.has_claim_by(call);
+        if !has_claim || holder.written.contains(&call) {
             self.timers.stop(&Due::Requeue(session, call));
         }
-        if !hangs {
+        if !has_claim {
             holder.written.remove(&call);
             holder.held_since.remove(&call);
         }

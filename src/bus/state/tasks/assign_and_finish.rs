@@ -20,7 +20,7 @@ impl State {
     }
 
     /// Says whether a task was cancelled while the bridge that holds its agent hangs.
-    pub fn is_unheard(&self, task: &Task) -> bool {
+    pub fn is_cancel_unheard(&self, task: &Task) -> bool {
         let owner = self.session(task.session).and_then(|agent| agent.owner);
         let hangs = |owner| self.session(owner).is_some_and(|bridge| bridge.hung);
         task.cancel_asked && !task.status.is_final() && owner.is_some_and(hangs)

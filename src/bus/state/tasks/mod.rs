@@ -1,4 +1,4 @@
-//! Tasks without their texts, and how far each has come.
+//! Tasks without their texts, and their progress.
 
 mod task;
 mod assign_and_finish;

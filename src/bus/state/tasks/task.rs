@@ -1,4 +1,4 @@
-//! A task without its texts: what the state knows of it until it is forgotten.
+//! A task without its texts.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,20 +17,18 @@ pub struct Task {
     pub agent: Name,
     pub by: Name,
     pub status: TaskStatus,
-    /// Whether its end is asked for.
     pub cancel_asked: bool,
-    /// The model asked for.
+    /// The requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Whether it begins a new session of the agent.
     pub fresh: bool,
-    /// What the agent may do in it, where that is not the profile's to say.
+    /// The permission policy, if it differs from the profile's.
     #[serde(default)]
     pub permissions: Option<Policy>,
     /// The workflow whose step it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<WorkflowId>,
-    /// Where the prompt is.
     pub prompt: BodyRef,
     /// When it was assigned, in wall time.
     pub queued_ms: i64,
@@ -39,7 +37,6 @@ pub struct Task {
     pub started_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
-    /// Where its output is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<BodyRef>,
     /// The last turn's stop reason.
@@ -47,7 +44,7 @@ pub struct Task {
     pub stop_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
-    /// What the agent's conversation knew at the beginning.
+    /// Whether the task began in a new, a kept or a resumed conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +52,7 @@ pub struct Task {
     /// Where in the output the agent's last words begin, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<u64>,
-    /// Whether the event of its end tells of files and failed calls.
+    /// Whether the event of its end reports files or failed calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_details: bool,
     /// The notice to its assigner.

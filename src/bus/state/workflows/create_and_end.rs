@@ -1,4 +1,4 @@
-//! How the events of workflows change the state, and who may read what was said in their tasks.
+//! How the events of workflows change the state, and which sessions may read the outputs of their tasks.
 
 use crate::bus::event::Event;
 use crate::bus::state::event_place::At;
@@ -14,7 +14,7 @@ impl State {
         self.workflows.get(id)
     }
 
-    /// Returns every workflow that the state has, the newest first.
+    /// Returns every workflow that the state still has, newest first.
     pub fn workflows(&self) -> Vec<&Workflow> {
         let mut all: Vec<_> = self.workflows.values().collect();
         all.sort_by_key(|workflow| std::cmp::Reverse(workflow.created_ms));
@@ -27,8 +27,8 @@ impl State {
         all.filter(move |workflow| workflow.owner == Some(owner))
     }
 
-    /// Says whether a session may read what was said in a task: an orchestrator, or the agent of a running step that comes after
-    /// the task's step.
+    /// Says whether a session may read the output of a task: an orchestrator, or the agent of a running step that depends on the
+    /// task's step.
     pub fn may_read_output(&self, reader: SessionId, task: &TaskId) -> bool {
         let Some(reader) = self.session(reader) else {
             return false;
@@ -39,8 +39,8 @@ impl State {
         let is_readers = |step: &&StepRun| {
             step.status == StepStatus::Running && step.agent.as_ref() == Some(&reader.name)
         };
-        let running = self.workflows.values().filter(|all| !all.status.is_final());
-        running
+        let unended = self.workflows.values().filter(|workflow| !workflow.status.is_final());
+        unended
             .flat_map(|workflow| {
                 let steps = workflow.steps.iter().filter(is_readers);
                 steps.flat_map(|step| workflow.before(step))
@@ -48,12 +48,10 @@ impl State {
             .any(|before| before.task.as_ref() == Some(task))
     }
 
-    /// Says whether any workflow has not ended.
     pub(in crate::bus) fn has_unended_workflows(&self) -> bool {
         self.workflows.len() > self.ended_workflows.len()
     }
 
-    /// Applies an event about a workflow.
     pub(in crate::bus::state) fn workflow_event(&mut self, event: &Event, at: &At) {
         match event {
             Event::WorkflowCreated(created) => {
@@ -82,7 +80,7 @@ impl State {
                 if let Some((id, _)) = event.step_of()
                     && let Some(workflow) = self.unended(id)
                 {
-                    workflow.take(event, at.ts);
+                    workflow.apply_step_event(event, at.ts);
                 }
             }
         }
@@ -108,7 +106,7 @@ impl State {
         }
     }
 
-    /// Interrupts the workflows of a session that has left or hangs: another orchestrator can take them over.
+    /// Interrupts the workflows of a session that has left or hangs. Another orchestrator can resume them.
     pub(in crate::bus::state) fn workflows_left_by(&mut self, session: SessionId) {
         for workflow in self.workflows.values_mut() {
             if workflow.owner == Some(session) {

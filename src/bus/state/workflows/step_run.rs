@@ -1,4 +1,4 @@
-//! A step and its progress: how often it was begun, by whom, and what the next attempt has to know.
+//! A step and its progress: its attempts, its agent, and the feedback for the next attempt.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,39 +10,37 @@ use crate::domain::workflow::{Step, StepStatus};
 /// A step and its progress. The items of an expanded step follow it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRun {
-    /// As it was planned.
     pub plan: Step,
-    /// The item that it is for, when it is not of the plan itself.
+    /// The list item that it is for, if it comes from the expansion of a planned step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Item>,
-    /// The list that it is expanded for, once that is known.
+    /// The list that it is expanded for, once the list is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Items>,
     pub status: StepStatus,
     /// How often it was begun.
     pub attempts: u32,
-    /// How many attempts failed that count.
+    /// How many failed attempts count against the limit.
     pub failures: u32,
     /// How many attempts were interrupted.
     pub interruptions: u32,
-    /// How many agents could not do it: the place of the next one in `agent` and `fallback`.
+    /// How many agents could not do it, which is the index of the next one in `agent` and `fallback`.
     pub passed: u32,
-    /// Whether the last attempt was interrupted, so that the same agent may go on.
+    /// Whether the last attempt was interrupted, so that the same agent may continue it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// How often its gate did not hold and it was done again for that.
+    /// How often it was repeated because its gate failed.
     #[serde(default)]
     pub rounds: u32,
-    /// What the next attempt has to know of the last one.
+    /// Feedback of the last attempt for the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// Whether somebody has approved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
     /// The last attempt's task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Who has or had it.
+    /// The last attempt's agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Name>,
     /// The session that began the last attempt.
@@ -53,7 +51,7 @@ pub struct StepRun {
     pub started_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
-    /// What went wrong last.
+    /// Why the last attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -82,8 +80,8 @@ impl StepRun {
         }
     }
 
-    /// Returns the profile or the live agent that is to do it.
-    pub fn wanted(&self) -> &str {
+    /// Returns the profile or the live agent for the next attempt.
+    pub fn planned_agent(&self) -> &str {
         let all = std::iter::once(&self.plan.agent).chain(&self.plan.fallback);
         let passed = usize::try_from(self.passed).unwrap_or(usize::MAX);
         all.take(passed.saturating_add(1)).last().map_or("", String::as_str)
@@ -103,17 +101,15 @@ impl StepRun {
 /// The list that a step is expanded for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Items {
-    /// How many items it has.
     pub count: u32,
-    /// Where the items are.
     pub list: BodyRef,
 }
 
-/// Which item of a list a step is for.
+/// The list item that a step is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// The step that is expanded.
+    /// The expanded step.
     pub of: Name,
-    /// Its place in the list, counted from 1.
+    /// Its number in the list, from 1.
     pub number: u32,
 }

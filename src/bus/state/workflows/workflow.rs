@@ -1,4 +1,4 @@
-//! A workflow without its prompts, and how the events of its steps change it. Which moves are possible is decided by the rules.
+//! A workflow without its prompts, and how the events of its steps change it. The rules decide which moves are possible.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,36 +15,33 @@ use crate::domain::workflow::{Again, PlanFile, StepStatus, WorkflowStatus};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workflow {
     pub id: WorkflowId,
-    /// What it is called.
     pub name: String,
-    /// Who is told of its end: who made it, or resumed it last.
+    /// The member that is notified of its end: its creator, or the last one that resumed it.
     pub by: Name,
     /// The session that leads it; none once it is interrupted or over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SessionId>,
     pub status: WorkflowStatus,
-    /// Whether its end is asked for.
     pub cancel_asked: bool,
-    /// Its steps, in the order in which they were written.
+    /// Its steps, in the order of the plan.
     pub steps: Vec<StepRun>,
-    /// Where the prompts are.
     pub prompts: BodyRef,
-    /// The file of the project that its gates come from, whose yes each of them needs.
+    /// The project's plan file that its gates come from. Each gate needs the user's trust in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_file: Option<PlanFile>,
-    /// When it was made, in wall time.
+    /// In wall time.
     pub created_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
 }
 
-/// Whether a step can begin as far as the others are concerned.
+/// Whether the dependencies of a step allow it to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness<'a> {
     Ready,
-    /// Others have to come to their ends before.
+    /// A dependency has not ended.
     Waits,
-    /// It never can: this one did not end well.
+    /// It never can: this dependency failed.
     Stopped(&'a StepRun),
 }
 
@@ -65,12 +62,11 @@ impl Workflow {
         }
     }
 
-    /// Returns a step by its name.
     pub fn step(&self, name: &Name) -> Option<&StepRun> {
         self.steps.iter().find(|step| step.plan.name == *name)
     }
 
-    /// Returns all steps that a step depends on, directly or not, with all items that these were done for.
+    /// Returns all steps that a step depends on, directly or not, and the items of those that were expanded.
     pub fn before(&self, step: &StepRun) -> Vec<&StepRun> {
         let mut found: Vec<&StepRun> = Vec::new();
         let mut open: Vec<&Name> = step.plan.depends_on.iter().collect();
@@ -85,12 +81,12 @@ impl Workflow {
         found
     }
 
-    /// Returns the steps of the plan, without the items that some are done for.
+    /// Returns the steps of the plan, without the items of expanded ones.
     pub fn planned(&self) -> impl Iterator<Item = &StepRun> {
         self.steps.iter().filter(|step| step.item.is_none())
     }
 
-    /// Returns the steps that do the items of a step's list.
+    /// Returns the item steps of an expanded step.
     pub fn items_of<'a>(&'a self, step: &StepRun) -> impl Iterator<Item = &'a StepRun> {
         let name = step.items.map(|_| step.plan.name.clone());
         self.steps.iter().filter(move |other| {
@@ -99,7 +95,6 @@ impl Workflow {
         })
     }
 
-    /// Says whether a step can begin as far as those that it depends on are concerned.
     pub fn readiness(&self, step: &StepRun) -> Readiness<'_> {
         let mut readiness = Readiness::Ready;
         let before = step.plan.depends_on.iter();
@@ -116,7 +111,7 @@ impl Workflow {
         readiness
     }
 
-    /// Expands a step: each item of the list becomes a step.
+    /// Expands a step: adds a step for each item of the list.
     pub(super) fn expand(&mut self, expanded: &StepExpanded, at: &At) {
         let place = self.steps.iter().position(|step| {
             let plan = &step.plan;
@@ -125,7 +120,7 @@ impl Workflow {
         let Some(place) = place else {
             return;
         };
-        // More are refused before they are written.
+        // The rules refuse more.
         let most = u32::try_from(limits::MAX_ITEMS).unwrap_or(u32::MAX);
         let count = expanded.count.min(most);
         let step = &mut self.steps[place];
@@ -143,7 +138,7 @@ impl Workflow {
         self.steps.splice(behind..behind, items);
     }
 
-    /// Removes the items of an expanded step: it is done again, perhaps for other items.
+    /// Removes the items of an expanded step, which begins again, perhaps with other items.
     fn drop_items(&mut self, name: &Name) {
         if let Some(step) = self.steps.iter_mut().find(|step| step.plan.name == *name)
             && step.items.take().is_some()
@@ -154,7 +149,7 @@ impl Workflow {
     }
 
     /// Applies an event of a step. `now_ms` is wall time.
-    pub(in crate::bus) fn take(&mut self, event: &Event, now_ms: i64) {
+    pub(in crate::bus) fn apply_step_event(&mut self, event: &Event, now_ms: i64) {
         let (owner, steps) = (self.owner, &mut self.steps);
         let step = event
             .step_of()

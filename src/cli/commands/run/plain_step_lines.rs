@@ -33,7 +33,8 @@ impl StepReport {
 
 /// Says where a step stands.
 fn line(step: &StepRun) -> String {
-    let agent = step.agent.as_ref().map_or_else(|| step.wanted().to_owned(), ToString::to_string);
+    let agent =
+        step.agent.as_ref().map_or_else(|| step.planned_agent().to_owned(), ToString::to_string);
     let why = safe_reason(step.why.as_deref().unwrap_or_default());
     let name = &step.plan.name;
     match step.status {

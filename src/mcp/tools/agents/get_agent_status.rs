@@ -120,7 +120,7 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
 /// Returns the ways to a session: its bridge's, and those of its tools.
 fn delivery(session: &Session) -> Vec<&'static str> {
     let (into_turn, others): (Vec<_>, Vec<_>) = session
-        .ways
+        .methods
         .iter()
         .partition(|way| matches!(way, DeliveryMethod::Steer | DeliveryMethod::Drain));
     let interrupts = into_turn.is_empty() && !others.is_empty();

@@ -1,4 +1,4 @@
-//! Names, joining and leaving, and the mail of those who are not there.
+//! Names, joining and leaving, and the mail of absent members.
 
 use std::slice::from_ref;
 
@@ -9,7 +9,7 @@ use crate::domain::member::ProcessMark;
 use crate::domain::wait_times;
 
 #[test]
-fn a_name_is_one_live_members_whatever_its_case() {
+fn only_one_live_member_has_a_name_whatever_its_case() {
     let mut world = World::new();
     let codex = world.peer("codex");
     let new = world.joining(NameChoice::Chosen(name("CODEX")), MemberKind::Peer, &[]);
@@ -18,7 +18,7 @@ fn a_name_is_one_live_members_whatever_its_case() {
 }
 
 #[test]
-fn a_made_up_name_gets_a_number_where_it_is_taken() {
+fn a_taken_generated_name_gets_a_number() {
     let mut world = World::new();
     let (one, two) = (world.lead(), world.lead());
     let called = |world: &World, session| world.state.session(session).unwrap().name.clone();
@@ -30,7 +30,7 @@ fn a_made_up_name_gets_a_number_where_it_is_taken() {
 }
 
 #[test]
-fn a_member_is_at_rest_while_nothing_waits_for_it_and_nobody_for_it() {
+fn a_member_is_at_rest_while_it_has_nothing_pending() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("ann"));
     let agent = world.agent(lead, "codex");
@@ -48,7 +48,7 @@ fn a_member_is_at_rest_while_nothing_waits_for_it_and_nobody_for_it() {
     assert!(!at_rest(&world), "mail");
     let (call, held) = world.take(agent);
     assert_eq!(held, [unread]);
-    assert!(!at_rest(&world), "mail in its hands");
+    assert!(!at_rest(&world), "mail in flight");
     world.settle(agent, call, true);
     assert!(at_rest(&world));
 
@@ -66,7 +66,7 @@ fn a_member_is_at_rest_while_nothing_waits_for_it_and_nobody_for_it() {
     let claimed = world.open(peer);
     let (call, _) = world.take(agent);
     world.settle(agent, call, true);
-    assert!(at_rest(&world), "anybody may claim an open request");
+    assert!(at_rest(&world), "any member may claim an open request");
     world.ask(agent, Operation::Claim(claimed.clone(), CALL));
     assert!(!at_rest(&world), "a claim");
     world.reply(agent, "ann", &claimed.to_string());
@@ -77,7 +77,7 @@ fn a_member_is_at_rest_while_nothing_waits_for_it_and_nobody_for_it() {
 }
 
 #[test]
-fn a_made_up_name_never_takes_one_that_mail_is_waiting_for() {
+fn a_generated_name_is_never_that_of_an_absent_chosen_member() {
     let mut world = World::new();
     let codex = world.peer("codex");
     world.leave(codex);
@@ -134,7 +134,7 @@ fn the_mail_of_a_chosen_name_waits_for_its_return() {
 }
 
 #[test]
-fn mail_of_a_chosen_name_expires_after_thirty_days_and_the_sender_is_told() {
+fn mail_of_a_chosen_name_expires_after_thirty_days_and_the_sender_is_notified() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     world.leave(a);
@@ -142,15 +142,15 @@ fn mail_of_a_chosen_name_expires_after_thirty_days_and_the_sender_is_told() {
     world.pass(wait_times::ABSENT_MAIL_MS);
     let events = world.due();
     assert_eq!(world.delivery(&id, "a"), Some(Delivery::Expired));
-    let told = notices(&events, "b");
-    assert_eq!(told.len(), 1);
-    assert!(told[0].contains(&id.to_string()), "{told:?}");
+    let notices = notices(&events, "b");
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains(&id.to_string()), "{notices:?}");
     assert!(world.state.member(&name("a")).is_none());
     assert!(matches!(world.refuse(b, sending("a", "again", None)), Refusal::UnknownMember { .. }));
 }
 
 #[test]
-fn unread_mail_of_an_agent_that_was_stopped_is_returned_at_once() {
+fn unread_mail_of_a_stopped_agent_expires_at_once_and_the_sender_is_notified() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
@@ -162,7 +162,7 @@ fn unread_mail_of_an_agent_that_was_stopped_is_returned_at_once() {
 }
 
 #[test]
-fn what_a_stopped_agent_was_handed_and_has_not_seen_is_returned_too() {
+fn mail_in_flight_to_a_stopped_agent_expires_too() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
@@ -174,7 +174,7 @@ fn what_a_stopped_agent_was_handed_and_has_not_seen_is_returned_too() {
 }
 
 #[test]
-fn mail_of_a_made_up_name_waits_for_the_agent_that_takes_it_up_again() {
+fn mail_of_a_generated_name_waits_for_its_next_agent() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
@@ -184,7 +184,7 @@ fn mail_of_a_made_up_name_waits_for_the_agent_that_takes_it_up_again() {
     let events = world.reap(&[agent]);
     assert_eq!(notices(&events, "b").len(), 0);
     let late = world.send(peer, "codex", "three");
-    // By its profile or by its name, it is the one that others write to.
+    // Others wrote to this name.
     let back = world.agent(lead, "codex");
     assert_eq!(world.state.session(back).unwrap().name, name("codex"));
     assert_eq!(world.take(back).1, [in_flight, unread, late]);
@@ -210,21 +210,21 @@ fn mail_of_an_orchestrator_waits_for_the_next_one() {
 }
 
 #[test]
-fn mail_of_a_made_up_name_that_nobody_takes_up_expires_and_the_sender_is_told() {
+fn mail_of_an_unused_generated_name_expires_and_the_sender_is_notified() {
     let mut world = World::new();
     let (lead, peer) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
     let id = world.send(peer, "codex", "one");
     world.reap(&[agent]);
     world.pass(wait_times::ABSENT_MAIL_MS);
-    let told = notices(&world.due(), "b");
-    assert!(told[0].starts_with("codex did not come back "), "{told:?}");
-    assert!(told[0].contains(&id.to_string()), "{told:?}");
+    let notices = notices(&world.due(), "b");
+    assert!(notices[0].starts_with("codex did not come back "), "{notices:?}");
+    assert!(notices[0].contains(&id.to_string()), "{notices:?}");
     assert!(world.state.member(&name("codex")).is_none());
 }
 
 #[test]
-fn a_made_up_name_without_mail_waits_for_nobody() {
+fn a_generated_name_without_mail_is_forgotten_at_once() {
     let mut world = World::new();
     let (lead, asker) = (world.lead(), world.peer("b"));
     let agent = world.agent(lead, "codex");
@@ -235,7 +235,7 @@ fn a_made_up_name_without_mail_waits_for_nobody() {
 }
 
 #[test]
-fn of_too_many_names_the_one_that_has_waited_longest_is_given_up() {
+fn above_the_limit_the_name_that_has_waited_longest_is_abandoned() {
     let mut world = World::new();
     let sender = world.peer("sender");
     for number in 0..limits::WAITING_NAMES + 3 {
@@ -286,7 +286,7 @@ fn a_session_that_has_left_cannot_do_anything() {
 }
 
 #[test]
-fn the_dead_are_buried_once() {
+fn the_dead_are_reaped_once() {
     let mut world = World::new();
     let a = world.peer("a");
     let left = |events: &[Event]| {
@@ -300,7 +300,7 @@ fn the_dead_are_buried_once() {
 }
 
 #[test]
-fn nothing_is_handed_to_a_session_that_is_buried_in_the_same_append() {
+fn nothing_is_delivered_to_a_session_that_is_reaped_in_the_same_append() {
     let mut world = World::new();
     let (asker, owner, waiter) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let request = world.open(asker);
@@ -319,7 +319,7 @@ fn nothing_is_handed_to_a_session_that_is_buried_in_the_same_append() {
 }
 
 #[test]
-fn whoever_dies_together_leaves_no_mail_behind() {
+fn members_that_die_together_leave_no_mail_behind() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -329,7 +329,7 @@ fn whoever_dies_together_leaves_no_mail_behind() {
         world.reap(&order);
         world.pass(wait_times::ABSENT_MAIL_MS);
         world.due();
-        assert_eq!(world.state.names().count(), 0, "made-up names are forgotten");
+        assert_eq!(world.state.names().count(), 0, "generated names are forgotten");
     }
 }
 
@@ -350,7 +350,7 @@ fn two_names_that_are_forgotten_together_leave_nothing_behind() {
 }
 
 #[test]
-fn a_full_inbox_of_the_longest_name_is_given_up_in_lines_that_fit() {
+fn a_full_inbox_of_the_longest_name_is_abandoned_in_lines_that_fit() {
     let mut world = World::new();
     let (long, b) = ("n".repeat(64), world.peer("b"));
     let absent = world.peer(&long);
@@ -359,7 +359,7 @@ fn a_full_inbox_of_the_longest_name_is_given_up_in_lines_that_fit() {
         world.send(b, &long, "x");
     }
     world.pass(wait_times::ABSENT_MAIL_MS);
-    // Each append writes one thousand or more of them.
+    // Each append ends a thousand or more messages.
     for _ in 0..20 {
         let events = world.due();
         let line = crate::bus::storage::file::line_format::encode(&Entry {
@@ -376,7 +376,7 @@ fn a_full_inbox_of_the_longest_name_is_given_up_in_lines_that_fit() {
 }
 
 #[test]
-fn an_agent_is_its_bridges_alone_to_speak_for() {
+fn only_its_bridge_acts_for_an_agent() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
@@ -392,7 +392,7 @@ fn an_agent_is_its_bridges_alone_to_speak_for() {
 }
 
 #[test]
-fn the_end_of_an_agent_without_its_bridge_is_told_to_every_orchestrator() {
+fn the_end_of_an_agent_without_its_bridge_is_reported_to_every_orchestrator() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());
     let agent = world.agent(lead, "codex");
@@ -451,7 +451,7 @@ fn a_member_is_found_by_the_nearest_process_that_it_serves() {
 }
 
 #[test]
-fn why_an_agent_ended_is_told_once_however_much_waited_for_it() {
+fn the_reason_for_an_agents_end_is_recorded_once_however_long_its_queue_is() {
     let mut world = World::new();
     let lead = world.lead();
     let agent = world.agent(lead, "codex");
@@ -475,8 +475,8 @@ fn why_an_agent_ended_is_told_once_however_much_waited_for_it() {
     let error = |task: &TaskId| world.state.task(task).unwrap().error.clone().unwrap();
     assert!(error(&tasks[0]).message.contains(&detail));
     for task in &tasks[1..] {
-        let told = error(task).message;
-        assert_eq!(told, format!("codex has failed; see {} for the reason", tasks[0]));
+        let message = error(task).message;
+        assert_eq!(message, format!("codex has failed; see {} for the reason", tasks[0]));
     }
     let left = world.state.departed().last().unwrap();
     assert_eq!(left.detail.as_ref(), Some(&detail));

@@ -1,4 +1,4 @@
-//! Members: how they come and go, and what the next session of a name is told of the one before it.
+//! Members: joining and leaving, and the summary for the next session.
 
 mod join_and_leave;
 mod session_summary;

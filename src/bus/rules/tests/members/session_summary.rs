@@ -1,8 +1,8 @@
-//! What a new session is told of the one before it, and what ends with a team.
+//! The summary that a new session gets about earlier ones, and what ends with the last member of a team.
 
 use crate::bus::event::TaskReport;
 use crate::bus::rules::tests::*;
-use crate::bus::rules::{Ending, is_summary_wanted};
+use crate::bus::rules::{Ending, is_summary_needed};
 use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::member::PLAN_ROLE;
@@ -34,7 +34,7 @@ fn done() -> Ending {
 }
 
 #[test]
-fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
+fn the_next_orchestrator_gets_one_notice_of_all_ended_tasks() {
     let mut world = World::new();
     let (lead, _) = named_lead(&mut world, &[]);
     let agents = ["ann", "ben", "cid"].map(|agent| world.agent(lead, agent));
@@ -50,10 +50,9 @@ fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
     }
     world.leave(lead);
     let (next, events) = named_lead(&mut world, &[]);
-    let told = notices(&events, "lead");
     let [a, b, c] = &tasks;
     assert_eq!(
-        told,
+        notices(&events, "lead"),
         [format!(
             "ended tasks: {c} of cid is done, {a} of ann was cancelled, {b} of ben was cancelled; \
              get_task_result has their output"
@@ -66,7 +65,7 @@ fn whoever_leads_next_is_told_once_of_all_tasks_that_ended() {
 }
 
 #[test]
-fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
+fn agents_that_die_with_their_bridge_are_reported_in_one_notice() {
     let mut world = World::new();
     let (lead, _) = named_lead(&mut world, &[]);
     let agents = ["ann", "ben"].map(|agent| world.agent(lead, agent));
@@ -77,10 +76,10 @@ fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
     named_lead(&mut world, &[lead]);
     let events = world.reap(&agents);
     assert_eq!(unread(&world, "lead"), 1);
-    let told = notices(&events, "lead");
+    let notices = notices(&events, "lead");
     let [a, b] = &tasks;
     assert_eq!(
-        told.last().unwrap(),
+        notices.last().unwrap(),
         &format!(
             "ended with their bridge: ann, ben. ended tasks: {a} of ann was interrupted, {b} of \
              ben was interrupted; get_task_result has their output"
@@ -88,9 +87,9 @@ fn agents_that_die_with_their_bridge_are_told_of_in_one_notice() {
     );
 }
 
-/// An orchestrator with a generated name dies with its agent, beside a peer that reaps them: all at once or one after the other.
+/// An orchestrator with a generated name dies with its agent. A peer reaps them, together or one after the other.
 #[test]
-fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
+fn the_next_orchestrator_is_notified_in_whatever_order_the_dead_are_found() {
     type Reaping = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
     let orders: [Reaping; 4] = [
         |lead, agent| vec![vec![lead, agent]],
@@ -112,21 +111,21 @@ fn whoever_leads_next_is_told_in_whatever_order_the_dead_are_found() {
         let choice = NameChoice::Like(name("orchestrator"));
         let next = world.joining(choice, MemberKind::Orchestrator, &[]);
         let events = world.ask(None, Operation::Join(Box::new(next)));
-        let told = notices(&events, "orchestrator");
+        let notices = notices(&events, "orchestrator");
         let [running, queued] = tasks;
         let of_both = |text: &&String| {
             text.contains(&format!("{running} of codex was interrupted"))
                 && text.contains(&format!("{queued} of codex was cancelled"))
         };
-        assert_eq!(told.iter().filter(of_both).count(), 1, "order {number}: {told:?}");
+        assert_eq!(notices.iter().filter(of_both).count(), 1, "order {number}: {notices:?}");
     }
 }
 
-/// An orchestrator with a name of its own dies with its agent; the next one has another name.
+/// An orchestrator with a chosen name dies with its agent; the next one has another name.
 #[test]
-fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks() {
+fn the_next_orchestrator_under_another_name_is_notified_of_a_dead_ones_tasks() {
     type Reaping = fn(SessionId, SessionId) -> Vec<Vec<SessionId>>;
-    // Those that are found before somebody leads again, and those that whoever joins finds itself.
+    // How many steps of each order happen before the next orchestrator joins; it finds the other dead itself.
     let orders: [(Reaping, usize); 4] = [
         (|lead, agent| vec![vec![lead, agent]], 0),
         (|lead, agent| vec![vec![lead, agent]], 1),
@@ -140,29 +139,29 @@ fn whoever_leads_next_under_another_name_is_told_of_a_dead_orchestrators_tasks()
         let agent = world.agent(lead, "codex");
         let task = world.assign(lead, agent);
         world.ask(lead, Operation::StartTask(task.clone()));
-        let mut burials = order(lead, agent);
-        let left = burials.split_off(found_before);
-        for dead in burials {
+        let mut reapings = order(lead, agent);
+        let left = reapings.split_off(found_before);
+        for dead in reapings {
             world.reap(&dead);
         }
         let choice = NameChoice::Chosen(name("boss"));
         let next = world.joining(choice, MemberKind::Orchestrator, &left.concat());
         let events = world.ask(None, Operation::Join(Box::new(next)));
-        let told = format!(
+        let expected = format!(
             "ended tasks: {task} of codex was interrupted (assigned by lead); get_task_result has \
                 their output"
         );
-        assert_eq!(notices(&events, "boss"), [told], "order {number}");
+        assert_eq!(notices(&events, "boss"), [expected], "order {number}");
         let of_a_task = |message: &Message| message.task.is_some();
         let still = world.state.unread(&name("lead")).any(of_a_task);
-        assert!(!still, "it is told once");
+        assert!(!still, "the summary replaces the notice");
         let (_, events) = named_lead(&mut world, &[]);
         assert!(notices(&events, "lead").is_empty(), "order {number}");
     }
 }
 
 #[test]
-fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
+fn only_one_of_several_orchestrators_is_notified_of_a_dead_ones_tasks() {
     let mut world = World::new();
     let (lead, _) = named_lead(&mut world, &[]);
     let agent = world.agent(lead, "codex");
@@ -173,17 +172,17 @@ fn one_orchestrator_is_told_of_a_dead_ones_tasks_that_end_while_several_lead() {
     world.lead();
     let events = world.reap(&[agent]);
     let of_it = |name: &&str| {
-        let told = notices(&events, name);
-        told.iter().any(|text| text.contains(&format!("{task} of codex was interrupted")))
+        let notices = notices(&events, name);
+        notices.iter().any(|text| text.contains(&format!("{task} of codex was interrupted")))
     };
-    let told = ["orchestrator", "orchestrator-2"].into_iter().filter(of_it);
-    assert_eq!(told.count(), 1);
+    let notified = ["orchestrator", "orchestrator-2"].into_iter().filter(of_it);
+    assert_eq!(notified.count(), 1);
     assert_eq!(unread(&world, "lead"), 0);
 }
 
-/// Orchestrators with long names whose tasks have ended while they were away.
+/// The tasks of an orchestrator with a long name end in its absence.
 #[test]
-fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
+fn very_many_ended_tasks_are_reported_in_several_appends() {
     const TASKS: usize = 2_500;
     let mut world = World::new();
     let called = "n".repeat(MAX_NAME_BYTES);
@@ -202,17 +201,17 @@ fn very_many_tasks_that_have_ended_are_told_of_in_several_appends() {
     world.leave(lead);
     (world.longest, world.appends) = (0, 0);
     let lead = join(&mut world);
-    while is_summary_wanted(&world.state, &name(&called)) {
+    while is_summary_needed(&world.state, &name(&called)) {
         assert!(!world.ask(None, Operation::NotifyOfEndedTasks(lead)).is_empty());
     }
     assert!(world.longest < limits::DUE_BYTES, "{}", world.longest);
     let ends = |message: &&Message| message.task.is_some();
     assert_eq!(world.state.unread(&name(&called)).filter(ends).count(), 0);
-    let told = unread(&world, &called);
-    assert!(told <= world.appends, "{told} notices");
+    let notices = unread(&world, &called);
+    assert!(notices <= world.appends, "{notices} notices");
 }
 
-/// Joins as an orchestrator of a chosen name, and returns what the bus tells it.
+/// Joins as an orchestrator with a chosen name, and returns its notices.
 fn leads(world: &mut World, called: &str) -> (SessionId, Vec<String>) {
     let choice = NameChoice::Chosen(name(called));
     let new = world.joining(choice, MemberKind::Orchestrator, &[]);
@@ -221,7 +220,7 @@ fn leads(world: &mut World, called: &str) -> (SessionId, Vec<String>) {
     (session, notices(&events, called))
 }
 
-/// A dead orchestrator called `lead`, with a notice of each of two tasks that nobody has read.
+/// Leaves a dead orchestrator `lead` with unread notices of two ended tasks.
 fn ended_unread(world: &mut World) -> [TaskId; 2] {
     let (lead, _) = named_lead(world, &[]);
     let agent = world.agent(lead, "codex");
@@ -231,18 +230,18 @@ fn ended_unread(world: &mut World) -> [TaskId; 2] {
     tasks
 }
 
-fn tells_of(told: &[String], tasks: &[TaskId]) -> bool {
+fn is_summary_of(notices: &[String], tasks: &[TaskId]) -> bool {
     let of_all = |text: &String| {
         tasks
             .iter()
             .all(|task| text.contains(&format!("{task} of codex was cancelled (assigned by lead)")))
     };
-    told.len() == 1 && told.iter().all(of_all)
+    notices.len() == 1 && notices.iter().all(of_all)
 }
 
-/// Nobody reads the mail of `run`.
+/// No model reads the mail of `run`.
 #[test]
-fn who_leads_a_plan_alone_is_told_of_no_other_orchestrators_tasks() {
+fn a_session_that_only_runs_a_plan_inherits_no_notices() {
     for joins_first in [true, false] {
         let mut world = World::new();
         let mut run = world.joining(NameChoice::Like(name("run")), MemberKind::Orchestrator, &[]);
@@ -260,15 +259,15 @@ fn who_leads_a_plan_alone_is_told_of_no_other_orchestrators_tasks() {
             assert!(all_sent(&world.ask(None, join)).next().is_none());
             tasks
         };
-        let (_, told) = leads(&mut world, "orchestrator");
+        let (_, notices) = leads(&mut world, "orchestrator");
         let of_all = |text: &String| tasks.iter().all(|task| text.contains(&task.to_string()));
-        assert!(told.iter().any(of_all), "{joins_first}: {told:?}");
+        assert!(notices.iter().any(of_all), "{joins_first}: {notices:?}");
     }
 }
 
-/// Whoever is told in the place of a dead one, and ends before reading it, passes it on, however it ends and however often.
+/// An heir that ends before reading the notices passes them on, however it ends and however often that happens.
 #[test]
-fn what_an_heir_has_not_read_is_told_to_whoever_leads_next() {
+fn notices_that_an_heir_has_not_read_pass_to_the_next_orchestrator() {
     for departure in [Departure::Dead, Departure::Closed] {
         let ends = |world: &mut World, session: SessionId| match departure {
             Departure::Dead => world.reap(&[session]),
@@ -277,42 +276,42 @@ fn what_an_heir_has_not_read_is_told_to_whoever_leads_next() {
         let mut world = World::new();
         let tasks = ended_unread(&mut world);
         for heir in ["boss", "second"] {
-            let (session, told) = leads(&mut world, heir);
-            assert!(tells_of(&told, &tasks), "{heir}: {told:?}");
-            // A hand-over without proof is no reading.
+            let (session, notices) = leads(&mut world, heir);
+            assert!(is_summary_of(&notices, &tasks), "{heir}: {notices:?}");
+            // A delivery without proof does not count as reading.
             world.take(session);
             ends(&mut world, session);
         }
-        let (third, told) = leads(&mut world, "third");
-        assert!(tells_of(&told, &tasks), "{departure:?}: {told:?}");
+        let (third, notices) = leads(&mut world, "third");
+        assert!(is_summary_of(&notices, &tasks), "{departure:?}: {notices:?}");
         let (call, _) = world.take(third);
         world.settle(third, call, true);
         ends(&mut world, third);
         for next in ["fourth", "boss", "second", "lead"] {
-            let (_, told) = leads(&mut world, next);
-            assert!(told.is_empty(), "{next}: {told:?}");
+            let (_, notices) = leads(&mut world, next);
+            assert!(notices.is_empty(), "{next}: {notices:?}");
             assert_eq!(unread(&world, next), 0, "{next}");
         }
     }
 }
 
 #[test]
-fn what_an_heir_has_not_read_is_told_to_its_first_owner_that_returns() {
+fn notices_that_an_heir_has_not_read_go_back_to_their_returning_owner() {
     let mut world = World::new();
     let tasks = ended_unread(&mut world);
     let (boss, _) = leads(&mut world, "boss");
     world.leave(boss);
-    let (_, told) = leads(&mut world, "lead");
+    let (_, notices) = leads(&mut world, "lead");
     let of_all = |text: &String| tasks.iter().all(|task| text.contains(&task.to_string()));
-    assert!(told.len() == 1 && told.iter().all(of_all), "{told:?}");
-    assert!(!told[0].contains("assigned by"), "{told:?}");
+    assert!(notices.len() == 1 && notices.iter().all(of_all), "{notices:?}");
+    assert!(!notices[0].contains("assigned by"), "{notices:?}");
     assert!(leads(&mut world, "boss").1.is_empty());
-    assert_eq!(unread(&world, "boss"), 0, "it is told once");
+    assert_eq!(unread(&world, "boss"), 0, "only one orchestrator is notified");
 }
 
-/// What it was told of its own tasks waits for it alone; only what it was told in the place of a dead one goes on.
+/// The notices of its own tasks wait for it alone; only the inherited ones pass to another orchestrator.
 #[test]
-fn an_heir_that_leaves_keeps_what_it_was_told_of_its_own_tasks() {
+fn an_heir_that_leaves_keeps_the_notices_of_its_own_tasks() {
     let mut world = World::new();
     let (boss, _) = leads(&mut world, "boss");
     let agent = world.agent(boss, "claude");
@@ -320,24 +319,24 @@ fn an_heir_that_leaves_keeps_what_it_was_told_of_its_own_tasks() {
     world.leave_with(agent, Departure::Stopped);
     world.leave(boss);
     let tasks = ended_unread(&mut world);
-    let (boss, told) = leads(&mut world, "boss");
-    assert_eq!(told.len(), 2, "{told:?}");
+    let (boss, notices) = leads(&mut world, "boss");
+    assert_eq!(notices.len(), 2, "{notices:?}");
     world.leave(boss);
-    let (_, told) = leads(&mut world, "third");
-    assert!(tells_of(&told, &tasks), "{told:?}");
-    assert!(!told[0].contains(&own[0].to_string()), "{told:?}");
+    let (_, notices) = leads(&mut world, "third");
+    assert!(is_summary_of(&notices, &tasks), "{notices:?}");
+    assert!(!notices[0].contains(&own[0].to_string()), "{notices:?}");
     assert_eq!(unread(&world, "boss"), 1);
-    let (boss, told) = leads(&mut world, "boss");
-    assert!(told.is_empty(), "it has that already: {told:?}");
-    // Who asks for one of the results has not read of the other.
+    let (boss, notices) = leads(&mut world, "boss");
+    assert!(notices.is_empty(), "it already has that one: {notices:?}");
+    // The result of one task does not stand for a notice about two.
     let call = world.call();
     world.ask(boss, Operation::TakeNotice(call, own[0].clone()));
     assert!(world.held(boss, call).is_empty());
 }
 
-/// It may be back any time, and its mail waits for it.
+/// It may return at any time.
 #[test]
-fn what_waits_for_an_orchestrator_that_has_left_is_told_to_nobody_else() {
+fn notices_for_an_orchestrator_that_has_left_wait_for_it_alone() {
     let mut world = World::new();
     let (lead, _) = named_lead(&mut world, &[]);
     let agent = world.agent(lead, "codex");
@@ -351,9 +350,9 @@ fn what_waits_for_an_orchestrator_that_has_left_is_told_to_nobody_else() {
     assert_eq!(unread(&world, "lead"), 1);
 }
 
-/// The name is kept for its tasks only: when its time is over, it goes without them.
+/// The name is kept only for its tasks, and not longer than mail waits.
 #[test]
-fn a_name_whose_tasks_never_end_is_given_up_with_its_mail() {
+fn a_name_whose_tasks_never_end_is_abandoned_with_its_mail() {
     let mut world = World::new();
     let (first, second) = (world.lead(), world.lead());
     let agent = world.agent(first, "codex");
@@ -374,11 +373,11 @@ fn requests_end_with_the_last_member_of_their_team() {
     let request = world.open(asker);
     world.leave(asker);
     let status = |world: &World| world.state.request(&request).unwrap().status;
-    assert_eq!(status(&world), RequestStatus::Open, "somebody can claim it");
+    assert_eq!(status(&world), RequestStatus::Open, "another member can claim it");
     world.leave(other);
     assert_eq!(status(&world), RequestStatus::Expired);
     world.peer("newcomer");
     assert_eq!(unread(&world, "newcomer"), 0);
     world.peer("asker");
-    assert_eq!(unread(&world, "asker"), 1, "it is told");
+    assert_eq!(unread(&world, "asker"), 1, "it is notified");
 }

@@ -59,7 +59,7 @@ pub(crate) fn shown(workflow: &Workflow, state: &State) -> Vec<Shown> {
                 part_of: step.item.as_ref().map(|item| item.of.to_string()),
                 depends_on: depends_on.collect(),
                 status: step.status,
-                agent: agent.unwrap_or_else(|| step.wanted().to_owned()),
+                agent: agent.unwrap_or_else(|| step.planned_agent().to_owned()),
                 attempt: step.attempts,
                 time: time(step),
                 note: one_line(&note(workflow, step, state)),

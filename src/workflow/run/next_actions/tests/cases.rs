@@ -98,9 +98,9 @@ fn an_agent_that_cannot_gives_way_to_the_next_and_one_that_fails_is_asked_again(
     let oh = || "oh".to_owned();
     assert_eq!(after(&step, "refused"), StepMove::Again(Again::Retry, oh()));
     assert_eq!(after(&step, "crashed"), StepMove::Again(Again::Fallback, oh()));
-    assert_eq!(step.wanted(), "codex");
+    assert_eq!(step.planned_agent(), "codex");
     step.passed = 1;
-    assert_eq!(step.wanted(), "claude");
+    assert_eq!(step.planned_agent(), "claude");
     assert_eq!(after(&step, "crashed"), StepMove::Again(Again::Retry, oh()));
     step.failures = 1;
     assert_eq!(after(&step, "crashed"), StepMove::Fail(oh()));

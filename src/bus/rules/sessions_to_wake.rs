@@ -1,4 +1,4 @@
-//! Which sessions an append concerns: they are woken.
+//! The sessions to wake after an append.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::domain::workflow::StepStatus;
 
 /// Returns the sessions that have something to do after these events; `state` is the one after them.
 ///
-/// What concerns an agent concerns the bridge that holds it too: only that bridge acts on its session.
+/// An event about an agent also concerns the bridge that holds it: only that bridge acts on its session.
 pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<SessionId> {
     let mut all = BTreeSet::new();
     for event in events {
@@ -98,7 +98,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
     all
 }
 
-/// If the event names all but some, the message itself knows its addressees.
+/// If the event names all members but some, the addressees are in the message.
 fn add_addressees(state: &State, id: &MessageId, to: &Addressees, all: &mut BTreeSet<SessionId>) {
     for name in to.named() {
         add_name(state, name, all);
@@ -131,8 +131,8 @@ fn add_task(state: &State, id: &TaskId, all: &mut BTreeSet<SessionId>) {
     }
 }
 
-/// A question for permission concerns its agent's bridge, and all orchestrators: each can answer, and may show it to its user.
-/// An answer of a policy concerns no session.
+/// A permission question concerns its agent's bridge and all orchestrators: each can answer, or show it to its user. An answer of a
+/// policy concerns no session.
 fn add_permission(state: &State, id: &PermissionId, all: &mut BTreeSet<SessionId>) {
     if let Some(permission) = state.permission(id) {
         add_session(state, permission.question.session, all);
