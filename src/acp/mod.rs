@@ -53,7 +53,7 @@ pub use self::incoming::drain_request::DrainQuestion;
 pub use self::incoming::event_queue::{AgentEvent, AgentEvents};
 pub use self::incoming::file_request::{FileAccess, FileQuestion, FileRequest, FileSystem};
 pub use self::incoming::permission_request::{
-    Answer, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, AnswerKind, choose,
+    Answer, AnswerKind, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, choose,
 };
 pub use self::line_io::LineCounts;
 pub use self::steer_request::Steered;

@@ -265,8 +265,7 @@ mod tests {
         ];
         for this in &patterns {
             for other in &patterns {
-                let mut matched =
-                    names.iter().map(OsStr::new).filter(|name| other.matches(name));
+                let mut matched = names.iter().map(OsStr::new).filter(|name| other.matches(name));
                 let expected = matched.all(|name| this.matches(name));
                 assert_eq!(this.covers(other), expected, "{this} covers {other}");
             }

@@ -239,7 +239,8 @@ pub(super) fn of_gates(
 pub(super) fn of_limits(before: &Limits, now: &Limits) -> Vec<Demand> {
     let asked = defaults::NUMBERS.iter().filter_map(|limit| {
         let (before, now) = (before.number(limit.key), now.number(limit.key));
-        let needs_yes = now.is_from_project() && !limit.without_consent.allows(before.value, now.value);
+        let needs_yes =
+            now.is_from_project() && !limit.without_consent.allows(before.value, now.value);
         let value = format!("{} ({} without it)", now.value, before.value);
         needs_yes.then(|| Demand { key: format!("[limits] {}", limit.key.name).into(), value })
     });

@@ -1,6 +1,6 @@
-//! The names of our tools in the prompts and configurations of agents.
+//! The names of our MCP server and its tools, as agents and their models see them.
 
-/// The name of our MCP server in the configuration of agents.
+/// The name of our MCP server.
 pub const SERVER: &str = "bridge";
 
 /// The tools of the endpoint, in the order of `tools/list`.

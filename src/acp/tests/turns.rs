@@ -2,8 +2,8 @@
 
 use super::fake::{Fake, connected, in_session, next, soon, waiting};
 use crate::acp::{
-    AcpError, AgentEvent, AgentEvents, Answer, AnswerCustom, ConnectOptions, Connection, Ending,
-    Feature, McpServerSpec, PermissionQuestion, SessionInfo, StopReason, AnswerKind,
+    AcpError, AgentEvent, AgentEvents, Answer, AnswerCustom, AnswerKind, ConnectOptions,
+    Connection, Ending, Feature, McpServerSpec, PermissionQuestion, SessionInfo, StopReason,
 };
 use crate::domain::text::redact::Hidden;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ async fn another_version_of_the_protocol_is_refused_and_named() {
         let (connection, _events, mut fake) = connected(4096, ConnectOptions::default()).await;
         let answer = json!({"protocolVersion": &version});
         let error = fake.answering(connection.initialize(), "initialize", answer).await;
-        let error = error.expect_err("only version 1 is spoken");
+        let error = error.expect_err("only version 1 is supported");
         let answered = version.to_string();
         assert!(
             matches!(&error, AcpError::Version { version: refused } if *refused == answered),

@@ -122,7 +122,7 @@ pub fn is_worse(kind: &str, than: &str) -> bool {
     harm(kind) > harm(than)
 }
 
-/// Says whether the paths of a question have to be resolved: for the rules, or to show them to the user.
+/// Says whether the paths of a question have to be resolved: for the rules, or to show them in the question.
 pub fn depends_on_places(policy: Policy) -> bool {
     matches!(policy, Policy::Rules | Policy::Ask)
 }

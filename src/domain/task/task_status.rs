@@ -31,7 +31,7 @@ impl TaskStatus {
         }
     }
 
-    /// Returns how the task is spoken of in a sentence: it "has failed".
+    /// Returns the status for a sentence: the task "has failed".
     pub fn phrase(self) -> &'static str {
         match self {
             Self::Queued => "is queued",

@@ -132,7 +132,12 @@ pub(crate) async fn connect(
                 let session = None;
                 pass(
                     &new,
-                    ClientEvent::Open(Opening { session, cwd: it.cwd, servers: it.mcp_servers, answer }),
+                    ClientEvent::Open(Opening {
+                        session,
+                        cwd: it.cwd,
+                        servers: it.mcp_servers,
+                        answer,
+                    }),
                 )
                 .await
             },

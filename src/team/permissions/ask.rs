@@ -14,7 +14,7 @@ use super::look_at_paths::Survey;
 use super::open_questions::{Asker, ExaminedRequest, OpenQuestions, Unposted, Wanting};
 use super::shown_paths::shown_paths;
 use crate::acp::{
-    AcpSessionId, Answer, OurTools, PermissionQuestion, ToolCall, ToolCalls, Touched, AnswerKind,
+    AcpSessionId, Answer, AnswerKind, OurTools, PermissionQuestion, ToolCall, ToolCalls, Touched,
     is_our_tool,
 };
 use crate::bus::event::Question;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::look_at_paths::{PathExaminer, PathsFound, Survey};
 use crate::acp::{
-    FileQuestion, PermissionQuestion, Places, ToolCallUpdate, Touched, AnswerKind, choose,
+    AnswerKind, FileQuestion, PermissionQuestion, Places, ToolCallUpdate, Touched, choose,
 };
 use crate::bus::event::Question;
 use crate::bus::state::State;
