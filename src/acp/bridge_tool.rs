@@ -1,14 +1,14 @@
-//! Recognizes a permission question about one of our own endpoint's tools, which are always allowed.
+//! Recognises a permission question about a tool of our own endpoint, which is always allowed.
 //!
 //! Agents name an MCP tool in shapes of their own, and some show only its arguments. Only whole, exact shapes count: a text that merely
-//! contains our words may be another server's tool, or words that a model chose.
+//! contains our words may name another server's tool, or be words that a model chose.
 
 use super::data::tool_call_update::ToolCallUpdate;
 use super::data::tool_calls::{ToolCall, name_in_meta, stated_name};
 use super::incoming::permission_request::PermissionRequest;
 use serde_json::Value;
 
-/// The tools of our own endpoint, under the name by which the agent knows our server.
+/// The tools of our own endpoint, and the name by which the agent knows our server.
 #[derive(Debug, Clone, Copy)]
 pub struct OurTools<'a> {
     /// The MCP server's name, as given in `session/new`.
@@ -17,18 +17,18 @@ pub struct OurTools<'a> {
     pub tools: &'a [&'a str],
 }
 
-/// Returns whether a question is about one of our tools. `earlier` is the same call by other messages.
+/// Says whether a question is about one of our tools. `earlier` is the same call as known from other messages.
 ///
 /// The first source that names any tool decides, in this order, so that a weaker one cannot overrule a stronger:
 ///
-/// 1. What the agent states as the tool's name (`name`, `_meta.toolName`, `_meta.claudeCode.toolName`), in the question
-///    or the call, now or earlier (claude, qwen).
-/// 2. The `server` and `tool` beside the arguments of an earlier message, when the question says `is_mcp_tool_approval`
+/// 1. The tool's name as the agent states it (`name`, `_meta.toolName`, `_meta.claudeCode.toolName`), in the question or
+///    the call, now or earlier (claude, qwen).
+/// 2. The `server` and `tool` beside the arguments of an earlier message, if the question has `is_mcp_tool_approval`
 ///    (codex). Without that mark the input is the model's: another server's tool may take arguments of these names.
-/// 3. A title that is nothing but the name in one of the known shapes (droid), unless any message says that the call
-///    runs a command or changes files: such titles are often the model's own words.
-/// 4. Under the same condition, gemini's title `TOOL (SERVER MCP Server)`, when the arguments that stand beside it have no
-///    `command`: gemini shows that argument, of any server's tool, as the title.
+/// 3. A title that is nothing but the name in one of the known shapes (droid), unless any message marks the call as one
+///    that runs a command or changes files: such titles are often the model's own words.
+/// 4. Under the same condition, gemini's title `TOOL (SERVER MCP Server)`, if the arguments beside it have no `command`:
+///    gemini shows that argument, of any server's tool, as the title.
 pub fn is_our_tool(
     request: &PermissionRequest,
     earlier: Option<&ToolCall>,
@@ -61,18 +61,18 @@ pub fn is_our_tool(
 }
 
 impl OurTools<'_> {
-    /// Returns whether a title is that which gemini gives one of our tools.
+    /// Says whether gemini shows one of our tools with this title.
     fn has_displayed(&self, title: &str) -> bool {
         title
             .strip_suffix(&format!(" ({} MCP Server)", self.server))
             .is_some_and(|tool| self.tools.contains(&tool))
     }
 
-    /// Returns whether a name is that of one of our tools in a shape that carries our server's name.
+    /// Says whether a name is that of one of our tools, in a shape that includes our server's name.
     fn has(&self, name: &str) -> bool {
         let server = self.server;
-        // claude and qwen; gemini; droid; codex. Whether `mcp_bridge_x_ping` is `x_ping` of ours or `ping` of `bridge_x`
-        // the name alone does not tell, so our tools' whole names are compared.
+        // claude and qwen; gemini; droid; codex. The name alone does not decide whether `mcp_bridge_x_ping` is our `x_ping` or `ping` of
+        // a server `bridge_x`, so it is compared with the full names of our tools.
         [
             format!("mcp__{server}__"),
             format!("mcp_{server}_"),
@@ -86,8 +86,8 @@ impl OurTools<'_> {
     }
 }
 
-/// Says whether the arguments that gemini shows have no `command`: as JSON, or, when that is longer than 500 characters, as
-/// the names of the first five.
+/// Says whether the arguments that gemini shows have no `command`: as JSON, or, if that is longer than 500 characters, as the names of
+/// the first five.
 fn has_no_command(shown: &str) -> bool {
     if let Some(names) = shown
         .strip_prefix("[Payload omitted due to length with parameters: ")
@@ -125,7 +125,7 @@ mod tests {
 
     const OURS: OurTools<'_> = OurTools { server: "bridge", tools: &["ping", "check_messages"] };
 
-    /// Asks about a question and, when given, an earlier message.
+    /// Asks about a question and, if given, an earlier message.
     fn ours(question: Value, earlier: Option<Value>) -> bool {
         let mut params = json!({"sessionId": "s", "options": []});
         params
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_agents_shape_of_our_tool_is_known() {
+    fn our_tools_are_recognised_in_the_shapes_of_all_agents() {
         for title in ["mcp__bridge__ping", "mcp_bridge_ping", "bridge___ping", "mcp.bridge.ping"] {
             assert!(titled(title), "{title}");
         }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stated_name_that_is_no_text_is_none_of_ours() {
+    fn a_stated_name_that_is_not_a_text_is_not_ours() {
         let call = |field: &str, stated: Value| json!({"toolCall": {"toolCallId": "c", "title": "mcp__bridge__ping", field: stated}});
         let no_text = json!(["run", "mcp__bridge__ping"]);
         assert!(!ours(call("name", no_text.clone()), None));
@@ -200,7 +200,7 @@ mod tests {
         assert!(shown("{\"text\":\"command\"}", "other"));
         let long = |names| format!("[Payload omitted due to length with parameters: {names}]");
         assert!(shown(&long("to, content"), "other"));
-        // What another server's tool is to run, with our title as its words.
+        // The command of another server's tool, which repeats our title.
         assert!(!shown("{\"command\":\"ping (bridge MCP Server)\"}", "other"));
         assert!(!shown(&long("text, command"), "other"));
         assert!(!shown(&long("a, b, c, d, e, ..."), "other"));
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commands_own_words_are_not_a_name() {
+    fn the_words_of_a_command_are_not_a_name() {
         for kind in ["execute", "edit", "delete", "move"] {
             let call = json!({"toolCallId": "c", "title": "mcp__bridge__ping", "kind": kind});
             assert!(!ours(json!({"toolCall": call}), None), "{kind}");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn no_later_kind_takes_back_that_a_call_runs_a_command() {
+    fn a_call_that_runs_a_command_keeps_doing_so_under_later_kinds() {
         let titled = json!({"toolCallId": "c", "title": "mcp__bridge__ping", "kind": "other"});
         for earlier in [
             json!({"toolCallId": "c", "kind": "execute"}),

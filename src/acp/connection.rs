@@ -45,12 +45,12 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-/// Connects to an agent by its stdout and stdin, and starts the connection's one task on the current tokio runtime.
+/// Connects to an agent by its stdout and stdin, and starts the connection's only task on the current tokio runtime.
 ///
-/// Nothing is sent yet. The task ends when the agent closes its stdout, when a pipe breaks, or after
-/// [`Connection::shutdown`]; [`Connection::ended`] waits for it.
+/// Nothing is sent yet. The task ends when the agent closes its stdout, when a pipe breaks, or after [`Connection::shutdown`];
+/// [`Connection::ended`] waits for it.
 ///
-/// Events have to be received all the time, also while a request is awaited: when too many wait, reading stops, and answers wait behind
+/// The caller has to keep receiving events, also while it awaits a request: when too many wait, reading stops, and answers wait behind
 /// the unread lines.
 pub async fn connect(
     stdout: impl AsyncRead + Send + Unpin + 'static,
@@ -71,7 +71,7 @@ pub async fn connect(
 }
 
 impl Connection {
-    /// Agrees on version 1 of the protocol, and returns what the agent offers. To be called once, first.
+    /// Agrees on version 1 of the protocol, and returns the capabilities of the agent. The first call, and only once.
     pub async fn initialize(&self) -> Result<AgentInfo, AcpError> {
         let files = self.inner.shared.options.file_system == FileSystem::Offered;
         let params = json!({
@@ -92,7 +92,7 @@ impl Connection {
         Ok(self.inner.agent.get_or_init(|| agent).clone())
     }
 
-    /// Begins a session in a directory (absolute, existing), with the MCP servers that the agent shall start.
+    /// Begins a session in an existing directory (an absolute path), with the MCP servers that the agent is to start.
     ///
     /// Several agents answer before those servers have listed their tools.
     pub async fn new_session(
@@ -128,9 +128,9 @@ impl Connection {
         self.reopen("session/resume", session, cwd, servers).await
     }
 
-    /// Sends a prompt and waits for the end of the turn, without any deadline: agents are silent for minutes while their
-    /// model is out of reach. It fails at once when the agent dies. To end it, [`cancel`](Self::cancel) and wait, with a
-    /// deadline, for the outcome `cancelled`; dropping the future also tells the agent, but most do not listen to that.
+    /// Sends a prompt and waits for the end of the turn, without any deadline: agents are silent for minutes while their model is
+    /// unavailable. It fails at once when the agent dies. To end it, [`cancel`](Self::cancel) it and wait, with a deadline, for the
+    /// outcome `cancelled`. Dropping the future also cancels the request, but most agents ignore that.
     ///
     /// Never send a second prompt while one runs: agents queue it, fold it into the first, or fail the first.
     pub async fn prompt(
@@ -146,7 +146,7 @@ impl Connection {
             .ok_or_else(|| malformed(method, "it has no `stopReason`"))
     }
 
-    /// Asks the agent to end the session's turn; harmless when there is none. The prompt's outcome is the answer.
+    /// Asks the agent to end the session's turn; harmless if there is none. The outcome of the prompt is the answer.
     pub async fn cancel(&self, session: &AcpSessionId) -> Result<(), AcpError> {
         let method = "session/cancel";
         let params = json!({"sessionId": session.as_str()});
@@ -163,8 +163,8 @@ impl Connection {
         self.setting_call("session/close", json!({"sessionId": session.as_str()})).await
     }
 
-    /// Chooses the session's model: by the setting of the category `model` where the session has one, else by the legacy
-    /// `session/set_model`, which gemini still needs. Agents do not agree whether a name has to be one that they listed.
+    /// Chooses the session's model: by the setting of the category `model` if the session has one, else by the legacy
+    /// `session/set_model`, which gemini still needs. Agents disagree on whether a name has to be one that they listed.
     pub async fn set_model(&self, session: &SessionInfo, model: &str) -> Result<(), AcpError> {
         let legacy =
             ("session/set_model", json!({"sessionId": session.id.as_str(), "modelId": model}));
@@ -181,8 +181,7 @@ impl Connection {
         }
     }
 
-    /// Chooses the session's mode: by `session/set_mode` where the session lists modes, else by the setting of the
-    /// category `mode`.
+    /// Chooses the session's mode: by `session/set_mode` if the session lists modes, else by the setting of the category `mode`.
     pub async fn set_mode(&self, session: &SessionInfo, mode: &str) -> Result<(), AcpError> {
         let by_method =
             ("session/set_mode", json!({"sessionId": session.id.as_str(), "modeId": mode}));
@@ -195,8 +194,7 @@ impl Connection {
         }
     }
 
-    /// Sends any request, with a deadline, and returns its raw result: the way to methods outside the protocol, such as
-    /// `_session/steering`.
+    /// Sends any request, with a deadline, and returns its raw result: for methods outside the protocol, such as `_session/steering`.
     pub async fn call(
         &self,
         method: &str,
@@ -209,26 +207,26 @@ impl Connection {
         }
     }
 
-    /// Returns what the agent said of itself, once `initialize` has succeeded.
+    /// Returns the agent's answer to `initialize`, once it has come.
     pub fn agent(&self) -> Option<&AgentInfo> {
         self.inner.agent.get()
     }
 
-    /// Returns what was read from the agent's stdout so far.
+    /// Returns the counts of the lines read from the agent's stdout so far.
     pub fn line_counts(&self) -> LineCounts {
         self.inner.shared.stats.counts()
     }
 
-    /// Waits until the connection is over and says why. After that every request fails at once.
+    /// Waits until the connection has ended and returns the reason. After that every request fails at once.
     pub async fn closed(&self) -> Ending {
         ending(self.inner.progress.clone()).await
     }
 
-    /// Ends the connection: requests that wait fail, what was sent before is still written (2 s at most), the agent's
-    /// stdin is closed; then this returns. Its stdout is read on, and discarded, until it ends, for 30 s at most.
+    /// Ends the connection: waiting requests fail, earlier messages are still written (2 s at most), and the agent's stdin is closed;
+    /// then this returns. Its stdout is read and discarded until it ends, for 30 s at most.
     pub async fn shutdown(&self) {
         self.inner.shared.stop.cancel();
-        // An error means that the task has ended, and the pipe is dropped with it.
+        // An error means that the task has ended, which drops the pipe as well.
         let _ = self.inner.progress.clone().wait_for(|progress| progress.stdin_closed).await;
     }
 
@@ -271,8 +269,7 @@ impl Connection {
         self.call(method, params, self.inner.shared.options.deadlines.setting).await.map(drop)
     }
 
-    /// Tries one method, and the other when the agent does not know the first: what agents advertise and what they
-    /// implement is not always the same.
+    /// Tries one method, and the other if the agent does not know the first: agents do not always implement what they advertise.
     async fn newer_or_older(
         &self,
         first: (&str, Value),
@@ -296,7 +293,7 @@ impl Connection {
 
     async fn failed(&self, method: &str, error: Error) -> AcpError {
         let method = method.to_owned();
-        // The two predicates know errors that the protocol crate made itself; an agent cannot send them.
+        // The two predicates recognise errors that the protocol crate made itself; an agent cannot send them.
         if is_incoming_transport_closed(&error) || is_connection_terminated(&error) {
             return AcpError::Closed { method, ending: self.closed().await };
         }

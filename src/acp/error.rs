@@ -1,4 +1,4 @@
-//! What can go wrong with an agent connection, and how one ends.
+//! The errors of an agent connection, and its endings.
 
 use super::data::text_bounds;
 use crate::domain::text::visible_letters::one_line;
@@ -15,31 +15,31 @@ pub enum AcpError {
         method: String,
         /// The code as the agent sent it.
         code: i32,
-        /// The agent's own words as one bounded line, with secrets hidden; so are its further data.
+        /// The agent's own words as one bounded line. Secrets are hidden here and in `data`.
         message: String,
-        /// The agent's own further data.
+        /// The agent's additional data.
         data: Option<Value>,
     },
-    /// The connection ended before the answer came, or was over already.
+    /// The connection ended before the answer came, or before the request.
     #[error("no answer to `{method}`: {ending}")]
     Closed {
-        /// The method that stays unanswered.
+        /// The method without an answer.
         method: String,
         /// Why the connection ended.
         ending: Ending,
     },
-    /// The agent is there but did not answer in time.
+    /// The agent runs, but did not answer in time.
     #[error("the agent did not answer `{method}` within {after:?}")]
     Deadline {
-        /// The method that stays unanswered.
+        /// The method without an answer.
         method: String,
-        /// How long the answer was awaited.
+        /// How long the request waited.
         after: Duration,
     },
-    /// The agent answered, but the answer lacks what the protocol promises.
+    /// The answer lacks a field that the protocol requires.
     #[error("the agent's answer to `{method}` is unusable: {problem}")]
     Malformed {
-        /// The method whose answer is unusable.
+        /// The method with the unusable answer.
         method: String,
         problem: String,
     },
@@ -48,7 +48,7 @@ pub enum AcpError {
         "the agent speaks version {version} of the Agent Client Protocol, not 1: use a version of it that speaks 1"
     )]
     Version {
-        /// What the agent answered as its version.
+        /// The version in the agent's answer.
         version: String,
     },
     /// The agent did not advertise the method, so it was not sent.
@@ -60,7 +60,7 @@ pub enum AcpError {
 }
 
 impl AcpError {
-    /// Returns all that the agent said about it, with its own further data, for a caller that looks for the reason in it.
+    /// Returns the whole error of the agent with its additional data, for a search for the cause.
     pub fn words(&self) -> String {
         match self {
             Self::Refused { message, data: Some(data), .. } => format!("{message} {data}"),
@@ -70,7 +70,7 @@ impl AcpError {
     }
 }
 
-/// Why a connection is over.
+/// Why a connection has ended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ending {
     /// The agent closed its stdout: usually it exited.
@@ -79,10 +79,10 @@ pub enum Ending {
     /// The owner called `shutdown`, or dropped the last handle.
     #[error("the connection was shut down")]
     Shutdown,
-    /// The pipe to the agent stood still for the whole limit.
+    /// The pipe to the agent stalled for longer than its limit.
     #[error("the agent stopped reading its stdin (it read nothing for {after:?})")]
     StdinStalled {
-        /// How long the agent has read nothing.
+        /// How long the agent has not read.
         after: Duration,
     },
     /// The pipe to the agent is broken.
@@ -91,12 +91,12 @@ pub enum Ending {
     /// The agent's stdout cannot be read.
     #[error("the agent's stdout cannot be read: {problem}")]
     StdoutBroken { problem: String },
-    /// The protocol driver itself gave up, which no input is known to cause.
+    /// The protocol driver itself failed. No input is known to cause this.
     #[error("the connection failed: {problem}")]
     Failed { problem: String },
 }
 
-/// Returns the sentence in what an agent adds to an error, as a line that is ready to append.
+/// Returns the sentence in the additional data of an error, as a line that can be appended.
 fn details(data: Option<&Value>) -> String {
     let sentence = data.and_then(text_bounds::sentence);
     sentence.map(|text| format!(": {}", one_line(text))).unwrap_or_default()

@@ -1,8 +1,8 @@
-//! The bytes of an agent: a bounded, lossy reader of its lines, and a writer that does not wait for ever.
+//! The bytes of an agent: a bounded, lossy reader of its lines, and a writer with a limit for stalls.
 //!
-//! An agent's stdout carries more than protocol: warnings, colours, half characters, a dump of megabytes. A line that
-//! cannot be a message is dropped and counted; none ends the connection. (The transports of the protocol crate end it on
-//! the first invalid byte, and read lines of any length.)
+//! An agent's stdout carries more than the protocol: warnings, colours, half characters, a dump of megabytes. A line that cannot be a
+//! message is dropped and counted; none ends the connection. (The transports of the protocol crate end it at the first invalid byte, and
+//! read lines of any length.)
 
 use super::error::Ending;
 use crate::sys::bounded_lines::{Line, Lines};
@@ -21,16 +21,16 @@ pub(super) struct LineStats {
     pub(super) lossy: AtomicU64,
 }
 
-/// The counts of one moment.
+/// The counts at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LineCounts {
-    /// Lines taken as messages.
+    /// Lines accepted as messages.
     pub lines: u64,
-    /// Lines dropped because they are no JSON-RPC message. Blank lines are not counted.
+    /// Lines dropped because they are not JSON-RPC messages. Blank lines are not counted.
     pub noise: u64,
     /// Lines dropped because they are longer than the cap.
     pub oversize: u64,
-    /// Lines that had invalid UTF-8 or half characters, which were replaced.
+    /// Lines with invalid UTF-8 or half characters, which were replaced.
     pub lossy: u64,
 }
 
@@ -46,7 +46,7 @@ impl LineStats {
     }
 }
 
-/// Adds one to a counter; the counters order nothing, so they may be relaxed.
+/// Increments a counter. The counters order no other memory access, so relaxed is enough.
 pub(super) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
@@ -90,7 +90,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 }
 
-/// Writes lines, each part of one within a limit.
+/// Writes lines, with a time limit for each part of a line.
 pub(super) struct LineWriter<W> {
     pipe: W,
     limit: Duration,
@@ -101,7 +101,7 @@ impl<W: AsyncWrite + Unpin> LineWriter<W> {
         Self { pipe, limit }
     }
 
-    /// Writes a line. The limit is for progress, not for the line: a slow reader of a long prompt is no stall.
+    /// Writes a line. The limit is for progress, not for the line: reading a long prompt slowly is no stall.
     pub(super) async fn write(&mut self, mut line: String) -> Result<(), Ending> {
         line.push('\n');
         let mut rest = line.as_bytes();
@@ -205,7 +205,7 @@ mod tests {
         });
         writer.write("x".repeat(35)).await.expect("a slow reader is waited for");
         let _theirs = slow.await.expect("the reader does not panic");
-        let stalled = writer.write("x".repeat(35)).await.expect_err("nobody reads");
+        let stalled = writer.write("x".repeat(35)).await.expect_err("the agent does not read");
         assert_eq!(stalled, Ending::StdinStalled { after: limit });
         assert!(stalled.to_string().starts_with("the agent stopped reading its stdin"));
     }

@@ -1,16 +1,16 @@
 //! One agent connection over given pipes, in the Agent Client Protocol (ACP).
 //!
-//! [`connect`] takes an agent's stdout and stdin and gives a [`Connection`] (what is asked of the agent) and its
-//! [`AgentEvents`] (what the agent says by itself). The module guarantees:
+//! [`connect`] takes an agent's stdout and stdin and returns a [`Connection`] (requests to the agent) and its [`AgentEvents`] (messages
+//! that the agent sends by itself). The module guarantees:
 //!
 //! - Nothing an agent writes ends the connection, makes it panic or fills the memory: lines are bounded, repaired where
 //!   possible, else dropped and counted ([`LineCounts`]); reading stops while too many events wait.
 //! - Every request ends: by its answer, by its deadline, or at once when the agent is gone. A prompt has no deadline.
 //! - When a request returns, all events that the agent sent before its answer already wait in [`AgentEvents`].
-//! - No word of an agent that stands for something (an id, a model, a stop reason, an error) is long, secret, or more than a line:
-//!   each is bounded, and secrets in it hidden, where it is parsed ([`ConnectOptions::secrets`]).
-//! - A question for permission is always answered; one without an answer of the owner is answered `cancelled`.
-//! - A question for new messages is answered in time: without an answer of the owner, with none.
+//! - An agent's ids, names, stop reasons and errors are bounded, and have their secrets hidden, where they are parsed
+//!   ([`ConnectOptions::secrets`]).
+//! - A question for permission is always answered; without an answer of the owner, with `cancelled`.
+//! - A question for new messages is answered in time: without an answer of the owner, with no messages.
 //!
 //! It deliberately starts no process, decides no permission and knows no team: it offers the pure functions for that
 //! ([`choose`], [`is_our_tool`]). The client offers agents files only where its
@@ -53,7 +53,7 @@ pub use self::incoming::drain_request::DrainQuestion;
 pub use self::incoming::event_queue::{AgentEvent, AgentEvents};
 pub use self::incoming::file_request::{FileAccess, FileQuestion, FileRequest, FileSystem};
 pub use self::incoming::permission_request::{
-    Answer, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, Wanted, choose,
+    Answer, AnswerKind, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, choose,
 };
 pub use self::line_io::LineCounts;
 pub use self::steer_request::Steered;

@@ -1,7 +1,7 @@
-//! Steering: text put into a running turn, by a method outside of the protocol.
+//! Steering: text put into a running turn, by a method outside the protocol.
 //!
-//! The adapters of claude and codex offer `_session/steering`, and say so (`_meta.steering.supported`). It is never tried where it is
-//! not offered: codex's adapter answers unknown methods with an empty success.
+//! The adapters of claude and codex offer `_session/steering`, and advertise it (`_meta.steering.supported`). It is used only where it is
+//! advertised: codex's adapter answers unknown methods with an empty success.
 
 use std::time::Duration;
 
@@ -14,20 +14,19 @@ use super::error::AcpError;
 
 const METHOD: &str = "_session/steering";
 
-/// What became of a text that was to go into a running turn.
+/// The outcome of steering a text into a running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steered {
-    /// It is in the turn, or in one that the agent has begun with it.
+    /// The text is in the turn, or in one that the agent has begun with it.
     Taken,
-    /// No turn runs, and nothing was done: the text is to be prompted.
+    /// No turn runs, and the text was discarded: it needs a prompt.
     NoTurn,
 }
 
 impl Connection {
-    /// Puts a text into the turn that runs in a session. Nothing is done when none runs.
+    /// Puts a text into the running turn of a session. Without one it does nothing.
     ///
-    /// After the deadline, or when the future is dropped, the agent is told to forget the request; whether it does is its own
-    /// affair.
+    /// After the deadline, or when the future is dropped, the agent is asked to cancel the request. Whether it does is up to the agent.
     pub async fn steer(
         &self,
         session: &AcpSessionId,

@@ -1,7 +1,7 @@
-//! The one task of a connection: it moves lines between the pipes and the protocol, and says how it all ended.
+//! The only task of a connection: it moves lines between the pipes and the protocol, and reports the ending.
 //!
-//! The protocol crate gets an in-process channel instead of the pipes: so a line is parsed once, an object that is no
-//! JSON-RPC message is dropped instead of answered with an error that echoes it, and the pipes stay ours to the end.
+//! The protocol crate gets an in-process channel instead of the pipes. So a line is parsed once, an object that is no JSON-RPC message is
+//! dropped instead of answered with an error that echoes it, and the pipes stay ours to the end.
 
 use super::data::json_fields;
 use super::error::Ending;
@@ -28,18 +28,18 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-/// How a connection behaves.
+/// The options of a connection.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
     /// How this client introduces itself.
     pub client_name: String,
-    /// The longest line that is read, in bytes. 16 MiB: what the MCP side accepts too; agents send whole files in
+    /// The longest line that is read, in bytes. The default, 16 MiB, is the limit of the MCP side as well; agents send whole files in
     /// updates, but no useful message is longer.
     pub longest_line: usize,
-    /// How much may wait in [`super::AgentEvents`] before reading stops, in bytes. 8 MiB: half a minute of the fastest
-    /// agent seen, and little beside the agent's own hundreds of megabytes.
+    /// How much may wait in [`super::AgentEvents`] before reading stops, in bytes. The default, 8 MiB, is half a minute of the fastest
+    /// agent seen, and little compared with the agent's own hundreds of megabytes.
     pub events_limit: usize,
-    /// How long the pipe to the agent may stand still.
+    /// How long the pipe to the agent may stall.
     pub stdin_limit: Duration,
     /// How long requests may take.
     pub deadlines: Deadlines,
@@ -47,7 +47,7 @@ pub struct ConnectOptions {
     pub custom: AnswerCustom,
     /// Whether the agent is offered to read and write files through us.
     pub file_system: FileSystem,
-    /// What the agent was given and may not be written down: it is hidden in its words.
+    /// The secrets that the agent was given. They are hidden in its words.
     pub secrets: Secrets,
 }
 
@@ -87,29 +87,29 @@ impl Default for Deadlines {
     }
 }
 
-/// How many requests of the agent may wait for answers before reading stops. Answers are queued for a pipe that the agent
-/// may not read; no agent asks more than a few things at once.
+/// How many requests of the agent may wait for answers before reading stops. The answers are queued for a pipe that the agent may not
+/// read; no agent asks more than a few things at once.
 const OWED_ANSWERS: usize = 1024;
 
-/// What the task and its handles share.
+/// The state that the task and its handles share.
 pub(super) struct SharedTransport {
     pub(super) options: ConnectOptions,
     pub(super) stats: Arc<LineStats>,
     pub(super) stop: CancellationToken,
-    /// The `protocolVersion` of the first answer that has one: the protocol crate turns any but 1 into an error of its own.
+    /// The `protocolVersion` of the first answer that has one: the protocol crate replaces any but 1 with an error of its own.
     pub(super) version: OnceLock<Value>,
     events: Arc<Queue>,
     owed: AtomicUsize,
     repaid: Notify,
-    /// What broke first, and the sign that something did.
+    /// The first cause of a break; `broken` is cancelled with it.
     cause: OnceLock<Ending>,
     broken: CancellationToken,
 }
 
-/// How far a connection has come. The stages are passed in order.
+/// The stage of a connection. The stages are passed in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
-    /// The protocol is over: no answer and no event will come.
+    /// The protocol has ended: no answer and no event will come.
     pub(super) ending: Option<Ending>,
     /// The agent's stdin is closed.
     pub(super) stdin_closed: bool,
@@ -137,7 +137,7 @@ impl SharedTransport {
     }
 }
 
-/// Drives a connection until both pipes are done with. Its end, however it comes, drops `progress`.
+/// Drives a connection until both pipes have ended. Its own end, however it comes, drops `progress`.
 pub(super) async fn drive(
     stdout: impl AsyncRead + Send + Unpin,
     stdin: impl AsyncWrite + Send + Unpin,
@@ -164,7 +164,7 @@ pub(super) async fn drive(
         let protocol = Client.v1().name("agent").with_handler(inbound).connect_with(
             theirs,
             async move |connection| {
-                // Nobody waits for it any more: the last handle is gone, and `stop` is cancelled.
+                // The receiver is gone if the last handle was dropped, which also cancels `stop`.
                 let _ = ready.send(ConnectionTo::clone(&connection));
                 tokio::select! {
                     () = stop.cancelled() => {}
@@ -194,7 +194,7 @@ pub(super) async fn drive(
 
     let last_writes = async {
         if still_writing {
-            // A pipe that stands still now is closed by dropping it, at the end of this function.
+            // A pipe that stalls now is closed at the end of this function, by dropping it.
             let _ = tokio::time::timeout(grace_periods::LAST_WRITES, &mut writing).await;
         }
         progress.send_modify(|progress| progress.stdin_closed = true);
@@ -207,15 +207,15 @@ pub(super) async fn drive(
     tokio::join!(last_writes, goodbye);
 }
 
-/// Reads messages until stdout ends or the pipes break, and hands them to the protocol; after its end, discards them.
+/// Reads messages until stdout ends or the pipes break, and passes them to the protocol; after its end, discards them.
 async fn read<R: AsyncRead + Unpin>(
     mut reader: LineReader<R>,
     protocol: UnboundedSender<TransportFrame>,
     shared: &SharedTransport,
 ) {
     let lines = async {
-        // The protocol works in the same task: it gets its turn after at most what one pipe holds, so that what lies
-        // between this loop and the events stays small.
+        // The protocol works in the same task. It gets its turn after at most one pipe's content, so that little waits between this loop
+        // and the events.
         const TURN: usize = 64 * 1024;
         let mut passed = 0;
         loop {
@@ -233,7 +233,7 @@ async fn read<R: AsyncRead + Unpin>(
             passed += line.len();
             if let Some(frame) = frame(&line, &shared.stats) {
                 note(&frame, shared);
-                // Once the protocol is over, the output is read to its end and dropped.
+                // Once the protocol has ended, the output is read to its end and dropped.
                 let _ = protocol.unbounded_send(frame);
             }
             if passed > TURN {
@@ -269,7 +269,7 @@ fn frame(line: &str, stats: &LineStats) -> Option<TransportFrame> {
     frame
 }
 
-/// Notes the facts about a message that the transport itself needs.
+/// Records the facts about a message that the transport itself needs.
 fn note(frame: &TransportFrame, shared: &SharedTransport) {
     match frame {
         TransportFrame::Single(RawJsonRpcMessage::Request(_)) => {
@@ -280,7 +280,7 @@ fn note(frame: &TransportFrame, shared: &SharedTransport) {
             ..
         })) => {
             if let Some(version) = result.get("protocolVersion") {
-                // Only the first answer with one is that to `initialize`.
+                // Only the first answer with a version is that to `initialize`.
                 let _ = shared.version.set(version.clone());
             }
         }
@@ -288,7 +288,7 @@ fn note(frame: &TransportFrame, shared: &SharedTransport) {
     }
 }
 
-/// Writes messages until the protocol has no more, then closes stdin. After a break the rest is forgotten.
+/// Writes messages until the protocol has no more, then closes stdin. After a break the rest is dropped.
 async fn write<W: AsyncWrite + Unpin>(
     mut writer: LineWriter<W>,
     mut protocol: UnboundedReceiver<TransportFrame>,
@@ -301,7 +301,7 @@ async fn write<W: AsyncWrite + Unpin>(
         let line = match frame.to_json() {
             Ok(line) => line,
             Err(error) => {
-                // A message is made of JSON values, so this is not known to happen; its request ends by its deadline.
+                // A message consists of JSON values, so this is not known to happen; its request ends at its deadline.
                 tracing::error!(%error, "a message cannot be written as JSON");
                 continue;
             }
@@ -322,19 +322,19 @@ async fn write<W: AsyncWrite + Unpin>(
         tracing::debug!(%problem, "failed to close the agent's stdin cleanly");
     }
 }
-/// Reads all that an agent writes as the connection does, and returns how many messages are in it.
+/// Reads an agent's output as the connection does, and returns the number of messages in it.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn read_all(bytes: &[u8]) -> u64 {
     use futures::FutureExt as _;
     let stats = Arc::new(LineStats::default());
     let mut reader = LineReader::new(bytes, LONGEST_FUZZED, Arc::clone(&stats));
-    // A reader of bytes that are there already never waits.
+    // A reader of bytes in memory never waits.
     while let Some(Ok(Some(line))) = reader.next().now_or_never() {
         assert!(line.len() <= 3 * LONGEST_FUZZED, "a line is bounded");
         if let Some(mended) = mend_half_characters(&line) {
             assert_eq!(mend_half_characters(&mended), None, "what is mended is whole");
         }
-        // What cannot be a message is dropped.
+        // Lines that cannot be messages are dropped.
         let _ = frame(&line, &stats);
         if let Ok(params) = serde_json::from_str(&line) {
             super::incoming::dispatch::read_any(params);
@@ -343,6 +343,6 @@ pub(crate) fn read_all(bytes: &[u8]) -> u64 {
     stats.counts().lines
 }
 
-/// So long a line may be here: with the real cap no input would ever reach it. A byte that is no UTF-8 becomes three.
+/// A short limit for lines: no input of the fuzzer would ever reach the real one. An invalid byte becomes three.
 #[cfg(any(test, feature = "fuzzing"))]
 const LONGEST_FUZZED: usize = 4096;

@@ -1,7 +1,7 @@
-//! Which variables of our own environment an agent gets to see.
+//! The filter that decides which variables of our own environment an agent gets.
 //!
-//! The environment of a child is built from nothing: a short list that any program needs, what the profile lets through,
-//! and what it sets. Keys and tokens of other programs stay out, and so does the identity of the bridge itself.
+//! The environment of a child is built from nothing: a short list that any program needs, the variables that the profile passes on, and
+//! those that it sets. Keys and tokens of other programs stay out, and so does the identity of the bridge itself.
 
 use crate::domain::env_vars;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::str::FromStr;
 
-/// What every program may need: who and where the user is, how to speak, where to put things, how to reach the network.
+/// Variables that every program may need: the user and the home directory, the language, temporary files, and the network.
 const ALWAYS: [&str; 12] = [
     "HOME",
     "PATH",
@@ -25,7 +25,7 @@ const ALWAYS: [&str; 12] = [
     "SSL_CERT_*",
 ];
 
-/// A name of variables to let through: whole, or with a `*` at its beginning, its end, or both.
+/// The name of variables to pass on: whole, or with a `*` at its beginning, its end, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvPattern {
     any_before: bool,
@@ -33,7 +33,7 @@ pub struct EnvPattern {
     any_after: bool,
 }
 
-/// Why a text is not a pattern of variables' names.
+/// Why a text is not a pattern of variable names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEnvPattern {
     /// It is not the name of any variable.
@@ -42,13 +42,13 @@ pub enum InvalidEnvPattern {
     /// A `*` stands between other characters.
     #[error("a `*` is allowed only at its beginning or end")]
     StarInside,
-    /// It would let the bridge's own variables through as a group.
+    /// It would pass on the bridge's own variables as a group.
     #[error("a variable of the bridge itself must be named in full, such as `BRIDGE_SCRIPT`")]
     OwnVariables,
 }
 
 impl EnvPattern {
-    /// Tells whether the variable `name` is let through; the bridge's own are by their whole name alone.
+    /// Says whether the variable `name` is passed on; the bridge's own need their full name.
     pub fn matches(&self, name: &OsStr) -> bool {
         let (name, text) = (name.as_encoded_bytes(), self.text.as_bytes());
         if (self.any_before || self.any_after) && name.starts_with(env_vars::PREFIX.as_bytes()) {
@@ -64,7 +64,7 @@ impl EnvPattern {
 }
 
 impl EnvPattern {
-    /// Tells whether every variable that `other` lets through is let through by this one, too.
+    /// Says whether this pattern matches every variable that `other` matches.
     pub(super) fn covers(&self, other: &Self) -> bool {
         if self == other {
             return true;
@@ -72,7 +72,7 @@ impl EnvPattern {
         if !other.any_before && !other.any_after {
             return self.matches(OsStr::new(&other.text));
         }
-        // What the other has a star for, this one needs a star for: then its text stands in all that the other matches.
+        // Where the other pattern has a star, this one needs a star, too: then its text is part of every name that the other matches.
         let (text, part) = (other.text.as_str(), self.text.as_str());
         match (self.any_before, self.any_after) {
             (false, false) => false,
@@ -109,7 +109,7 @@ impl fmt::Display for EnvPattern {
     }
 }
 
-/// Returns what `pass` and the general list let through of `own`, with `set` on top, in the order of the names.
+/// Returns the variables of `own` that `pass` and the general list match, with those of `set` on top, ordered by name.
 pub(super) fn filter<'a>(
     own: impl Iterator<Item = (OsString, OsString)>,
     pass: &[EnvPattern],
@@ -125,7 +125,7 @@ pub(super) fn filter<'a>(
     environment.into_iter().collect()
 }
 
-/// Returns whether a star was stripped, and what is left.
+/// Returns whether a star was stripped, and the rest.
 fn strip<'a>(stripped: Option<&'a str>, whole: &'a str) -> (bool, &'a str) {
     stripped.map_or((false, whole), |rest| (true, rest))
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_program_needs_passes() {
+    fn variables_that_every_program_needs_pass() {
         for name in [
             "HOME",
             "PATH",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_stays_out() {
+    fn all_other_variables_stay_out() {
         for name in [
             "OPENAI_API_KEY",
             "AWS_SECRET_ACCESS_KEY",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bridges_own_variables_pass_by_their_whole_name_alone() {
+    fn the_bridges_own_variables_pass_by_their_full_name_only() {
         check(&["*"], "BRIDGE_TOKEN", false);
         check(&["BRI*"], "BRIDGE_TOKEN", false);
         check(&["*_TOKEN"], "BRIDGE_TOKEN", false);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_variable_stands_above_one_let_through() {
+    fn a_variable_that_is_set_overrides_one_that_is_passed_on() {
         let own =
             [("PATH", "/own"), ("HOME", "/home")].map(|(name, value)| (name.into(), value.into()));
         let set = [("PATH", "/set"), ("BRIDGE_SCRIPT", "play.toml")];
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_covers_what_matches_no_other_names() {
+    fn a_pattern_covers_another_if_it_matches_all_its_names() {
         let patterns: Vec<EnvPattern> = [
             "A",
             "AB",
@@ -243,7 +243,8 @@ mod tests {
         ]
         .map(|pattern| pattern.parse().unwrap())
         .into();
-        // One name for each way in which a star may be filled, so that who covers is who matches all that the other matches.
+        // One name for each shape that a star can stand for, so that a pattern covers another exactly if it matches all names that the
+        // other matches.
         let names = [
             "A",
             "AB",
@@ -264,9 +265,8 @@ mod tests {
         ];
         for this in &patterns {
             for other in &patterns {
-                let mut let_through =
-                    names.iter().map(OsStr::new).filter(|name| other.matches(name));
-                let expected = let_through.all(|name| this.matches(name));
+                let mut matched = names.iter().map(OsStr::new).filter(|name| other.matches(name));
+                let expected = matched.all(|name| this.matches(name));
                 assert_eq!(this.covers(other), expected, "{this} covers {other}");
             }
         }
@@ -274,7 +274,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn names_and_values_that_are_not_text_pass_unchanged() {
+    fn names_and_values_outside_unicode_pass_unchanged() {
         use std::os::unix::ffi::OsStringExt;
         let variable = (OsString::from_vec(b"XDG_\xff".to_vec()), OsString::from_vec(vec![0xfe]));
         let environment = filter([variable.clone()].into_iter(), &[], std::iter::empty());

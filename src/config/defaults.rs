@@ -1,7 +1,7 @@
 //! Every key of a configuration file: its values, its default, and its meaning in one sentence.
 //!
-//! The default of a setting stands here and nowhere else. The readers, the errors, and the tables of docs/configuration.md come
-//! from these rows. A number that more than configuration needs, as an upper end or a fallback, has its name in `domain::limits`.
+//! The default of a setting is here and nowhere else. The readers, the errors, and the tables of docs/configuration.md are made from
+//! these rows. A number that other modules need as well, as an upper bound or a fallback, has its name in `domain::limits`.
 
 use std::ops::RangeInclusive;
 
@@ -14,13 +14,13 @@ use crate::domain::permission::Policy;
 pub(super) struct Key<V> {
     /// The key as a file writes it.
     pub(super) name: &'static str,
-    /// What it may be set to, and what it is otherwise.
+    /// Its possible values and its default.
     pub(super) values: V,
-    /// One sentence without its full stop, as the documents show it.
+    /// One sentence without its full stop, as the documentation shows it.
     meaning: &'static str,
 }
 
-/// A whole number of a range.
+/// A whole number within a range.
 pub(super) struct Number {
     least: u64,
     most: u64,
@@ -47,18 +47,18 @@ pub(super) struct Choice<T: 'static> {
 /// Text on one line.
 pub(super) struct Line {
     pub(super) most: usize,
-    /// What holds without it, in words.
+    /// The effect of leaving it out, in words.
     default: &'static str,
 }
 
-/// A list of texts on one line each.
+/// A list of one-line texts.
 pub(super) struct Lines {
     pub(super) most: usize,
     /// The most characters of each.
     pub(super) each: usize,
 }
 
-/// Anything else, in words.
+/// Any other type, described in words.
 pub(super) struct Other {
     values: &'static str,
     default: &'static str,
@@ -67,26 +67,26 @@ pub(super) struct Other {
 /// A number of `[limits]`.
 pub(super) struct Limit {
     pub(super) key: &'static Key<Number>,
-    pub(super) unasked: Unasked,
+    pub(super) without_consent: WithoutConsent,
 }
 
-/// What a project's file may make of a limit without its user's yes.
+/// How a project's file may change a limit without its user's consent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unasked {
-    /// Less: then more is refused, reported earlier or made to wait, and nothing that was accepted is lost.
-    Less,
-    /// Nothing: less loses what the user has, and more takes more of the machine.
-    Nothing,
+pub(super) enum WithoutConsent {
+    /// It may lower it: more requests are refused, reports come earlier, or work waits, but accepted data is not lost.
+    Lower,
+    /// It may not change it: a lower value loses the user's data, and a higher one takes more of the machine.
+    Unchanged,
 }
 
-impl Unasked {
-    /// Says whether a limit may change so.
+impl WithoutConsent {
+    /// Says whether a limit may change like this.
     pub(super) fn allows(self, before: u64, now: u64) -> bool {
-        now == before || (self == Self::Less && now < before)
+        now == before || (self == Self::Lower && now < before)
     }
 }
 
-/// A row of a table in the documents.
+/// A row of a table in the documentation.
 pub(super) trait Row {
     fn name(&self) -> &'static str;
     fn values(&self) -> String;
@@ -94,7 +94,7 @@ pub(super) trait Row {
     fn meaning(&self) -> &'static str;
 }
 
-// `[limits]`. The upper ends keep the state of a bus at a size that every process of the team can hold.
+// `[limits]`. The upper bounds keep the state of a bus at a size that every process of the team can hold.
 
 /// Each agent is a program of some hundred megabytes.
 pub(super) static AGENTS: Key<Number> = Key {
@@ -103,7 +103,7 @@ pub(super) static AGENTS: Key<Number> = Key {
     meaning: "agents of the team that live at the same time",
 };
 
-/// All of them end in one append when the agent ends, which is what bounds them.
+/// All tasks of an agent end in one append when the agent ends, which bounds their number.
 pub(super) static QUEUED_TASKS: Key<Number> = Key {
     name: "queued_tasks",
     values: Number {
@@ -135,7 +135,7 @@ pub(super) static STALL_SECONDS: Key<Number> = Key {
     meaning: "seconds without a sign of life after which a turn is reported as stalled",
 };
 
-/// More than a model writes. An agent that says more has to wait.
+/// More than a model writes. An agent that writes faster has to wait.
 pub(super) static OUTPUT_PER_SECOND: Key<Number> = Key {
     name: "output_per_second",
     values: Number { least: 1_024, most: 1024 * 1024 * 1024, default: 4 * 1024 * 1024 },
@@ -148,17 +148,17 @@ pub(super) static ALLOW_NETWORK_FILE_SYSTEM: Key<Switch> = Key {
     meaning: "whether the bus may be on a network file system",
 };
 
-/// The numbers of `[limits]`, and what a project's file may make of each unasked.
+/// The numbers of `[limits]`, and how a project's file may change each without consent.
 pub(super) static NUMBERS: [Limit; 6] = [
-    Limit { key: &AGENTS, unasked: Unasked::Less },
-    Limit { key: &QUEUED_TASKS, unasked: Unasked::Less },
-    Limit { key: &UNREAD, unasked: Unasked::Less },
-    Limit { key: &RETENTION_DAYS, unasked: Unasked::Nothing },
-    Limit { key: &STALL_SECONDS, unasked: Unasked::Less },
-    Limit { key: &OUTPUT_PER_SECOND, unasked: Unasked::Less },
+    Limit { key: &AGENTS, without_consent: WithoutConsent::Lower },
+    Limit { key: &QUEUED_TASKS, without_consent: WithoutConsent::Lower },
+    Limit { key: &UNREAD, without_consent: WithoutConsent::Lower },
+    Limit { key: &RETENTION_DAYS, without_consent: WithoutConsent::Unchanged },
+    Limit { key: &STALL_SECONDS, without_consent: WithoutConsent::Lower },
+    Limit { key: &OUTPUT_PER_SECOND, without_consent: WithoutConsent::Lower },
 ];
 
-/// What holds on a bus that no orchestrator has set limits on.
+/// The limits of a bus on which no orchestrator has set any.
 impl Default for TeamLimits {
     fn default() -> Self {
         let count = |key: &Key<Number>| usize::try_from(key.values.default).unwrap_or(usize::MAX);
@@ -173,7 +173,7 @@ impl Default for TeamLimits {
 
 // `[workflows]`.
 
-/// A workflow that goes on by itself may cost money that nobody wants to spend any more.
+/// A workflow that resumes by itself may cost money that its user no longer wants to spend.
 pub(super) static RESUME: Key<Choice<Resume>> = Key {
     name: "resume",
     values: Choice { words: &Resume::WORDS, default: Resume::Ask },
@@ -223,7 +223,7 @@ pub(super) static PERMISSIONS: Key<Choice<Policy>> = Key {
     meaning: "the policy for its questions for permission",
 };
 
-/// The most is a day.
+/// The maximum is a day.
 pub(super) static PERMISSION_SECONDS: Key<Number> = Key {
     name: "permission_seconds",
     values: Number { least: 1, most: 24 * 60 * 60, default: 120 },
@@ -242,7 +242,7 @@ pub(super) static FILE_SYSTEM: Key<Switch> = Key {
     meaning: "whether it may read and write files of the project through the bridge",
 };
 
-/// A first start by `npx`, a cold disk and a login take more than a minute. The most is an hour.
+/// A first start with `npx`, a cold disk and a login take more than a minute. The maximum is an hour.
 pub(super) static START_SECONDS: Key<Number> = Key {
     name: "start_seconds",
     values: Number { least: 1, most: 60 * 60, default: 120 },
@@ -291,7 +291,7 @@ pub(super) static LOGIN: Key<Line> = Key {
     meaning: "how to log in, shown where a login is missing: completes \"to log in, …\"",
 };
 
-/// The most is ten seconds: an agent that is not ready then has another fault.
+/// The maximum is ten seconds: an agent that is not ready by then has another problem.
 pub(super) static SETTLE_MS: Key<Number> = Key {
     name: "settle_ms",
     values: Number { least: 0, most: 10_000, default: 0 },
@@ -311,14 +311,14 @@ pub(super) static MID_TURN: Key<Choice<MidTurn>> = Key {
               during a tool call unless urgent, `drain` where the agent asks for them",
 };
 
-/// The most is short enough that the introduction of an agent stays within its budget.
+/// The maximum keeps the introduction of an agent within its budget.
 pub(super) static TOOL_PREFIX: Key<Line> = Key {
     name: "tool_prefix",
     values: Line { most: 24, default: "none" },
     meaning: "what its model sees before the names of the bridge's tools; prompts use it too",
 };
 
-/// The least is one message with its header, and enough of its text to be of use. The most is the longest message.
+/// The minimum is one message with its header and a useful part of its text. The maximum is the longest message.
 pub(super) static RESULT_BYTES: Key<Number> = Key {
     name: "result_bytes",
     values: Number {
@@ -329,7 +329,7 @@ pub(super) static RESULT_BYTES: Key<Number> = Key {
     meaning: "bytes of the longest tool result that its model sees whole, as JSON; the bridge cuts longer ones",
 };
 
-/// By default as much as several turns would otherwise bring. The ends are those of `result_bytes`.
+/// By default as much as several turns would bring otherwise. The bounds are those of `result_bytes`.
 pub(super) static PROMPT_BYTES: Key<Number> = Key {
     name: "prompt_bytes",
     values: Number {
@@ -340,7 +340,7 @@ pub(super) static PROMPT_BYTES: Key<Number> = Key {
     meaning: "bytes of the messages with which it is woken at once",
 };
 
-/// Returns a table of a configuration file for the documents, by its heading: a row for each key, in Markdown.
+/// Returns the tables of the configuration file for the documentation, with their headings: one row per key, in Markdown.
 pub fn key_tables() -> [(&'static str, String); 3] {
     let table = |rows: &[&(dyn Row + Sync)]| {
         let rows = rows.iter().map(|row| {
@@ -402,7 +402,7 @@ pub(super) fn names(table: &[&(dyn Row + Sync)]) -> Vec<&'static str> {
     table.iter().map(|row| row.name()).collect()
 }
 
-/// The half of a row that depends on the kind of its values.
+/// The part of a row that depends on the type of its values.
 trait Values {
     fn values(&self) -> String;
     fn default(&self) -> String;

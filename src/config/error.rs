@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, in words that say where and what to do.
+//! The errors of a configuration, with their place and a hint.
 
 use std::fmt;
 use std::io;
@@ -7,24 +7,24 @@ use std::path::PathBuf;
 /// The longest part of a foreign word that an error repeats, in characters: a whole name fits, a pasted file does not.
 const SHOWN_CHARACTERS: usize = 64;
 
-/// The reasons why a configuration cannot be used.
+/// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file that `--config` names is not there.
+    /// The file that `--config` names does not exist.
     #[error("the configuration file `{}` does not exist: correct --config or leave it out", path.display())]
     Missing {
         /// The path as it was given.
         path: PathBuf,
     },
-    /// A directory, a pipe or a device stands where a file should.
+    /// There is a directory, a pipe or a device where a file should be.
     #[error("`{}` is {kind}, not a configuration file: name a regular TOML file", path.display())]
     NotAFile {
-        /// The path of what is there.
+        /// The path of the directory, pipe or device.
         path: PathBuf,
-        /// What it is, with its article.
+        /// Its type, with an article.
         kind: &'static str,
     },
-    /// The project's own file is another's: it, or the directory that it is in, is a link.
+    /// The project's own file, or its directory, is a link that leads out of the project.
     #[error(
         "`{}` leads out of the project, to `{}`: put a copy in its place, or name that file with --config if it is yours",
         path.display(), real.display()
@@ -32,7 +32,7 @@ pub enum ConfigError {
     LeadsOut {
         /// The path in the project.
         path: PathBuf,
-        /// What is really there.
+        /// The target of the link.
         real: PathBuf,
     },
     /// The file is larger than any configuration.
@@ -54,32 +54,31 @@ pub enum ConfigError {
         /// The first line, from 1, that is not UTF-8.
         line: usize,
     },
-    /// The system does not let the file be read.
+    /// The system does not allow reading the file.
     #[error("cannot read the configuration file `{}`: {source}", path.display())]
     Unreadable {
         /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The text of one or several files does not fit; one line each.
+    /// One or several files have invalid content; one line per problem.
     #[error("{}", lines(problems))]
     Invalid {
-        /// All that was found, layer by layer, in the order of the lines; never empty.
+        /// All problems, layer by layer, in the order of their lines; never empty.
         problems: Vec<Problem>,
     },
 }
 
-/// One thing that does not fit, and its place.
+/// A problem and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The file that it stands in.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong, and what would be right.
+    /// The problem and its remedy.
     pub message: String,
 }
 
@@ -90,19 +89,19 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A profile that nobody defined.
+/// A profile that is not defined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no profile `{}`: {}", shown(name), hint(nearest, known, "the profiles are"))]
 pub struct UnknownProfile {
-    /// The name that was asked for.
+    /// The requested name.
     pub name: String,
-    /// The names that may have been meant, nearest first.
+    /// Similar names, nearest first.
     pub nearest: Vec<String>,
-    /// All names there are, in alphabetical order.
+    /// All defined names, in alphabetical order.
     pub known: Vec<String>,
 }
 
-/// Returns what to do about an unknown word: the nearest ones, else all of them after `introduction`.
+/// Returns a hint for an unknown word: the nearest known ones, else all of them after `introduction`.
 pub(super) fn hint(nearest: &[String], known: &[impl AsRef<str>], introduction: &str) -> String {
     if nearest.is_empty() {
         format!("{introduction} {}", listed(known, "and"))
@@ -121,7 +120,7 @@ pub(super) fn listed(words: &[impl AsRef<str>], conjunction: &str) -> String {
     }
 }
 
-/// Returns a foreign word as an error may repeat it: on one line and not endless.
+/// Returns a foreign word for an error: on one line, and cut if it is long.
 pub(super) fn shown(word: &str) -> String {
     let mut shown: String =
         word.chars().take(SHOWN_CHARACTERS).flat_map(char::escape_debug).collect();

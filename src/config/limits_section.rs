@@ -1,4 +1,4 @@
-//! The `[limits]` of a configuration, all layers merged. The keys and their numbers stand in `defaults`.
+//! The `[limits]` of a configuration, all layers merged. The keys and their numbers are in `defaults`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,12 +30,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns a number.
     pub(super) fn number(&self, key: &Key<Number>) -> &Sourced<u64> {
         self.numbers.get(key.name).expect("each number has its default from the start")
     }
 
-    /// Sets a number.
     pub(super) fn set(&mut self, key: &'static Key<Number>, number: Sourced<u64>) {
         self.numbers.insert(key.name, number);
     }
@@ -57,16 +55,16 @@ impl Limits {
         Duration::from_secs(self.number(&defaults::STALL_SECONDS).value)
     }
 
-    /// Returns the bytes a second that are read of an agent's stdout.
+    /// Returns how many bytes of an agent's stdout are read per second.
     pub fn output_per_second(&self) -> u64 {
         self.number(&defaults::OUTPUT_PER_SECOND).value
     }
 
-    /// Takes back what a project's file may not make of `before` unasked.
-    pub(super) fn guarded_by(mut self, before: &Self) -> Self {
+    /// Reverts the changes to `before` that a project's file may not make without consent.
+    pub(super) fn without_consent(mut self, before: &Self) -> Self {
         for limit in &defaults::NUMBERS {
             let (was, is) = (before.number(limit.key), self.number(limit.key));
-            if is.is_from_project() && !limit.unasked.allows(was.value, is.value) {
+            if is.is_from_project() && !limit.without_consent.allows(was.value, is.value) {
                 self.set(limit.key, was.clone());
             }
         }

@@ -1,4 +1,4 @@
-//! The layers: which files there are, how one is read, and what follows from all of them.
+//! The layers: which files exist, how each is read, and the configuration that results from all of them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::sys::fs::bounded_file;
 
-/// The most bytes of a configuration file: nobody writes as many by hand, so a larger one is a mistake.
+/// The largest configuration file: no user writes more by hand, so a larger one is a mistake.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Where to look for configuration.
@@ -30,8 +30,8 @@ pub struct Load<'a> {
     pub project: &'a Path,
     /// The user's home directory: `HOME`.
     pub home: Option<&'a Path>,
-    /// The user's directory of configuration: `XDG_CONFIG_HOME`. One that is not absolute does not count, as the XDG
-    /// Base Directory Specification says; then it is `.config` in the home directory.
+    /// The user's configuration directory: `XDG_CONFIG_HOME`. A relative one is ignored, as the XDG Base Directory Specification
+    /// requires; then it is `.config` in the home directory.
     pub config_home: Option<&'a Path>,
     /// The file that `--config` names; it must exist.
     pub explicit: Option<&'a Path>,
@@ -40,19 +40,17 @@ pub struct Load<'a> {
 /// All layers, merged.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// As they would be with all that the project's file says; none that needs a yes is started without.
+    /// Including everything from the project's file. The bridge starts a profile only with the consent that it needs.
     profiles: BTreeMap<Name, Profile>,
-    /// What holds as long as the project's file is not agreed to.
-    guarded: Settings,
-    /// What holds once it is.
-    agreed: Settings,
+    without_consent: Settings,
+    with_consent: Settings,
     resume: Resume,
     project_file: Option<ProjectFile>,
-    is_agreed: bool,
+    has_consent: bool,
     leaves_out_auto_resume: bool,
 }
 
-/// What a configuration says apart from profiles.
+/// The settings of a configuration apart from profiles.
 #[derive(Debug, Clone)]
 struct Settings {
     limits: Limits,
@@ -60,7 +58,7 @@ struct Settings {
 }
 
 impl Load<'_> {
-    /// Returns the path of the user's own file, whether it is there or not.
+    /// Returns the path of the user's own file, even if it does not exist.
     pub fn user_file(&self) -> Option<PathBuf> {
         let given =
             self.config_home.filter(|directory| directory.is_absolute()).map(Path::to_owned);
@@ -68,7 +66,7 @@ impl Load<'_> {
         Some(directory.join("cli-team-bridge").join("config.toml"))
     }
 
-    /// Returns the path of the project's own file, whether it is there or not.
+    /// Returns the path of the project's own file, even if it does not exist.
     pub fn project_file(&self) -> PathBuf {
         self.project.join(".claude").join("bridge.toml")
     }
@@ -102,7 +100,7 @@ impl Config {
         })
     }
 
-    /// Lets the scripted agent play profiles of these names, whatever they were, from a script.
+    /// Replaces the profiles of these names with the scripted agent, which plays a script.
     pub fn play(
         &mut self,
         names: impl IntoIterator<Item = Name>,
@@ -122,42 +120,41 @@ impl Config {
         Ok(())
     }
 
-    /// Returns what becomes of interrupted workflows.
+    /// Returns the setting for interrupted workflows.
     pub fn resume(&self) -> Resume {
         self.resume
     }
 
-    /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.settings().limits
     }
 
-    /// Returns the whole environment of a gate, made from `own`, the environment of this process. What the project's file lets
-    /// through counts only while the yes that was noted holds, which `holds` tells: it may have been taken back since.
+    /// Returns the whole environment of a gate, made from `own`, the environment of this process. Variables that the project's file
+    /// passes on need the recorded consent, and the user may have revoked it since: `holds` says whether it is still valid.
     pub fn gate_environment(
         &self,
         own: impl Iterator<Item = (OsString, OsString)>,
         holds: impl FnOnce(&Brought) -> bool,
     ) -> Vec<(OsString, OsString)> {
         let file = self.project_file.as_ref();
-        let settings = match file.filter(|_| self.is_agreed) {
-            Some(file) if !holds(&file.file) => &self.guarded,
+        let settings = match file.filter(|_| self.has_consent) {
+            Some(file) if !holds(&file.file) => &self.without_consent,
             _ => self.settings(),
         };
         agent_env_filter::filter(own, &settings.gate_env.value, std::iter::empty())
     }
 
-    /// Returns the project's own file, if it lets anything into gates by a yes that was noted.
+    /// Returns the project's own file, if it passes variables into gates by recorded consent.
     pub fn lets_into_gates(&self) -> Option<&Brought> {
-        let file = self.project_file.as_ref().filter(|_| self.is_agreed)?;
-        let lets_more = self.agreed.gate_env.value != self.guarded.gate_env.value;
-        lets_more.then_some(&file.file)
+        let file = self.project_file.as_ref().filter(|_| self.has_consent)?;
+        let passes_more = self.with_consent.gate_env.value != self.without_consent.gate_env.value;
+        passes_more.then_some(&file.file)
     }
 
-    /// Returns the project's own file, if anything of it needs its user's yes, and nobody has noted one.
+    /// Returns the project's own file, if any of its settings needs its user's consent and has none.
     pub fn unagreed(&self) -> Option<&ProjectFile> {
         let file = self.project_file.as_ref();
-        file.filter(|file| !self.is_agreed && file.needs_yes())
+        file.filter(|file| !self.has_consent && file.needs_yes())
     }
 
     /// Returns the project's own file, if there is one.
@@ -165,18 +162,18 @@ impl Config {
         self.project_file.as_ref()
     }
 
-    /// Says whether the project's file wants interrupted workflows to go on by themselves, which never counts.
+    /// Says whether the project's file asks to resume workflows automatically, which never counts.
     pub fn leaves_out_auto_resume(&self) -> bool {
         self.leaves_out_auto_resume
     }
 
-    /// Notes that the user has said yes to the project's file as it was read.
+    /// Records the user's consent to the project's file as it was read.
     pub fn agree(&mut self) {
-        self.is_agreed = true;
+        self.has_consent = true;
     }
 
     fn settings(&self) -> &Settings {
-        if self.is_agreed { &self.agreed } else { &self.guarded }
+        if self.has_consent { &self.with_consent } else { &self.without_consent }
     }
 
     /// Returns all profiles in alphabetical order.
@@ -189,14 +186,14 @@ impl Config {
 #[derive(Default)]
 struct Layers {
     with: Merged,
-    /// All but the project's own file, for what holds until the user has said yes to that.
+    /// All layers but the project's own file, for the settings without consent.
     without: Merged,
     project_file: Option<Brought>,
     problems: Vec<Problem>,
 }
 
 impl Layers {
-    /// Adds a file; tells whether it is there.
+    /// Adds a file, and says whether it exists.
     fn add_file(&mut self, source: &ValueOrigin) -> Result<bool, ConfigError> {
         let Some(path) = source.path().map(Path::to_owned) else {
             return Ok(false);
@@ -208,10 +205,10 @@ impl Layers {
         Ok(true)
     }
 
-    /// Adds the project's own file, if it is there.
+    /// Adds the project's own file, if it exists.
     fn add_project_file(&mut self, load: &Load<'_>) -> Result<(), ConfigError> {
         let path = load.project_file();
-        // What leads out of the project is not even read.
+        // A file outside the project is not even read.
         let place = match place_of(load) {
             Err(error @ ConfigError::LeadsOut { .. }) => return Err(error),
             place => place,
@@ -219,7 +216,7 @@ impl Layers {
         let Some(text) = read(&path)? else {
             return Ok(());
         };
-        // Of the bytes that are read here, and never looked for again: they could be others by then.
+        // The digest is of the bytes that were read here. Another read could return others.
         self.project_file = Some(Brought::at(place?, text.as_bytes()));
         self.add(&path, &text, &ValueOrigin::Project(path.clone()));
         Ok(())
@@ -228,13 +225,13 @@ impl Layers {
     fn add(&mut self, file: &Path, text: &str, source: &ValueOrigin) {
         self.problems.extend(parse_file::read_over(&mut self.with, file, text, source));
         if !matches!(source, ValueOrigin::Project(_)) {
-            // The same problems once more.
+            // The problems are the same as above.
             drop(parse_file::read_over(&mut self.without, file, text, source));
         }
     }
 
     fn finish(mut self) -> Result<Config, ConfigError> {
-        // A file with a problem was left out, so what seems to be missing may stand there.
+        // A file with a problem was left out, and may define what seems to be missing.
         if !self.problems.is_empty() {
             return Err(ConfigError::Invalid { problems: self.problems });
         }
@@ -242,28 +239,28 @@ impl Layers {
         if !problems.is_empty() {
             return Err(ConfigError::Invalid { problems });
         }
-        // What is no whole profile without the project's file is all new by it.
+        // A profile that is incomplete without the project's file counts as new.
         let (known, _) = self.without.finished_profiles();
         let Merged { resume, leaves_out_auto_resume, .. } = self.with;
-        let (agreed, before) = (Settings::of(self.with), Settings::of(self.without));
+        let (with_consent, before) = (Settings::of(self.with), Settings::of(self.without));
         let project_file = self.project_file.take().map(|file| {
             let both = profiles.iter().map(|(name, now)| (known.get(name), now));
-            let mut settings = needs_consent::of_limits(&before.limits, &agreed.limits);
-            settings.extend(needs_consent::of_gates(&before.gate_env, &agreed.gate_env));
+            let mut settings = needs_consent::of_limits(&before.limits, &with_consent.limits);
+            settings.extend(needs_consent::of_gates(&before.gate_env, &with_consent.gate_env));
             ProjectFile::of(file, both, settings)
         });
-        let mut guarded = agreed.clone();
-        guarded.limits = guarded.limits.guarded_by(&before.limits);
-        if needs_consent::of_gates(&before.gate_env, &guarded.gate_env).is_some() {
-            guarded.gate_env = before.gate_env;
+        let mut without_consent = with_consent.clone();
+        without_consent.limits = without_consent.limits.without_consent(&before.limits);
+        if needs_consent::of_gates(&before.gate_env, &without_consent.gate_env).is_some() {
+            without_consent.gate_env = before.gate_env;
         }
         Ok(Config {
             profiles,
-            guarded,
-            agreed,
+            without_consent,
+            with_consent,
             resume,
             project_file,
-            is_agreed: false,
+            has_consent: false,
             leaves_out_auto_resume,
         })
     }
@@ -275,8 +272,7 @@ impl Settings {
     }
 }
 
-/// Returns the one place of the project's own file: what is said of it is said of no other project's. A file that is really
-/// another's is refused.
+/// Returns the real path of the project's own file, so that consent to it extends to no other project. Refuses a link to a file outside.
 fn place_of(load: &Load<'_>) -> Result<PathBuf, ConfigError> {
     let path = load.project_file();
     let resolved = |path: &Path| {
@@ -291,11 +287,11 @@ fn place_of(load: &Load<'_>) -> Result<PathBuf, ConfigError> {
     Ok(Load { project, ..*load }.project_file())
 }
 
-/// Returns the text of a file, or nothing when it is not there.
+/// Returns the text of a file, or `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     let path_buf = || path.to_owned();
     let unreadable = |source| ConfigError::Unreadable { path: path_buf(), source };
-    // Looked at before it is opened: to open a pipe would wait for its writer.
+    // The type is checked before the file is opened, as opening a pipe would wait for its writer.
     let kind = match fs::metadata(path) {
         Ok(metadata) => metadata.file_type(),
         Err(error) if is_absent(&error) => return Ok(None),
@@ -319,11 +315,11 @@ fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     })
 }
 
-/// Tells whether nothing is there; a file in the place of a parent directory comes to the same.
+/// Says whether a file does not exist; a file in the place of a parent directory counts the same.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
-/// Reads a text as the project's own file, over the profiles that the binary brings along.
+/// Reads a text as the project's own file, over the built-in profiles.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn read_text(text: &str) -> Result<Config, ConfigError> {
     let mut layers = Layers::default();

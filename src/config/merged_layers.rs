@@ -1,4 +1,4 @@
-//! What the layers say together: each layer is read straight over the ones before it, beginning with the defaults.
+//! The merged values of the layers: each layer is read straight over the ones before it, beginning with the defaults.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) struct Merged {
     pub(super) limits: Limits,
     pub(super) gate_env: Sourced<Vec<EnvPattern>>,
     pub(super) resume: Resume,
-    /// Whether the project's file asks to resume workflows without asking, which never counts.
+    /// Whether the project's file asks to resume workflows automatically, which never counts.
     pub(super) leaves_out_auto_resume: bool,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct UnfinishedProfile {
     /// Its `command` means nothing until a layer names one.
     pub(super) profile: Profile,
     pub(super) has_command: bool,
-    /// Where the last layer that has the profile begins it, as a problem that still lacks its message.
+    /// Where the last layer with this profile begins it, as a problem without a message.
     pub(super) place: Problem,
 }
 
@@ -46,7 +46,7 @@ impl Default for Merged {
 }
 
 impl Merged {
-    /// Returns the profile of that name, begun if it is new; the layer that is being read begins it at `place`.
+    /// Returns the profile of that name, added if it is new; the layer that is being read begins it at `place`.
     pub(super) fn profile(&mut self, name: &Name, place: Problem) -> &mut UnfinishedProfile {
         let begun = self.profiles.entry(name.clone()).or_insert_with(|| UnfinishedProfile {
             profile: Profile::begin(name.clone(), Command::OnPath(String::new())),
@@ -57,7 +57,7 @@ impl Merged {
         begun
     }
 
-    /// Returns the profiles that are whole, and what the others lack.
+    /// Returns the complete profiles, and the problems of the incomplete ones.
     pub(super) fn finished_profiles(&self) -> (BTreeMap<Name, Profile>, Vec<Problem>) {
         let (mut profiles, mut problems) = (BTreeMap::new(), Vec::new());
         for (name, unfinished) in &self.profiles {
@@ -73,7 +73,7 @@ impl Merged {
 }
 
 impl UnfinishedProfile {
-    /// Says what is missing, if anything; `all` are the names of all profiles, one of which may have been meant.
+    /// Says what is missing, if anything; `all` are the names of all profiles, for a suggestion.
     fn missing<'n>(&self, all: impl Iterator<Item = &'n Name>) -> Option<String> {
         let name = &self.profile.name;
         if !self.has_command {

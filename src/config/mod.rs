@@ -1,12 +1,11 @@
-//! Layers of configuration and the profiles of agents; each value knows where it came from.
+//! Layers of configuration and the profiles of agents; each value knows its origin.
 //!
-//! Built-in profiles < the user's `config.toml` < the project's `.claude/bridge.toml` < the file that `--config` names.
-//! A later layer changes only the fields it names. What the project's file would run or widen waits for its user's yes
-//! ([`crate::config::ProjectFile`]). Nothing in a file is ignored: what is not known or does not fit is
-//! refused with its file, line and column, all problems at once.
+//! Built-in profiles < the user's `config.toml` < the project's `.claude/bridge.toml` < the file that `--config` names. A later layer
+//! changes only the fields that it names. Settings of the project's file that run programs or widen permissions wait for its user's
+//! consent ([`crate::config::ProjectFile`]). Nothing in a file is ignored: unknown keys and invalid values are refused with file, line
+//! and column, all problems at once.
 //!
-//! This module reads files and decides; it never looks at the process's own environment, never starts anything, and
-//! never writes.
+//! This module reads files and decides; it never looks at the process's own environment, never starts a process, and never writes.
 
 mod defaults;
 mod value_origin;

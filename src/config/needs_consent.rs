@@ -1,7 +1,7 @@
-//! What the project's own file brings that counts only once the user has said yes to it: whatever runs something, gives something
-//! away, or raises a limit.
+//! The settings of a project's own file that need the user's consent: those that run programs, pass variables on, grant permissions, or
+//! raise limits.
 //!
-//! A yes is to the very bytes that were read. What only narrows, or only names, counts without one.
+//! The consent is to the very bytes that were read. Settings that only restrict or name something need none.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,52 +18,52 @@ use super::value_origin::Sourced;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
-/// Characters of one value that a sentence repeats; the whole of it is in [`ProjectFile::lines`].
+/// Characters of one value that a sentence repeats; [`ProjectFile::lines`] has the whole value.
 const SHOWN_CHARACTERS: usize = 200;
 
 /// A file that a project brings, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brought {
-    /// Where it is, without a link on the way.
+    /// Its path, with links resolved.
     pub path: PathBuf,
     /// The SHA-256 of its bytes, in hexadecimal digits.
     pub sha256: String,
 }
 
 impl Brought {
-    /// Names a file by where it is, links resolved, and the bytes that were read of it.
+    /// Identifies a file by its path, with links resolved, and by the bytes that were read.
     pub fn of(path: &Path, bytes: &[u8]) -> Self {
-        // One that is gone by now has no other name, and nobody can say yes to it.
+        // A file that is gone by now has no other path, and no consent to it is possible.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Self::at(path, bytes)
     }
 
-    /// Names a file by the place that a project has for it, whatever is there, and the bytes that were read of it.
+    /// Identifies a file by its path in the project, even if there is another file by now, and by the bytes that were read.
     pub fn at(path: PathBuf, bytes: &[u8]) -> Self {
         Self { path, sha256: HEXLOWER.encode(&Sha256::digest(bytes)) }
     }
 
-    /// Returns the place, quoted.
+    /// Returns the path, quoted.
     pub fn quoted(&self) -> String {
         quoted(&self.path)
     }
 }
 
-/// Returns a place, quoted so that it stays on its line and is no command of a terminal.
+/// Returns a path, quoted so that it stays on its line and cannot control a terminal.
 pub fn quoted(path: &Path) -> String {
     format!("{:?}", path.to_string_lossy())
 }
 
-/// The project's own `bridge.toml`, and what of it needs a yes.
+/// The project's own `bridge.toml`, and its settings that need consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectFile {
-    /// Which bytes of which file.
+    /// The file that was read.
     pub file: Brought,
     profiles: BTreeMap<Name, Demands>,
     settings: Vec<Demand>,
 }
 
-/// What needs a yes in one profile.
+/// The settings of one profile that need consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Demands {
     /// The command line that would be run.
@@ -71,17 +71,17 @@ struct Demands {
     values: Vec<Demand>,
 }
 
-/// A value that needs a yes.
+/// A setting that needs consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Demand {
     /// `[limits] agents`, or the key of a profile.
     key: Cow<'static, str>,
-    /// What it is set to, quoted so that it stays on its line.
+    /// Its value, quoted so that it stays on its line.
     value: String,
 }
 
 impl ProjectFile {
-    /// Compares what holds with the file with what holds without it.
+    /// Compares the configuration with the file and without it.
     pub(super) fn of<'a>(
         file: Brought,
         profiles: impl Iterator<Item = (Option<&'a Profile>, &'a Profile)>,
@@ -95,12 +95,12 @@ impl ProjectFile {
         Self { file, profiles: demands.collect(), settings }
     }
 
-    /// Says whether anything of it needs a yes.
+    /// Says whether any of its settings needs consent.
     pub fn needs_yes(&self) -> bool {
         !self.profiles.is_empty() || !self.settings.is_empty()
     }
 
-    /// Says what it would run as that profile, and which of its keys need a yes; nothing if none does.
+    /// Describes the command line of that profile and its settings that need consent; `None` if none does.
     pub fn demanded_of(&self, profile: &Name) -> Option<String> {
         let demands = self.profiles.get(profile)?;
         let values = demands.values.iter().map(|demand| {
@@ -113,7 +113,7 @@ impl ProjectFile {
         Some(format!("would run {runs}, with {}", values.join(", ")))
     }
 
-    /// Notes that a profile is from now on as another one is.
+    /// Gives a profile the demands of the profile that it now equals.
     pub(super) fn plays(&mut self, name: &Name, as_is: &Name) {
         match self.profiles.get(as_is).cloned() {
             Some(demands) => drop(self.profiles.insert(name.clone(), demands)),
@@ -121,7 +121,7 @@ impl ProjectFile {
         }
     }
 
-    /// Describes all that needs a yes, line by line, nothing of it cut.
+    /// Describes all settings that need consent, line by line and uncut.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (name, demands) in &self.profiles {
@@ -135,9 +135,9 @@ impl ProjectFile {
     }
 }
 
-/// Returns what needs a yes in a profile, which was so before or not there at all.
+/// Returns the settings of a profile that need consent; `before` is the profile without the file, if it existed.
 fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
-    // Written out, so that for a new field it has to be decided what a project may set unasked.
+    // All fields by name, so that a new field needs a decision on whether a project may set it without consent.
     let Profile {
         name: _,
         command,
@@ -150,7 +150,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
         modes,
         install,
         login,
-        // These start nothing and let nothing through.
+        // These start no program and pass nothing on.
         permission_seconds: _,
         roles: _,
         default_model: _,
@@ -186,7 +186,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
     let served = before.is_some_and(|before| before.file_system.value);
     let widens = file_system.is_from_project() && file_system.value && !served;
     demand("file_system", widens.then(|| "true".to_owned()));
-    // What holds in the end counts: a layer's `mode` also takes back the `modes` of those before it.
+    // The result counts: a layer's `mode` also removes the `modes` of those before it.
     let is_own = modes.iter().any(|(_, mode)| mode.is_from_project())
         || mode.as_ref().is_some_and(Sourced::is_from_project);
     let held = Policy::WORDS.map(|(word, policy)| {
@@ -202,7 +202,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
             demand("modes", Some(format!("{word} = {is}")));
         }
     }
-    // These are what a user is told to type.
+    // These are commands that a user is asked to type.
     for (key, now, before) in [
         ("install", install, before.map(|before| &before.install)),
         ("login", login, before.map(|before| &before.login)),
@@ -213,7 +213,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile) -> Vec<Demand> {
     demands
 }
 
-/// Returns the patterns that let more through than those before, if the project's file set them.
+/// Returns the patterns that pass on more than those before, if the project's file set them.
 pub(super) fn more_passed(
     now: &Sourced<Vec<EnvPattern>>,
     before: Option<&Sourced<Vec<EnvPattern>>>,
@@ -227,7 +227,7 @@ pub(super) fn more_passed(
     widens.then(|| format!("{names:?}"))
 }
 
-/// Returns the demand that variables pass into gates.
+/// Returns the demand to pass variables into gates.
 pub(super) fn of_gates(
     before: &Sourced<Vec<EnvPattern>>,
     now: &Sourced<Vec<EnvPattern>>,
@@ -235,11 +235,12 @@ pub(super) fn of_gates(
     more_passed(now, Some(before)).map(|value| Demand { key: "[workflows] gate_env".into(), value })
 }
 
-/// Returns what needs a yes among the limits.
+/// Returns the limits that need consent.
 pub(super) fn of_limits(before: &Limits, now: &Limits) -> Vec<Demand> {
     let asked = defaults::NUMBERS.iter().filter_map(|limit| {
         let (before, now) = (before.number(limit.key), now.number(limit.key));
-        let needs_yes = now.is_from_project() && !limit.unasked.allows(before.value, now.value);
+        let needs_yes =
+            now.is_from_project() && !limit.without_consent.allows(before.value, now.value);
         let value = format!("{} ({} without it)", now.value, before.value);
         needs_yes.then(|| Demand { key: format!("[limits] {}", limit.key.name).into(), value })
     });
@@ -254,7 +255,7 @@ pub(super) fn of_limits(before: &Limits, now: &Limits) -> Vec<Demand> {
     demands
 }
 
-/// Returns a value that the project's file has set to something else than it was.
+/// Returns a value that the project's file has changed.
 fn new<'a, T: PartialEq>(
     now: Option<&'a Sourced<T>>,
     before: Option<&Sourced<T>>,

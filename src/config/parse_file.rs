@@ -1,4 +1,4 @@
-//! One configuration file, read over the layers before it. What the keys are, and what they may be set to, stands in `defaults`.
+//! Reads one configuration file over the layers before it. The keys and their possible values are in `defaults`.
 
 use std::path::{Component, Path};
 use std::time::Duration;
@@ -22,7 +22,7 @@ const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
 
 /// Reads a file's text over `merged` and returns its problems; every value is marked with `source`, every problem with `file`.
 ///
-/// With a problem, only part of the file has been read: nothing is to be made of `merged` then.
+/// If there is a problem, only part of the file has been read, and `merged` must not be used.
 pub(super) fn read_over(
     merged: &mut Merged,
     file: &Path,
@@ -35,7 +35,7 @@ pub(super) fn read_over(
             DocumentReader { reader: &mut reader, source, merged }.document(document.get_ref());
         }
         Err(error) => {
-            // One slip of syntax makes what follows meaningless, so it is reported alone.
+            // After one syntax error the rest is meaningless, so it is reported alone.
             let message = format!("this is not TOML: {}", error.message());
             reader.report(&error.span().unwrap_or_default(), message);
         }
@@ -43,14 +43,14 @@ pub(super) fn read_over(
     reader.into_problems()
 }
 
-/// Walks through one document; what does not fit goes to the reader.
+/// Walks through one document; invalid values go to the reader.
 struct DocumentReader<'r, 'a> {
     reader: &'r mut Reader<'a>,
     source: &'r ValueOrigin,
     merged: &'r mut Merged,
 }
 
-/// Sets a field to what was read, unless that did not fit.
+/// Sets a field to the value that was read, if it was valid.
 fn set<T>(field: &mut Sourced<T>, value: Option<Sourced<T>>) {
     if let Some(value) = value {
         *field = value;
@@ -125,7 +125,7 @@ impl DocumentReader<'_, '_> {
             return self.reader.report(&value.span(), message);
         };
         if *resume == Resume::Auto && matches!(self.source, ValueOrigin::Project(_)) {
-            // Otherwise a repository would run by itself as soon as somebody looks into it: not even a yes lets it do so.
+            // Otherwise a repository would run by itself as soon as a user looks into it. Not even consent allows it.
             self.merged.leaves_out_auto_resume = true;
         } else {
             self.merged.resume = *resume;
@@ -153,12 +153,12 @@ impl DocumentReader<'_, '_> {
     fn profile(&mut self, name: &Name, table: &TomlEntry<'_, '_>) {
         let place = self.reader.problem(table.key_span.start, String::new());
         let begun = self.merged.profile(name, place);
-        // Read apart from the layers before it, because the reader borrows them too.
+        // Read separately from the layers before it, because the reader borrows them too.
         let mut profile = begun.profile.clone();
         let title = format!("[agents.{name}]");
         let keys = self.reader.table(table.value, &format!("`agents.{name}`")).unwrap_or_default();
         if keys.iter().any(|entry| entry.key == defaults::MODE.name) {
-            // What was right beside the mode of an earlier layer need not be so beside this one.
+            // A mode for one policy may fit the mode of an earlier layer but not this one.
             profile.modes = Vec::new();
         }
         let mut has_command = false;
@@ -188,7 +188,7 @@ impl DocumentReader<'_, '_> {
                 let seconds = self.number(value, what, &defaults::PERMISSION_SECONDS);
                 set(&mut profile.permission_seconds, seconds);
             }
-            // No layer takes back what an earlier one guards.
+            // No layer removes guarded paths of an earlier one.
             "guarded" => profile.guarded.extend(self.guarded(value, what)),
             "file_system" => set(&mut profile.file_system, self.switch(value, what)),
             "start_seconds" => {
@@ -358,7 +358,7 @@ impl DocumentReader<'_, '_> {
         parts.unwrap_or_default()
     }
 
-    /// Reads the beginning of a tool's name. It goes into prompts, so it can be nothing but that.
+    /// Reads the beginning of a tool's name. It goes into prompts, so it may consist of the characters of a name only.
     fn tool_prefix(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<String>> {
         let prefix = self.reader.filled_string(value, what)?;
         let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
@@ -374,7 +374,7 @@ impl DocumentReader<'_, '_> {
         self.sourced(Some(prefix))
     }
 
-    /// Reads a mode for each policy that is named.
+    /// Reads a mode for each named policy.
     fn modes(
         &mut self,
         value: &Spanned<DeValue<'_>>,
@@ -418,7 +418,7 @@ impl DocumentReader<'_, '_> {
     }
 }
 
-/// Returns a number of bytes, all of which are to be held in memory.
+/// Returns a number of bytes that have to fit in memory.
 fn in_memory(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

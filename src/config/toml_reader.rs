@@ -1,6 +1,6 @@
 //! The typed reading of TOML values, with a place for every problem.
 //!
-//! A value that does not fit is reported and read as absent, so that all problems of a file come at once.
+//! An invalid value is reported and read as absent, so that all problems of a file are reported at once.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -13,17 +13,17 @@ use crate::domain::limits;
 use crate::domain::text::suggest::nearest;
 use crate::domain::text::visible_letters::is_invisible;
 
-/// An entry of a table, by its place in the file.
+/// An entry of a table, with its place in the file.
 pub(crate) struct TomlEntry<'t, 'i> {
-    /// The key, as it is written.
+    /// The key as it is written.
     pub(crate) key: &'t str,
-    /// Where the key stands, in bytes.
+    /// The place of the key, in bytes.
     pub(crate) key_span: Range<usize>,
-    /// What it is set to.
+    /// The value of the key.
     pub(crate) value: &'t Spanned<DeValue<'i>>,
 }
 
-/// Reads values of one file and collects what does not fit.
+/// Reads values of one file and collects its problems.
 pub(crate) struct Reader<'a> {
     file: &'a Path,
     text: &'a str,
@@ -31,17 +31,17 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins to read `text`, the content of `file`.
+    /// Makes a reader of `text`, the content of `file`.
     pub(crate) fn new(file: &'a Path, text: &'a str) -> Self {
         Self { file, text, problems: Vec::new() }
     }
 
-    /// Notes a problem at a place of the text.
+    /// Records a problem at a place of the text.
     pub(crate) fn report(&mut self, place: &Range<usize>, message: impl Into<String>) {
         self.problems.push((place.start, message.into()));
     }
 
-    /// Notes that a key is none of `known`.
+    /// Records that a key is not among `known`.
     pub(crate) fn report_unknown(
         &mut self,
         entry: &TomlEntry<'_, '_>,
@@ -53,14 +53,14 @@ impl<'a> Reader<'a> {
         self.report(&entry.key_span, format!("unknown key `{key}` in {table}: {hint}"));
     }
 
-    /// Ends the reading: all problems in the order of their places.
+    /// Ends the reading, and returns all problems in the order of their places.
     pub(crate) fn into_problems(mut self) -> Vec<Problem> {
         self.problems.sort_by_key(|(offset, _)| *offset);
         let problems = std::mem::take(&mut self.problems);
         problems.into_iter().map(|(offset, message)| self.problem(offset, message)).collect()
     }
 
-    /// Makes a problem of the message and its place in bytes.
+    /// Makes a problem of a message and its place in bytes.
     pub(crate) fn problem(&self, offset: usize, message: String) -> Problem {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -104,14 +104,14 @@ impl<'a> Reader<'a> {
         Some(text.to_owned())
     }
 
-    /// Reads a string that is shown to people and models in a line, of at most so many characters.
+    /// Reads a string for a line that people and models see, of at most so many characters.
     pub(crate) fn line(
         &mut self,
         value: &Spanned<DeValue<'_>>,
         what: &str,
         most: usize,
     ) -> Option<String> {
-        // Before it is checked as a string, so that the limit that counts is the one that is told.
+        // Before it is checked as a string, so that the error reports this limit.
         let count = value.get_ref().as_str().map_or(0, |text| text.chars().count());
         if count > most {
             let message = format!("{what} has {count} characters; the limit is {most}");
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// Reads a string that says something.
+    /// Reads a string that is not empty.
     pub(crate) fn filled_string(
         &mut self,
         value: &Spanned<DeValue<'_>>,
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// Reads a whole number of a range.
+    /// Reads a whole number within a range.
     pub(crate) fn number(
         &mut self,
         value: &Spanned<DeValue<'_>>,
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         boolean
     }
 
-    /// Reads an array, each element by `element`, which is given what to call it.
+    /// Reads an array, each element with `element`, which is given the name of an element for errors.
     pub(crate) fn array<T>(
         &mut self,
         value: &Spanned<DeValue<'_>>,
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the entries of a table in the order of the file; the table itself has them by name.
+/// Returns the entries of a table in the order of the file; the table itself orders them by name.
 pub(crate) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<TomlEntry<'t, 'i>> {
     let mut entries: Vec<TomlEntry<'t, 'i>> = table
         .iter()

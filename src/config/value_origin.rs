@@ -1,4 +1,4 @@
-//! Where a value came from, kept beside the value.
+//! The origin of a value, stored beside it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub enum ValueOrigin {
     BuiltIn,
     /// The user's own configuration file.
     User(PathBuf),
-    /// The file that the project brings along.
+    /// The project's own file.
     Project(PathBuf),
     /// The file that `--config` names.
     Explicit(PathBuf),
@@ -28,7 +28,7 @@ impl ValueOrigin {
     }
 }
 
-/// Names the layer in words that an agent may be told too: without a path, but for the one the user typed.
+/// Names the layer in words that are safe for agents: without a path, except for the one that the user typed.
 impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -51,22 +51,22 @@ pub struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
-    /// Joins a value with the layer that set it.
+    /// Combines a value with the layer that set it.
     pub fn new(value: T, source: ValueOrigin) -> Self {
         Self { value, source }
     }
 
-    /// Makes another value of it, from the same layer.
+    /// Maps the value, and keeps its layer.
     pub(super) fn map<U>(self, make: impl FnOnce(T) -> U) -> Sourced<U> {
         Sourced::new(make(self.value), self.source)
     }
 
-    /// Marks a value as the binary's own default.
+    /// Marks a value as a default of the binary.
     pub(crate) fn default_value(value: T) -> Self {
         Self::new(value, ValueOrigin::BuiltIn)
     }
 
-    /// Tells whether the project's own file set it.
+    /// Says whether the project's own file set it.
     pub fn is_from_project(&self) -> bool {
         matches!(self.source, ValueOrigin::Project(_))
     }

@@ -3,13 +3,13 @@
 /// What an orchestrator does about a workflow whose leader is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resume {
-    /// It tells its client, which may resume it.
+    /// It notifies its client, which may resume it.
     Ask,
-    /// It resumes it by itself.
+    /// It resumes the workflow by itself.
     Auto,
 }
 
 impl Resume {
-    /// All of them, as a file writes them.
+    /// All variants, with their words in a file.
     pub(super) const WORDS: [(&'static str, Self); 2] = [("ask", Self::Ask), ("auto", Self::Auto)];
 }

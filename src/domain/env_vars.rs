@@ -1,6 +1,6 @@
-//! Every environment variable of the bridge's own, who sets it, and who reads it.
+//! The bridge's own environment variables: which program sets each, and which one reads it.
 
-/// What all of them begin with. No pattern of an `env_pass` lets one through to an agent: only its whole name does.
+/// Their common prefix. A pattern in `env_pass` never passes one of them to an agent; only its full name does.
 pub const PREFIX: &str = "BRIDGE_";
 
 /// The bus directory. The bridge sets it for an agent's endpoint.
@@ -13,12 +13,12 @@ pub const SESSION: &str = "BRIDGE_SESSION";
 pub const TOKEN: &str = "BRIDGE_TOKEN";
 /// How many bytes of a result the agent shows its model. The bridge sets it for an agent's endpoint.
 pub const RESULT_BYTES: &str = "BRIDGE_RESULT_BYTES";
-/// The mark of all processes of an agent or a gate. The bridge sets it, finds them by it, and never leads below it.
+/// Marks all processes of an agent or a gate. The bridge sets it and finds them by it, and refuses to lead a team below it.
 pub const RUN: &str = "BRIDGE_RUN";
 
 /// The script that scripted agents play. The user or the demo sets it.
 pub const SCRIPT: &str = "BRIDGE_SCRIPT";
-/// Takes over a bus that was made elsewhere, as `--adopt` does: for containers, where no state directory lasts. The user sets it.
+/// Takes over a bus that was made elsewhere, as `--adopt` does: for containers, which keep no state directory. The user sets it.
 pub const ADOPT: &str = "BRIDGE_ADOPT";
 /// How much the bridge logs to stderr: `off`, `error`, `warn`, `info`, `debug` or `trace`. The user sets it.
 pub const LOG: &str = "BRIDGE_LOG";

@@ -1,6 +1,6 @@
-//! Ids: short ones that models see, uuids for sessions and commands.
+//! Ids: short ones for models, UUIDs for sessions and commands.
 //!
-//! Ids are made by `sys` or derived from a command's id; nothing here is random by itself.
+//! `sys` makes ids at random, and rules derive them from a command's id; nothing here is random by itself.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-/// Characters of a short id: with 60 bits, two of a million are equal in one of two million logs.
+/// Characters of a short id. At 60 bits, two of a million ids are equal in one of two million logs.
 const CHARS: usize = 12;
 
 /// Characters of the ids of older versions, which are read for ever.
@@ -17,7 +17,7 @@ const OLDER_CHARS: usize = 8;
 /// The random bits of an id.
 const BITS_MASK: u64 = (1 << (BITS_A_CHAR * CHARS)) - 1;
 
-/// What an id has that is not of an older version, beside its bits.
+/// The bit that tells a new id from one of an older version.
 const NEW: u64 = 1 << 63;
 
 const BITS_A_CHAR: usize = 5;
@@ -25,7 +25,7 @@ const BITS_A_CHAR: usize = 5;
 /// Lower-case base32, so that ids are easy to read and to type.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// Why a text is not an id of the kind asked for.
+/// Why a text is not an id of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a {kind} id: one looks like `{example}`")]
 pub struct IdError {
@@ -64,7 +64,7 @@ fn write_short(f: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
     f.write_str(str::from_utf8(&text[..count]).map_err(|_| fmt::Error)?)
 }
 
-/// Reads an id out of a text where that stands, without a copy of it.
+/// Deserializes an id from borrowed text, without a copy of it.
 struct IdVisitor<I> {
     expected: &'static str,
     parse: fn(&str) -> Result<I, IdError>,
@@ -91,12 +91,12 @@ macro_rules! short_id {
         pub struct $name(u64);
 
         impl $name {
-            /// Makes the id that these random bits stand for (the lowest 60 are used).
+            /// Makes the id of these random bits; only the lowest 60 count.
             pub fn from_bits(bits: u64) -> Self {
                 Self(bits & BITS_MASK | NEW)
             }
 
-            /// Parses an id as a model wrote it.
+            /// Parses an id that a model wrote.
             pub fn parse(text: &str) -> Result<Self, IdError> {
                 let rest = text.strip_prefix(concat!($prefix, "-"));
                 rest.and_then(short_bits).map(Self).ok_or_else(|| IdError {
@@ -164,7 +164,7 @@ short_id!(
     WorkflowId, "workflow", "wf"
 );
 
-/// One life of a member.
+/// One session of a member, from joining to leaving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(pub Uuid);
@@ -175,19 +175,19 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// One command; the same id is the same command, however often it is tried.
+/// One command. Its retries have the same id and count as the same command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CommandId(pub Uuid);
 
 impl CommandId {
-    /// Returns the id of what is appended for a command ahead of it, because both together would be too long.
+    /// Returns the id of the entry that is appended ahead of a command because both would not fit into one line.
     #[must_use]
     pub fn ahead(self) -> Self {
         Self(Uuid::from_u64_pair(self.bits(u32::MAX), self.bits(u32::MAX - 1)))
     }
 
-    /// Returns the `index`-th run of bits that follows from this id alone, for ids made while deciding.
+    /// Returns the `index`-th run of bits that this id determines, for ids made while deciding.
     pub fn bits(&self, index: u32) -> u64 {
         let (high, low) = self.0.as_u64_pair();
         split_mix(low ^ split_mix(high) ^ split_mix(u64::from(index) + 1))
@@ -202,7 +202,7 @@ fn split_mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// One call of a tool: what a message was handed to.
+/// One call of a tool, to which messages can be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub Uuid);

@@ -1,4 +1,4 @@
-//! Members: who is on the bus, and what they are doing.
+//! Members: the kinds, activities and departures of the sessions on the bus.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,14 +24,14 @@ impl MemberKind {
     }
 }
 
-/// The role of an orchestrator that leads a plan and has no model: nobody reads its mail.
+/// The role of an orchestrator that leads a plan and has no model, and so never reads its mail.
 pub const PLAN_ROLE: &str = "plan";
 
-/// What an agent is doing, as the bridge that holds it says.
+/// What an agent is doing, as reported by its bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// The process is there, its session or its tools are not yet.
+    /// The process runs; its session or its tools are not ready.
     Starting,
     Idle,
     Running,
@@ -50,16 +50,16 @@ impl Activity {
     }
 }
 
-/// A process, named for ever: pids are used again, a pid with its start time is not.
+/// A process, identified for ever: a pid is used again, a pid with its start time is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessMark {
     pub pid: u32,
-    /// When it started, in clock ticks since boot; none where the system does not tell.
+    /// When it started, in clock ticks since boot; `None` where the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<u64>,
 }
 
-/// Whether an agent has our endpoint's tools.
+/// Whether an agent has the tools of our endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tools {
@@ -79,13 +79,13 @@ pub enum Departure {
     Stopped,
     /// The program ended by itself or could not be started.
     Failed,
-    /// Nobody holds its presence any more.
+    /// Its process no longer holds its presence.
     Dead,
 }
 
 impl Departure {
-    /// Says whether the mail of a name that the bridge made up waits for whoever takes the name up again: not where somebody asked
-    /// for the end of an agent, as then its senders are better told at once.
+    /// Says whether mail for a generated name waits until a session takes the name again. It does not after a requested stop: there the
+    /// senders had better be notified at once.
     pub fn leaves_mail_waiting(self, kind: MemberKind) -> bool {
         !(kind == MemberKind::Agent && self == Self::Stopped)
     }

@@ -1,35 +1,35 @@
-//! The sentence for a program that is not on this machine: what needs it, where it was looked for, and how to get it.
+//! The error for a program that is not installed: which profile needs it, where the bridge looked, and how to get it.
 
 use std::ffi::OsString;
 use std::fmt;
 
 use super::name::Name;
 
-/// A program that is not on this machine.
+/// A program that is not installed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct MissingProgram {
     /// The profile that needs it, if one does.
     pub profile: Option<Name>,
     /// A bare name, or a path.
     pub program: String,
-    /// Where it was looked for.
+    /// Where the bridge looked for it.
     pub searched: Searched,
-    /// The command that installs it, if that is known.
+    /// The command that installs it, if known.
     pub install: Option<String>,
-    /// What to do instead of installing it, as in "correct the path".
+    /// The alternative to installing it, as in "correct the path".
     pub instead: String,
 }
 
-/// Where a program was looked for, in vain.
+/// The places where a program was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Searched {
     /// In the directories of this process's `PATH`.
     OnPath,
     /// In the directories of another `PATH`.
     OnPathOf(OsString),
-    /// At its own path, where nothing is.
+    /// At its own path, where there is no file.
     AtItsPath,
-    /// At its own path, where no executable file is.
+    /// At its own path, where there is no executable file.
     AsExecutable,
 }
 

@@ -1,4 +1,4 @@
-//! Names of members: what may be one, and when two are the same.
+//! Names of members: which texts are names, and when two names are the same.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The longest name: it becomes part of a prompt line and of a status table.
 pub const MAX_NAME_BYTES: usize = 64;
 
-/// Words that address somebody else than a member.
+/// Words that address something other than a member.
 const RESERVED: [&str; 5] = ["all", "*", "human", "bridge", "you"];
 
 /// The name of a member: `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`.
@@ -62,13 +62,13 @@ impl Name {
         &self.0
     }
 
-    /// Returns this name with a number behind it, cut so that the whole stays a name: `codex-2`.
+    /// Returns this name with a number appended, shortened if needed to stay a name: `codex-2`.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Self {
         self.with_tail(&format!("-{number}"))
     }
 
-    /// Returns the name of one item of what has this name, cut so that the whole stays a name: `fix.2`.
+    /// Returns the name of one item of the step with this name, shortened if needed to stay a name: `fix.2`.
     #[must_use]
     pub fn item(&self, number: u32) -> Self {
         self.with_tail(&format!(".{number}"))
@@ -80,7 +80,7 @@ impl Name {
     }
 }
 
-/// `s` and digits alone stands for a place in the log, never for a member.
+/// `s` with digits alone stands for a position in the log, never for a member.
 fn is_reserved(text: &str) -> bool {
     let digits = text.strip_prefix(['s', 'S']);
     RESERVED.iter().any(|word| word.eq_ignore_ascii_case(text))
@@ -135,7 +135,7 @@ impl FromStr for Name {
     }
 }
 
-/// Reads a name out of a text where that stands, without a copy of it.
+/// Deserializes a name from borrowed text, without a copy of it.
 struct NameVisitor;
 
 impl Visitor<'_> for NameVisitor {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn case_makes_no_other_name() {
+    fn names_that_differ_in_case_are_equal() {
         let (lower, upper) = (Name::parse("codex").unwrap(), Name::parse("CODEX").unwrap());
         assert_eq!(lower, upper);
         assert_eq!(lower.cmp(&upper), Ordering::Equal);

@@ -1,14 +1,14 @@
-//! Time as an input: the tick that deadlines count in, and the wall time that people read.
+//! Time as an input: the tick for deadlines, and the wall time for people.
 
 use serde::{Deserialize, Serialize};
 
-/// A place in the machine's own time: which boot, and milliseconds of `CLOCK_MONOTONIC` in it.
+/// A moment of the machine's own clock: the boot, and milliseconds of `CLOCK_MONOTONIC` since then.
 ///
-/// It is the same in every process of a machine, stands still while the machine sleeps, and does not jump with the clock.
+/// It is the same in all processes of a machine, stands still while the machine sleeps, and does not jump when the clock is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "(u32, u64)", from = "(u32, u64)")]
 pub struct Tick {
-    /// A number drawn from the boot id: another boot, another number.
+    /// A number derived from the boot id: another boot, another number.
     pub boot: u32,
     /// Milliseconds since an arbitrary point of that boot.
     pub ms: u64,
@@ -26,12 +26,12 @@ impl From<Tick> for (u32, u64) {
     }
 }
 
-/// The time that comes in with a command.
+/// The time at which a command is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
-    /// Milliseconds since 1970 in UTC: shown, never decided by.
+    /// Milliseconds since 1970 in UTC: shown, never used for decisions.
     pub wall_ms: i64,
-    /// What deadlines are decided by.
+    /// The time for deadlines.
     pub tick: Tick,
 }
 

@@ -1,9 +1,9 @@
-//! The names under which an agent's model finds our tools.
+//! The names of our MCP server and its tools, as agents and their models see them.
 
-/// The name of our MCP server, as agents are told it.
+/// The name of our MCP server.
 pub const SERVER: &str = "bridge";
 
-/// The tools of the endpoint, in the order in which they are told.
+/// The tools of the endpoint, in the order of `tools/list`.
 pub const ENDPOINT_TOOLS: [&str; 6] = [
     "check_messages",
     "send_message",

@@ -1,7 +1,7 @@
-//! How long the bridge waits, and how often it looks: for each time, what waits, and why so long.
+//! How long the bridge waits, and how often it looks: for each time, which wait it bounds, and why so long.
 //!
-//! Three other files hold numbers. `grace_periods` has the steps of endings, which have to add up. `limits` has sizes and counts.
-//! `config::defaults` has what a user can set. Some milliseconds between two looks of one loop stand in its file.
+//! Three other files hold numbers. `grace_periods` has the steps of shutdowns, which have to add up. `limits` has sizes and counts.
+//! `config::defaults` has the settings of users. A pause of some milliseconds between two looks of one loop stands beside that loop.
 //!
 //! The rules of the bus count in milliseconds, and the tools in seconds, as their names say; the rest are `Duration`s.
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A tool that does not wait answers within this.
 pub const TOOL: Duration = Duration::from_secs(5);
 
-/// A call waits for its server to join the bus: perhaps for [`NAME`] until the holder of its name has left, and then for the bus.
+/// A call waits for its server to join the bus: at most [`NAME`] until the holder of its name has left, and then for the bus.
 pub const JOIN: Duration = TOOL.saturating_mul(2);
 
 /// The default of `wait_for_message`'s `timeout_seconds`, in the specification.
@@ -30,19 +30,19 @@ pub const MAX_ASSIGN_WAIT_SECONDS: u64 = MAX_WAIT_SECONDS;
 /// A client that waits in `assign_task` and asked for progress hears of it this often.
 pub const PROGRESS: Duration = Duration::from_secs(2);
 
-/// A call waits for the user's yes. Clients abandon a call sooner or later; the answer counts for the next one all the same.
+/// A call waits for the user's consent. Clients abandon a call sooner or later; the answer counts for the next one all the same.
 pub const CONSENT: Duration = Duration::from_secs(MAX_ASSIGN_WAIT_SECONDS);
 
-/// `cancel_task` and `cancel_workflow` wait for the agent's own word: real agents take a tenth of a second.
+/// `cancel_task` and `cancel_workflow` wait for the agent's own confirmation: real agents take a tenth of a second.
 pub const CANCEL_ANSWER: Duration = Duration::from_secs(3);
 
 /// The promise of `kill_agent`: SIGTERM, 5 s, SIGKILL, and the time to see that the agent is gone.
 pub const KILL_AGENT: Duration = Duration::from_secs(10);
 
-/// A server that could not write on the bus that its client has our tools tries again after this.
+/// A server that could not record on the bus that its client has our tools tries again after this.
 pub const ANNOUNCE_TOOLS_AGAIN: Duration = Duration::from_millis(500);
 
-/// A server that reads nothing, as its calls have to be answered first, looks this often whether its client is gone.
+/// A server that does not read because it has to answer its calls first looks this often whether its client is gone.
 pub const LOOK_FOR_CLOSED_INPUT: Duration = Duration::from_secs(1);
 
 /// A server that asks its user looks this often whether the bus of the question is still its bus: a removed bus is rare, and a question
@@ -52,9 +52,9 @@ pub const LOOK_FOR_REMOVED_BUS: Duration = Duration::from_secs(5);
 /// A client of ours waits for its server to introduce itself.
 pub const GREETING: Duration = Duration::from_secs(10);
 
-/// How long each step of a hook may take: to read what Claude Code says, to requeue what an earlier hook left, to receive, and to
-/// record what it has said. Longer than [`BUS_BUSY`], whose own error says more. All four fit into the 15 s that the documented
-/// settings give a hook; the next hook does what is left.
+/// How long each step of a hook may take: to read Claude Code's input, to requeue the messages that an earlier hook left, to receive, and
+/// to record which messages it has printed. Longer than [`BUS_BUSY`], whose own error says more. All four fit into the 15 s that the
+/// documented settings give a hook; the next hook does the rest.
 pub const HOOK: Duration = Duration::from_millis(3_500);
 
 // Requests, steps and gates.
@@ -75,39 +75,39 @@ pub const MAX_STEP_SECONDS: u64 = 24 * 60 * 60;
 pub const GATE_SECONDS: u64 = 600;
 
 /// An interrupted workflow that could not be resumed is tried again after this: each attempt reads its plan file, and the bus may change
-/// every moment.
+/// at every moment.
 pub const RESUME_WORKFLOW_AGAIN: Duration = Duration::from_secs(1);
 
-/// A step that is blocked by something temporary, such as a busy bus, fails after this.
+/// A step with a temporary blocker, such as a busy bus, fails after this.
 pub const STEP_BLOCKED: Duration = Duration::from_mins(1);
 
 // The bus.
 
-/// A command waits for the lock of the bus. Then it is withdrawn: the bus is busy.
+/// A command waits for the lock of the bus. Then it is withdrawn with the error that the bus is busy.
 pub const BUS_BUSY: Duration = Duration::from_secs(2);
 
 /// A joining session waits for its name while the holder is live: a client that restarts its server closes the old one first.
 pub const NAME: Duration = Duration::from_secs(5);
 
-/// A joining session looks this often whether the holder has left its name: no process wakes another for that.
+/// A joining session looks this often whether the holder has left its name, as no process sends a wakeup for that.
 pub const LOOK_AT_NAME: Duration = Duration::from_millis(100);
 
-/// The first pause before another attempt that the bus, the disk or an agent may take after all. Where attempts are counted, each pause
-/// is twice as long as the one before.
+/// The first pause before another attempt, where the bus, the disk or an agent may recover. Where attempts are counted, each pause is
+/// twice as long as the one before.
 pub const RETRY: Duration = Duration::from_millis(200);
 
-/// The longest pause between two such attempts: a full disk is made free by hand.
+/// The longest pause between two such attempts: a person has to make space on a full disk.
 pub const LONGEST_RETRY: Duration = Duration::from_secs(5);
 
 /// The first pause between two looks at a bus whose changes the system does not report. While nothing happens, each is twice as long as
 /// the one before.
 pub const POLL: Duration = Duration::from_millis(50);
 
-/// The longest pause between two such looks: a message is noticed at most so late.
+/// The longest pause between two such looks, and so the longest delay of a message.
 pub const LONGEST_POLL: Duration = Duration::from_millis(500);
 
-/// A process looks this often for lost wakeups, for dead sessions, and for what is due; `watch` looks as often for a bus, and for a reader
-/// that is gone.
+/// A process looks this often for lost wakeups, for dead sessions, and for due entries; `watch` looks as often for a bus, and for the end
+/// of its reader.
 pub const LOOK_AROUND: Duration = Duration::from_secs(1);
 
 /// The presences of a process show a sign of life this often.
@@ -127,12 +127,12 @@ pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
 
 // Messages.
 
-/// After a model got messages, the bridge gathers those that follow: the first message goes at once, and the many that may follow it
-/// go together.
+/// After a delivery to a model, the bridge gathers the messages that follow: the first message goes at once, and the later ones go
+/// together.
 pub const GATHER_MESSAGES: Duration = Duration::from_millis(200);
 
-/// The first pause before messages are offered again to an agent that says that it has no turn: its turn is between two steps, or has not
-/// begun. Each pause is twice as long as the one before.
+/// The first pause before messages are offered again to an agent that reports no turn: its turn is between two steps, or has not begun.
+/// Each pause is twice as long as the one before.
 pub const STEER_AGAIN: Duration = Duration::from_secs(1);
 
 /// The longest pause between two such offers: half a minute is often enough, as each offer is recorded.
@@ -142,20 +142,20 @@ pub const LONGEST_STEER_AGAIN: Duration = Duration::from_secs(32);
 /// busy machine.
 pub const STEER_ANSWER: Duration = Duration::from_secs(10);
 
-/// How long an accepted text may be on its way from an agent's adapter to the agent: milliseconds, but for a busy machine.
+/// How long an accepted text may take from an agent's adapter to the agent: milliseconds, but for a busy machine.
 pub const STEER_LAG: Duration = Duration::from_secs(2);
 
-/// An agent's question for messages is answered with nothing at the latest after this: the agent waits 2 s.
+/// An agent that asks for messages gets an empty answer after this at the latest: it waits 2 s.
 pub const DRAIN_ANSWER: Duration = Duration::from_millis(1_500);
 
-/// The end of a turn waits for the record that an answer was written which its agent has had: the agent may be faster than that record
-/// on the bus.
+/// The end of a turn waits for the record that an answer was written. The agent has had that answer, and may be faster than the record on
+/// the bus.
 pub const ANSWER_RECORDED: Duration = Duration::from_secs(1);
 
-/// A message that was delivered to a call counts as lost when the session shows no sign of it for this long: longer than most turns.
+/// A message that was delivered to a call counts as lost when the session shows no sign of life for this long: longer than most turns.
 pub const HANDED_MS: u64 = 10 * 60 * 1000;
 
-/// How much later than a wait's own deadline another process may end it, for a process that did not.
+/// How much later than a wait's own deadline another process may end it, in case its own process did not.
 pub const WAIT_SLACK_MS: u64 = 10_000;
 
 /// How long messages for an absent name wait until a session takes that name again.
@@ -166,7 +166,7 @@ pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 /// The bridge waits for the shim to report that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
 pub const SHIM_START: Duration = Duration::from_secs(10);
 
-/// The pipe to an agent may stand still for this long: the slowest start on a busy machine took 12 s.
+/// The pipe to an agent may stall for this long: the slowest start on a busy machine took 12 s.
 pub const AGENT_STDIN: Duration = Duration::from_secs(30);
 
 /// An agent answers `initialize` within this, where its profile gives no `start_seconds`: five times the slowest start on a busy machine.
@@ -179,10 +179,10 @@ pub const OPEN_SESSION: Duration = Duration::from_mins(1);
 /// An agent answers settings and `session/close` within this: from memory, but claude's adapter passes them on.
 pub const SETTING: Duration = Duration::from_secs(15);
 
-/// With signs of life an agent may take so many times its `start_seconds` to start.
+/// An agent that shows signs of life may take this multiple of its `start_seconds` to start.
 pub const START_EXTENSION: u32 = 5;
 
-/// The first prompt waits until the agent has asked our endpoint for its tools. Then messages go by prompt only.
+/// The first prompt waits until the agent has asked our endpoint for its tools. Then the bridge delivers messages by prompt only.
 pub const TOOLS_LISTED: Duration = Duration::from_secs(15);
 
 /// A bridge looks at least this often for signs of life of an agent in a turn.
@@ -203,26 +203,27 @@ pub const BETWEEN_RESTARTS: Duration = Duration::from_secs(5);
 /// The time in which the restarts of an agent are counted.
 pub const COUNT_RESTARTS: Duration = Duration::from_mins(1);
 
-/// How much longer than the bus a bridge waits for the bus's own "no" to a question for permission, before it says no itself.
+/// How much longer than the bus a bridge waits for the bus's own denial of a question for permission, before it denies the question
+/// itself.
 pub const PERMISSION_SLACK: Duration = Duration::from_secs(10);
 
-/// A question for permission waits for a look at where its paths lead. It needs milliseconds.
+/// A question for permission waits for its paths to be resolved, which takes milliseconds.
 pub const LOOK_AT_PATHS: Duration = Duration::from_secs(2);
 
-/// The first prompt of a task waits for git's look at the files before it, as an agent may change files at once and report none. A look
-/// takes some ten milliseconds, and an agent seconds. Where git takes longer, the result says that a change may be missing.
+/// The first prompt of a task waits for git to list the files before it, as an agent may change files at once and report none. That takes
+/// some ten milliseconds, and an agent takes seconds. Where git takes longer, the result says that a change may be missing.
 pub const GIT_BEFORE_PROMPT: Duration = Duration::from_millis(500);
 
-/// The end of a task waits for git to tell which files have changed.
+/// The end of a task waits for git to list the changed files.
 pub const GIT: Duration = Duration::from_secs(2);
 
-/// A bridge tries to store the output of a task for this long before the task fails for that. A short output needs no storing, so such
-/// an end can be reported all the same.
+/// A bridge tries to store the output of a task for this long before the task fails for that reason. A short output needs no storing, so
+/// such a failure can always be reported.
 pub const STORE_OUTPUT: Duration = Duration::from_mins(1);
 
 // The demo and the scripted agent.
 
-/// The demo waits for each step of its story: longer than any takes, as a tool that waits has a limit of its own.
+/// The demo waits for each step of its story: longer than any of them takes, as a waiting tool has a limit of its own.
 pub const DEMO_STEP: Duration = Duration::from_secs(30);
 
 /// The scripted agent waits for its MCP servers to start and list their tools. Then its session continues without them, as with real
@@ -240,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_for_another_wait_waits_longer() {
+    fn a_wait_is_longer_than_the_wait_inside_it() {
         assert!(BUS_BUSY < TOOL && BUS_BUSY < HOOK);
         assert!(NAME + BUS_BUSY < JOIN);
         assert!(HEARTBEAT * 3 <= HUNG);

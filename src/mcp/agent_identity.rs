@@ -1,4 +1,5 @@
-//! The identity of an agent's endpoint, from four variables of its environment; a fifth says how much of a result its model is shown.
+//! The identity of an agent's endpoint, from four environment variables; a fifth has the size of the results that the agent shows its
+//! model.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
-/// The member that an endpoint says it serves.
+/// The member that an endpoint claims to serve.
 #[derive(Clone)]
 pub struct AgentIdentity {
     /// The directory of the bus.
@@ -21,13 +22,13 @@ pub struct AgentIdentity {
     pub member: Name,
     /// The agent's session.
     pub session: SessionId,
-    /// The secret that its bridge gave it.
+    /// The secret from its bridge.
     pub token: String,
     /// How many bytes of a result the agent shows its model, if its bridge knows.
     pub result_bytes: Option<usize>,
 }
 
-/// Why an environment names no agent.
+/// Why an environment identifies no agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdentityError {
     /// A variable is not set.
@@ -35,22 +36,18 @@ pub enum IdentityError {
         "this endpoint cannot tell which agent it serves: `{variable}` is not set. The bridge sets \
             it when it starts an agent"
     )]
-    Missing {
-        /// Which.
-        variable: &'static str,
-    },
-    /// A variable holds something else than it should.
+    Missing { variable: &'static str },
+    /// A variable has an invalid value.
     #[error("this endpoint cannot tell which agent it serves: `{variable}` is not {expected}")]
     Malformed {
-        /// Which.
         variable: &'static str,
-        /// What it should be.
+        /// The expected form of the value.
         expected: &'static str,
     },
 }
 
 impl AgentIdentity {
-    /// Reads an identity out of an environment.
+    /// Reads an identity from an environment.
     pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, IdentityError> {
         let get = |name: &'static str| {
             variable(name)
@@ -74,7 +71,7 @@ impl AgentIdentity {
             Ok(_) => Some(text(RESULT_BYTES, "a number")?.parse().map_err(|_| {
                 IdentityError::Malformed { variable: RESULT_BYTES, expected: "a number" }
             })?),
-            // A bridge from before does not say.
+            // Bridges of earlier versions do not set it.
             Err(_) => None,
         };
         Ok(Self {
@@ -86,7 +83,7 @@ impl AgentIdentity {
         })
     }
 
-    /// Takes the agent's membership, if the token and the name fit.
+    /// Takes the agent's membership, if the token and the name match.
     pub fn membership(&self, bus: &Bus) -> Result<Membership, BusError> {
         let membership = Membership::of_agent(bus, self.session, &self.token)?;
         let membership =
@@ -120,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn four_variables_are_an_identity() {
+    fn four_variables_make_an_identity() {
         let identity = read("", None).unwrap();
         assert_eq!(identity.member.as_str(), "codex");
         assert_eq!(identity.session.to_string(), SESSION_TEXT);
         assert_eq!(identity.result_bytes, None);
-        let told = read(RESULT_BYTES, Some("49152")).unwrap();
-        assert_eq!(told.result_bytes, Some(49152));
+        let with_limit = read(RESULT_BYTES, Some("49152")).unwrap();
+        assert_eq!(with_limit.result_bytes, Some(49152));
         assert!(read(RESULT_BYTES, Some("much")).is_err());
     }
 

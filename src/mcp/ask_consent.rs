@@ -1,8 +1,8 @@
-//! Asks the client's user for a yes to a file that a project brings, in the middle of the call that needs it.
+//! Asks the client's user for consent to a project's file, in the middle of the call that needs it.
 //!
-//! A client that opens a session is asked by a request of ours, and the call waits. A newer one is answered with "input required",
-//! and repeats the call with the answer. Each file is put to the user once; what comes of it later is said with
-//! `cli-team-bridge trust`.
+//! A client with a session gets a request of ours, and the call waits. A stateless client gets "input required" as the answer, and
+//! repeats the call with the user's answer. The user is asked about each file once; later decisions are made with `cli-team-bridge
+//! trust`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,33 +19,33 @@ use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 use crate::team::Consent;
 
-/// The most bytes that a form shows: more would not be read, and nothing that the user agrees to may be cut.
+/// The most bytes that a form shows. A user would not read more, and consent must not cover a part that was cut off.
 const MOST_BYTES: usize = 4_000;
 
-/// The word that says yes.
+/// The word for consent.
 const TRUST: &str = "trust";
 
-/// What a form is called in an answer, before the hash.
+/// The prefix of a form's key in an answer, before the hash.
 const KEY: &str = "trust-";
 
-/// The files that this server's user was asked about.
+/// The files about which this server's user was asked.
 #[derive(Default)]
 pub(super) struct Consents {
-    put: Mutex<BTreeMap<String, Arc<Consent>>>,
+    asked: Mutex<BTreeMap<String, Arc<Consent>>>,
 }
 
-/// What asking came to.
+/// The outcome of asking.
 pub(super) enum Asked {
-    /// The user has said yes, and it is written down.
+    /// The user has consented, and the consent is recorded.
     Yes,
-    /// The client is to ask, and to repeat the call.
+    /// The client has to ask the user, and to repeat the call.
     Put(InputRequiredResult),
-    /// There is no yes, or it could not be written down.
+    /// There is no consent, or it could not be recorded.
     No(ToolError),
 }
 
 impl Consents {
-    /// Asks the user, if the client can show it and has not before.
+    /// Asks the user, if the client can show forms and the user has not been asked before.
     pub(super) async fn ask(
         &self,
         consent: &Arc<Consent>,
@@ -68,7 +68,7 @@ impl Consents {
         else {
             return refused();
         };
-        if self.put().insert(key.clone(), consent.clone()).is_some() {
+        if self.asked().insert(key.clone(), consent.clone()).is_some() {
             return refused();
         }
         if !is_session {
@@ -86,11 +86,11 @@ impl Consents {
         }
     }
 
-    /// Takes in what the user said in forms that an answer has put; returns why a yes could not be written down.
-    pub(super) fn hear(&self, answers: &InputResponses) -> Result<(), ToolError> {
+    /// Takes in the user's answers to forms of an earlier answer; returns an error if consent could not be recorded.
+    pub(super) fn take_answers(&self, answers: &InputResponses) -> Result<(), ToolError> {
         for (key, answer) in answers {
-            // An answer to a question that this user was never asked does not count.
-            let Some(consent) = self.put().get(key).cloned() else {
+            // An answer to a question that this user was not asked does not count.
+            let Some(consent) = self.asked().get(key).cloned() else {
                 continue;
             };
             let result: Option<ElicitResult> = serde_json::from_value(answer.clone()).ok();
@@ -103,22 +103,22 @@ impl Consents {
         Ok(())
     }
 
-    fn put(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Consent>>> {
-        // Every change is whole by itself.
-        lock(&self.put)
+    fn asked(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Consent>>> {
+        // Every change is a single step, so a poisoned map is whole.
+        lock(&self.asked)
     }
 }
 
-/// Writes a yes down.
+/// Records consent.
 fn settled(consent: &Consent) -> Asked {
     match consent.give() {
         Ok(()) => Asked::Yes,
         Err(error) => {
-            // With its path, which is for people.
+            // The log has the path, which is for people only.
             tracing::error!("failed to record the user's approval: {error}");
-            let told = "your user approved, but the approval could not be saved. The bridge's \
+            let message = "your user approved, but the approval could not be saved. The bridge's \
                         stderr says why";
-            Asked::No(ToolError::Unavailable(told.to_owned()))
+            Asked::No(ToolError::Unavailable(message.to_owned()))
         }
     }
 }
@@ -127,7 +127,7 @@ fn says_yes(result: &ElicitResult) -> bool {
     result.action == ElicitationAction::Accept && decision_in(result) == Some(TRUST)
 }
 
-/// Writes the form; none for a file that needs a yes to more than a form shows.
+/// Makes the form; `None` for a file with more lines that need consent than a form shows.
 fn form(consent: &Consent) -> Option<ElicitRequestParams> {
     let message = format!(
         "The file {} comes with the project and names programs that would run as you:\n{}\nYour \

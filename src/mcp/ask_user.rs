@@ -1,8 +1,8 @@
-//! Asking the client's user for the permissions that agents request, where the client can show a form.
+//! Asks the client's user about permissions that agents request, if the client can show a form.
 //!
-//! Clients that open a session with `initialize` are asked at once, by a request of ours. Newer ones take no requests: the next
-//! call of a tool is answered with "input required", and they repeat it with the user's answers. A user who only closes the form
-//! has not answered; then the question is the orchestrator's. Each question is put to the user once.
+//! Clients that open a session with `initialize` get a request of ours at once. Stateless clients take no requests: the next call of a
+//! tool is answered with "input required", and they repeat it with the user's answers. A user who only closes the form has not answered;
+//! then the question goes to the orchestrator. The user gets each question once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -29,25 +29,25 @@ use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
-/// Forms in one answer: a client shows them one after the other, and the call waits for all.
+/// Forms in one answer: a client shows them one by one, and the call waits for all.
 const FORMS_AT_ONCE: usize = 4;
 
 /// The user of one server's client.
 pub(super) struct User {
     human: UserReachable,
-    /// The files that this user was asked to agree to.
+    /// The files about which this user was asked.
     pub(super) consents: Consents,
     /// The questions that this user was asked.
-    put: Mutex<BTreeSet<PermissionId>>,
+    asked: Mutex<BTreeSet<PermissionId>>,
 }
 
 impl User {
-    /// Makes a user; `human` hears whether the user can be asked at any time.
+    /// Makes a user; `human` records whether the user can be asked at any time.
     pub(super) fn new(human: UserReachable) -> Self {
-        Self { human, consents: Consents::default(), put: Mutex::default() }
+        Self { human, consents: Consents::default(), asked: Mutex::default() }
     }
 
-    /// Asks by requests of ours, as the questions come, until the client is gone. Returns at once where it shows no forms.
+    /// Sends the questions as requests of ours, as they come, until the client is gone. Returns at once if it cannot show forms.
     pub(super) async fn ask_by_requests(
         &self,
         peer: Peer<RoleServer>,
@@ -80,7 +80,7 @@ impl User {
 
     async fn ask_all(&self, peer: &Peer<RoleServer>, membership: &Membership) {
         let mut changes = membership.bus().changes();
-        // Dropped with this future, and the open forms with them.
+        // Dropped with this future, and the open forms with it.
         let mut forms = JoinSet::new();
         loop {
             changes.mark_unchanged();
@@ -94,8 +94,8 @@ impl User {
         }
     }
 
-    /// Asks by the answer to a call: takes in what the user says, or returns what the user is to be asked before the call is
-    /// done.
+    /// Asks through the answer to a call: takes in the user's answers, or returns the questions that the user has to answer before the
+    /// call runs.
     pub(super) async fn ask_by_answer(
         &self,
         request: &CallToolRequestParams,
@@ -106,7 +106,7 @@ impl User {
             return None;
         }
         if let Some(answers) = &request.input_responses {
-            self.hear(answers, membership).await;
+            self.take_answers(answers, membership).await;
             return None;
         }
         if !shows_forms(&context.client_capabilities()?) {
@@ -123,13 +123,13 @@ impl User {
         (!forms.is_empty()).then(|| InputRequiredResult::from_input_requests(forms))
     }
 
-    async fn hear(&self, answers: &InputResponses, membership: &Membership) {
+    async fn take_answers(&self, answers: &InputResponses, membership: &Membership) {
         for (key, answer) in answers {
             let Ok(id) = PermissionId::parse(key) else {
                 continue;
             };
-            // An answer to a question that this user was never asked does not count.
-            if !self.put().contains(&id) {
+            // An answer to a question that this user was not asked does not count.
+            if !self.asked().contains(&id) {
                 continue;
             }
             let result = serde_json::from_value(answer.clone()).ok();
@@ -137,30 +137,30 @@ impl User {
         }
     }
 
-    /// Returns the open questions of this bridge's agents that the user has not been asked, and notes them as asked.
+    /// Returns the open questions of this bridge's agents that the user has not been asked, and marks them as asked.
     fn new_questions(&self, membership: &Membership, limit: usize) -> Vec<Permission> {
-        let mut put = self.put();
+        let mut asked = self.asked();
         let me = membership.session();
         let new: Vec<_> = membership.bus().look(|state| {
-            put.retain(|id| state.permission(id).is_some());
+            asked.retain(|id| state.permission(id).is_some());
             let open = state.open_permissions().into_iter();
             open.filter(|permission| is_held_by(state, permission, me))
-                .filter(|permission| !put.contains(&permission.id))
+                .filter(|permission| !asked.contains(&permission.id))
                 .take(limit)
                 .cloned()
                 .collect()
         });
-        put.extend(new.iter().map(|permission| permission.id.clone()));
+        asked.extend(new.iter().map(|permission| permission.id.clone()));
         new
     }
 
-    fn put(&self) -> MutexGuard<'_, BTreeSet<PermissionId>> {
-        // Every change is whole by itself.
-        lock(&self.put)
+    fn asked(&self) -> MutexGuard<'_, BTreeSet<PermissionId>> {
+        // Every change is a single step, so a poisoned set is whole.
+        lock(&self.asked)
     }
 }
 
-/// Returns when another membership is taken.
+/// Returns when the server takes another membership.
 async fn replaced(membership: &LazyMembership, held: &Membership) {
     let is_same = || membership.current().is_none_or(|current| current.session() == held.session());
     while is_same() {
@@ -173,7 +173,7 @@ fn is_held_by(state: &State, permission: &Permission, me: SessionId) -> bool {
     agent.is_some_and(|agent| agent.owner == Some(me))
 }
 
-/// Shows one form until it is filled in, or the question is answered elsewhere, which takes the form back.
+/// Shows one form until it is filled in. An answer elsewhere withdraws the form.
 async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permission: Permission) {
     let answered = async {
         let mut changes = membership.bus().changes();
@@ -187,7 +187,7 @@ async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permissi
         while is_open() && changes.changed().await.is_ok() {}
     };
     let asking = async {
-        // The bus's deadline ends it; this one is there in case the bus fails.
+        // The bus's deadline ends it; this one applies if the bus fails.
         let limit = Duration::from_millis(permission.timeout_ms).saturating_mul(2);
         put_form(&peer, form(&permission)?, limit).await
     };
@@ -197,7 +197,7 @@ async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permissi
     }
 }
 
-/// Writes what the user said; what is no answer leaves the question to the orchestrator.
+/// Records the user's answer; without one, the question stays with the orchestrator.
 async fn settle(membership: &Membership, id: &PermissionId, result: Option<ElicitResult>) {
     let decision = result.and_then(|result| match result.action {
         ElicitationAction::Accept => Decision::parse(decision_in(&result)?),
@@ -209,20 +209,20 @@ async fn settle(membership: &Membership, id: &PermissionId, result: Option<Elici
         None => Operation::NotifyOfPermission(id.clone()),
     };
     match membership.ask(ask).await {
-        // Another answer was faster.
+        // Another answer came first.
         Ok(_) | Err(BusError::Refused(_)) => {}
         Err(error) => tracing::warn!("failed to record the user's answer: {error}"),
     }
 }
 
-/// Writes the form of a question.
+/// Makes the form of a question.
 fn form(permission: &Permission) -> Option<ElicitRequestParams> {
     let question = &permission.question;
     let places = match question.paths.as_slice() {
         [] => String::new(),
         paths => format!(", at {paths:?}"),
     };
-    // Quoted, so that what the agent wrote cannot pass for words of ours.
+    // Quoted, so that the agent's words cannot pass for ours.
     let kind =
         known_kind(&question.kind).map_or_else(|| format!("{:?}", question.kind), str::to_owned);
     let message = format!(
@@ -230,6 +230,6 @@ fn form(permission: &Permission) -> Option<ElicitRequestParams> {
         question.agent, question.title
     );
     let offers: Vec<_> = permission.offers.iter().map(|offer| offer.as_str()).collect();
-    // The user can always say no, by declining.
+    // The user can always deny it by declining.
     decision_form(message, &offers)
 }

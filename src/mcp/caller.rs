@@ -1,48 +1,47 @@
-//! The caller of a tool: its call on the bus, and how it is told of progress.
+//! The caller of a tool: its call on the bus, and the reports on its progress.
 
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 
 use crate::bus::{Bus, Call, Membership};
 
-/// One call of a tool, as the tool sees it.
+/// One call of a tool, from the tool's point of view.
 pub struct Caller {
-    /// What happens on the bus in the caller's name.
+    /// The call on the bus, which receives messages and acts for the member.
     pub call: Call,
-    /// How the caller hears of progress.
+    /// Sends progress reports to the client.
     pub progress: Progress,
 }
 
 impl Caller {
-    /// Returns whose call it is.
+    /// Returns the membership of the calling member.
     pub fn membership(&self) -> &Membership {
         self.call.membership()
     }
 
-    /// Returns the bus.
     pub fn bus(&self) -> &Bus {
         self.call.membership().bus()
     }
 }
 
-/// Tells a client that asked for it how far a call has come.
+/// Reports the progress of a call to a client that asked for it.
 pub struct Progress {
     to: Option<(Peer<RoleServer>, ProgressToken)>,
 }
 
 impl Progress {
-    /// Returns the way that a request asks for.
+    /// Returns the progress reports that a request asks for, if any.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
         let token = context.meta.get_progress_token();
         Self { to: token.map(|token| (context.peer.clone(), token)) }
     }
 
-    /// Says whether the caller asked for progress.
-    pub fn is_wanted(&self) -> bool {
+    /// Says whether the client asked for progress.
+    pub fn is_requested(&self) -> bool {
         self.to.is_some()
     }
 
-    /// Reports that `done` of `total` is done. That nobody listens is no error.
+    /// Reports that `done` of `total` is done. A failure is only logged.
     pub async fn report(&self, done: f64, total: f64, message: &str) {
         let Some((peer, token)) = &self.to else {
             return;

@@ -1,4 +1,4 @@
-//! The client's side: how a program of ours uses an MCP server of ours, as any client would.
+//! The client side: our own programs use our MCP servers with it, like any other client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,26 +27,20 @@ pub enum ClientError {
     NotStarted(String),
     /// The call has no answer.
     #[error("`{tool}` did not answer: {problem}")]
-    NoAnswer {
-        /// Which tool.
-        tool: String,
-        /// Why.
-        problem: String,
-    },
-    /// The tool says no.
+    NoAnswer { tool: String, problem: String },
+    /// The tool returned an error.
     #[error("`{tool}` says: {problem}")]
     Refused {
-        /// Which tool.
         tool: String,
-        /// Its words.
+        /// The tool's error.
         problem: String,
     },
 }
 
-/// How often a call is repeated because the server wants to know something first.
+/// How often a call is repeated because the server asks for input first.
 const ROUNDS: usize = 4;
 
-/// How a user fills in a form: from its text to the word that is chosen; none closes the form.
+/// How a user fills in a form: from its text to the chosen word; `None` closes the form.
 #[derive(Clone)]
 pub struct Forms(Arc<Fill>);
 
@@ -70,16 +64,16 @@ impl Forms {
     }
 }
 
-/// Which of the protocol's lifecycles a client lives.
+/// The lifecycle of the protocol that a client uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifecycle {
     /// It introduces itself, and takes requests.
     Session,
-    /// It brings all metadata with every request, and takes none.
+    /// It sends all metadata with every request, and takes no requests.
     Stateless,
 }
 
-/// What answers the server.
+/// Answers the server's requests.
 #[derive(Clone, Default)]
 struct Handler {
     forms: Option<Forms>,
@@ -122,7 +116,7 @@ impl Client {
         Self::connect_as(output, input, Lifecycle::Session, None).await
     }
 
-    /// Connects in one of the lifecycles, for a user who fills in forms or for none.
+    /// Connects in one of the lifecycles, with or without a user who fills in forms.
     pub async fn connect_as<R, W>(
         output: R,
         input: W,
@@ -175,9 +169,9 @@ impl Client {
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         for _ in 0..ROUNDS {
             match self.call_once(tool, params.clone(), limit).await? {
-                ServerResult::InputRequiredResult(wanted) => {
-                    params.request_state.clone_from(&wanted.request_state);
-                    params.input_responses = Some(self.inputs(wanted));
+                ServerResult::InputRequiredResult(required) => {
+                    params.request_state.clone_from(&required.request_state);
+                    params.input_responses = Some(self.inputs(required));
                 }
                 answer => return result(tool, answer),
             }
@@ -204,9 +198,9 @@ impl Client {
         answer.map_err(|error| no_answer(tool, &error))
     }
 
-    /// Lets the user fill in what the server asks for.
-    fn inputs(&self, wanted: InputRequiredResult) -> InputResponses {
-        let requests = wanted.input_requests.into_iter().flatten();
+    /// Lets the user fill in the forms that the server asks for.
+    fn inputs(&self, required: InputRequiredResult) -> InputResponses {
+        let requests = required.input_requests.into_iter().flatten();
         let filled = requests.filter_map(|(key, request)| match (request, &self.forms) {
             (InputRequest::Elicitation(form), Some(forms)) => {
                 let result = serde_json::to_value(forms.fill(&form.params)).ok()?;
@@ -229,7 +223,7 @@ fn no_answer(tool: &str, error: &rmcp::ServiceError) -> ClientError {
     ClientError::NoAnswer { tool: tool.to_owned(), problem: error.to_string() }
 }
 
-/// Returns the structured result of a call, or what the tool says instead.
+/// Returns the structured result of a call, or the tool's error.
 fn result(tool: &str, answer: ServerResult) -> Result<Value, ClientError> {
     match answer {
         ServerResult::CallToolResult(result) if result.is_error == Some(true) => {

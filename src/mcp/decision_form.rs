@@ -1,4 +1,4 @@
-//! The form with which the client's user decides something: how it is written, put to the client, and whether a client can show it.
+//! The form for a decision of the client's user: its content, showing it to the client, and whether a client can show it.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ const DECISION: &str = "decision";
 /// Says whether a client can show forms.
 pub(super) fn shows_forms(capabilities: &ClientCapabilities) -> bool {
     let forms = capabilities.elicitation.as_ref();
-    // Without either word forms are meant.
+    // A client that names neither means forms.
     forms.is_some_and(|how| how.form.is_some() || how.url.is_none())
 }
 
-/// Writes a form that offers these decisions.
+/// Makes a form that offers these decisions.
 pub(super) fn decision_form(message: String, offers: &[&str]) -> Option<ElicitRequestParams> {
     let schema = json!({
         "type": "object",
@@ -45,7 +45,7 @@ pub(super) fn decision_in(result: &ElicitResult) -> Option<&str> {
     result.content.as_ref()?.get(DECISION)?.as_str()
 }
 
-/// Shows a form by a request of ours, and waits for the user. None when the client did not show it.
+/// Shows a form by a request of ours, and waits for the user. Returns `None` if the client did not show it.
 pub(super) async fn put_form(
     peer: &Peer<RoleServer>,
     form: ElicitRequestParams,

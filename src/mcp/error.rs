@@ -1,4 +1,4 @@
-//! Why a tool did not do what it was asked for, in sentences that a model can act on and that name no path.
+//! The errors of tools, as sentences that a model can act on and that contain no path.
 
 use std::sync::Arc;
 
@@ -8,44 +8,37 @@ use crate::domain::ids::IdError;
 use crate::domain::name::NameError;
 use crate::team::Consent;
 
-/// What a model is told instead of a result.
+/// An error that a model gets instead of a result.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ToolError {
     /// The bus refused, or failed.
     #[error("{}", .0.message_for_model())]
     Bus(#[from] BusError),
-    /// The arguments do not fit.
+    /// The arguments are invalid.
     #[error("{0}")]
     Arguments(String),
-    /// No member can be served here: the identity does not fit, or there is no bus.
+    /// No member can be served here: the identity does not match, or there is no bus.
     #[error("{0}")]
     Unavailable(String),
-    /// Something that a project's own file says needs the user's yes first.
+    /// A setting of the project's own file needs the user's consent first.
     #[error("{_0}")]
     Unagreed(Arc<Consent>),
     /// The tool panicked.
     #[error("`{tool}` hit a bug in the bridge: try once more, then continue without it")]
-    Panicked {
-        /// Which.
-        tool: &'static str,
-    },
+    Panicked { tool: &'static str },
     /// The tool took too long.
     #[error(
         "`{tool}` got no answer from the bus within {seconds} s, so it may or may not have taken \
             effect. Check before you repeat it"
     )]
     TooSlow {
-        /// Which.
         tool: &'static str,
-        /// How long it was waited for.
+        /// How long the server waited.
         seconds: u64,
     },
-    /// The client took the call back, or has gone.
+    /// The client cancelled the call, or has gone.
     #[error("`{tool}` was cancelled; any messages it had received are unread again")]
-    Cancelled {
-        /// Which.
-        tool: &'static str,
-    },
+    Cancelled { tool: &'static str },
 }
 
 impl From<Refusal> for ToolError {

@@ -1,4 +1,4 @@
-//! Whose calls a server answers: a membership that is taken while the server already speaks, and anew after a failure.
+//! The membership of a server: it is taken while the server already answers its client, and taken again after a failure.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -10,7 +10,7 @@ use crate::bus::storage::LogError;
 use crate::bus::{BusError, Membership};
 use crate::sys::mutex::lock;
 
-/// What a try to take the membership comes to.
+/// The pending or finished attempt to take the membership.
 type Taking = Shared<BoxFuture<'static, Result<Membership, ToolError>>>;
 
 /// The membership of a server. Cheap to clone.
@@ -25,7 +25,7 @@ struct Inner {
 }
 
 impl LazyMembership {
-    /// Makes a membership that takes its membership by `take`, now and after each failure.
+    /// Makes a membership that is taken with `take`, now and again after each failure.
     pub fn new<F>(take: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Membership, ToolError>> + Send + 'static,
@@ -35,12 +35,12 @@ impl LazyMembership {
         Self { shared: Arc::new(Inner { take, taking }) }
     }
 
-    /// Makes a membership of a membership that is taken already.
+    /// Makes one from a membership that is taken already.
     pub fn taken(membership: Membership) -> Self {
         Self::new(move || std::future::ready(Ok(membership.clone())))
     }
 
-    /// Returns the membership as soon as it is taken. After an error the next call tries anew.
+    /// Returns the membership as soon as it is taken. After an error the next call tries again.
     pub async fn membership(&self) -> Result<Membership, ToolError> {
         let taking = self.taking().clone();
         let outcome = taking.clone().await;
@@ -50,14 +50,14 @@ impl LazyMembership {
         outcome
     }
 
-    /// Returns the membership if it is taken by now.
+    /// Returns the membership if it is taken already.
     pub fn current(&self) -> Option<Membership> {
         let taking = self.taking();
         taking.peek().and_then(|outcome| outcome.as_ref().ok().cloned())
     }
 
-    /// Hears how a call ended: on a bus that was removed the membership is void, and the next call takes one in what is there now.
-    pub(super) fn heard(&self, error: &ToolError) {
+    /// Handles a failed call: after the bus was removed the membership is void, and the next call takes one on the new bus.
+    pub(super) fn call_failed(&self, error: &ToolError) {
         if matches!(error, ToolError::Bus(BusError::Log(LogError::Removed))) {
             let taking = self.taking().clone();
             self.renew(&taking);
@@ -66,14 +66,14 @@ impl LazyMembership {
 
     fn renew(&self, failed: &Taking) {
         let mut current = self.taking();
-        // Another call may have joined meanwhile.
+        // Another call may have taken it again meanwhile.
         if current.ptr_eq(failed) {
             *current = (self.shared.take)().shared();
         }
     }
 
     fn taking(&self) -> MutexGuard<'_, Taking> {
-        // It is only ever replaced as a whole.
+        // It is only ever replaced as a whole, so a poisoned one is valid.
         lock(&self.shared.taking)
     }
 }

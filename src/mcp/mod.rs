@@ -1,10 +1,10 @@
-//! The MCP servers over stdio: one file a tool, no logic of their own.
+//! The MCP servers over stdio: one file per tool, without logic of their own.
 //!
-//! [`Server`] speaks both lifecycles of the protocol and guards every call: a panic, a deadline and a
-//! cancellation all end in an answer or in requeued messages. A [`Tool`] translates between JSON and the bus, and no more.
-//! Which tools there are is a table: [`tools::endpoint_tools::tools`] has those that everyone has.
+//! [`Server`] speaks both lifecycles of the protocol and guards every call: a panic, a deadline and a cancellation all end in an answer
+//! or in requeued messages. A [`Tool`] only translates between JSON and the bus. The list of tools is a table:
+//! [`tools::endpoint_tools::tools`] has those of every member.
 //!
-//! This module never opens a file and never prints; whose calls it answers is the business of a [`LazyMembership`].
+//! This module never opens a file and never prints. A [`LazyMembership`] decides which member it serves.
 //!
 //! [`Server`]: crate::mcp::Server
 //! [`Tool`]: crate::mcp::Tool

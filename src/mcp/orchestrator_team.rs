@@ -1,4 +1,4 @@
-//! The team that an orchestrator's tools act on: one a membership, made when the first tool needs it.
+//! The team of an orchestrator's tools: one per membership, made when the first tool needs it.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -19,12 +19,13 @@ struct Inner {
     config: Config,
     launch: Launch,
     human: UserReachable,
-    /// The team of the present membership last, with its workflows; before it those of memberships on buses that were removed.
+    /// The team of the current membership, with its workflows, is the last one; before it are those of memberships on buses that were
+    /// removed.
     teams: Mutex<Vec<Workflows>>,
 }
 
 impl OrchestratorTeam {
-    /// Makes a leading without a team, which is made from these.
+    /// Makes it without a team; the team is made later with these values.
     pub fn new(config: Config, launch: Launch) -> Self {
         Self {
             shared: Arc::new(Inner {
@@ -38,12 +39,12 @@ impl OrchestratorTeam {
 
     /// Returns the team of a membership.
     ///
-    /// The agents of an earlier membership are ended: their bus was removed, so they reach no other member.
+    /// Ends the agents of an earlier membership: their bus was removed, so they reach no other member.
     pub fn team(&self, membership: &Membership) -> Team {
         self.workflows(membership).team().clone()
     }
 
-    /// Returns the workflows of a membership's team, as that goes.
+    /// Returns the workflows of a membership's team.
     pub fn workflows(&self, membership: &Membership) -> Workflows {
         let mut teams = self.teams();
         match teams.last() {
@@ -64,17 +65,17 @@ impl OrchestratorTeam {
         workflows
     }
 
-    /// Names the project, and where agents work in it if that is another worktree.
-    pub(crate) fn told_project(&self) -> String {
+    /// Names the project, and the directory where agents work if that is another worktree.
+    pub(crate) fn project_sentence(&self) -> String {
         let Launch { project, ground, .. } = &self.shared.launch;
-        let told = format!("The project is {}", project.display());
+        let sentence = format!("The project is {}", project.display());
         if ground == project {
-            return told + ".";
+            return sentence + ".";
         }
-        format!("{told}; agents work in {} by default.", ground.display())
+        format!("{sentence}; agents work in {} by default.", ground.display())
     }
 
-    /// Returns whether the client's user can be asked, to be noted when that is known.
+    /// Returns the record of whether the client's user can be asked.
     pub(crate) fn human(&self) -> &UserReachable {
         &self.shared.human
     }
@@ -90,7 +91,7 @@ impl OrchestratorTeam {
     }
 
     fn teams(&self) -> MutexGuard<'_, Vec<Workflows>> {
-        // Every change is a single push or take.
+        // Every change is a single push or take, so a poisoned list is whole.
         lock(&self.shared.teams)
     }
 }

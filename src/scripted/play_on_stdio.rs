@@ -9,12 +9,12 @@ use tokio::sync::mpsc;
 use super::play::agent_loop::{Agent, Ending};
 use super::script::script_format::{Script, ScriptError};
 
-/// What the scripted agent is started with.
+/// The options of the scripted agent.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The script to play.
     pub script: PathBuf,
-    /// The table of the script to play; without it the agent is chosen by the name that it is given in a session.
+    /// The table of the script to play; without it the member name of a session chooses the table.
     pub table: Option<String>,
 }
 
@@ -29,10 +29,10 @@ pub enum ScriptedError {
     Signal(#[source] std::io::Error),
 }
 
-/// Plays a script over the standard streams until stdin ends or SIGTERM comes (unless the script ignores them).
+/// Plays a script over the standard streams until stdin ends or SIGTERM comes, unless the script ignores them.
 ///
-/// A `crash` of the script exits the process at once with its code and does not return. Where stdin is not a pipe, one
-/// read of it may still be under way afterwards: end the runtime with `shutdown_background`.
+/// A `crash` of the script exits the process at once with its code and does not return. Where stdin is not a pipe, one read of it may
+/// still be in progress afterwards: end the runtime with `shutdown_background`.
 pub async fn run(options: Options) -> Result<(), ScriptedError> {
     let script = Script::load(&options.script)?;
     let table = options.table.map(|table| script.named(&table)).transpose()?;

@@ -1,5 +1,5 @@
-//! The agent over in-memory pipes, driven by a client that writes its JSON by hand, so that the protocol library is not
-//! tested against itself.
+//! The agent over in-memory pipes, driven by a client that writes its JSON by hand, so that the protocol library is not tested against
+//! itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::script::script_format::Script;
 mod midturn;
 mod servers;
 
-/// Far more than anything here takes; a test that hits it has failed.
+/// Far more than any step here takes; a test that reaches it has failed.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 struct RawClient {
@@ -55,7 +55,7 @@ impl RawClient {
         client
     }
 
-    /// Introduces the client and returns what the agent says of itself.
+    /// Introduces the client and returns the agent's answer.
     async fn initialize(&mut self) -> Value {
         self.is_introduced = true;
         self.send("init", "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}))
@@ -102,7 +102,7 @@ impl RawClient {
         serde_json::from_str(&self.line().await.expect("the agent is there")).unwrap()
     }
 
-    /// Returns the `result` or `error` of a request, whatever comes before.
+    /// Returns the `result` or `error` of a request, and skips all messages before it.
     async fn answer(&mut self, id: &str) -> Value {
         loop {
             let message = self.message().await;
@@ -119,7 +119,7 @@ impl RawClient {
         message["params"]["update"].clone()
     }
 
-    /// Returns all that is said until a prompt is answered, and the answer.
+    /// Returns the text until a prompt is answered, and the answer.
     async fn said(&mut self, id: &str) -> (String, Value) {
         let mut said = String::new();
         loop {
@@ -137,7 +137,7 @@ impl RawClient {
 
     async fn end(mut self) -> Ending {
         self.input = None;
-        // A half of a split stream closes the stream only together with the other one.
+        // A half of a split stream closes the stream only together with the other half.
         drop(self.lines);
         tokio::time::timeout(DEADLINE, self.agent).await.expect("the agent ends").unwrap()
     }
@@ -157,7 +157,7 @@ async fn the_agent_introduces_itself() {
 }
 
 #[tokio::test]
-async fn a_turn_says_streams_thinks_plans_and_counts_in_the_order_of_its_steps() {
+async fn a_turn_plays_its_steps_in_their_order() {
     let mut client = RawClient::with_turns(
         "{ steps = [{ think = 'hm' }, { say = '{{name}}: {{prompt}}' }, { stream = 'abcde', chunk = 2, every_ms = 0 },
            { plan = ['one', 'two'] }, { usage = { used = 10, size = 1000 } }, { stop = true }, { say = 'never' }] }",
@@ -186,7 +186,7 @@ async fn a_turn_says_streams_thinks_plans_and_counts_in_the_order_of_its_steps()
 }
 
 #[tokio::test]
-async fn the_first_turn_that_fits_and_is_left_is_played() {
+async fn the_first_turn_that_fits_and_is_not_used_up_is_played() {
     let mut client = RawClient::with_turns(
         "{ when = 'red', times = 1, steps = [{ say = 'first' }] },
          { when = 'red', steps = [{ say = 'again' }] }, { when = 'blue', steps = [{ say = 'sea' }] }",
@@ -204,7 +204,7 @@ async fn the_first_turn_that_fits_and_is_left_is_played() {
 }
 
 #[tokio::test]
-async fn a_turn_can_fail_be_refused_and_name_what_is_not_there() {
+async fn a_turn_can_fail_refuse_and_have_an_unknown_name() {
     let mut client = RawClient::with_turns(
         "{ when = 'a', steps = [{ fail = 'no {{prompt}}', code = -32000 }] }, { when = 'b', steps = [{ refuse = true }] },
          { when = 'c', steps = [{ say = '{{nothing.at_all}}' }] }, { when = 'd', steps = [{ call = 'send_message' }] }",
@@ -227,7 +227,7 @@ async fn a_turn_can_fail_be_refused_and_name_what_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_cancelled_turn_ends_at_once_and_the_session_goes_on() {
+async fn a_cancelled_turn_ends_at_once_and_the_session_continues() {
     let mut client =
         RawClient::with_turns("{ steps = [{ say = 'working' }, { hang = true }] }").await;
     for id in ["one", "two"] {
@@ -247,7 +247,7 @@ async fn a_turn_that_ignores_cancelling_ends_with_its_session() {
     client.prompt("p", "go").await;
     client.update().await;
     client.cancel().await;
-    // It is answered after the cancelling was taken, and the turn still runs.
+    // This is answered after the cancellation was received, and the turn still runs.
     client.prompt("second", "go").await;
     assert_eq!(
         client.answer("second").await["message"],
@@ -263,7 +263,7 @@ async fn a_turn_that_ignores_cancelling_ends_with_its_session() {
 }
 
 #[tokio::test]
-async fn a_permission_is_asked_and_its_answer_obeyed() {
+async fn the_answer_to_a_permission_question_is_obeyed() {
     let mut client = RawClient::with_turns(
         "{ when = 'strict', steps = [{ ask_permission = 'write {{prompt}}', kind = 'edit' }, { say = 'written' }] },
          { steps = [{ ask_permission = 'x', on_reject = 'go_on', save = 'it' }, { say = '{{it.option}} {{it.allowed}}' }] }",
@@ -302,7 +302,7 @@ async fn a_permission_is_asked_and_its_answer_obeyed() {
 }
 
 #[tokio::test]
-async fn a_crash_comes_after_all_that_was_said_and_answers_nothing() {
+async fn a_crash_comes_after_all_earlier_output_and_leaves_the_prompt_unanswered() {
     let mut client =
         RawClient::with_turns("{ steps = [{ say = 'last words' }, { crash = 7 }] }").await;
     client.prompt("p", "go").await;
@@ -312,7 +312,7 @@ async fn a_crash_comes_after_all_that_was_said_and_answers_nothing() {
 }
 
 #[tokio::test]
-async fn a_raw_line_is_written_as_it_is_and_in_its_place() {
+async fn a_raw_line_is_written_unchanged_and_in_order() {
     let mut client = RawClient::with_turns(
         r#"{ steps = [{ say = "_scripted/raw" }, { raw = "{half [31m" }, { say = "after" }] }"#,
     )
@@ -360,7 +360,7 @@ async fn a_member_plays_the_table_of_its_name() {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_without_the_tools_of_a_server_that_does_not_start() {
+async fn a_session_continues_without_the_tools_of_a_server_that_does_not_start() {
     let mut client = RawClient::start(
         "agents.default.turns = [{ steps = [{ say = 'so be it' }, { call = 'where' }] }]",
         None,
@@ -375,7 +375,7 @@ async fn a_session_goes_on_without_the_tools_of_a_server_that_does_not_start() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_to_be_ignored_is_not_started() {
+async fn an_ignored_server_is_not_started() {
     let folder = tempfile::tempdir().unwrap();
     let mut client = RawClient::start("agents.default.start.mcp = 'ignore'", None);
     let server =
@@ -388,7 +388,7 @@ async fn a_server_that_is_to_be_ignored_is_not_started() {
 }
 
 #[tokio::test]
-async fn what_another_table_says_about_the_process_is_not_obeyed() {
+async fn process_settings_of_another_table_are_ignored() {
     let mut client = RawClient::start(
         "agents.default.start.crash = 3
          agents.writer.turns = []",
@@ -403,7 +403,7 @@ async fn what_another_table_says_about_the_process_is_not_obeyed() {
 }
 
 #[tokio::test]
-async fn an_agent_can_crash_before_it_says_anything() {
+async fn an_agent_can_crash_before_its_first_output() {
     let client = RawClient::start("[agents.a.start]\ncrash = 3", Some("a"));
     assert_eq!(client.end().await, Ending::Crashed(3));
 }
@@ -431,7 +431,7 @@ async fn a_session_comes_back_with_its_memory() {
 }
 
 #[tokio::test]
-async fn an_end_that_is_ignored_takes_a_termination() {
+async fn an_agent_that_ignores_the_end_of_its_input_ends_on_sigterm() {
     let mut client = RawClient::start(
         "agents.default = { start = { ignore_eof = true }, turns = [{ steps = [{ ask_permission = 'x' }] }] }",
         None,
@@ -441,7 +441,7 @@ async fn an_end_that_is_ignored_takes_a_termination() {
     client.update().await;
     client.message().await;
     client.input.as_mut().unwrap().shutdown().await.unwrap();
-    // The question can have no answer any more; that the turn still says so shows that the agent lives on.
+    // The question can no longer be answered; that the turn reports this shows that the agent still runs.
     let error = client.answer("p").await;
     assert!(
         error["message"].as_str().unwrap().starts_with("the permission question failed"),
@@ -452,7 +452,7 @@ async fn an_end_that_is_ignored_takes_a_termination() {
 }
 
 #[tokio::test]
-async fn a_termination_that_is_ignored_takes_the_end_of_the_input() {
+async fn an_agent_that_ignores_sigterm_ends_with_its_input() {
     let mut client = RawClient::start(
         "agents.default = { start = { ignore_term = true }, turns = [{ steps = [{ say = 'here' }] }] }",
         None,

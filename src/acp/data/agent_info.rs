@@ -1,4 +1,4 @@
-//! What an agent says of itself in its answer to `initialize`.
+//! An agent's description of itself in its answer to `initialize`.
 
 use super::json_fields::list;
 use super::text_bounds;
@@ -6,20 +6,20 @@ use crate::domain::limits::AGENT_CHOICES;
 use crate::domain::text::redact::{Hidden, Secrets};
 use serde_json::Value;
 
-/// What an agent says of itself.
+/// An agent's description of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentInfo {
     /// The name of the agent, if it gives one.
     pub name: Option<Hidden>,
     /// The version of the agent, if it gives one.
     pub version: Option<Hidden>,
-    /// The ways to log in; empty when none is needed or given.
+    /// The login methods; empty if none is needed or given.
     pub auth_methods: Vec<AuthMethod>,
-    /// The optional methods that it offers.
+    /// The optional methods that the agent offers.
     pub features: Vec<Feature>,
 }
 
-/// What an agent may offer.
+/// An optional method of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
     /// `session/load`.
@@ -32,17 +32,17 @@ pub enum Feature {
     Steering,
 }
 
-/// A way to log in to an agent.
+/// A login method of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthMethod {
-    /// The id by which it is chosen.
+    /// The id that chooses it.
     pub id: Hidden,
     /// The name that people are shown.
     pub name: Hidden,
 }
 
 impl AgentInfo {
-    /// Returns whether the agent offers something.
+    /// Says whether the agent offers an optional method.
     pub fn offers(&self, feature: Feature) -> bool {
         self.features.contains(&feature)
     }
@@ -57,7 +57,7 @@ impl AgentInfo {
             (Feature::Load, on("/agentCapabilities/loadSession")),
             (Feature::Resume, session_offers("resume")),
             (Feature::Close, session_offers("close")),
-            // Advertised at the answer's own level; looked for below the capabilities too, where such things belong.
+            // Agents advertise it at the top level of the answer. The capabilities are searched too, where it belongs.
             (
                 Feature::Steering,
                 on("/_meta/steering/supported")

@@ -1,20 +1,20 @@
-//! The arguments of a tool, as far as permissions are judged by them: the places that they name, and whether they hold a command. Pure.
+//! The arguments of a tool, as far as permissions depend on them: the places that they name, and whether they contain a command. Pure.
 //!
-//! A name by which one of the five agents calls a path makes a path ([`Argument::Path`]). A value under any other name may be one, too,
+//! A name that one of the five agents uses for paths makes a path ([`Argument::Path`]). A value under any other name may be one, too,
 //! unless it is known to be content ([`Argument::Suspect`]): such a place can cause a question, and never allows a call.
 
 use serde_json::Value;
 
 use super::{json_fields, patch_files};
 
-/// What the names of arguments that hold paths end with, without their case and their `_`.
+/// Endings of the names of arguments that hold paths, without case and `_`.
 const HOLDS_PATHS: [&str; 10] =
     ["path", "paths", "file", "files", "filename", "dir", "directory", "folder", "root", "uri"];
 
-/// What arguments are called that hold a command, whatever it looks like.
+/// Names of arguments that hold a command, whatever its form.
 const HOLDS_A_COMMAND: [&str; 3] = ["command", "cmd", "commandline"];
 
-/// What arguments are called that may hold a command or a program: where there is a text, a list or an object in one.
+/// Names of arguments that may hold a command or a program, if their value is a text, a list or an object.
 const MAY_HOLD_A_COMMAND: [&str; 19] = [
     "argv",
     "bash",
@@ -37,7 +37,7 @@ const MAY_HOLD_A_COMMAND: [&str; 19] = [
     "shellcommand",
 ];
 
-/// What one of the words in such a name is: `shell_cmd`, `runScript`.
+/// Words in such a name that mark a command: `shell_cmd`, `runScript`.
 const SAYS_A_COMMAND: [&str; 21] = [
     "argv",
     "bash",
@@ -62,7 +62,7 @@ const SAYS_A_COMMAND: [&str; 21] = [
     "zsh",
 ];
 
-/// What the five agents call arguments that hold a file's content, words for people or models, or what is searched for.
+/// Names that the five agents give to arguments with a file's content, words for people or models, or a search text.
 const HOLDS_CONTENT: [&str; 39] = [
     "aiproposedcontent",
     "aiproposedstring",
@@ -105,11 +105,11 @@ const HOLDS_CONTENT: [&str; 39] = [
     "text",
 ];
 
-/// What arguments are called that hold a patch.
+/// Names of arguments that hold a patch.
 const HOLDS_A_PATCH: [&str; 8] =
     ["diff", "diffs", "input", "patch", "patches", "patchtext", "udiff", "unifieddiff"];
 
-/// What arguments are called that hold one of a few words, which may also be the name of a directory.
+/// Names of arguments that hold one of a few words, which may also be the name of a directory.
 const HOLDS_A_WORD: [&str; 9] = [
     "cellid",
     "celltype",
@@ -122,33 +122,33 @@ const HOLDS_A_WORD: [&str; 9] = [
     "type",
 ];
 
-/// What a name has in it that may lead somewhere.
+/// Characters of a text that may lead to a place.
 const LEADS: [char; 3] = ['/', '.', '~'];
 
-/// How deep arguments are read, texts of JSON in them included.
+/// How deep arguments are read, including JSON inside texts.
 const DEPTH: usize = 64;
 
-/// What is found in arguments.
+/// A finding in arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Argument {
     /// A place that the call touches.
     Path(String),
-    /// What may be a place that it touches.
+    /// A text that may be a place that the call touches.
     Suspect(String),
     Command,
-    /// Something that is not read.
+    /// A value that is too deep to be read.
     Unread,
 }
 
 /// Reads the arguments of a call.
 pub(crate) fn read(arguments: &Value) -> Vec<Argument> {
     let mut found = Vec::new();
-    // On their own they are a patch.
+    // Arguments that are a text alone are a patch.
     see("input", arguments, 0, &mut found);
     found
 }
 
-/// Reads a value, and all in it, that stands under a name.
+/// Reads a value under a name, and everything in it.
 fn see(name: &str, value: &Value, depth: usize, found: &mut Vec<Argument>) {
     if depth > DEPTH {
         found.push(Argument::Unread);
@@ -178,7 +178,7 @@ fn see_field(field: &str, value: &Value, depth: usize, found: &mut Vec<Argument>
     if field.contains(LEADS) {
         found.push(suspect(field));
     }
-    // codex: the changes of files by their paths.
+    // codex: the changed files by their paths.
     if let ("changes", Some(by_path)) = (name.as_str(), value.as_object()) {
         found.extend(by_path.keys().cloned().map(Argument::Path));
     }
@@ -195,7 +195,7 @@ fn is_command(field: &str, name: &str, value: &Value) -> bool {
         Value::Object(fields) => !fields.is_empty(),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     };
-    // A path that something is listed by is no name.
+    // A path that is the key of an entry is not a name.
     let says_so = || {
         let mut words = words(field).into_iter();
         !field.contains(LEADS) && words.any(|word| SAYS_A_COMMAND.contains(&word.as_str()))
@@ -203,7 +203,7 @@ fn is_command(field: &str, name: &str, value: &Value) -> bool {
     holds_any && (MAY_HOLD_A_COMMAND.contains(&name) || says_so())
 }
 
-/// Returns the words of a name: what stands between `_`, `-` and spaces, and before capitals behind small letters.
+/// Returns the words of a name: the parts between `_`, `-` and spaces, and before capitals that follow small letters.
 fn words(field: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
@@ -229,7 +229,7 @@ fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
     if !whole.is_empty() {
         found.extend(whole.into_iter().map(Argument::Path));
         if !is_content {
-            // A program that applies something else than such patches may find one of its own behind it.
+            // A program that supports other patches may find one behind this one.
             found.extend(patch_files::files(text).into_iter().map(Argument::Suspect));
         }
         return;
@@ -246,7 +246,7 @@ fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
     }
     if HOLDS_A_PATCH.contains(&name) {
         let files = patch_files::files(text);
-        // What begins with changed lines is a part of a patch whose file is named elsewhere.
+        // A text that begins with a hunk is part of a patch whose file is named elsewhere.
         let is_patch = !files.is_empty() || text.starts_with("@@");
         found.extend(files.into_iter().map(Argument::Suspect));
         if is_patch {
@@ -259,22 +259,22 @@ fn see_text(name: &str, text: &str, depth: usize, found: &mut Vec<Argument>) {
     }
 }
 
-/// Returns a text as a possible place: an unknown one where it looks like a document or a list, which may name several.
+/// Returns a text as a possible place: an unknown one if it looks like a document or a list, which may name several.
 fn suspect(text: &str) -> Argument {
     let is_document = text.contains(char::is_control)
         || text.contains(['<', '=', '"', '\'', '\u{2028}', '\u{2029}', '\u{feff}'])
         || text.contains(": ")
-        // A pattern for files has braces, too: `*.{ts,tsx}`.
+        // A glob has braces, too: `*.{ts,tsx}`.
         || text.contains('{') && text.contains(':');
     if is_document { Argument::Unread } else { Argument::Suspect(text.to_owned()) }
 }
 
-/// Says whether a text is a word that leads nowhere else than to what is called so.
+/// Says whether a text is a word that can only lead to a file or directory of that name.
 fn is_word(text: &str) -> bool {
     !text.starts_with(['.', '~']) && !text.contains('/')
 }
 
-/// Returns the arguments that a text holds as JSON.
+/// Returns the arguments that a text contains as JSON.
 fn inner(text: &str) -> Option<Value> {
     text.trim_start().starts_with(['{', '[']).then(|| json_fields::parse(text)).flatten()
 }

@@ -1,4 +1,4 @@
-//! A content block as text: agents send images, sounds and resources too, and people and models are shown one line for each.
+//! A content block as text. Agents send images, sounds and resources too; people and models see one line for each.
 
 use super::json_fields::string;
 use serde_json::Value;

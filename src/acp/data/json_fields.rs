@@ -1,6 +1,6 @@
 //! Parses an agent's JSON, and reads single fields of it.
 //!
-//! Agents leave fields out and fill them with the wrong kind of value; most readers here answer `None` for both. Where a wrong type has
+//! Agents leave fields out and fill them with the wrong type of value; most readers here return `None` for both. Where a wrong type has
 //! to count, as it does for permissions, [`present`] tells the two apart.
 
 use std::collections::HashSet;
@@ -9,9 +9,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Parses a text, and loses no value of a key that an object has several times: unless they are the same text, such a field is the
-/// list of its values. To whoever expects anything else it has the wrong type. (Parsers usually keep the last value, and agents may
-/// use the first.)
+/// Parses a text without losing values of duplicate keys: unless all values are the same text, the field becomes the list of its values,
+/// which has the wrong type for most readers. (Parsers usually keep the last value, and agents may use the first.)
 pub(crate) fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().map(|Whole(value)| value)
 }
@@ -31,7 +30,7 @@ pub(crate) fn present<'a>(value: &'a Value, field: &str) -> Option<&'a Value> {
     value.get(field).filter(|value| !value.is_null())
 }
 
-/// A value with all values of its keys.
+/// A value that keeps all values of duplicate keys.
 struct Whole(Value);
 
 impl<'de> Deserialize<'de> for Whole {
@@ -113,7 +112,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn no_value_of_a_key_that_stands_there_twice_is_lost() {
+    fn no_value_of_a_duplicate_key_is_lost() {
         let check = |text: &str, expected: Option<Value>| assert_eq!(parse(text), expected);
         check(r#"{"a":1,"b":2,"a":[3]}"#, Some(json!({"a": [1, [3]], "b": 2})));
         check(r#"{"a":[1],"a":[2],"\u0061":null}"#, Some(json!({"a": [[1], [2], null]})));
@@ -126,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn other_json_is_what_it_always_is(
+        fn json_without_duplicate_keys_is_unchanged(
             text in r#"(\{|\}|\[|\]|,|:|"a":|"b\\u00e4"|-1|1e400|18446744073709551616|1\.50|0|null|true|false| ){0,12}"#,
             number in any::<f64>(),
             whole in any::<i64>(),

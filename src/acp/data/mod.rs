@@ -1,4 +1,4 @@
-//! What an agent's messages say, as plain, bounded data.
+//! An agent's messages as plain, bounded data.
 
 pub(crate) mod agent_info;
 pub(crate) mod call_arguments;

@@ -1,6 +1,6 @@
-//! The files that a patch names: in the form that codex and droid have models write, and in those of `diff` and git. Pure.
+//! The files that a patch names: in the format that codex and droid use with their models, and in those of `diff` and git. Pure.
 //!
-//! Every name that a program which applies patches could read is returned. Names that it may skip may be returned, too.
+//! Every name that a program for patches could read is returned. Names that it would skip may be returned as well.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ const FILES: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:
 /// The lines of such a patch that look like headers of a context diff.
 const NO_HEADERS: [&str; 3] = ["*** Begin Patch", "*** End Patch", "*** End of File"];
 
-/// The lines of a unified diff that name a file as it is, without a directory before it.
+/// The lines of a unified diff that name a file without a leading `a/` or `b/`.
 const AS_IT_IS: [&str; 7] = [
     "rename from ",
     "rename to ",
@@ -21,17 +21,17 @@ const AS_IT_IS: [&str; 7] = [
     "Index:",
 ];
 
-/// What may stand before every line of a patch: quotes, and what `patch` takes for an indentation.
+/// Characters that may precede every line of a patch: quotes, and those that `patch` accepts as indentation.
 const BEFORE: [char; 4] = [' ', '\t', '>', 'X'];
 
-/// What some programs take for the end of a line, besides a line feed.
+/// Characters that some programs accept as the end of a line, besides a line feed.
 const ENDS: [char; 9] =
     ['\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// What a block to search and replace begins with. Where its file is named differs from program to program.
+/// The beginning of a search-and-replace block. Programs differ in where they name its file.
 const SEARCH: &str = "<<<<<";
 
-/// What stands for no file.
+/// The name that stands for no file.
 const NO_FILE: &str = "/dev/null";
 
 /// Returns the files of a text that is nothing but a patch of codex or droid; none for any other text.
@@ -39,7 +39,7 @@ pub(crate) fn files_of_whole(text: &str) -> Vec<String> {
     if text.trim_start().starts_with("*** Begin Patch") { named_files(text) } else { Vec::new() }
 }
 
-/// Returns the files of all patches in a text, whatever stands around them; an empty name stands for one that cannot be read.
+/// Returns the files of all patches in a text, whatever surrounds them; an empty name stands for an unreadable one.
 pub(crate) fn files(text: &str) -> Vec<String> {
     let mut files = named_files(text);
     files.extend(files_of_diff(text));
@@ -49,14 +49,14 @@ pub(crate) fn files(text: &str) -> Vec<String> {
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    // The two signs of one end make no empty line.
+    // `\r\n` is one line end, without an empty line between.
     text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split(ENDS))
 }
 
-/// Returns a line without what may stand before every line.
+/// Returns a line without the characters that may precede every line.
 fn bare(line: &str) -> &str {
     let mut line = line.trim_start_matches(BEFORE);
-    // So a diff is quoted in a mail (RFC 934).
+    // The quoting of a diff in a mail (RFC 934).
     while let Some(inner) = line.strip_prefix("- ") {
         line = inner;
     }
@@ -71,8 +71,8 @@ fn named_files(text: &str) -> Vec<String> {
     named.collect()
 }
 
-/// Reads the headers of unified diffs and context diffs. Among the changed lines a header is one of two lines that only together
-/// are one: `-- x` that is taken away looks like `--- x`.
+/// Reads the headers of unified diffs and context diffs. Among the changed lines, a header only counts as a pair of lines: a removed `--
+/// x` looks like `--- x`.
 fn files_of_diff(text: &str) -> Vec<String> {
     let mut files = Vec::new();
     let mut in_hunk = false;
@@ -80,7 +80,7 @@ fn files_of_diff(text: &str) -> Vec<String> {
     while let Some(whole) = lines.next() {
         let line = bare(whole);
         let next = lines.peek().map(|next| bare(next));
-        // No changed line begins otherwise. Where the lines are indented or quoted, it ends with the next header.
+        // Changed lines begin with these only. Where the lines are indented or quoted, the hunk ends with the next header.
         let may_be_changed =
             whole.is_empty() || whole.starts_with(['+', '-', '\\']) || whole.starts_with(BEFORE);
         in_hunk &= may_be_changed;
@@ -113,7 +113,7 @@ fn files_of_diff(text: &str) -> Vec<String> {
     files
 }
 
-/// Returns what stands in a line behind a sign of a header: not where it is the range of a hunk of a context diff, `--- 1,2 ----`.
+/// Returns the text behind the sign of a header; `None` for the range of a hunk in a context diff, `--- 1,2 ----`.
 fn header<'l>(line: &'l str, sign: &str) -> Option<&'l str> {
     if NO_HEADERS.contains(&line.trim_end()) {
         return None;
@@ -133,7 +133,7 @@ fn stripped(header: &str) -> Option<String> {
     Some(inner.unwrap_or(&name).to_owned())
 }
 
-/// Returns a name as it stands there: none for no file, an empty one for what git writes in quotes, with signs in it for others.
+/// Returns a name as written: `None` for no file, and an empty one for a name that git quotes because of its special characters.
 fn plain(name: &str) -> Option<String> {
     let name = name.trim_end();
     match name {
@@ -143,7 +143,7 @@ fn plain(name: &str) -> Option<String> {
     }
 }
 
-/// Returns the names in `a/x b/y`: as both may have spaces, only two that are equal, or that have no other space, are read.
+/// Returns the names in `a/x b/y`. Both may contain spaces, so only two equal names, or names without any other space, can be read.
 fn both_of(both: &str) -> Vec<String> {
     let both = both.trim_end();
     let halves = both.split_at_checked(both.len() / 2);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_read_whatever_stands_before_it() {
+    fn a_patch_is_read_after_any_text() {
         let patch = "*** Begin Patch\n*** Update File: a b\n*** Move to: c\n@@\n-x\n+*** Add File: no\n*** End Patch";
         check(patch, &["a b", "c"]);
         let about = format!("Please apply:\n{patch}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_is_read_however_its_lines_are_written() {
+    fn a_diff_is_read_with_indented_and_quoted_lines() {
         let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n";
         for before in ["  ", "\t", "> ", ">> ", "X", "- "] {
             let lines: Vec<_> = diff.lines().map(|line| format!("{before}{line}")).collect();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_a_context_diff_are_read_also_behind_a_hunk() {
+    fn the_files_of_a_context_diff_are_read_after_a_hunk_too() {
         let context = "*** a/y\t2024-01-01\n--- b/z\t2024-01-01\n***************\n\
             *** 1,2 ****\n! a\n--- 1,2 ----\n! b\n";
         check(context, &["y", "z"]);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_to_search_and_replace_are_about_a_file_that_is_not_known() {
+    fn search_and_replace_blocks_touch_an_unknown_file() {
         let block = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
         check(block, &[""]);
         check(&format!("@@ -1 +1 @@\n-a\n+b\n{block}"), &[""]);
@@ -229,14 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_cannot_be_read_is_told_as_one() {
+    fn an_unreadable_name_is_returned_as_empty() {
         check("--- \"a/\\303\\274\"\n+++ b/x\n", &["", "x"]);
         check("diff --git \"a/\\303\" \"b/\\303\"\n", &[""]);
         check("diff --git a/a b b/c d\n", &[""]);
     }
 
     #[test]
-    fn of_changed_lines_only_what_is_a_header_is_read() {
+    fn among_changed_lines_only_headers_are_read() {
         check("@@ -1,2 +1 @@\n--- a comment\n-x\n+++ more\n", &[]);
         check("@@ -1 +1 @@\n-x\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n", &["y"]);
         check("no patch at all\n- a list\n", &[]);

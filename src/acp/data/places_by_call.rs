@@ -5,35 +5,35 @@ use std::collections::{BTreeMap, HashMap};
 use super::tool_call_update::ToolCallUpdate;
 use super::touched_paths::Touched;
 
-/// The calls that are remembered, and the bytes that they take. Beyond either those are forgotten of which nothing was heard for the
-/// longest time: a call spans a handful of turns.
+/// The number of remembered calls, and their bytes. Beyond either limit, the calls without a message for the longest time are forgotten:
+/// a call spans a handful of turns.
 const MOST_CALLS: usize = 4096;
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// What a call takes besides its places, and besides its id, which stands there twice.
+/// The bytes of a call besides its places and its id, which is stored twice.
 const CALL_BYTES: usize = 128;
 
 /// The places and kinds of the calls of a session, by their ids.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     by_id: HashMap<String, KnownCall>,
-    /// The ids in the order in which they were last heard of.
+    /// The ids in the order of their last messages.
     in_order: BTreeMap<u64, String>,
     heard: u64,
     bytes: usize,
 }
 
-/// What is known of a call.
+/// The known places of a call.
 #[derive(Debug, Clone, Default)]
 struct KnownCall {
-    /// When it was last heard of.
+    /// The number of its last message.
     heard: u64,
     touched: Touched,
     is_over: bool,
 }
 
 impl Places {
-    /// Takes in a message about a call. One that begins anew behind its end is another one: some agents use ids again.
+    /// Takes in a message about a call. A call that begins again after its end is a new one: some agents reuse ids.
     pub fn see(&mut self, message: &ToolCallUpdate) {
         let id = &message.id;
         let mut call = self.by_id.remove(id).unwrap_or_default();
@@ -60,7 +60,7 @@ impl Places {
         }
     }
 
-    /// Returns all that any message has named of a call, as far as it is remembered.
+    /// Returns all places that any message has named for a call, as far as they are remembered.
     pub fn of(&self, id: &str) -> Option<&Touched> {
         self.by_id.get(id).map(|call| &call.touched)
     }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_named_of_a_call_is_kept() {
+    fn all_named_places_of_a_call_are_kept() {
         let mut places = Places::default();
         places.see(&message("c", "a"));
         places.see(&message("d", "b"));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_begins_anew_behind_its_end_is_another_one() {
+    fn a_call_that_begins_again_after_its_end_is_a_new_one() {
         let said = |kind: &str, status: &str, path: &str| {
             let fields = json!({"sessionUpdate": kind, "toolCallId": "c", "status": status, "kind": "edit",
                 "locations": [{"path": path}]});
@@ -107,11 +107,11 @@ mod tests {
         };
         let mut places = Places::default();
         places.see(&said("tool_call", "pending", "a"));
-        // Some agents send each change as a beginning.
+        // Some agents send each change as a `tool_call`, like a beginning.
         places.see(&said("tool_call", "in_progress", "b"));
         places.see(&said("tool_call_update", "completed", "c"));
         places.see(&said("tool_call_update", "completed", "d"));
-        // A question is not sent as a beginning.
+        // A question is no beginning.
         places.see(&message("c", "e"));
         check(&places, "c", &["a", "b", "c", "d", "e"]);
         places.see(&said("tool_call", "pending", "f"));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_heard_of_for_the_longest_time_is_forgotten() {
+    fn the_call_without_a_message_for_the_longest_time_is_forgotten() {
         let mut places = Places::default();
         for number in 0..10 * MOST_CALLS {
             places.see(&message(&format!("c{number}"), "a"));
@@ -144,7 +144,7 @@ mod tests {
         let all = places.by_id.iter();
         let all = all.map(|(id, call)| bytes(id, &call.touched));
         assert_eq!(all.sum::<usize>(), places.bytes);
-        // One that is too long by itself.
+        // A call that exceeds the limit by itself.
         places.see(&message(&"x".repeat(MOST_BYTES), "a"));
         assert_eq!((places.by_id.len(), places.bytes), (0, 0));
     }

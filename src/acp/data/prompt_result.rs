@@ -1,4 +1,4 @@
-//! The end of a turn: why it ended, and what it used.
+//! The end of a turn: its reason and its usage.
 
 use super::json_fields::present;
 use super::text_bounds;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptOutcome {
-    /// Why it ended. `EndTurn` is not success: codex ends so, with the error as its text, when its model is out of reach.
+    /// Why it ended. `EndTurn` is not success: codex ends a turn like this, with the error as its text, when its model is unavailable.
     pub stop_reason: StopReason,
     /// The tokens that the turn used, when the agent reports them.
     pub usage: Option<TokenUsage>,
@@ -29,7 +29,7 @@ impl PromptOutcome {
 pub enum StopReason {
     /// The model has nothing more to say.
     EndTurn,
-    /// The limit of tokens is reached.
+    /// The token limit is reached.
     MaxTokens,
     /// The limit of model requests in one turn is reached.
     MaxTurnRequests,
@@ -42,7 +42,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Returns the reason as it goes over the wire.
+    /// Returns the reason as it is sent.
     pub fn as_str(&self) -> &str {
         match self {
             Self::EndTurn => "end_turn",
@@ -76,7 +76,7 @@ pub struct TokenUsage {
     pub input: u64,
     /// The tokens that the model wrote.
     pub output: u64,
-    /// The tokens from a cache, where the agent reports them; agents do not agree whether `input` includes them.
+    /// The tokens from a cache, if the agent reports them; agents disagree on whether `input` includes them.
     pub cached: Option<u64>,
     /// The total, as the agent counts it.
     pub total: u64,
@@ -95,14 +95,14 @@ impl TokenUsage {
         }
     }
 
-    /// Reads the counts as the protocol names them.
+    /// Reads the counts under the protocol's names.
     pub(crate) fn parse(counts: &Value) -> Option<Self> {
         counts_of(counts, ["inputTokens", "outputTokens", "totalTokens"])
     }
 }
 
 impl PromptOutcome {
-    /// Parses the answer to a prompt; `None` when it lacks the reason.
+    /// Parses the answer to a prompt; `None` if it lacks the reason.
     pub(crate) fn parse(raw: &Value, secrets: &Secrets) -> Option<Self> {
         Some(Self {
             stop_reason: StopReason::of(raw.get("stopReason")?.as_str()?, secrets),
@@ -165,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn stop_reasons_survive_the_way_there_and_back() {
+    fn stop_reasons_survive_a_round_trip() {
         for reason in
             ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "bored"]
         {
             assert_eq!(StopReason::of(reason, &Secrets::default()).as_str(), reason);
         }
         let secrets = Secrets::of([("API_KEY", "sk-1234567890")].into_iter());
-        let told = StopReason::of("sk-1234567890", &secrets);
-        assert_eq!(told.as_str(), "[hidden: API_KEY]");
+        let reason = StopReason::of("sk-1234567890", &secrets);
+        assert_eq!(reason.as_str(), "[hidden: API_KEY]");
     }
 }

@@ -1,8 +1,7 @@
 //! An agent's sessions and their settings, as plain data.
 //!
-//! Like all answers, they are read from the raw JSON: the protocol crate's types drop what they do not know, and among
-//! that is the legacy `models` block, which is the only list of models that some agents give. Missing and malformed
-//! optional parts are empty.
+//! Like all answers, they are read from the raw JSON: the protocol crate's types drop unknown fields, among them the legacy `models`
+//! block, which is the only list of models that some agents give. Missing and malformed optional parts are empty.
 
 use super::json_fields::list;
 use super::text_bounds;
@@ -13,13 +12,13 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The agent's own name for one of its sessions, opaque to us. It may hold a secret, so it is never shown as it is: see
+/// The agent's own id of one of its sessions, opaque to us. It may contain a secret, so it is never shown unchecked: see
 /// [`written`](Self::written).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AcpSessionId(String);
 
 impl AcpSessionId {
-    /// Reads the id in the answer to `session/new`. It goes back to the agent as it is, so it is refused rather than cut.
+    /// Reads the id in the answer to `session/new`. It is sent back to the agent unchanged, so a bad one is refused rather than cut.
     pub(crate) fn parse(method: &str, answer: &Value) -> Result<Self, AcpError> {
         let id = answer.get("sessionId").and_then(Value::as_str);
         let problem = match id {
@@ -33,12 +32,12 @@ impl AcpSessionId {
         Err(AcpError::Malformed { method: method.into(), problem })
     }
 
-    /// Returns the id as it goes over the wire.
+    /// Returns the id as it is sent.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the id for records and people; `None` if a secret is in it.
+    /// Returns the id for records and people; `None` if it contains a secret.
     pub fn written(&self, secrets: &Secrets) -> Option<Hidden> {
         let hidden = secrets.hidden(self.as_str());
         (hidden.as_str() == self.0).then_some(hidden)
@@ -62,10 +61,10 @@ impl From<String> for AcpSessionId {
 pub struct McpServerSpec {
     /// The name under which the model sees its tools.
     pub name: String,
-    /// The program; an absolute path, because agents look relative ones up in places of their own.
+    /// The program, as an absolute path, because agents resolve relative ones differently.
     pub command: PathBuf,
     pub args: Vec<String>,
-    /// Its environment. Agents pass on little or nothing of their own, so everything it needs has to be here.
+    /// Its environment. Agents pass on little or nothing of their own, so all variables that it needs have to be here.
     pub env: BTreeMap<String, String>,
 }
 
@@ -84,13 +83,13 @@ pub struct SessionInfo {
     pub id: AcpSessionId,
     /// The modes of `session/set_mode`.
     pub modes: Vec<Choice>,
-    /// The mode it begins in.
+    /// The mode in which it begins.
     pub mode: Option<Hidden>,
     /// The mode that the bridge has set, until the agent reports another one.
-    put_into: Option<String>,
+    mode_set: Option<String>,
     /// The legacy `models` block, which `session/set_model` belongs to.
     pub models: Option<Models>,
-    /// The settings of `session/set_config_option`; the newer way to models and modes.
+    /// The settings of `session/set_config_option`, which replace the legacy models and modes.
     pub config_options: Vec<ConfigOption>,
 }
 
@@ -136,7 +135,7 @@ impl SessionInfo {
                 .map(|modes| choices(modes, "availableModes", "id", secrets))
                 .unwrap_or_default(),
             mode: modes.and_then(|modes| text_bounds::word(modes, "currentModeId", secrets)),
-            put_into: None,
+            mode_set: None,
             models: raw.get("models").filter(|models| models.is_object()).map(|models| Models {
                 current: text_bounds::word(models, "currentModelId", secrets),
                 available: choices(models, "availableModels", "modelId", secrets),
@@ -186,7 +185,7 @@ impl SessionInfo {
         self.model_choices().and_then(|models| models.current)
     }
 
-    /// Notes that another model is in use.
+    /// Records that another model is in use.
     pub fn note_model(&mut self, model: &Hidden) {
         let mut options = self.config_options.iter_mut();
         if let Some(option) = options.find(|option| option.is_of("model")) {
@@ -200,22 +199,22 @@ impl SessionInfo {
     /// Says whether the session is certainly in a mode: the bridge has set it, and the agent has reported no other since. A report may be
     /// older than the setting, so it only makes the mode uncertain.
     pub fn is_put_into(&self, mode: &str) -> bool {
-        self.put_into.as_deref() == Some(mode)
+        self.mode_set.as_deref() == Some(mode)
     }
 
-    /// Notes that the bridge has set the mode.
+    /// Records that the bridge has set the mode.
     pub fn note_mode(&mut self, mode: &str) {
-        self.put_into = Some(mode.to_owned());
+        self.mode_set = Some(mode.to_owned());
     }
 
-    /// Notes that the agent has reported a mode.
-    pub fn hear_mode(&mut self, told: &str) {
-        if !self.is_put_into(told) {
-            self.put_into = None;
+    /// Records that the agent has reported a mode.
+    pub fn hear_mode(&mut self, reported: &str) {
+        if !self.is_put_into(reported) {
+            self.mode_set = None;
         }
     }
 
-    /// Returns the value of the setting that is the mode, where there is one.
+    /// Returns the value of the setting for the mode, if there is one.
     pub fn mode_setting(&self) -> Option<Hidden> {
         self.setting("mode").and_then(|option| option.current.clone())
     }
@@ -229,7 +228,7 @@ impl SessionInfo {
             && !setting.is_some_and(|option| option.choices.iter().any(is))
     }
 
-    /// Returns the setting of a category; one without any category counts by its id.
+    /// Returns the setting of a category; a setting without a category counts by its id.
     pub(crate) fn setting(&self, category: &str) -> Option<&ConfigOption> {
         let mut options = self.config_options.iter();
         options.find(|option| option.is_of(category))

@@ -1,7 +1,7 @@
 //! `session/update`, parsed from raw JSON.
 //!
-//! The protocol crate's typed form drops an update of an unknown kind before any handler sees it. Here no update is lost: one that is
-//! not understood, or lacks a field that it needs, is [`Update::Unknown`] with its JSON.
+//! The protocol crate's typed form drops an update of an unknown kind before any handler sees it. Here no update is lost: one of an
+//! unknown kind, or without a required field, is [`Update::Unknown`] with its JSON.
 
 use super::content_block::block_text;
 use super::json_fields::{list, string};
@@ -17,47 +17,47 @@ use std::borrow::Cow;
 /// One update of an agent about its session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
-    /// A chunk of the answer. Blocks other than text stand in it as bracketed words: `[image image/png]`.
+    /// A chunk of the answer. Blocks other than text appear in it as bracketed words: `[image image/png]`.
     MessageText(String),
     /// A chunk of the model's thoughts.
     ThoughtText(String),
     /// A chunk of a user's message, replayed while a session is loaded.
     UserText(String),
-    /// A tool call begins or changes; agents do not agree which is which (see [`crate::acp::ToolCalls`]).
+    /// A tool call begins or changes; agents disagree on which message means which (see [`crate::acp::ToolCalls`]).
     ToolCall(Box<ToolCallUpdate>),
-    /// The whole plan, instead of the one before.
+    /// The whole plan, which replaces the one before.
     Plan(Vec<PlanEntry>),
-    /// The tokens of one request to the model. qwen reports each request, instead of all at the turn's end.
+    /// The tokens of one request to the model. qwen reports each request instead of the total at the turn's end.
     Tokens(TokenUsage),
     /// How full the model's context is.
     Usage {
         /// Tokens in the context.
         used: u64,
         size: u64,
-        /// What the session has cost so far.
+        /// The cost of the session so far.
         cost: Option<Cost>,
-        /// When a used up limit is reset, in seconds since 1970; claude reports it.
+        /// When a limit that is used up is reset, in seconds since 1970; claude reports it.
         resets_at: Option<f64>,
     },
-    /// The session's mode is now this.
+    /// The new mode of the session.
     Mode(String),
-    /// The names of the slash commands that the agent takes.
+    /// The names of the agent's slash commands.
     Commands(Vec<String>),
-    /// The session's settings, all of them, with their values.
+    /// All settings of the session, with their values.
     ConfigOptions(Vec<ConfigOption>),
-    /// Whether the agent cannot continue. codex reports it, and then gives the reason as the text of a turn that ends well.
+    /// Whether the agent cannot continue. codex reports it, and then gives the reason as the text of a turn that ends successfully.
     Failing(bool),
     /// Anything else, and anything malformed.
     Unknown {
         /// Its `sessionUpdate`, empty when it has none.
         kind: String,
-        /// The update as it came.
+        /// The update as it was received.
         raw: Value,
     },
 }
 
 impl Update {
-    /// Returns the message about a tool call that the update is, also where it is of an unknown kind.
+    /// Returns the message about a tool call that the update contains, even if the update is of an unknown kind.
     pub(crate) fn about_call(&self) -> Option<Cow<'_, ToolCallUpdate>> {
         match self {
             Self::ToolCall(call) => Some(Cow::Borrowed(call)),
@@ -144,7 +144,7 @@ fn known(raw: &Value, secrets: &Secrets) -> Option<Update> {
     })
 }
 
-/// Reads codex's status of its thread. `idle` follows both the good end and the bad one, so it says nothing.
+/// Reads codex's status of its thread. `idle` follows success and failure alike, so it says nothing.
 fn failing(raw: &Value) -> Option<bool> {
     match raw.pointer("/_meta/codex/threadStatus/type")?.as_str()? {
         "systemError" => Some(true),
@@ -175,12 +175,12 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn heard(params: Value) -> (AcpSessionId, Update) {
+    fn notification(params: Value) -> (AcpSessionId, Update) {
         parse_notification(params, &Secrets::default())
     }
 
     fn check(update: Value, expected: Update) {
-        let (session, parsed) = heard(json!({"sessionId": "s", "update": update}));
+        let (session, parsed) = notification(json!({"sessionId": "s", "update": update}));
         assert_eq!(session.as_str(), "s");
         assert_eq!(parsed, expected);
     }
@@ -194,12 +194,12 @@ mod tests {
     }
 
     #[test]
-    fn codex_tells_that_it_cannot_go_on() {
+    fn codex_reports_that_it_cannot_continue() {
         let check = |status: &str, expected: Option<bool>| {
             let raw = json!({"sessionUpdate": "session_info_update",
                 "_meta": {"codex": {"threadStatus": {"type": status}}}});
             match (parse(raw, &Secrets::default()), expected) {
-                (Update::Failing(told), Some(expected)) => assert_eq!(told, expected),
+                (Update::Failing(failing), Some(expected)) => assert_eq!(failing, expected),
                 (Update::Unknown { .. }, None) => {}
                 (other, _) => panic!("{status}: {other:?}"),
             }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_named_in_brackets() {
+    fn blocks_other_than_text_are_named_in_brackets() {
         let named = |content, name: &str| check(chunk(content), Update::MessageText(name.into()));
         named(
             json!({"type": "image", "mimeType": "image/png", "data": "AAAA"}),
@@ -294,14 +294,14 @@ mod tests {
             Update::Commands(vec!["init".into()]),
         );
         let options = json!({"sessionUpdate": "config_option_update", "configOptions": [{"id": "model", "name": "Model"}]});
-        let (_, update) = heard(json!({"sessionId": "s", "update": options}));
+        let (_, update) = notification(json!({"sessionId": "s", "update": options}));
         assert!(
             matches!(update, Update::ConfigOptions(options) if options[0].id.as_str() == "model")
         );
     }
 
     #[test]
-    fn the_unknown_and_the_malformed_are_kept_whole() {
+    fn unknown_and_malformed_updates_are_kept_whole() {
         check_unknown(json!({"sessionUpdate": "quantum_leap", "n": 1}), "quantum_leap");
         check_unknown(json!({"sessionUpdate": "agent_message_chunk"}), "agent_message_chunk");
         check_unknown(chunk(json!({"type": "text", "text": 7})), "agent_message_chunk");
@@ -313,7 +313,7 @@ mod tests {
         );
         check_unknown(json!({"sessionUpdate": 5}), "");
         check_unknown(json!(null), "");
-        let (session, update) = heard(json!([1]));
+        let (session, update) = notification(json!([1]));
         assert_eq!(
             (session.as_str(), update),
             ("", Update::Unknown { kind: String::new(), raw: json!([1]) })
@@ -321,9 +321,9 @@ mod tests {
     }
 
     #[test]
-    fn an_update_of_an_unknown_kind_may_be_about_a_call() {
+    fn an_update_of_an_unknown_kind_may_concern_a_call() {
         let id_of = |update: Value| {
-            let (_, update) = heard(json!({"sessionId": "s", "update": update}));
+            let (_, update) = notification(json!({"sessionId": "s", "update": update}));
             update.about_call().map(|call| call.id.clone())
         };
         for kind in
@@ -360,8 +360,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_json_makes_it_panic(params in any_json()) {
-            let _ = heard(params.clone());
-            let _ = heard(json!({"sessionId": "s", "update": params}));
+            let _ = notification(params.clone());
+            let _ = notification(json!({"sessionId": "s", "update": params}));
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Bounds on an agent's words: secrets are hidden first, then the text is cut. Behind the connection no text of an agent is long, holds
-//! a secret, or has more than a line where a line is meant.
+//! Bounds on an agent's words: secrets are hidden first, then the text is cut. Outside this module no text of an agent is long or
+//! contains a secret, and one-line texts have one line.
 
 use crate::domain::limits;
 use crate::domain::text::redact::{Hidden, Secrets};
 use crate::domain::text::visible_letters::{is_invisible, one_line};
 use serde_json::Value;
 
-/// Returns a name that is sent back to the agent as it is. A name that is too long, has invisible characters or holds a secret cannot be
-/// chosen, and so is `None`.
+/// Returns a name that is sent back to the agent unchanged. A name that is too long, has invisible characters or contains a secret cannot
+/// be chosen, and so is `None`.
 pub(crate) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden> {
     let name = raw.get(field)?.as_str()?;
     if !(1..=limits::MODEL_BYTES).contains(&name.len()) || name.contains(is_invisible) {
@@ -17,10 +17,10 @@ pub(crate) fn name(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden
     (hidden.as_str() == name).then_some(hidden)
 }
 
-/// Returns a text as one line for people, with a mark where it is cut.
+/// Returns a text as one line for people, and marks a cut.
 pub(crate) fn line(text: &str, secrets: &Secrets, most: usize) -> Hidden {
     let hidden = secrets.hidden(text);
-    // Without its invisible characters it may show another secret.
+    // Removing invisible characters may reveal another secret.
     secrets.hidden(one_line(hidden.as_str())).cut(most)
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn word(raw: &Value, field: &str, secrets: &Secrets) -> Option<Hidden
     Some(line(text, secrets, limits::AGENT_WORD_CHARS))
 }
 
-/// Returns the additional data of an error. If it is too long, only the sentence in it is kept.
+/// Returns the additional data of an error. If it is too long, only its sentence is kept.
 pub(crate) fn error_data(data: &Value, secrets: &Secrets) -> Value {
     let whole = secrets.hidden(data.to_string());
     if !whole.head(limits::AGENT_ERROR_CHARS).1 {
@@ -41,7 +41,7 @@ pub(crate) fn error_data(data: &Value, secrets: &Secrets) -> Value {
     Value::String(line(sentence, secrets, limits::AGENT_ERROR_CHARS).into())
 }
 
-/// Returns the sentence in the additional data of an error: qwen's says more than its "Internal error".
+/// Returns the sentence in the additional data of an error: qwen's is more precise than its "Internal error".
 pub(crate) fn sentence(data: &Value) -> Option<&str> {
     match data {
         Value::String(text) => Some(text),
@@ -72,13 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_a_key_is_none_and_a_line_with_one_hides_it() {
+    fn a_name_with_a_key_is_dropped_and_a_line_hides_it() {
         let raw = json!({"id": format!("m-{KEY}"), "good": "m"});
         assert_eq!(name(&raw, "id", &secrets()), None);
         assert_eq!(name(&raw, "good", &secrets()).unwrap().as_str(), "m");
         let shown = word(&raw, "id", &secrets()).unwrap();
         assert_eq!(shown.as_str(), "m-[hidden: API_KEY]");
-        // Nor does what is left out of a line leave one.
+        // Removing characters of a line must not reveal a key either.
         let torn = KEY.replace('-', "-\u{200b}");
         assert_eq!(line(&torn, &secrets(), 99).as_str(), "[hidden: API_KEY]");
     }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_to_an_error_stays_what_it_is_where_it_is_short() {
+    fn short_additional_data_of_an_error_is_unchanged() {
         let data = json!({"details": format!("no {KEY}"), "retry_after": 60});
         let kept = json!({"details": "no [hidden: API_KEY]", "retry_after": 60});
         assert_eq!(error_data(&data, &secrets()), kept);

@@ -16,15 +16,15 @@ pub struct ToolCallUpdate {
     pub begins: bool,
     /// The title that people are shown.
     pub title: Option<String>,
-    /// The tool's own name, where the agent sends one as a field of its own; empty if that is no text.
+    /// The tool's own name, if the agent sends it as a separate field; empty if that is not a text.
     pub name: Option<String>,
     /// `read`, `edit`, `execute`, `other`, …
     pub kind: Option<String>,
     /// `pending`, `in_progress`, `completed`, `failed`, …
     pub status: Option<String>,
-    /// The paths that the call is about.
+    /// The paths that the call concerns.
     pub locations: Option<Vec<String>>,
-    /// The files that it changes, where it shows how.
+    /// The files that it changes, if it shows diffs.
     pub diffs: Option<Vec<Diff>>,
     /// The tool's arguments, in the agent's own shape.
     pub raw_input: Option<Value>,
@@ -46,7 +46,7 @@ pub struct Diff {
 }
 
 impl ToolCallUpdate {
-    /// Parses the fields that `tool_call`, `tool_call_update` and a permission's `toolCall` share; the id alone is needed.
+    /// Parses the fields that `tool_call`, `tool_call_update` and a permission's `toolCall` share; only the id is required.
     pub(crate) fn parse(raw: &Value) -> Option<Self> {
         Some(Self {
             id: string(raw, "toolCallId")?,
@@ -68,7 +68,7 @@ impl ToolCallUpdate {
     }
 }
 
-/// Returns a tool's name; an empty one where that is no text, which is the name of no tool.
+/// Returns a tool's name; an empty one, which no tool has, if it is not a text.
 fn name_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -83,7 +83,7 @@ fn locations(raw: &Value) -> Option<Vec<String>> {
     if changed.is_empty() {
         return named;
     }
-    // All of them: a rule allows only paths that it has looked at, and only reported paths count as changed.
+    // All of them: a rule allows only paths that it has checked, and only reported paths count as changed.
     let all = named.into_iter().flatten().chain(changed);
     let mut seen = HashSet::new();
     Some(all.filter(|path| seen.insert(path.clone())).collect())
@@ -96,7 +96,7 @@ fn diffs(raw: &Value) -> Option<Vec<Diff>> {
         Some(Diff { path: string(part, "path")?, is_new: present(part, "oldText").is_none() })
     });
     let diffs: Vec<_> = diffs.collect();
-    // Content without a diff does not take earlier diffs back.
+    // Content without a diff does not remove earlier diffs.
     (!diffs.is_empty()).then_some(diffs)
 }
 
@@ -114,7 +114,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn both_tool_call_messages_are_the_same_to_us() {
+    fn both_tool_call_messages_are_parsed_alike() {
         let check = |update: &Value, expected: ToolCallUpdate| {
             assert_eq!(ToolCallUpdate::parse(update), Some(expected));
         };

@@ -1,33 +1,31 @@
-//! The tool calls of a session, put together from whatever messages mention them.
+//! The tool calls of a session, merged from all messages that mention them.
 //!
-//! Agents do not agree how a call begins: gemini may ask permission for a call that it never announced, and send a
-//! `tool_call_update` for a new id. So the first message with an id makes the call, whatever its kind.
+//! Agents disagree on how a call begins: gemini may ask permission for a call that it never announced, and send a `tool_call_update` for
+//! a new id. So the first message with an id makes the call, whatever its kind.
 
 use super::tool_call_update::ToolCallUpdate;
 use super::touched_paths::Touched;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// The calls of a turn that are remembered, and the bytes that all of them take. Beyond either the oldest is forgotten, one
-/// that is over before one that is not.
+/// The number of remembered calls of a turn, and their bytes. Beyond either limit the oldest call is forgotten, finished calls first.
 const MOST_CALLS: usize = 4096;
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// The longest word, such as a kind, which decides by being one that is known. A longer one is none: its beginning could be a half of
-/// a key.
+/// The longest word, such as a kind, which matters only if it is known. A longer one is dropped: its beginning could be half of a key.
 const WORD_BYTES: usize = 128;
 
-/// What is kept of a text that people are shown the beginning of. It is more than they are shown by the length of a key: what
-/// is secret is hidden before a text is cut to what is shown.
+/// How much is kept of a text whose beginning people are shown. It exceeds the shown part by the length of a key, because secrets are
+/// hidden before a text is cut to that part.
 const TEXT_BYTES: usize = 16 * 1024;
 
-/// What a call takes besides its texts.
+/// The bytes of a call besides its texts.
 const CALL_BYTES: usize = 512;
 
-/// One tool call, as far as it is known.
+/// One tool call, merged from the messages so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// How many calls were seen before it.
+    /// How many calls came before it.
     number: usize,
     known: ToolCallUpdate,
 }
@@ -38,32 +36,32 @@ impl ToolCall {
         &self.known.id
     }
 
-    /// Returns the title that people are shown, empty without any yet.
+    /// Returns the title that people are shown; empty as long as there is none.
     pub fn title(&self) -> &str {
         self.known.title.as_deref().unwrap_or_default()
     }
 
-    /// Returns the kind, `other` without any.
+    /// Returns the kind, `other` by default.
     pub fn kind(&self) -> &str {
         self.known.kind.as_deref().unwrap_or("other")
     }
 
-    /// Returns the status, `pending` without any.
+    /// Returns the status, `pending` by default.
     pub fn status(&self) -> &str {
         self.known.status.as_deref().unwrap_or("pending")
     }
 
-    /// Returns whether the call came to its end, well or not.
+    /// Says whether the call has ended, successfully or not.
     pub fn is_over(&self) -> bool {
         matches!(self.status(), "completed" | "failed")
     }
 
-    /// Returns the best guess at the tool's name: its own field, else what the agent's additions say, else the title.
+    /// Returns the best guess at the tool's name: its own field, else the name in the agent's additions, else the title.
     pub fn name(&self) -> &str {
         stated_name(&self.known).filter(|name| !name.is_empty()).unwrap_or_else(|| self.title())
     }
 
-    /// Returns everything that is known, in the form of one message.
+    /// Returns all known fields, in the form of one message.
     pub fn known(&self) -> &ToolCallUpdate {
         &self.known
     }
@@ -74,9 +72,9 @@ impl ToolCall {
     }
 
     fn merge(&mut self, update: ToolCallUpdate) {
-        fn newer<T>(known: &mut Option<T>, told: Option<T>) {
-            if told.is_some() {
-                *known = told;
+        fn overwrite<T>(known: &mut Option<T>, update: Option<T>) {
+            if update.is_some() {
+                *known = update;
             }
         }
         let ToolCallUpdate {
@@ -94,17 +92,17 @@ impl ToolCall {
             touched,
         } = update;
         self.known.touched.add(touched);
-        newer(&mut self.known.title, title);
-        newer(&mut self.known.name, name);
-        newer(&mut self.known.kind, kind);
-        newer(&mut self.known.status, status);
-        newer(&mut self.known.locations, locations);
-        newer(&mut self.known.diffs, diffs);
-        newer(&mut self.known.raw_input, raw_input);
-        newer(&mut self.known.content, content);
-        newer(&mut self.known.meta, meta);
+        overwrite(&mut self.known.title, title);
+        overwrite(&mut self.known.name, name);
+        overwrite(&mut self.known.kind, kind);
+        overwrite(&mut self.known.status, status);
+        overwrite(&mut self.known.locations, locations);
+        overwrite(&mut self.known.diffs, diffs);
+        overwrite(&mut self.known.raw_input, raw_input);
+        overwrite(&mut self.known.content, content);
+        overwrite(&mut self.known.meta, meta);
         if self.status() == "completed" {
-            // What it answered is read of calls that failed.
+            // Only the content of failed calls is read.
             self.known.content = None;
         }
     }
@@ -120,26 +118,26 @@ impl ToolCall {
     }
 }
 
-/// Keeps of a message only the fields that are read later: a call's arguments and answers may be whole files.
-fn in_short(mut told: ToolCallUpdate) -> ToolCallUpdate {
-    for text in [&mut told.title, &mut told.content].into_iter().flatten() {
+/// Keeps only the fields of a message that are read later: a call's arguments and answers may be whole files.
+fn shortened(mut update: ToolCallUpdate) -> ToolCallUpdate {
+    for text in [&mut update.title, &mut update.content].into_iter().flatten() {
         shorten(text, TEXT_BYTES);
     }
-    for word in [&mut told.name, &mut told.kind, &mut told.status] {
+    for word in [&mut update.name, &mut update.kind, &mut update.status] {
         word.take_if(|word| word.len() > WORD_BYTES);
     }
-    // The server and the tool, by which a question is known as one about our own.
-    told.raw_input = told.raw_input.and_then(|input| {
+    // The server and the tool, which mark a question about one of our own tools.
+    update.raw_input = update.raw_input.and_then(|input| {
         let short: Map<_, _> = ["server", "tool"]
             .into_iter()
             .filter_map(|field| Some((field.to_owned(), short_word(input.get(field)?)?)))
             .collect();
         (!short.is_empty()).then_some(Value::Object(short))
     });
-    let name = told.meta.as_ref().and_then(name_in_meta);
+    let name = update.meta.as_ref().and_then(name_in_meta);
     let name = name.filter(|name| name.len() <= WORD_BYTES);
-    told.meta = name.map(|name| serde_json::json!({ "toolName": name }));
-    told
+    update.meta = name.map(|name| serde_json::json!({ "toolName": name }));
+    update
 }
 
 fn short_word(value: &Value) -> Option<Value> {
@@ -155,13 +153,12 @@ fn shorten(text: &mut String, most: usize) {
     }
 }
 
-/// Returns the tool's name where the agent states it as such: `name`, `_meta.toolName` (qwen), or
-/// `_meta.claudeCode.toolName` (claude).
+/// Returns the tool's name where the agent states it as such: `name`, `_meta.toolName` (qwen), or `_meta.claudeCode.toolName` (claude).
 pub(crate) fn stated_name(call: &ToolCallUpdate) -> Option<&str> {
     call.name.as_deref().or_else(|| call.meta.as_ref().and_then(name_in_meta))
 }
 
-/// Returns the tool's name that an agent's additions state; an empty one where that is no text, which is the name of no tool.
+/// Returns the tool's name in an agent's additions; an empty one, which no tool has, if it is not a text.
 pub(crate) fn name_in_meta(meta: &Value) -> Option<&str> {
     if !meta.is_object() {
         return Some("");
@@ -173,13 +170,13 @@ pub(crate) fn name_in_meta(meta: &Value) -> Option<&str> {
         .map(|name| name.as_str().unwrap_or_default())
 }
 
-/// The tool calls of one session, by id: the fields that are read later, and of very many calls the newest.
+/// The tool calls of one session, by id: only the fields that are read later, and only the newest of very many calls.
 #[derive(Debug, Clone, Default)]
 pub struct ToolCalls {
     by_id: HashMap<String, ToolCall>,
-    /// The ids in the order in which they were first seen.
+    /// The ids in the order of their first messages.
     in_order: BTreeMap<usize, String>,
-    /// How many were seen.
+    /// The number of calls so far.
     seen: usize,
     bytes: usize,
     forgotten: u64,
@@ -188,7 +185,7 @@ pub struct ToolCalls {
 impl ToolCalls {
     /// Takes in a message about a call, from an update or a permission question, and returns the call as now known.
     pub fn see(&mut self, update: ToolCallUpdate) -> &ToolCall {
-        let update = in_short(update);
+        let update = shortened(update);
         let id = update.id.clone();
         let mut call = self.by_id.remove(&id).unwrap_or_else(|| {
             let number = self.seen;
@@ -196,7 +193,7 @@ impl ToolCalls {
             self.in_order.insert(number, id.clone());
             let mut known = ToolCallUpdate { id: id.clone(), ..ToolCallUpdate::default() };
             if self.forgotten > 0 {
-                // It may be one of those, and what was said of it then is not known.
+                // It may be one of the forgotten calls, whose places are unknown.
                 known.touched.miss();
             }
             let call = ToolCall { number, known };
@@ -212,7 +209,7 @@ impl ToolCalls {
 
     /// Forgets calls until this one and the others are within the bounds.
     fn forget_for(&mut self, number: usize) {
-        // The call itself is in the order, and not among the others now.
+        // The order includes the call itself, the other calls do not.
         while (self.in_order.len() > MOST_CALLS || self.bytes > MOST_BYTES)
             && !self.by_id.is_empty()
         {
@@ -236,23 +233,23 @@ impl ToolCalls {
         self.by_id.get(id)
     }
 
-    /// Returns all calls that are remembered, in the order in which they were first seen.
+    /// Returns all remembered calls, in the order of their first messages.
     pub fn all(&self) -> Vec<&ToolCall> {
         let ids = self.in_order.values();
         ids.filter_map(|id| self.by_id.get(id)).collect()
     }
 
-    /// Returns how many calls were seen and are not remembered.
+    /// Returns the number of forgotten calls.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// Returns the calls that have not come to their end, in no order.
+    /// Returns the calls that have not ended, in no order.
     pub fn running(&self) -> impl Iterator<Item = &ToolCall> {
         self.by_id.values().filter(|call| !call.is_over())
     }
 
-    /// Forgets all calls. A turn that ended leaves none running, so its owner clears them for the next turn.
+    /// Forgets all calls. The end of a turn leaves none running, so the owner clears them for the next turn.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -272,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sight_of_an_id_makes_the_call() {
+    fn the_first_message_with_an_id_makes_the_call() {
         let mut calls = ToolCalls::default();
         let call = calls.see(message(json!({"toolCallId": "c", "status": "in_progress"})));
         assert_eq!(
@@ -298,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_call_is_kept_what_is_read_later() {
+    fn only_fields_that_are_read_later_are_kept() {
         let mut calls = ToolCalls::default();
         let whole = "x".repeat(1024 * 1024);
         let call = calls.see(message(json!({
@@ -318,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_too_long_is_none_so_that_no_half_of_a_key_is_left() {
+    fn a_word_that_is_too_long_is_dropped_so_that_no_half_of_a_key_is_left() {
         let word = format!("{}sk-1234567890", "x".repeat(WORD_BYTES - 8));
         let call = json!({"toolCallId": "c", "name": word, "kind": word, "status": word, "_meta": {"toolName": word}});
         let mut calls = ToolCalls::default();
@@ -327,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_calls_the_newest_are_remembered_and_the_others_counted() {
+    fn the_newest_calls_are_remembered_and_the_others_counted() {
         let mut calls = ToolCalls::default();
         let path = "x".repeat(1024);
         calls.see(message(json!({"toolCallId": "running", "status": "in_progress"})));
@@ -345,7 +342,7 @@ mod tests {
         assert_eq!(calls.forgotten() + all.len() as u64, 100_001);
         let bytes: usize = all.iter().map(|call| call.bytes()).sum();
         assert_eq!(bytes, calls.bytes);
-        // A few that are large.
+        // A few large calls.
         let mut calls = ToolCalls::default();
         for number in 0..40 {
             let paths = vec![json!({"path": path}); 1024];
@@ -356,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_any_message_names_stays_with_the_call() {
+    fn places_of_earlier_messages_stay_with_the_call() {
         let mut calls = ToolCalls::default();
         calls.see(message(json!({
             "toolCallId": "c", "kind": "edit", "locations": [{"path": ".claude/settings.json"}],
@@ -366,13 +363,13 @@ mod tests {
         })));
         assert_eq!(call.touched().paths(), [".claude/settings.json", "src/main.rs"]);
         assert_eq!((call.touched().kind(), call.kind()), ("edit", "read"));
-        // Also what a message says less than those before.
+        // A later message that names fewer places removes none.
         let call = calls.see(message(json!({"toolCallId": "c", "locations": []})));
         assert_eq!(call.touched().paths().len(), 2);
     }
 
     #[test]
-    fn a_call_that_may_have_been_forgotten_is_not_known_whole() {
+    fn a_call_that_may_have_been_forgotten_has_an_unknown_place() {
         let mut calls = ToolCalls::default();
         let seen = |calls: &mut ToolCalls, id: &str| {
             let call =

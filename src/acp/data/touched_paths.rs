@@ -1,8 +1,5 @@
-//! The places and the kind of a tool call, as permissions are judged by them: every place that any of its messages names, and the worst
-//! of its kinds.
-//!
-//! Agents tell of a call in several messages, and a later one may say less than an earlier one, or something else. People are shown the
-//! newest. The judgement counts all of them: locations, diffs, and the arguments of the tool.
+//! The places and the kind of a tool call, as input of the permission rules: every place that any of its messages names, and the worst of
+//! its kinds.
 
 use serde_json::Value;
 
@@ -12,10 +9,10 @@ use crate::domain::permission::is_worse;
 use super::call_arguments::{self, Argument};
 use super::json_fields::{present, string};
 
-/// The longest path that is kept; the system takes none that is longer.
+/// The longest path that is kept; the system accepts no longer one.
 const PATH_BYTES: usize = 4096;
 
-/// The longest kind that is kept: it decides by being one that is known.
+/// The longest kind that is kept: only known kinds matter.
 const WORD_BYTES: usize = 128;
 
 /// The places and the kind of one message, or of all messages of a call together.
@@ -27,7 +24,7 @@ pub struct Touched {
 }
 
 impl Touched {
-    /// Returns one place that is touched.
+    /// Returns a touched place.
     pub fn of_path(path: String) -> Self {
         let mut touched = Self::default();
         touched.see_path(path);
@@ -52,14 +49,13 @@ impl Touched {
         touched
     }
 
-    /// Returns every place that was named, each once, as the agent names it. An empty one stands for what could not be read. One
-    /// more than are ever looked at is as good as all.
+    /// Returns every named place once, as the agent names it. An empty one stands for an unreadable name. The list holds one more than
+    /// the number that is ever resolved, as that is enough to ask.
     pub fn paths(&self) -> &[String] {
         &self.paths
     }
 
-    /// Returns what stands in the arguments under a name that says nothing, and may be a place, too: each once, and no more of them
-    /// than of the others.
+    /// Returns the texts in the arguments under unknown names that may be places, too: each once, within the same limit.
     pub fn suspects(&self) -> &[String] {
         &self.suspects
     }
@@ -69,22 +65,22 @@ impl Touched {
         self.paths.iter().chain(&self.suspects)
     }
 
-    /// Returns the worst kind of all messages, `other` without any. A call that shows a command runs it, whatever kind it names.
+    /// Returns the worst kind of all messages, `other` by default. A call that shows a command runs it, whatever its kind.
     pub fn kind(&self) -> &str {
         self.kind.as_deref().unwrap_or("other")
     }
 
     /// Adds the places and the kind of another message.
-    pub fn add(&mut self, told: Self) {
-        told.paths.into_iter().for_each(|path| self.see_path(path));
-        let suspects = told.suspects.into_iter();
+    pub fn add(&mut self, other: Self) {
+        other.paths.into_iter().for_each(|path| self.see_path(path));
+        let suspects = other.suspects.into_iter();
         suspects.for_each(|suspect| self.see_suspect(suspect));
-        if let Some(kind) = told.kind {
+        if let Some(kind) = other.kind {
             self.see_kind(kind);
         }
     }
 
-    /// Notes that the call touches unknown places, too.
+    /// Records that the call touches unknown places, too.
     pub(crate) fn miss(&mut self) {
         self.see_path(String::new());
     }
@@ -96,7 +92,7 @@ impl Touched {
         paths + self.kind.as_ref().map_or(0, String::len)
     }
 
-    /// Returns the parts of a list. A field that is there and no list may name any place.
+    /// Returns the parts of a list. A field of another type may name any place.
     fn parts<'r>(&mut self, raw: &'r Value, field: &str) -> &'r [Value] {
         match raw.get(field) {
             None | Some(Value::Null) => &[],
@@ -111,7 +107,7 @@ impl Touched {
     fn see_part(&mut self, part: &Value) {
         let is_block = matches!(string(part, "type").as_deref(), Some("content" | "terminal"));
         if !is_block || part.get("path").is_some() {
-            // A diff, or content of an unknown kind: it is about the path it names, and without one about an unknown path.
+            // A diff, or content of an unknown kind: it concerns the path that it names, and without one an unknown path.
             self.see_path(string(part, "path").unwrap_or_default());
         }
         if let Some(block) = present(part, "content").filter(|_| is_block) {
@@ -119,7 +115,7 @@ impl Touched {
         }
     }
 
-    /// Sees the places that a block of content leads to. Text, pictures and sounds lead nowhere by themselves.
+    /// Records the places that a block of content leads to. Text, pictures and sounds lead to none by themselves.
     fn see_block(&mut self, block: &Value) {
         let resource = present(block, "resource").and_then(|resource| present(resource, "uri"));
         let named = [present(block, "path"), present(block, "uri"), resource];
@@ -133,7 +129,7 @@ impl Touched {
         }
     }
 
-    /// Sees a kind. One that is no word is `other`, and no better than the words in it.
+    /// Records a kind. A value that is not a word counts as `other`, and as the words in it.
     fn see_kinds(&mut self, kind: &Value) {
         if let Value::String(kind) = kind {
             return self.see_kind(kind.clone());
@@ -144,7 +140,7 @@ impl Touched {
     }
 
     fn see_kind(&mut self, kind: String) {
-        // A kind that is longer is none that is known, and needs no words.
+        // A longer kind is not a known one, and its words do not matter.
         let kind = if kind.len() > WORD_BYTES { "other".to_owned() } else { kind };
         let is_as_bad = |known: &String| !is_worse(known, &kind);
         if self.kind.as_ref().is_none_or(is_as_bad) {
@@ -153,7 +149,7 @@ impl Touched {
     }
 
     fn see_path(&mut self, path: String) {
-        // A beginning of a path would be another path.
+        // The beginning of a path would be another path.
         let path = if path.len() > PATH_BYTES { String::new() } else { path };
         self.suspects.retain(|suspect| *suspect != path);
         if self.paths.len() <= limits::LOOKED_PATHS && !self.paths.contains(&path) {
@@ -163,7 +159,7 @@ impl Touched {
 
     fn see_suspect(&mut self, path: String) {
         if path.len() > PATH_BYTES {
-            // It may hold a place, and is too long for one.
+            // It is too long for a place, but may contain one.
             return self.miss();
         }
         let is_known = self.paths.contains(&path) || self.suspects.contains(&path);

@@ -1,4 +1,4 @@
-//! Dispatches the requests and notifications of an agent. The one place that knows their methods.
+//! Dispatches the requests and notifications of an agent. Only this file knows their methods.
 //!
 //! It runs inside the protocol's serial dispatch, so every branch only queues an event ([`Queue::push`]) or answers at once.
 
@@ -71,7 +71,7 @@ impl Inbound {
                 let event = AgentEvent::Update { session, update, read };
                 self.events.push(event, weight);
             }
-            // Not for us: the protocol crate acts on `$/cancel_request`, and the rest of `$/` may be ignored by definition.
+            // The protocol crate handles `$/cancel_request`; all other `$/` notifications may be ignored by definition.
             _ if method.starts_with("$/") => {}
             _ => {
                 let weight = method.len();
@@ -142,7 +142,7 @@ impl HandleDispatchFrom<Agent> for Inbound {
         "everything an agent says by itself"
     }
 }
-/// Reads parameters as all that they could be.
+/// Parses parameters as every message that they could be.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn read_any(params: serde_json::Value) {
     let secrets = Secrets::default();

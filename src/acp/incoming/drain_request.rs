@@ -1,7 +1,7 @@
 //! Draining: between two steps of its turn, an agent asks for new messages.
 //!
-//! qwen does so after each batch of tool calls. It waits 2 s at the most, three silences or one "method not found" make it stop asking,
-//! and old versions wait without end. So every question is answered in time, whatever its owner is doing.
+//! qwen does so after each batch of tool calls. It waits 2 s at the most, three unanswered questions or one "method not found" make it
+//! stop asking, and old versions wait without end. So every question is answered in time, whatever its owner is doing.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,23 +16,23 @@ use crate::sys::mutex::lock;
 /// The method of the question.
 pub(crate) const METHOD: &str = "craft/drainMidTurnQueue";
 
-/// A question for new messages. Dropped, or not answered in time, it is answered with none.
+/// A question for new messages. If it is dropped, or not answered in time, the answer is empty.
 #[derive(Debug)]
 pub struct DrainQuestion {
     session: AcpSessionId,
     open: Open,
 }
 
-/// Who answers takes the responder out: so there is one answer.
+/// The first answer takes the responder out, so there is only one.
 #[derive(Debug, Clone)]
 struct Open(Arc<Mutex<Option<Responder>>>);
 
 impl DrainQuestion {
-    /// Takes a question in; a runtime has to be there, to keep the time.
+    /// Takes a question in. It needs a tokio runtime for its deadline.
     pub(crate) fn new(params: &Value, responder: Responder) -> Self {
         let open = Open(Arc::new(Mutex::new(Some(responder))));
         let late = open.clone();
-        // It ends by itself within its patience, and holds nothing but the responder.
+        // The task ends by itself at its deadline, and holds nothing but the responder.
         tokio::spawn(async move {
             tokio::time::sleep(wait_times::DRAIN_ANSWER).await;
             late.answer(&[]);

@@ -1,9 +1,9 @@
 //! The events of an agent, and the queue in which they wait for the connection's owner.
 //!
-//! The protocol's dispatch is serial: a handler that waits holds up every later message, answers included. So the queue accepts every
-//! event at once, and is bounded from the other side: it knows its weight, and the reader of the agent's stdout stops while that is
-//! over the limit. Then the pipe fills and the agent itself has to wait. Answers behind the unread lines wait too, each until its
-//! deadline: so a caller that awaits a request has to keep receiving events.
+//! The protocol's dispatch is serial: a handler that waits blocks every later message, answers included. So the queue accepts every event
+//! at once, and is bounded from the other side: it tracks its weight, and the reader of the agent's stdout stops while that is over the
+//! limit. Then the pipe fills and the agent itself has to wait. Answers behind the unread lines wait too, each until its deadline: so a
+//! caller that awaits a request has to keep receiving events.
 
 use super::drain_request::DrainQuestion;
 use super::file_request::FileQuestion;
@@ -17,23 +17,23 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
-/// Something the agent said by itself.
+/// A message that the agent sent by itself.
 #[derive(Debug)]
 pub enum AgentEvent {
     /// A `session/update`. Chunks of text that follow each other directly may arrive as one.
     Update {
         session: AcpSessionId,
         update: Update,
-        /// When it was read: the agent had sent it by then, and an end that it reports was over.
+        /// When it was read: the agent had sent it by then, and an end that it reports had happened.
         read: Tick,
     },
-    /// The agent asks whether it may; it waits for the answer.
+    /// The agent asks for permission, and waits for the answer.
     PermissionAsked(PermissionQuestion),
-    /// The agent wants to read or write a file through us; it waits for the answer.
+    /// The agent asks to read or write a file through us, and waits for the answer.
     FileAsked(FileQuestion),
-    /// The agent asks for new messages during its turn; it waits for the answer, but not for long.
+    /// The agent asks for new messages during its turn, and waits briefly for the answer.
     DrainAsked(DrainQuestion),
-    /// A notification outside the protocol; nothing was done.
+    /// A notification outside the protocol, which had no effect.
     UnknownNotification {
         /// The method of the message.
         method: String,
@@ -45,15 +45,15 @@ pub enum AgentEvent {
     },
 }
 
-/// The receiving end of an agent's events. Dropping it discards waiting and later events (questions are answered
-/// `cancelled`); the connection continues.
+/// The receiving end of an agent's events. Dropping it discards waiting and later events, and answers questions with `cancelled`; the
+/// connection continues.
 #[derive(Debug)]
 pub struct AgentEvents {
     queue: Arc<Queue>,
 }
 
 impl AgentEvents {
-    /// Returns the next event, or `None` when the connection is over and all events were received. Cancel-safe.
+    /// Returns the next event, or `None` when the connection has ended and all events were received. Cancel-safe.
     pub async fn recv(&mut self) -> Option<AgentEvent> {
         loop {
             let arrived = self.queue.arrived.notified();
@@ -81,7 +81,7 @@ impl Drop for AgentEvents {
     fn drop(&mut self) {
         let discarded = {
             let mut waiting = self.queue.waiting();
-            waiting.unheard = true;
+            waiting.receiver_gone = true;
             waiting.weight = 0;
             std::mem::take(&mut waiting.events)
         };
@@ -103,10 +103,10 @@ pub(crate) struct Queue {
 struct Waiting {
     events: VecDeque<(AgentEvent, usize)>,
     weight: usize,
-    /// No event will come any more.
+    /// No further event will come.
     ended: bool,
-    /// Nobody takes events any more.
-    unheard: bool,
+    /// The receiver was dropped.
+    receiver_gone: bool,
 }
 
 /// Makes a queue whose weight, in bytes, should stay near a limit.
@@ -121,13 +121,13 @@ pub(crate) fn queue(limit: usize) -> (Arc<Queue>, AgentEvents) {
 }
 
 impl Queue {
-    /// What an event weighs besides its texts: the size of the enum and its place in the queue, rounded up.
+    /// The weight of an event besides its texts: the size of the enum and its place in the queue, rounded up.
     const EVENT: usize = 256;
 
-    /// Takes an event at once. The weight is that of its JSON.
+    /// Takes an event at once. Its weight is that of its JSON.
     pub(crate) fn push(&self, event: AgentEvent, weight: usize) {
         let mut waiting = self.waiting();
-        if waiting.unheard || waiting.ended {
+        if waiting.receiver_gone || waiting.ended {
             // Dropped after the lock: a question answers itself when it is dropped.
             drop(waiting);
             drop(event);
@@ -162,7 +162,7 @@ impl Queue {
             let room = self.room.notified();
             {
                 let waiting = self.waiting();
-                if waiting.weight < self.limit || waiting.unheard || waiting.ended {
+                if waiting.weight < self.limit || waiting.receiver_gone || waiting.ended {
                     return;
                 }
             }
@@ -170,7 +170,7 @@ impl Queue {
         }
     }
 
-    /// Says that no event will come any more.
+    /// Marks the end of the events.
     pub(crate) fn end(&self) {
         self.waiting().ended = true;
         self.arrived.notify_one();
@@ -187,12 +187,12 @@ impl Queue {
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        // Nothing under this lock can panic half-way; a poisoned queue is still whole.
+        // No code under this lock panics between two changes, so a poisoned queue is whole.
         lock(&self.waiting)
     }
 }
 
-/// Appends a chunk of text to the chunk of the same kind and session that waits right before it; else gives it back.
+/// Appends a chunk of text to the last waiting event if that is a chunk of the same kind and session; else returns the event.
 fn coalesce(last: &mut AgentEvent, event: AgentEvent) -> Option<AgentEvent> {
     use Update::{MessageText, ThoughtText, UserText};
     let (
@@ -217,7 +217,7 @@ fn coalesce(last: &mut AgentEvent, event: AgentEvent) -> Option<AgentEvent> {
 
 /// Returns about how many bytes a JSON value takes in memory.
 pub(crate) fn weight(value: &Value) -> usize {
-    // What serde_json's `Value` takes for itself.
+    // The size of serde_json's `Value` itself.
     const NODE: usize = 32;
     NODE + match value {
         Value::String(text) => text.len(),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_again_when_events_are_taken_or_nobody_listens() {
+    fn there_is_room_again_when_events_are_taken_or_the_receiver_is_gone() {
         let (queue, mut events) = queue(1000);
         assert!(queue.room().now_or_never().is_some());
         queue.push(unknown("x"), 600);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_is_taken_before_the_end_is_told() {
+    async fn waiting_events_are_received_before_the_end() {
         let (queue, mut events) = queue(1000);
         queue.push(unknown("x"), 1);
         queue.end();

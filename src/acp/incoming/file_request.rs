@@ -18,11 +18,11 @@ pub enum FileSystem {
     Absent,
 }
 
-/// A request that waits for its answer. Dropped without one, it is refused, so that no agent hangs.
+/// A request that waits for its answer. If it is dropped without one, it is refused, so that no agent hangs.
 #[derive(Debug)]
 pub struct FileQuestion {
     request: FileRequest,
-    /// In a lock only so that the holder of questions can be shared: the owner alone uses it, and never waits.
+    /// The lock only makes the holder of questions shareable: the owner alone uses it, and never waits.
     responder: Mutex<Option<Responder>>,
 }
 
@@ -30,7 +30,7 @@ pub struct FileQuestion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRequest {
     pub session: AcpSessionId,
-    /// The file, as the agent names it: absolute, by the protocol.
+    /// The file, as the agent names it: an absolute path, by the protocol.
     pub path: PathBuf,
     /// Whether to read or to write it.
     pub access: FileAccess,
@@ -62,8 +62,8 @@ impl FileQuestion {
         &self.request
     }
 
-    /// Answers with the content that was read (empty for a write), or with the reason for a refusal. The answer is lost when the agent
-    /// is gone.
+    /// Answers with the content that was read (empty for a write), or with the reason for a refusal. The answer is lost if the agent is
+    /// gone.
     pub fn answer(mut self, answer: Result<String, String>) {
         self.send(answer);
     }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_are_read_and_malformed_ones_are_none() {
+    fn requests_are_parsed_and_malformed_ones_are_none() {
         let [read, write] = FileRequest::METHODS;
         let params = json!({"sessionId": "s", "path": "/p/a", "line": 2, "limit": null});
         let request = FileRequest::parse(read, &params).unwrap();

@@ -1,4 +1,4 @@
-//! What an agent sends by itself: where each message goes, and the requests that it waits on.
+//! Messages that an agent sends by itself: their dispatch, and the requests that wait for an answer.
 
 pub(crate) mod dispatch;
 pub(crate) mod drain_request;

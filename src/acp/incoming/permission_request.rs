@@ -1,4 +1,4 @@
-//! A permission question of an agent: how it is parsed and answered, and which of its options stands for our answer.
+//! A permission question of an agent: its parsing, its answer, and the option that stands for our answer.
 
 use crate::acp::data::json_fields::{list, present, string};
 use crate::acp::data::session_settings::AcpSessionId;
@@ -11,21 +11,21 @@ use std::sync::Mutex;
 /// The options of a question that are read; agents offer up to ten.
 const MOST_OPTIONS: usize = 64;
 
-/// A question that waits for its answer. Dropped without one, it is answered `cancelled`, so that no agent hangs.
+/// A question that waits for its answer. If it is dropped without one, it is answered `cancelled`, so that no agent hangs.
 #[derive(Debug)]
 pub struct PermissionQuestion {
     request: Box<PermissionRequest>,
-    /// In a lock only so that the holder of questions can be shared: the owner alone uses it, and never waits.
+    /// The lock only makes the holder of questions shareable: the owner alone uses it, and never waits.
     responder: Mutex<Option<Responder>>,
 }
 
-/// What an agent asks.
+/// The content of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionRequest {
     pub session: AcpSessionId,
-    /// The call in question. Often thin: merge it with earlier messages of the same id.
+    /// The call in question. Often it has few fields: merge it with earlier messages of the same id.
     pub tool_call: ToolCallUpdate,
-    /// What may be answered.
+    /// The possible answers.
     pub options: Vec<PermissionOption>,
     /// The agent's own additions to the question (those to the call are in the call).
     pub meta: Option<Value>,
@@ -34,31 +34,31 @@ pub struct PermissionRequest {
 /// One possible answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionOption {
-    /// What is sent back. Agents choose it freely; it means nothing here.
+    /// The id that is sent back. Agents choose it freely; it has no meaning here.
     pub id: String,
     /// The name that people are shown.
     pub name: String,
     pub kind: OptionKind,
 }
 
-/// What an option means.
+/// The meaning of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OptionKind {
     /// This call may run.
     AllowOnce,
-    /// This call may run, and others later without a question. How far that reaches differs widely.
+    /// This call may run, and later ones without a question. How many differs widely between agents.
     AllowAlways,
     /// This call may not run.
     RejectOnce,
-    /// This call may not run, nor others later.
+    /// This call may not run, nor may later ones.
     RejectAlways,
     /// A kind that the protocol does not define.
     Other(String),
 }
 
-/// What we want to say.
+/// The answer that we intend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum AnswerKind {
     /// Yes, this time.
     AllowOnce,
     /// Yes, and do not ask again.
@@ -66,27 +66,26 @@ pub enum Wanted {
     Reject,
 }
 
-/// What is said.
+/// The answer that is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// The option with this id.
     Option(String),
-    /// None of them; the turn is being cancelled.
+    /// None of the options; the turn is being cancelled.
     Cancelled,
 }
 
-/// Returns the id of the option that says what is wanted.
+/// Returns the id of the option for an answer.
 ///
-/// Only the kind counts, never id or position: gemini and qwen list `allow_always` first. There is no fallback from one
-/// permission to the other: `allow_always` grants more than was wanted (for some agents it writes the user's settings),
-/// and who offers only `allow_once` would ask again. An id that stands for several kinds is never said: what it means is
-/// the agent's to choose. `Reject` takes `reject_once`, else `reject_always`. `None` means that
-/// the question offers nothing of the kind: answer [`Answer::Cancelled`].
-pub fn choose(options: &[PermissionOption], wanted: Wanted) -> Option<&str> {
-    let kinds: &[OptionKind] = match wanted {
-        Wanted::AllowOnce => &[OptionKind::AllowOnce],
-        Wanted::AllowAlways => &[OptionKind::AllowAlways],
-        Wanted::Reject => &[OptionKind::RejectOnce, OptionKind::RejectAlways],
+/// Only the kind counts, never id or position: gemini and qwen list `allow_always` first. One permission never replaces the other:
+/// `allow_always` would grant more than intended (with some agents it writes the user's settings), and after `allow_once` the agent would
+/// ask again. An id that stands for several kinds is never chosen, as its meaning is up to the agent. `Reject` takes `reject_once`, else
+/// `reject_always`. `None` means that the question offers no such option: answer [`Answer::Cancelled`].
+pub fn choose(options: &[PermissionOption], kind: AnswerKind) -> Option<&str> {
+    let kinds: &[OptionKind] = match kind {
+        AnswerKind::AllowOnce => &[OptionKind::AllowOnce],
+        AnswerKind::AllowAlways => &[OptionKind::AllowAlways],
+        AnswerKind::Reject => &[OptionKind::RejectOnce, OptionKind::RejectAlways],
     };
     let is_clear = |option: &&PermissionOption| {
         let mut same = options.iter().filter(|other| other.id == option.id);
@@ -109,14 +108,14 @@ impl PermissionQuestion {
         &self.request
     }
 
-    /// Sends the answer, which is lost when the agent is gone.
+    /// Sends the answer, which is lost if the agent is gone.
     pub fn answer(mut self, answer: Answer) {
         self.send(answer);
     }
 
-    /// Answers with the option that says what is wanted, or cancels when there is none. Returns the answer.
-    pub fn answer_by_kind(self, wanted: Wanted) -> Answer {
-        let id = choose(&self.request.options, wanted);
+    /// Answers with the option of this kind, or cancels if there is none. Returns the answer.
+    pub fn answer_by_kind(self, kind: AnswerKind) -> Answer {
+        let id = choose(&self.request.options, kind);
         let answer = id.map_or(Answer::Cancelled, |id| Answer::Option(id.to_owned()));
         self.answer(answer.clone());
         answer
@@ -145,7 +144,7 @@ impl Drop for PermissionQuestion {
 }
 
 impl PermissionRequest {
-    /// Parses the parameters of a `session/request_permission`; `None` when there is no call with an id.
+    /// Parses the parameters of a `session/request_permission`; `None` without a call that has an id.
     pub(crate) fn parse(params: &Value) -> Option<Self> {
         Some(Self {
             session: string(params, "sessionId")?.into(),
@@ -180,13 +179,13 @@ impl PermissionOption {
 mod tests {
     use super::*;
 
-    fn check(options: &[(&str, &str)], wanted: Wanted, expected: Option<&str>) {
+    fn check(options: &[(&str, &str)], kind: AnswerKind, expected: Option<&str>) {
         let options: Vec<Value> =
             options.iter().map(|(id, kind)| json!({"optionId": id, "kind": kind})).collect();
         let request =
             json!({"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": options});
         let request = PermissionRequest::parse(&request).expect("the question is well formed");
-        assert_eq!(choose(&request.options, wanted), expected);
+        assert_eq!(choose(&request.options, kind), expected);
     }
 
     const GEMINI: &[(&str, &str)] = &[
@@ -198,28 +197,28 @@ mod tests {
 
     #[test]
     fn the_kind_decides_not_the_id_or_the_position() {
-        check(GEMINI, Wanted::AllowOnce, Some("proceed_once"));
-        check(GEMINI, Wanted::AllowAlways, Some("proceed_always_server"));
-        check(GEMINI, Wanted::Reject, Some("cancel"));
+        check(GEMINI, AnswerKind::AllowOnce, Some("proceed_once"));
+        check(GEMINI, AnswerKind::AllowAlways, Some("proceed_always_server"));
+        check(GEMINI, AnswerKind::Reject, Some("cancel"));
         check(
             &[("allow_once", "reject_once"), ("reject", "allow_once")],
-            Wanted::AllowOnce,
+            AnswerKind::AllowOnce,
             Some("reject"),
         );
     }
 
     #[test]
     fn one_permission_never_stands_for_the_other() {
-        check(&[("always", "allow_always"), ("no", "reject_once")], Wanted::AllowOnce, None);
-        check(&[("once", "allow_once"), ("no", "reject_once")], Wanted::AllowAlways, None);
-        check(&[("odd", "allow_for_an_hour")], Wanted::AllowOnce, None);
+        check(&[("always", "allow_always"), ("no", "reject_once")], AnswerKind::AllowOnce, None);
+        check(&[("once", "allow_once"), ("no", "reject_once")], AnswerKind::AllowAlways, None);
+        check(&[("odd", "allow_for_an_hour")], AnswerKind::AllowOnce, None);
     }
 
     #[test]
     fn the_smaller_rejection_is_preferred() {
-        check(&[("never", "reject_always"), ("no", "reject_once")], Wanted::Reject, Some("no"));
-        check(&[("never", "reject_always")], Wanted::Reject, Some("never"));
-        check(&[("yes", "allow_once")], Wanted::Reject, None);
+        check(&[("never", "reject_always"), ("no", "reject_once")], AnswerKind::Reject, Some("no"));
+        check(&[("never", "reject_always")], AnswerKind::Reject, Some("never"));
+        check(&[("yes", "allow_once")], AnswerKind::Reject, None);
     }
 
     #[test]
@@ -231,14 +230,14 @@ mod tests {
             ("yes", "allow_once"),
             ("yes", "allow_once"),
         ];
-        check(options, Wanted::Reject, Some("never"));
-        check(options, Wanted::AllowAlways, None);
-        check(options, Wanted::AllowOnce, Some("yes"));
+        check(options, AnswerKind::Reject, Some("never"));
+        check(options, AnswerKind::AllowAlways, None);
+        check(options, AnswerKind::AllowOnce, Some("yes"));
     }
 
     #[test]
     fn a_malformed_option_is_left_out_and_a_malformed_question_is_none() {
-        check(&[], Wanted::AllowOnce, None);
+        check(&[], AnswerKind::AllowOnce, None);
         assert_eq!(
             PermissionRequest::parse(&json!({"sessionId": "s", "toolCall": {}, "options": []})),
             None

@@ -1,4 +1,4 @@
-//! What an agent sends is long, or a great deal: behind the connection it is neither.
+//! Agents that send very long or very many values: behind the connection all of them are bounded.
 
 use super::fake::{Fake, connected, in_session, soon, waiting};
 use crate::acp::{AcpError, ConnectOptions, Connection};
@@ -6,7 +6,7 @@ use crate::domain::limits;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Begins with an agent whose session has these additions, and returns what its prompt was answered with.
+/// Starts with an agent that answers its prompt with this error, and returns our error.
 async fn refused(error: Value) -> AcpError {
     let (connection, _events, mut fake, session) =
         in_session(ConnectOptions::default(), json!({}), json!({})).await;
@@ -20,7 +20,7 @@ async fn refused(error: Value) -> AcpError {
 }
 
 #[tokio::test]
-async fn of_very_many_choices_only_so_many_are_known() {
+async fn the_number_of_choices_is_limited() {
     let many = 3 * limits::AGENT_CHOICES;
     let ids = |field: &str| -> Vec<Value> {
         (0..many).map(|number| json!({field: format!("m{number}")})).collect()
@@ -50,12 +50,12 @@ async fn of_very_many_choices_only_so_many_are_known() {
     )
     .await;
     fake.end_turn(&connection, &session, "end_turn").await;
-    let told = waiting(&mut events).concat();
-    assert!(told.contains("\"m999\"") && !told.contains("\"m1000\""), "{told:.200}");
+    let reported = waiting(&mut events).concat();
+    assert!(reported.contains("\"m999\"") && !reported.contains("\"m1000\""), "{reported:.200}");
 }
 
 #[tokio::test]
-async fn what_is_too_long_for_a_name_or_is_no_line_is_not_offered() {
+async fn names_that_are_too_long_or_have_control_characters_are_not_offered() {
     let names =
         ["good", &"x".repeat(limits::MODEL_BYTES + 1), "", "a\n\nNOTE", "a\u{202e}b", "also good"];
     let models: Vec<_> = names.iter().map(|name| json!({"modelId": name})).collect();
@@ -90,7 +90,7 @@ async fn a_session_id_that_is_too_long_is_an_error_of_the_agent() {
 }
 
 #[tokio::test]
-async fn why_a_turn_ended_is_a_word() {
+async fn the_stop_reason_is_one_word() {
     let (connection, _events, mut fake, session) =
         in_session(ConnectOptions::default(), json!({}), json!({})).await;
     let outcome = fake.end_turn(&connection, &session, &"s".repeat(1_500_000)).await;
@@ -100,7 +100,7 @@ async fn why_a_turn_ended_is_a_word() {
 }
 
 #[tokio::test]
-async fn an_error_is_one_line_and_not_endless() {
+async fn an_error_is_one_line_of_bounded_length() {
     let endless = "e".repeat(3_000_000);
     let error = refused(json!({"code": -32000, "message": endless, "data": {"details": endless, "retry_after": 60}})).await;
     for text in [error.to_string(), error.words()] {
@@ -115,7 +115,7 @@ async fn an_error_is_one_line_and_not_endless() {
 }
 
 #[tokio::test]
-async fn what_is_no_currency_is_no_cost() {
+async fn a_cost_without_a_currency_is_dropped() {
     for (currency, counts) in [
         ("USD", true),
         ("credits", true),
@@ -129,7 +129,7 @@ async fn what_is_no_currency_is_no_cost() {
         fake.tell(json!({"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost}))
             .await;
         fake.end_turn(&connection, &session, "end_turn").await;
-        let told = waiting(&mut events).concat();
-        assert_eq!(told.contains("amount"), counts, "{told:.200}");
+        let reported = waiting(&mut events).concat();
+        assert_eq!(reported.contains("amount"), counts, "{reported:.200}");
     }
 }

@@ -1,4 +1,4 @@
-//! The fake agent: its ends of the pipes, and what agents usually answer.
+//! The fake agent: its ends of the pipes, and the usual answers of agents.
 
 use crate::acp::{
     AgentEvent, AgentEvents, ConnectOptions, Connection, PromptOutcome, SessionInfo, connect,
@@ -11,7 +11,7 @@ use tokio::io::{
     WriteHalf,
 };
 
-/// Far above what any step takes, so that only a hang meets it.
+/// Far more than any step takes, so that only a hang reaches it.
 pub(super) const SOON: Duration = Duration::from_secs(20);
 
 /// An agent's side of a connection.
@@ -22,7 +22,7 @@ pub(super) struct Fake {
     next_id: u64,
 }
 
-/// Connects to a fake agent whose pipes hold so many bytes.
+/// Connects to a fake agent with pipes of this capacity.
 pub(super) async fn connected(
     pipe: usize,
     options: ConnectOptions,
@@ -34,7 +34,7 @@ pub(super) async fn connected(
     (connection, events, Fake { stdin: BufReader::new(stdin).lines(), stdout, next_id: 0 })
 }
 
-/// Connects and goes through the usual beginning, with the given parts of the answers.
+/// Connects and opens a session, with these additions to the answers.
 pub(super) async fn in_session(
     options: ConnectOptions,
     agent: Value,
@@ -75,7 +75,7 @@ impl Fake {
         assert_eq!(soon(self.stdin.next_line()).await.expect("stdin can be read"), None);
     }
 
-    /// Reads the client's next message, which has to be of this method.
+    /// Reads the client's next message and checks its method.
     pub(super) async fn read_method(&mut self, method: &str) -> Value {
         let message = self.read().await;
         assert_eq!(message["method"], method, "{message}");
@@ -102,13 +102,13 @@ impl Fake {
         self.write(json!({"jsonrpc": "2.0", "id": request["id"], "error": error})).await;
     }
 
-    /// Tells an update of the session.
+    /// Sends an update of the session.
     pub(super) async fn tell(&mut self, update: Value) {
         let params = json!({"sessionId": "s-1", "update": update});
         self.write(json!({"jsonrpc": "2.0", "method": "session/update", "params": params})).await;
     }
 
-    /// Tells a chunk of text.
+    /// Sends a chunk of text.
     pub(super) async fn say(&mut self, text: &str) {
         let content = json!({"type": "text", "text": text});
         self.tell(json!({"sessionUpdate": "agent_message_chunk", "content": content})).await;

@@ -1,11 +1,11 @@
-//! Files that an agent reads and writes through us: offered only on demand, and every request answered.
+//! Files that an agent reads and writes through us: offered only on demand, and every request is answered.
 
 use super::fake::{connected, soon};
 use crate::acp::{AgentEvent, AgentEvents, ConnectOptions, FileAccess, FileQuestion, FileSystem};
 use serde_json::json;
 
 #[tokio::test]
-async fn files_are_offered_on_demand_and_every_wish_for_one_is_answered() {
+async fn files_are_offered_on_demand_and_every_request_is_answered() {
     let options = ConnectOptions { file_system: FileSystem::Offered, ..ConnectOptions::default() };
     let (connection, mut events, mut fake) = connected(64 * 1024, options).await;
     let agent = async {
@@ -17,22 +17,22 @@ async fn files_are_offered_on_demand_and_every_wish_for_one_is_answered() {
     let (info, ()) = soon(async { tokio::join!(connection.initialize(), agent) }).await;
     info.expect("the agent agrees");
 
-    let wish = json!({"sessionId": "s-1", "path": "/p/a", "line": 2, "limit": 3});
-    let id = fake.ask("fs/read_text_file", wish.clone()).await;
-    let question = wished(&mut events).await;
+    let params = json!({"sessionId": "s-1", "path": "/p/a", "line": 2, "limit": 3});
+    let id = fake.ask("fs/read_text_file", params.clone()).await;
+    let question = file_question(&mut events).await;
     let expected = FileAccess::Read { line: Some(2), limit: Some(3) };
     assert_eq!(question.request().access, expected);
     question.answer(Ok("text".to_owned()));
     let answer = fake.read().await;
     assert_eq!((&answer["id"], &answer["result"]), (&json!(id), &json!({"content": "text"})));
 
-    fake.ask("fs/read_text_file", wish).await;
-    drop(wished(&mut events).await);
+    fake.ask("fs/read_text_file", params).await;
+    drop(file_question(&mut events).await);
     assert_eq!(fake.read().await["error"]["message"], "the turn is over");
 
-    let wish = json!({"sessionId": "s-1", "path": "/p/a", "content": "new"});
-    fake.ask("fs/write_text_file", wish).await;
-    let question = wished(&mut events).await;
+    let params = json!({"sessionId": "s-1", "path": "/p/a", "content": "new"});
+    fake.ask("fs/write_text_file", params).await;
+    let question = file_question(&mut events).await;
     question.answer(Err("not allowed".to_owned()));
     assert_eq!(fake.read().await["error"]["message"], "not allowed");
 
@@ -42,7 +42,7 @@ async fn files_are_offered_on_demand_and_every_wish_for_one_is_answered() {
     assert_eq!(fake.read().await["error"]["code"], -32601);
 }
 
-async fn wished(events: &mut AgentEvents) -> FileQuestion {
+async fn file_question(events: &mut AgentEvents) -> FileQuestion {
     match soon(events.recv()).await {
         Some(AgentEvent::FileAsked(question)) => question,
         other => panic!("{other:?}"),

@@ -1,4 +1,4 @@
-//! Agents that write anything, or die, or hang: the connection lives on or ends with the reason, and nothing waits for ever.
+//! Agents that write garbage, die, or hang: the connection survives or ends with the reason, and no request waits for ever.
 
 use super::fake::{Fake, connected, in_session, next, soon, waiting};
 use crate::acp::{
@@ -14,8 +14,8 @@ async fn with(options: ConnectOptions) -> (Connection, AgentEvents, Fake, Sessio
     in_session(options, json!({}), json!({})).await
 }
 
-/// Writes something hostile, then checks that the agent is still heard, that it got nothing back, and what was counted
-/// besides the two lines of the beginning and the line of the check.
+/// Writes hostile bytes, then checks that the agent's messages still arrive, that it got no answer, and the counts besides the two lines
+/// of the start and the line of the check.
 async fn check(bytes: &[u8], expected: LineCounts, heard: &[&str]) {
     let options = ConnectOptions { longest_line: 100_000, ..ConnectOptions::default() };
     let (connection, mut events, mut fake, session) = with(options).await;
@@ -71,7 +71,7 @@ async fn a_line_over_the_cap_is_skipped() {
 }
 
 #[tokio::test]
-async fn a_response_to_nobody_and_a_malformed_update_do_no_harm() {
+async fn a_response_without_a_request_and_a_malformed_update_do_no_harm() {
     let lines = b"{\"jsonrpc\":\"2.0\",\"id\":999,\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":1,\"message\":\"\"}}\n\
         {\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":[1]}\n\
         {\"jsonrpc\":\"2.0\",\"method\":\"session/update\"}\n";
@@ -156,7 +156,7 @@ async fn an_agent_that_dies_fails_the_prompt_at_once_and_all_after_it() {
     };
     let (failed, ()) =
         soon(async { tokio::join!(connection.prompt(&session.id, "go"), agent) }).await;
-    let closed = |method: &str, error: &AcpError| matches!(error, AcpError::Closed { method: told, ending: Ending::AgentClosed } if told == method);
+    let closed = |method: &str, error: &AcpError| matches!(error, AcpError::Closed { method: failed, ending: Ending::AgentClosed } if failed == method);
     assert!(closed("session/prompt", failed.as_ref().expect_err("it died")), "{failed:?}");
     assert_eq!(soon(connection.closed()).await, Ending::AgentClosed);
     assert_eq!(waiting(&mut events), ["last words"]);
@@ -169,13 +169,13 @@ async fn an_agent_that_dies_fails_the_prompt_at_once_and_all_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_does_not_read_its_stdin_ends_the_connection_by_name() {
+async fn an_agent_that_does_not_read_its_stdin_ends_the_connection_with_that_reason() {
     let options =
         ConnectOptions { stdin_limit: Duration::from_secs(30), ..ConnectOptions::default() };
     let (connection, mut events, fake, session) = with(options).await;
     // More than the pipe holds.
     let long = "x".repeat(200_000);
-    let failed = connection.prompt(&session.id, &long).await.expect_err("nobody reads");
+    let failed = connection.prompt(&session.id, &long).await.expect_err("the agent does not read");
     let stalled = Ending::StdinStalled { after: Duration::from_secs(30) };
     assert!(matches!(&failed, AcpError::Closed { ending, .. } if *ending == stalled), "{failed:?}");
     assert!(failed.to_string().contains("agent stopped reading its stdin"), "{failed}");
@@ -203,15 +203,15 @@ async fn shutdown_of_an_agent_that_does_not_read_takes_seconds_not_minutes() {
     drop(fake);
 }
 
-/// Returns how often an agent could do something before it came to a halt. The clock stands still while anything can go
-/// on, so the time is only up when nothing moves any more.
-async fn done_before_the_halt(done: &AtomicUsize, doing: impl Future<Output = ()>) -> usize {
+/// Returns how often an agent could do something before it was blocked. The paused clock advances only when no task can run, so the time
+/// is up only when everything stands still.
+async fn done_before_blocking(done: &AtomicUsize, doing: impl Future<Output = ()>) -> usize {
     tokio::time::timeout(Duration::from_secs(1), doing).await.expect_err("it comes to a halt");
     done.load(Ordering::Relaxed)
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_that_nobody_takes_stops_the_agent_and_goes_on_when_it_is_taken() {
+async fn an_unreceived_flood_blocks_the_agent_until_it_is_received() {
     const COUNT: usize = 10_000;
     const LIMIT: usize = 200_000;
     let options = ConnectOptions { events_limit: LIMIT, ..ConnectOptions::default() };
@@ -224,8 +224,8 @@ async fn a_flood_that_nobody_takes_stops_the_agent_and_goes_on_when_it_is_taken(
             written.fetch_add(1, Ordering::Relaxed);
         }
     });
-    let before = done_before_the_halt(&written, &mut flood).await;
-    // The limit, what one turn of the reader passes on, its buffer and the pipe; a line has more than 200 bytes.
+    let before = done_before_blocking(&written, &mut flood).await;
+    // The limit, the batch of one turn of the reader, its buffer and the pipe; a line has more than 200 bytes.
     let most = (LIMIT + 3 * 64 * 1024) / 200;
     assert!(before <= most, "{before} of at most {most} were written");
     let taking = async {
@@ -238,7 +238,7 @@ async fn a_flood_that_nobody_takes_stops_the_agent_and_goes_on_when_it_is_taken(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_requests_whose_answers_are_not_read_stops_the_agent() {
+async fn a_flood_of_requests_whose_answers_are_not_read_blocks_the_agent() {
     let (_connection, mut events, mut fake, _) = with(ConnectOptions::default()).await;
     let taking = tokio::spawn(async move { while events.recv().await.is_some() {} });
     let asked = AtomicUsize::new(0);
@@ -248,8 +248,8 @@ async fn a_flood_of_requests_whose_answers_are_not_read_stops_the_agent() {
             asked.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let asked = done_before_the_halt(&asked, flood).await;
-    // Owed answers, those in the pipe to the agent, and requests in one turn, the buffer and the pipe to us.
+    let asked = done_before_blocking(&asked, flood).await;
+    // Pending answers, those in the pipe to the agent, and the requests in one batch, the buffer and the pipe to us.
     let most = 1024 + 64 * 1024 / 60 + 3 * 64 * 1024 / 150;
     assert!(asked <= most, "{asked} of at most {most} were asked");
     taking.abort();

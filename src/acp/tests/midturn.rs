@@ -1,4 +1,4 @@
-//! Words that go into a running turn: put there by the client, or asked for by the agent.
+//! Texts that get into a running turn: the client steers them, or the agent asks for them.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use crate::acp::{
 };
 use serde_json::{Value, json};
 
-/// An agent that says that it can be steered.
+/// An agent that advertises steering.
 async fn steerable() -> (Connection, AgentEvents, Fake, SessionInfo) {
     let agent = json!({"_meta": {"steering": {"supported": true}}});
     in_session(ConnectOptions::default(), agent, json!({})).await
 }
 
-/// Steers an agent that answers so, and checks what that means.
+/// Steers an agent that gives this answer, and checks the outcome.
 async fn check(answer: Value, expected: Result<Steered, &str>) {
     let (connection, _events, mut fake, session) = steerable().await;
     let steering = connection.steer(&session.id, "look", SOON);
-    let told = fake.answering(steering, "_session/steering", answer).await;
-    match (told, expected) {
-        (Ok(told), Ok(expected)) => assert_eq!(told, expected),
+    let outcome = fake.answering(steering, "_session/steering", answer).await;
+    match (outcome, expected) {
+        (Ok(outcome), Ok(expected)) => assert_eq!(outcome, expected),
         (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
-        (told, expected) => panic!("{told:?} instead of {expected:?}"),
+        (outcome, expected) => panic!("{outcome:?} instead of {expected:?}"),
     }
 }
 
 #[tokio::test]
-async fn a_steered_text_goes_with_the_wish_to_keep_it_when_no_turn_runs() {
+async fn steering_asks_the_agent_not_to_begin_a_turn() {
     let (connection, _events, mut fake, session) = steerable().await;
     let steering = tokio::spawn({
         let id = session.id.clone();
@@ -48,33 +48,33 @@ async fn a_steered_text_goes_with_the_wish_to_keep_it_when_no_turn_runs() {
 }
 
 #[tokio::test]
-async fn only_an_outcome_says_that_a_text_was_taken() {
+async fn only_an_outcome_confirms_a_text() {
     check(json!({"outcome": "injected"}), Ok(Steered::Taken)).await;
     check(json!({"outcome": "startedNewTurn"}), Ok(Steered::Taken)).await;
     check(json!({"outcome": "promptRequired", "reason": "noRunningTurn"}), Ok(Steered::NoTurn))
         .await;
-    // What codex's adapter answers to a method that it does not know.
+    // codex's adapter answers an unknown method with this.
     check(json!({}), Err("no `outcome`")).await;
     check(Value::Null, Err("no `outcome`")).await;
     check(json!({"outcome": "queued"}), Err("no `outcome`")).await;
 }
 
 #[tokio::test]
-async fn nobody_is_steered_who_does_not_offer_it() {
+async fn an_agent_that_does_not_offer_steering_is_not_steered() {
     let (connection, _events, mut fake, session) =
         in_session(ConnectOptions::default(), json!({}), json!({})).await;
-    let told = connection.steer(&session.id, "look", SOON).await;
-    assert!(matches!(told, Err(AcpError::NotOffered { .. })), "{told:?}");
-    // The next that the agent reads is something else.
+    let outcome = connection.steer(&session.id, "look", SOON).await;
+    assert!(matches!(outcome, Err(AcpError::NotOffered { .. })), "{outcome:?}");
+    // The agent reads the next message, and no request to steer.
     connection.cancel(&session.id).await.unwrap();
     assert_eq!(fake.read().await["method"], "session/cancel");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_does_not_say_what_became_of_a_text_meets_the_deadline() {
+async fn an_unanswered_request_to_steer_meets_its_deadline() {
     let (connection, _events, mut fake, session) = steerable().await;
-    let told = connection.steer(&session.id, "look", Duration::from_secs(10)).await;
-    assert!(matches!(told, Err(AcpError::Deadline { .. })), "{told:?}");
+    let outcome = connection.steer(&session.id, "look", Duration::from_secs(10)).await;
+    assert!(matches!(outcome, Err(AcpError::Deadline { .. })), "{outcome:?}");
     fake.read_method("_session/steering").await;
 }
 
@@ -110,16 +110,16 @@ async fn an_agent_that_asks_for_messages_gets_them_or_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_for_messages_is_answered_in_time_whatever_its_owner_does() {
+async fn a_question_for_messages_is_answered_in_time_without_its_owner() {
     let (_connection, mut events, mut fake, _) =
         in_session(ConnectOptions::default(), json!({}), json!({})).await;
     let began = tokio::time::Instant::now();
     let (question, id) = asked(&mut fake, &mut events).await;
     assert_eq!(fake.read().await, drained(id, &[]));
     assert!(began.elapsed() < Duration::from_secs(2));
-    // Then it is too late, and the message has to take another way.
+    // Then it is too late, and the message needs another delivery method.
     assert!(!question.answer(&["look".to_owned()]));
-    // Nobody has even looked at this one.
+    // This one was never received.
     let params = json!({"sessionId": "s-1"});
     let id = fake.ask("craft/drainMidTurnQueue", params).await;
     assert_eq!(fake.read().await, drained(id, &[]));

@@ -2,8 +2,8 @@
 
 use super::fake::{Fake, connected, in_session, next, soon, waiting};
 use crate::acp::{
-    AcpError, AgentEvent, AgentEvents, Answer, AnswerCustom, ConnectOptions, Connection, Ending,
-    Feature, McpServerSpec, PermissionQuestion, SessionInfo, StopReason, Wanted,
+    AcpError, AgentEvent, AgentEvents, Answer, AnswerCustom, AnswerKind, ConnectOptions,
+    Connection, Ending, Feature, McpServerSpec, PermissionQuestion, SessionInfo, StopReason,
 };
 use crate::domain::text::redact::Hidden;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn simple() -> (Connection, AgentEvents, Fake, SessionInfo) {
 }
 
 #[tokio::test]
-async fn hello_offers_no_files_and_no_terminal_and_learns_what_the_agent_can() {
+async fn initialize_offers_no_files_and_no_terminal_and_returns_the_capabilities() {
     let (connection, _events, mut fake) = connected(4096, ConnectOptions::default()).await;
     let agent = async {
         let hello = fake.read_method("initialize").await;
@@ -37,22 +37,22 @@ async fn hello_offers_no_files_and_no_terminal_and_learns_what_the_agent_can() {
 }
 
 #[tokio::test]
-async fn another_version_of_the_protocol_is_refused_by_name() {
+async fn another_version_of_the_protocol_is_refused_and_named() {
     for version in [json!(2), json!(0), json!("1.0")] {
         let (connection, _events, mut fake) = connected(4096, ConnectOptions::default()).await;
         let answer = json!({"protocolVersion": &version});
         let error = fake.answering(connection.initialize(), "initialize", answer).await;
-        let error = error.expect_err("only version 1 is spoken");
-        let told_version = version.to_string();
+        let error = error.expect_err("only version 1 is supported");
+        let answered = version.to_string();
         assert!(
-            matches!(&error, AcpError::Version { version: told } if *told == told_version),
+            matches!(&error, AcpError::Version { version: refused } if *refused == answered),
             "{error:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_session_begins_with_the_servers_and_tells_its_settings() {
+async fn a_session_begins_with_its_servers_and_returns_its_settings() {
     let (connection, _events, mut fake, _) = simple().await;
     let server = McpServerSpec {
         name: "bridge".into(),
@@ -90,7 +90,7 @@ async fn a_session_begins_with_the_servers_and_tells_its_settings() {
 }
 
 #[tokio::test]
-async fn all_that_was_said_before_the_outcome_waits_when_the_prompt_returns() {
+async fn all_updates_before_the_outcome_wait_when_the_prompt_returns() {
     let (connection, mut events, mut fake, session) = simple().await;
     for round in 0..20 {
         let agent = async {
@@ -174,16 +174,16 @@ fn outcome(id: u64, outcome: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_question_is_answered_by_kind_by_hand_or_by_being_dropped() {
+async fn a_question_is_answered_by_kind_by_option_or_by_being_dropped() {
     let (_connection, mut events, mut fake, _) = simple().await;
     let (question, id) = asked(&mut fake, &mut events).await;
     assert_eq!(question.request().tool_call.title.as_deref(), Some("Run"));
     assert_eq!(question.request().meta, Some(json!({"m": 1})));
-    assert_eq!(question.answer_by_kind(Wanted::AllowOnce), Answer::Option("once".into()));
+    assert_eq!(question.answer_by_kind(AnswerKind::AllowOnce), Answer::Option("once".into()));
     assert_eq!(fake.read().await, outcome(id, &json!({"outcome": "selected", "optionId": "once"})));
 
     let (question, id) = asked(&mut fake, &mut events).await;
-    assert_eq!(question.answer_by_kind(Wanted::Reject), Answer::Cancelled);
+    assert_eq!(question.answer_by_kind(AnswerKind::Reject), Answer::Cancelled);
     assert_eq!(fake.read().await, outcome(id, &json!({"outcome": "cancelled"})));
 
     let (question, id) = asked(&mut fake, &mut events).await;
@@ -199,7 +199,7 @@ async fn a_question_is_answered_by_kind_by_hand_or_by_being_dropped() {
 }
 
 #[tokio::test]
-async fn an_open_question_holds_up_neither_updates_nor_answers() {
+async fn an_open_question_blocks_neither_updates_nor_answers() {
     let (connection, mut events, mut fake, session) = simple().await;
     let (question, id) = asked(&mut fake, &mut events).await;
     fake.say("meanwhile").await;
@@ -210,7 +210,7 @@ async fn an_open_question_holds_up_neither_updates_nor_answers() {
 }
 
 #[tokio::test]
-async fn questions_that_nobody_hears_are_answered_cancelled() {
+async fn questions_without_a_receiver_are_answered_cancelled() {
     let (_connection, events, mut fake, _) = simple().await;
     let question = json!({"sessionId": "s-1", "toolCall": {"toolCallId": "c"}, "options": []});
     let first = fake.ask("session/request_permission", question.clone()).await;
@@ -227,13 +227,13 @@ async fn ids_of_both_directions_overlap_without_harm() {
         let prompt = fake.read_method("session/prompt").await;
         let params = json!({"sessionId": "s-1", "toolCall": {"toolCallId": "c"},
             "options": [{"optionId": "yes", "name": "", "kind": "allow_once"}]});
-        // The agent's request carries the very id of the prompt that it is answering.
+        // The agent's request has the same id as the prompt that it is answering.
         fake.write(json!({"jsonrpc": "2.0", "id": prompt["id"], "method": "session/request_permission", "params": params}))
             .await;
         let Some(AgentEvent::PermissionAsked(question)) = soon(events.recv()).await else {
             panic!("a question was asked")
         };
-        question.answer_by_kind(Wanted::AllowOnce);
+        question.answer_by_kind(AnswerKind::AllowOnce);
         let answer = fake.read().await;
         assert_eq!(
             (&answer["id"], &answer["result"]["outcome"]["optionId"]),
@@ -247,7 +247,7 @@ async fn ids_of_both_directions_overlap_without_harm() {
 }
 
 #[tokio::test]
-async fn the_unknown_is_told_and_requests_of_it_are_answered() {
+async fn unknown_messages_are_reported_and_unknown_requests_answered() {
     let custom = AnswerCustom::new(|method, params| {
         (method == "_vendor/question").then(|| json!({"messages": [params["sessionId"]]}))
     });
@@ -329,7 +329,7 @@ async fn a_mode_is_chosen_by_method_where_modes_are_listed() {
 }
 
 #[tokio::test]
-async fn only_what_is_offered_is_asked() {
+async fn methods_that_are_not_offered_are_not_called() {
     let (connection, _events, _fake, session) = simple().await;
     let work = Path::new("/work");
     for refused in [
@@ -361,7 +361,7 @@ async fn only_what_is_offered_is_asked() {
 }
 
 #[tokio::test]
-async fn shutdown_closes_stdin_and_fails_what_waits() {
+async fn shutdown_closes_stdin_and_fails_waiting_requests() {
     let (connection, mut events, mut fake, session) = simple().await;
     let waits = {
         let connection = connection.clone();
@@ -377,7 +377,7 @@ async fn shutdown_closes_stdin_and_fails_what_waits() {
     );
     fake.read_end().await;
     assert!(soon(events.recv()).await.is_none());
-    // What the agent still says finds an open pipe.
+    // The agent can still write to an open pipe.
     fake.say("good-bye").await;
     drop(fake);
     soon(connection.ended()).await;

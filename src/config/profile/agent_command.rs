@@ -1,4 +1,4 @@
-//! What a profile names as the program of its agents.
+//! The program that a profile names for its agents.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What is known of one kind of agent, each value with the layer that it comes from.
+//! The settings of one kind of agent, each value with the layer that it comes from.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,55 +15,55 @@ use crate::domain::permission::Policy;
 /// How to start one kind of agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// The name, as the first layer that has it writes it.
+    /// The name as the first layer with this profile writes it.
     pub name: Name,
     pub command: Sourced<Command>,
-    /// What the program is started with.
+    /// The arguments of the program.
     pub args: Sourced<Vec<String>>,
     /// Variables that are set for the agent, by name.
     pub env: BTreeMap<String, Sourced<String>>,
-    /// Variables of our own environment that are let through.
+    /// Variables of our own environment that are passed on.
     pub env_pass: Sourced<Vec<EnvPattern>>,
-    /// What to answer when the agent asks for permission.
+    /// The answer to the agent's questions for permission.
     pub permissions: Sourced<Policy>,
     /// How long a question for permission waits for an answer, in seconds.
     pub permission_seconds: Sourced<u64>,
-    /// Parts of paths whose edit is asked about besides those that always are, from all layers together.
+    /// Parts of paths whose edit needs permission in addition to those that always do, from all layers together.
     pub guarded: Vec<String>,
     /// Whether the agent may read and write files of the project through us.
     pub file_system: Sourced<bool>,
-    /// How long it may take to answer at its start without a sign of life.
+    /// How long a start may take without a sign of life.
     pub start: Sourced<Duration>,
-    /// What the agent is for, in the user's words.
+    /// The purpose of the agent, in the user's words.
     pub roles: Sourced<Vec<String>>,
     /// The model, unless the task names one.
     pub default_model: Option<Sourced<String>>,
-    /// The mode of the agent's sessions, unless its own default is wanted.
+    /// The mode of the agent's sessions, unless the agent's default applies.
     pub mode: Option<Sourced<String>>,
-    /// The mode in its place while a policy holds, for the policies that want another one.
+    /// The modes for policies that need another mode.
     pub modes: Vec<(Policy, Sourced<String>)>,
     /// What to do when the agent's process ends by itself.
     pub restart: Sourced<Restart>,
-    /// The command that installs the program, for whoever misses it.
+    /// The command that installs the program, for the error when it is missing.
     pub install: Option<Sourced<String>>,
-    /// How to log in, for whoever is not: the end of a sentence that begins "to log in,".
+    /// How to log in, for the error when a login is missing: the end of a sentence that begins "to log in,".
     pub login: Option<Sourced<String>>,
     /// How long the first prompt of a session waits after our endpoint has listed its tools.
     pub settle: Sourced<Duration>,
     /// Whether its process mixes sessions up, so that each needs a process of its own.
     pub one_session: Sourced<bool>,
-    /// How words get into a turn of it that runs.
+    /// How messages get into its running turn.
     pub mid_turn: Sourced<MidTurn>,
-    /// What its model sees before the names of our tools.
+    /// The prefix with which its model sees the names of our tools.
     pub tool_prefix: Option<Sourced<String>>,
-    /// How many bytes of a tool's result it shows its model whole.
+    /// How many bytes of a tool's result it shows to its model uncut.
     pub result_bytes: Sourced<usize>,
-    /// How many bytes of messages it is woken with.
+    /// How many bytes of messages an idle agent gets in the prompt that wakes it.
     pub prompt_bytes: Sourced<usize>,
 }
 
 impl Profile {
-    /// Makes a profile of which no file says more than this: everything else has its default.
+    /// Makes a profile with a name and a command; everything else has its default.
     pub(in crate::config) fn begin(name: Name, command: Command) -> Self {
         let bytes =
             |number: u64| Sourced::default_value(usize::try_from(number).unwrap_or(usize::MAX));
@@ -96,7 +96,7 @@ impl Profile {
         }
     }
 
-    /// Returns the mode in which the agent works while a policy holds; none where its own is left to it.
+    /// Returns the mode in which the agent works under a policy; `None` for the agent's default.
     pub fn mode_under(&self, policy: Policy) -> Option<&str> {
         let own = self.modes.iter().find(|(under, _)| *under == policy);
         let mode = own.map(|(_, mode)| mode).or(self.mode.as_ref());

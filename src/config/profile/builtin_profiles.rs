@@ -1,8 +1,8 @@
-//! The profiles that the binary brings along, one file of `agents/` each.
+//! The built-in profiles, one file of `agents/` each.
 
 /// A file of `agents/`, embedded.
 pub(in crate::config) struct BuiltIn {
-    /// Its path in the repository, for the message of whoever breaks it.
+    /// Its path in the repository, for the error if it is invalid.
     pub(in crate::config) file: &'static str,
     pub(in crate::config) text: &'static str,
 }

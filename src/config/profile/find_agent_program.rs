@@ -1,4 +1,4 @@
-//! Finds the program that a profile starts, or says how to install it where it is missing.
+//! Finds the program of a profile, or says how to install it if it is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ impl Profile {
     ) -> Result<PathBuf, MissingProgram> {
         let program = match &self.command.value {
             Command::OwnBinary => return Ok(own_binary.to_owned()),
-            // A path out of a TOML file is text, so nothing is lost here.
+            // A path from a TOML file is text, so the conversion loses nothing.
             Command::Absolute(path) => path.to_string_lossy().into_owned(),
             Command::OnPath(name) => name.clone(),
         };
@@ -37,7 +37,7 @@ impl Profile {
         })
     }
 
-    /// Returns how the program is installed. What one layer says of its program is not true of another layer's program.
+    /// Returns how to install the program. Instructions of one layer do not apply to another layer's program.
     fn install_of_command(&self) -> Option<String> {
         let install = self.install.as_ref()?;
         (install.source == self.command.source).then(|| install.value.clone())

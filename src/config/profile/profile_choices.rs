@@ -1,19 +1,19 @@
-//! The keys of a profile that are one of a few words.
+//! The keys of a profile that have a few words as values.
 
-/// How words get into a running turn of an agent, apart from the results of our tools.
+/// How messages get into a running turn of an agent, apart from the results of our tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MidTurn {
-    /// Steered at any time, where the agent says that it can be.
+    /// Steered at any time, if the agent offers that.
     Steer,
-    /// The same, but while a tool call of it runs only what is urgent: it would leave the call alone.
+    /// Steered, but only urgent messages while one of its tool calls runs: the agent would abandon the call.
     SteerBetweenCalls,
-    /// It asks for them itself.
+    /// The agent asks for them.
     Drain,
     Never,
 }
 
 impl MidTurn {
-    /// All of them, as a file writes them.
+    /// All variants, with their words in a file.
     pub(in crate::config) const WORDS: [(&'static str, Self); 4] = [
         ("steer", Self::Steer),
         ("steer_between_calls", Self::SteerBetweenCalls),
@@ -31,7 +31,7 @@ pub enum Restart {
 }
 
 impl Restart {
-    /// All of them, as a file writes them.
+    /// All variants, with their words in a file.
     pub(in crate::config) const WORDS: [(&'static str, Self); 2] =
         [("never", Self::Never), ("on_failure", Self::OnFailure)];
 }

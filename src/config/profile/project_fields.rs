@@ -1,17 +1,17 @@
-//! Which fields of a profile the project's own file decides: they need the user's consent.
+//! The fields of a profile that the project's own file sets and that need the user's consent.
 
 use super::agent_profile::Profile;
 use crate::config::value_origin::Sourced;
 
 impl Profile {
-    /// Says whether the project's own file decides what is run, or with which rights.
+    /// Says whether the project's own file decides which program runs, or with which permissions.
     ///
-    /// A repository from elsewhere may bring such a file, so the user is told at the first start.
+    /// A cloned repository may contain such a file, so the bridge notifies the user at the first start.
     pub fn comes_from_project_file(&self) -> bool {
         !self.fields_from_project_file().is_empty()
     }
 
-    /// Returns the fields by which the project's own file decides what is run, and with which rights.
+    /// Returns the fields by which the project's own file decides which program runs, and with which permissions.
     pub fn fields_from_project_file(&self) -> Vec<&'static str> {
         [
             ("command", self.command.is_from_project()),

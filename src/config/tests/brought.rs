@@ -1,11 +1,11 @@
-//! What of a project's own file needs its user's yes.
+//! The settings of a project's own file that need its user's consent.
 
 use super::test_directories::TestDirectories;
 use crate::config::defaults::{AGENTS, RETENTION_DAYS, UNREAD};
 use crate::config::{Brought, Config, Resume};
 use crate::domain::name::Name;
 
-/// What the user's own file says in all of these.
+/// The user's own file in all of these tests.
 const OWN: &str = r#"
 [agents.codex]
 command = "codex-acp"
@@ -26,7 +26,7 @@ fn load(project: &str) -> Config {
     TestDirectories::new().user(OWN).project(project).load().unwrap()
 }
 
-/// Asserts which lines need a yes.
+/// Asserts which lines need consent.
 #[track_caller]
 fn check(project: &str, expected: &[&str]) {
     let config = load(project);
@@ -37,7 +37,7 @@ fn check(project: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_runs_or_widens_needs_a_yes() {
+fn settings_that_run_or_widen_need_consent() {
     let runs = "[agents.codex] would run \"codex-acp\" [\"--own\"]";
     for (key, line) in [
         ("env = { LD_PRELOAD = 'x' }", r#"  env = "LD_PRELOAD" = "x""#),
@@ -75,7 +75,7 @@ fn what_runs_or_widens_needs_a_yes() {
 }
 
 #[test]
-fn what_narrows_or_only_names_needs_none() {
+fn settings_that_restrict_or_only_name_need_none() {
     for project in [
         "",
         "[agents.codex]\npermissions = 'deny'",
@@ -92,7 +92,7 @@ fn what_narrows_or_only_names_needs_none() {
 }
 
 #[test]
-fn before_the_yes_no_limit_is_raised_and_nothing_more_passes_into_gates() {
+fn without_consent_no_limit_is_raised_and_no_variable_passes_into_gates() {
     let project = "[limits]\nagents = 6\nunread = 7\n[workflows]\ngate_env = ['*']\n\
         [agents.codex]\npermissions = 'allow'";
     let mut config = load(project);
@@ -108,15 +108,15 @@ fn before_the_yes_no_limit_is_raised_and_nothing_more_passes_into_gates() {
     assert_eq!(config.limits().number(&AGENTS).value, 6);
     assert_eq!(config.gate_environment(own(), |_| true).len(), 2);
     assert!(config.unagreed().is_none());
-    let taken_back = |file: &Brought| {
+    let revoked = |file: &Brought| {
         assert_eq!(file, &config.project_file().unwrap().file);
         false
     };
-    assert_eq!(config.gate_environment(own(), taken_back).len(), 1);
+    assert_eq!(config.gate_environment(own(), revoked).len(), 1);
 }
 
 #[test]
-fn no_yes_lets_a_project_go_on_with_workflows_by_itself() {
+fn no_consent_lets_a_project_resume_workflows_by_itself() {
     let mut config = load("[workflows]\nresume = 'auto'");
     config.agree();
     assert_eq!(config.resume(), Resume::Ask);
@@ -130,7 +130,7 @@ fn no_yes_lets_a_project_go_on_with_workflows_by_itself() {
 }
 
 #[test]
-fn what_the_file_of_the_command_line_says_is_the_users_word() {
+fn the_file_that_the_command_line_names_needs_no_consent() {
     let place = TestDirectories::new()
         .project("[agents.a]\ncommand = 'sh'\nargs = ['-c', 'id']")
         .explicit("[agents.a]\ncommand = 'a'\nargs = []");
@@ -145,7 +145,7 @@ fn what_the_file_of_the_command_line_says_is_the_users_word() {
 }
 
 #[test]
-fn a_script_plays_a_profile_in_the_place_of_what_the_project_says() {
+fn a_script_replaces_the_projects_command_of_a_profile() {
     let place =
         TestDirectories::new().project("[agents.a]\ncommand = 'sh'\n[agents.b]\ncommand = 'sh'");
     let mut config = place.load().unwrap();
@@ -162,7 +162,7 @@ fn a_script_plays_a_profile_in_the_place_of_what_the_project_says() {
 }
 
 #[test]
-fn a_mode_that_a_project_takes_back_needs_a_yes() {
+fn removing_a_mode_needs_consent() {
     let own = "[agents.codex]\ncommand = 'codex-acp'\nmode = 'yolo'\nmodes = { rules = 'careful', deny = 'plan' }";
     let check = |project: &str, expected: &[&str]| {
         let place = TestDirectories::new().user(own).project(project);
@@ -178,7 +178,7 @@ fn a_mode_that_a_project_takes_back_needs_a_yes() {
 }
 
 #[test]
-fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
+fn consent_is_for_the_file_of_one_project_and_links_do_not_extend_it() {
     use std::os::unix::fs::symlink;
     const FILE: &str = "project/.claude/bridge.toml";
     let text = "[agents.a]\ncommand = 'sh'";
@@ -186,7 +186,7 @@ fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
     let own = trusted.load().unwrap().project_file().unwrap().file.clone();
     let refused = |place: &TestDirectories| place.load().unwrap_err().to_string();
 
-    // The file itself is a link, or what it is in.
+    // The file itself, or its directory, is a link.
     let other = TestDirectories::new();
     let (theirs, mine) = (trusted.path(FILE), other.path(FILE));
     std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
@@ -198,7 +198,7 @@ fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
     symlink(theirs.parent().unwrap(), mine.parent().unwrap()).unwrap();
     assert!(refused(&other).contains("leads out of the project"), "{}", refused(&other));
 
-    // A link inside of a project is a file of that project.
+    // A link inside a project is a file of that project.
     let other = TestDirectories::new();
     let mine = other.path(FILE);
     std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
@@ -210,7 +210,7 @@ fn a_yes_is_to_the_file_of_one_project_and_no_link_lends_it_to_another() {
 }
 
 #[test]
-fn keeping_the_log_for_a_shorter_or_a_longer_time_needs_a_yes() {
+fn changing_how_long_the_log_is_kept_needs_consent() {
     for (days, line) in [
         (29, "[limits] retention_days = 29 (30 without it)"),
         (31, "[limits] retention_days = 31 (30 without it)"),
@@ -225,7 +225,7 @@ fn keeping_the_log_for_a_shorter_or_a_longer_time_needs_a_yes() {
 }
 
 #[test]
-fn what_a_pattern_covers_needs_no_yes() {
+fn variables_that_a_pattern_covers_need_no_consent() {
     for names in ["['OPENAI_API_*']", "['OPENAI_KEY', 'HF_TOKEN']"] {
         check(&format!("[agents.codex]\nenv_pass = {names}"), &[]);
     }

@@ -1,4 +1,4 @@
-//! The rows of `defaults` against the reader and the documents.
+//! The rows of `defaults` compared with the reader and the documentation.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn the_document_has_the_tables_of_the_program() {
     assert!(is_there, "docs/configuration.md should have:\n{}", expected.concat());
 }
 
-/// A date fits no key, so its error shows that the key is known.
+/// A date is no valid value of any key, so its error shows that the key is known.
 #[test]
 fn every_key_of_a_table_is_read() {
     let profile = "[agents.a]\ncommand = \"x\"\nmode = \"m\"\n";

@@ -1,4 +1,4 @@
-//! What the layers say, one over the other, and where each value comes from.
+//! The merging of layers, and the origin of each value.
 
 use std::path::Path;
 use std::time::Duration;
@@ -79,7 +79,7 @@ fn every_field_of_a_profile_is_read() {
 }
 
 #[test]
-fn no_layer_takes_back_what_an_earlier_one_guards() {
+fn no_layer_removes_guarded_paths_of_an_earlier_one() {
     let guarded = |names: &str| format!("[agents.scripted]\nguarded = [{names}]");
     let place = TestDirectories::new()
         .user(&guarded("\"deploy\""))
@@ -130,7 +130,7 @@ fn a_layer_changes_only_the_fields_it_names() {
 }
 
 #[test]
-fn a_later_mode_stands_alone_and_later_modes_stand_beside_the_earlier_mode() {
+fn a_later_mode_removes_earlier_modes_and_later_modes_are_added() {
     let modes = "[agents.scripted]\nmode = \"a\"\nmodes = { allow = \"b\" }";
     let check = |later: &str, expected: [&str; 4]| {
         let config = TestDirectories::new().user(modes).project(later).load().unwrap();
@@ -144,7 +144,7 @@ fn a_later_mode_stands_alone_and_later_modes_stand_beside_the_earlier_mode() {
 }
 
 #[test]
-fn a_projects_file_counts_only_for_what_is_run_and_with_which_rights() {
+fn a_project_file_counts_where_it_decides_the_command_or_permissions() {
     let check = |text: &str, expected: &[&str]| {
         let config =
             TestDirectories::new().project(&format!("[agents.scripted]\n{text}")).load().unwrap();
@@ -160,7 +160,7 @@ fn a_projects_file_counts_only_for_what_is_run_and_with_which_rights() {
 }
 
 #[test]
-fn the_users_directory_of_configuration_is_respected_when_it_is_absolute() {
+fn the_users_configuration_directory_counts_when_it_is_absolute() {
     let (project, home) = (Path::new("/project"), Some(Path::new("/home/me")));
     let check = |home: Option<&Path>, config_home: Option<&str>, expected: Option<&str>| {
         let config_home = config_home.map(Path::new);

@@ -1,4 +1,4 @@
-//! What is made of a profile: its program and its environment.
+//! The program and the environment that result from a profile.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn an_unknown_profile_names_the_nearest_or_all() {
 }
 
 #[test]
-fn a_program_is_this_binary_or_what_is_found() {
+fn a_program_is_this_binary_or_the_one_that_is_found() {
     let text = "[agents.bare]\ncommand = \"node\"\n[agents.absolute]\ncommand = \"/opt/agent\"";
     let config = TestDirectories::new().project(text).load().unwrap();
     let program = |name: &str| {
@@ -39,7 +39,7 @@ fn a_program_is_this_binary_or_what_is_found() {
 }
 
 #[test]
-fn a_missing_program_is_named_with_its_profile_and_where_it_comes_from() {
+fn the_error_for_a_missing_program_names_its_profile_and_origin() {
     let check = |place: TestDirectories, expected: &str| {
         let config = place.load().unwrap();
         let error = config.profile("a").unwrap().program(Path::new("/own"), |_| None).unwrap_err();
@@ -58,7 +58,7 @@ fn a_missing_program_is_named_with_its_profile_and_where_it_comes_from() {
 }
 
 #[test]
-fn a_missing_program_is_named_with_how_to_install_it() {
+fn the_error_for_a_missing_program_says_how_to_install_it() {
     let missing = |place: TestDirectories| {
         let config = place.load().unwrap();
         let profile = config.profile("gemini").unwrap();
@@ -86,7 +86,7 @@ fn every_built_in_agent_says_how_to_install_it_and_how_to_log_in() {
     }
 }
 
-/// What is known of an agent, and can be said as data.
+/// Facts about the agents that a profile can express.
 #[test]
 fn the_quirks_of_the_built_in_agents_are_in_their_profiles() {
     let config = TestDirectories::new().load().unwrap();
@@ -95,13 +95,13 @@ fn the_quirks_of_the_built_in_agents_are_in_their_profiles() {
         let env = &profile(name).env;
         env.get(variable).map(|value| value.value.clone())
     };
-    // Else it starts no MCP server; else a launcher that ignores signals stands before it.
+    // Without the first it starts no MCP server; without the second a launcher that ignores signals is its parent.
     for variable in ["GEMINI_CLI_TRUST_WORKSPACE", "GEMINI_CLI_NO_RELAUNCH"] {
         assert_eq!(sets("gemini", variable).as_deref(), Some("true"));
     }
-    // Else models decide, and nobody is asked.
+    // Otherwise models decide, and the user is not asked.
     assert_eq!(sets("codex", "INITIAL_AGENT_MODE").as_deref(), Some("read-only"));
-    // In its wider modes it edits and runs commands in the project unasked.
+    // In its wider modes it edits files and runs commands in the project without asking.
     let codex = profile("codex");
     let under = Policy::WORDS.map(|(_, policy)| codex.mode_under(policy));
     let [allow, rest @ ..] = under;

@@ -1,11 +1,11 @@
-//! Every message about a bad file, whole.
+//! Every error about an invalid file, in full.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::test_directories::TestDirectories;
 
-/// Asserts the whole message about a project's file.
+/// Asserts the whole error about a project's file.
 #[track_caller]
 fn check_refused(text: &str, expected: &str) {
     let expected = expected.replace('@', "project/.claude/bridge.toml:");
@@ -69,7 +69,7 @@ fn modes_are_named_for_policies_and_beside_a_mode() {
 }
 
 #[test]
-fn a_tools_prefix_can_be_nothing_but_the_beginning_of_a_name() {
+fn a_tool_prefix_has_only_the_characters_of_a_name() {
     for prefix in ["a b", "`", "a;b", &"a".repeat(25)] {
         check_refused(
             &format!("[agents.a]\ncommand = \"x\"\ntool_prefix = \"{prefix}\""),
@@ -249,7 +249,7 @@ fn a_profile_is_named_like_a_member() {
 }
 
 #[test]
-fn a_slip_of_syntax_is_refused_with_its_place() {
+fn a_syntax_error_is_refused_with_its_place() {
     check_refused(
         "[agents.a]\ncommand = my-agent",
         "@2:11: this is not TOML: string values must be quoted, expected literal string",
@@ -262,7 +262,7 @@ fn a_slip_of_syntax_is_refused_with_its_place() {
 }
 
 #[test]
-fn all_problems_of_all_files_are_told_at_once_in_their_order() {
+fn all_problems_of_all_files_are_reported_at_once_in_order() {
     let place = TestDirectories::new()
         .user("x = 1")
         .project("[agents.b]\nzzz = 1\n[agents.a]\ncomand = \"x\"\nargs = 1\n[yyy]")
@@ -291,7 +291,7 @@ fn the_file_that_was_named_must_exist() {
 }
 
 #[test]
-fn what_is_not_a_text_file_of_a_sane_size_is_refused() {
+fn a_directory_a_device_or_an_oversized_or_binary_file_is_refused() {
     let place = TestDirectories::new();
     fs::create_dir_all(place.path("project/.claude/bridge.toml")).unwrap();
     assert_eq!(
@@ -323,7 +323,7 @@ fn what_is_not_a_text_file_of_a_sane_size_is_refused() {
 }
 
 #[test]
-fn a_file_the_system_does_not_give_is_told_with_the_reason() {
+fn an_unreadable_file_is_reported_with_the_reason() {
     let place = TestDirectories::new();
     let path = place.path("project/.claude/bridge.toml");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -338,7 +338,7 @@ fn a_file_the_system_does_not_give_is_told_with_the_reason() {
 }
 
 #[test]
-fn what_a_profile_says_has_a_length_and_a_number() {
+fn texts_and_lists_of_a_profile_are_limited() {
     let place = "[agents.a]\ncommand = \"x\"\n";
     let long = "y".repeat(900_000);
     check_refused(

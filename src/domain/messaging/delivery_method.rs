@@ -1,4 +1,4 @@
-//! The methods by which a message reaches a model, and what proves that the model has read it.
+//! The methods by which a message reaches a model, and what proves that the model has seen it.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,15 +16,15 @@ pub enum DeliveryMethod {
     Prompt,
     /// Put into a running turn by the bridge.
     Steer,
-    /// The answer to an agent that asks, in its turn, for what has come meanwhile.
+    /// The answer to an agent that asks for new messages during its turn.
     Drain,
-    /// Between two steps of the client that leads the team or has joined it, by its hook.
+    /// By the hook of an orchestrator's or peer's client, between two steps.
     Hook,
 }
 
 impl DeliveryMethod {
-    /// Says whether the model's own turn proves the taking, however long it takes, rather than the member's next call: the bridge
-    /// that holds the session sees the turn, a hook its next stop or prompt.
+    /// Says whether the model's own turn, however long, proves that it has seen the message, rather than the member's next call: the
+    /// bridge that holds the session sees the turn, and a hook sees its next stop or prompt.
     pub fn is_by_turn(self) -> bool {
         !matches!(self, Self::Pull | Self::Piggyback)
     }

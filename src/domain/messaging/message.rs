@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::name::{Name, NameError};
 
-/// What a message is.
+/// The type of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
     /// From one member to another.
     Message,
-    /// Open work that anyone may claim.
+    /// Open work that any member may claim.
     Request,
     /// An answer to a request.
     Response,
     /// A reminder of an unclaimed request.
     Nudge,
-    /// From an orchestrator to everyone.
+    /// From an orchestrator to every member.
     Broadcast,
     /// Asks a member to finish and end.
     Shutdown,
-    /// What the bus itself says.
+    /// From the bus itself.
     Notice,
 }
 
@@ -41,13 +41,13 @@ impl MessageKind {
         }
     }
 
-    /// Says whether it is worth a turn of an idle agent's model; the others ride along.
+    /// Says whether the message is worth a turn of an idle agent's model; the other kinds ride along.
     pub fn wakes(self) -> bool {
         matches!(self, Self::Message | Self::Request | Self::Response | Self::Broadcast)
     }
 }
 
-/// Who speaks.
+/// The sender of a message.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Cow<'_, str>", into = "String")]
 pub enum Author {
@@ -56,7 +56,7 @@ pub enum Author {
 }
 
 impl Author {
-    /// Returns the member who speaks, if it is one.
+    /// Returns the sender, if it is a member.
     pub fn member(&self) -> Option<&Name> {
         match self {
             Self::Bridge => None,
@@ -88,11 +88,11 @@ impl From<Author> for String {
     }
 }
 
-/// Whom a message is shown to be for.
+/// The displayed recipient of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Cow<'_, str>", into = "String")]
 pub enum Audience {
-    /// Everyone who was live.
+    /// Every member that was live.
     All,
     One(Name),
 }
@@ -120,7 +120,7 @@ impl From<Audience> for String {
     }
 }
 
-/// How much a message matters to who works on something else.
+/// How much a message matters to a recipient that works on something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
@@ -132,7 +132,7 @@ pub enum Priority {
 }
 
 impl Priority {
-    /// Says whether it is the usual one, which is not written down.
+    /// Says whether this is the default, which is not stored.
     pub fn is_normal(&self) -> bool {
         *self == Self::Normal
     }

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
-    /// Anyone but its author may claim it.
+    /// Any member but its author may claim it.
     Open,
     /// One session holds it.
     Claimed,
     /// Its owner has answered.
     Completed,
-    /// Nobody answered in time, or its author has gone.
+    /// No answer came in time, or its author has left.
     Expired,
 }
 
@@ -27,7 +27,7 @@ impl RequestStatus {
         }
     }
 
-    /// Says whether nothing more will happen to the request.
+    /// Says whether the status of the request can no longer change.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Expired)
     }

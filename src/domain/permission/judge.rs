@@ -1,26 +1,26 @@
-//! What a policy allows: decided by the kind of the tool and by where its paths really lead. Pure.
+//! The decisions of a policy, from the kind of the tool and the resolved locations of its paths. Pure.
 //!
-//! The caller finds out where the paths lead, as that needs a look at the disk. The user is asked about every place that is not
-//! certainly inside the project.
+//! The caller resolves the paths, as that needs a look at the disk. The user is asked about every place that is not certainly inside the
+//! project.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use super::permission_policy::Policy;
 
-/// What a policy says about a question.
+/// The decision of a policy on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Allow,
     Reject,
-    /// Somebody has to be asked.
+    /// The user or the orchestrator has to be asked.
     Ask,
 }
 
-/// What is not edited without asking, as it makes programs of the user run, or tells agents what to do: parts of paths, at
-/// any depth of the project. A profile adds to it (`guarded`), and nothing takes from it.
+/// Parts of paths, at any depth of the project, that are not edited without asking: the user's programs run these files, or agents take
+/// instructions from them. A profile adds to the list (`guarded`), and nothing removes from it.
 pub const GUARDED: [&str; 28] = [
-    // What the bridge, its agents and other agents take their settings from: servers to start, hooks, rights.
+    // The settings of the bridge, its agents and other agents: servers to start, hooks, permissions.
     ".claude",
     ".mcp.json",
     ".codex",
@@ -30,7 +30,7 @@ pub const GUARDED: [&str; 28] = [
     ".agents",
     ".cursor",
     ".windsurf",
-    // What they are told by.
+    // Instructions for agents.
     "AGENTS.md",
     "AGENTS.override.md",
     "CLAUDE.md",
@@ -41,7 +41,7 @@ pub const GUARDED: [&str; 28] = [
     ".windsurfrules",
     ".clinerules",
     ".github/copilot-instructions.md",
-    // What editors, shells, git and other services run by themselves.
+    // Files that editors, shells, git and other services run by themselves.
     ".git",
     ".gitmodules",
     ".husky",
@@ -53,15 +53,15 @@ pub const GUARDED: [&str; 28] = [
     ".devcontainer.json",
 ];
 
-/// The project, and what is special in it. All places are absolute, with links resolved.
+/// The project, and its special places. All paths are absolute, with links resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ground {
     pub project: PathBuf,
-    /// Where buses are, and with them everybody's messages: neither read nor edited by rule.
+    /// The directories of buses, which contain the messages of all members: neither read nor edited by rule.
     pub buses: Vec<PathBuf>,
-    /// Where edits are asked about, wherever the paths of [`GUARDED`] and git's directories really lead.
+    /// Places whose edits need permission, wherever the paths of [`GUARDED`] and git's directories really lead.
     pub guarded: Vec<PathBuf>,
-    /// Whether these are all: where there are too many to be looked at, every edit is asked about.
+    /// Whether `guarded` is complete. Where there are too many places to resolve, every edit needs permission.
     pub knows_all_guarded: bool,
     /// Parts of paths below the project, as in [`GUARDED`], that the agent's profile adds.
     pub also: Vec<String>,
@@ -69,11 +69,11 @@ pub struct Ground {
 
 /// Decides a question by its policy.
 ///
-/// `kind` is the tool's kind in ACP's words. `paths` are the places that the tool touches, links resolved; `None` for one that
-/// cannot be told.
+/// `kind` is the tool's kind in ACP's words. `paths` are the places that the tool touches, with links resolved; `None` stands for an
+/// unknown place.
 ///
-/// The rules allow reading, searching and editing inside the project. They ask about all else: a place that is not known or
-/// not named, the bus, and an edit of what decides about rights or makes programs run.
+/// The rules allow reading, searching and editing inside the project. They ask about everything else: an unknown place, a call that names
+/// no place, the bus, and an edit of files that grant permissions or make programs run.
 pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], ground: &Ground) -> Verdict {
     let by_rules = |is_guarded: fn(&Ground, &Path, &Path) -> bool| {
         let is_free = |path: &Option<PathBuf>| {
@@ -91,7 +91,7 @@ pub fn judge(policy: Policy, kind: &str, paths: &[Option<PathBuf>], ground: &Gro
     }
 }
 
-/// Returns the kind of a tool as ACP writes it, if it is one of ACP's; any other one is the agent's own word.
+/// Returns the kind of a tool if it is one of ACP's; any other one is the agent's own word.
 pub fn known_kind(kind: &str) -> Option<&'static str> {
     const KINDS: [&str; 10] = [
         "read",
@@ -108,7 +108,7 @@ pub fn known_kind(kind: &str) -> Option<&'static str> {
     KINDS.into_iter().find(|known| *known == kind)
 }
 
-/// Says whether a call of the first kind can do more harm than one of the second. What is not one of ACP's is as bad as `other`.
+/// Says whether a call of the first kind can do more harm than one of the second. A kind that is not one of ACP's counts as `other`.
 pub fn is_worse(kind: &str, than: &str) -> bool {
     let harm = |kind| match known_kind(kind) {
         Some("read") => 0,
@@ -122,7 +122,7 @@ pub fn is_worse(kind: &str, than: &str) -> bool {
     harm(kind) > harm(than)
 }
 
-/// Says whether it has to be looked where the paths of a question lead: for the rules, or for who is asked.
+/// Says whether the paths of a question have to be resolved: for the rules, or to show them in the question.
 pub fn depends_on_places(policy: Policy) -> bool {
     matches!(policy, Policy::Rules | Policy::Ask)
 }
@@ -135,8 +135,8 @@ impl Ground {
             || self.buses.iter().any(|bus| is_below(path, bus))
     }
 
-    /// Says whether who reads or searches a place reads a bus: one that is there, or below it. The project itself is left out: to
-    /// search it is what agents do all the time.
+    /// Says whether reading or searching a place reads a bus: one at or below that place. The project itself is an exception, as agents
+    /// search it all the time.
     fn shows_bus(&self, path: &Path, inner: &Path) -> bool {
         let usual = self.project.join(".claude/bridge");
         let holds_one = || {
@@ -146,10 +146,10 @@ impl Ground {
         self.is_bus(path, inner) || inner != Path::new("") && holds_one()
     }
 
-    /// Says whether a place decides what programs of the user do, or what agents may.
+    /// Says whether the user's programs run a place, or it grants permissions to agents.
     fn is_guarded(&self, path: &Path, inner: &Path) -> bool {
         let also = self.also.iter().map(String::as_str);
-        // Git takes no directory for its own that has no `HEAD`. So none is made of files that nobody was asked about.
+        // Git accepts no directory without a `HEAD` as its own. So no git directory can be made of files that were allowed one by one.
         let is_head = |name: &OsStr| folded(name) == "head";
         !self.knows_all_guarded
             || self.is_bus(path, inner)
@@ -159,7 +159,7 @@ impl Ground {
     }
 }
 
-/// Says whether a place belongs to a bus that was put aside: everybody's messages are in that one, too.
+/// Says whether a place belongs to a bus that was set aside: it contains the messages of all members, too.
 fn is_put_aside(inner: &Path) -> bool {
     inner.components().any(|part| {
         let name = part.as_os_str().to_string_lossy().to_lowercase();
@@ -167,8 +167,8 @@ fn is_put_aside(inner: &Path) -> bool {
     })
 }
 
-/// Returns the part of a path below the project, if it is surely there. The case of letters counts: what differs in it only is
-/// another place on most disks, and asking does no harm on the others.
+/// Returns the part of a path below the project, if it is certainly there. Case counts: on most disks a different case is a different
+/// place, and on the others an extra question does no harm.
 fn inside<'p>(path: &'p Path, project: &Path) -> Option<&'p Path> {
     let is_plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
     if !path.is_absolute() || !project.is_absolute() || !path.components().all(is_plain) {
@@ -177,7 +177,7 @@ fn inside<'p>(path: &'p Path, project: &Path) -> Option<&'p Path> {
     path.strip_prefix(project).ok()
 }
 
-/// Says whether a path is another one, or below it. The case of letters does not count, as some disks do not count it.
+/// Says whether a path is another one, or below it. Case does not count, because it does not on some disks.
 fn is_below(path: &Path, other: &Path) -> bool {
     let mut parts = path.components();
     let same = |part: Component<'_>| {
@@ -187,14 +187,14 @@ fn is_below(path: &Path, other: &Path) -> bool {
     other.components().all(same)
 }
 
-/// Says whether these parts follow each other anywhere in a path. Here, too, the case of letters does not count.
+/// Says whether these parts follow each other anywhere in a path. Here, too, case does not count.
 fn has(inner: &Path, parts: &str) -> bool {
     let inner: Vec<_> = inner.components().map(|part| folded(part.as_os_str())).collect();
     let parts: Vec<_> = parts.split('/').map(|part| folded(part.as_ref())).collect();
     inner.windows(parts.len()).any(|window| window == parts)
 }
 
-/// Returns a name as disks compare it that do not count case: the Kelvin sign is a `k` to them, too.
+/// Returns a name as case-insensitive disks compare it: to them, the Kelvin sign is a `k`, too.
 fn folded(name: &OsStr) -> String {
     let upper = name.to_string_lossy().to_uppercase();
     upper.to_lowercase()
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn three_policies_look_at_nothing() {
+    fn three_policies_ignore_kind_and_place() {
         for kind in ["read", "edit", "execute", "other", "comet"] {
             for paths in [&[][..], &["/etc/passwd"], &["/home/ann/project/a"]] {
                 check(Policy::Allow, kind, paths, Verdict::Allow);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worse_of_two_kinds_is_never_one_that_the_rules_allow_more_of() {
+    fn the_rules_never_allow_more_of_the_worse_of_two_kinds() {
         let order = ["read", "search", "edit", "other", "move", "delete", "execute"];
         for (place, kind) in order.iter().enumerate() {
             for (other_place, other) in order.iter().enumerate() {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_ask_about_what_is_not_surely_inside() {
+    fn the_rules_ask_about_places_that_are_not_certainly_inside() {
         for path in [
             "/etc/passwd",
             "/home/ann",
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bus_is_not_read_and_what_decides_about_rights_is_not_edited_without_asking() {
+    fn reading_the_bus_and_editing_settings_need_permission() {
         for path in [".claude/bridge/log/1.jsonl", ".claude/bridge", ".Claude/BRIDGE/x"] {
             check_rules("read", &format!("{PROJECT}/{path}"), Verdict::Ask);
             check_rules("edit", &format!("{PROJECT}/{path}"), Verdict::Ask);
@@ -323,19 +323,19 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_the_bus_is_read_no_more_freely_than_the_bus() {
+    fn a_directory_that_contains_a_bus_is_restricted_like_the_bus() {
         for kind in ["read", "search"] {
             for path in [".claude", ".CLAUDE", "settings"] {
                 check_rules(kind, &format!("{PROJECT}/{path}"), Verdict::Ask);
             }
-            // The everyday search: what programs that search leave out is theirs to say.
+            // The everyday search. Which directories it leaves out is up to the search program.
             check_rules(kind, PROJECT, Verdict::Allow);
             check_rules(kind, &format!("{PROJECT}/src"), Verdict::Allow);
         }
     }
 
     #[test]
-    fn what_makes_programs_run_is_not_edited_without_asking() {
+    fn editing_a_file_that_makes_programs_run_needs_permission() {
         for part in GUARDED {
             for path in [
                 format!("{PROJECT}/{part}"),
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn where_not_all_that_is_guarded_is_known_every_edit_is_asked_about() {
+    fn every_edit_needs_permission_where_the_guarded_places_are_too_many() {
         let ground = Ground { knows_all_guarded: false, ..ground() };
         for (kind, expected) in
             [("edit", Verdict::Ask), ("read", Verdict::Allow), ("search", Verdict::Allow)]

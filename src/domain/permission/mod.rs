@@ -1,4 +1,4 @@
-//! Permissions: the policies, the decisions, and who decides. Pure.
+//! Permissions: the policies, the decisions, and their sources. Pure.
 
 mod judge;
 mod permission_decision;

@@ -1,4 +1,4 @@
-//! The answer to a permission request, and where it came from.
+//! The answer to a permission request, and its source.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ impl Decision {
     }
 }
 
-/// Where a decision comes from.
+/// The source of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
@@ -43,7 +43,7 @@ pub enum Decider {
     /// The user of an orchestrator's client.
     Human,
     Orchestrator,
-    /// There was no answer in time.
+    /// No answer came in time.
     Deadline,
     /// The turn or the agent has ended.
     Ended,

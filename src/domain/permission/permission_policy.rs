@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 pub enum Policy {
     /// Yes, this once.
     Allow,
-    /// What the rules say.
+    /// As the rules decide.
     Rules,
-    /// What the user answers.
+    /// As the user answers.
     Ask,
     Deny,
 }
 
 impl Policy {
-    /// All of them, as a file or a model writes them.
+    /// All policies, with their words in configuration files and tool calls.
     pub const WORDS: [(&'static str, Self); 4] =
         [("allow", Self::Allow), ("rules", Self::Rules), ("ask", Self::Ask), ("deny", Self::Deny)];
 

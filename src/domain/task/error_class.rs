@@ -1,17 +1,17 @@
 //! The class of an error, read from the words of agents and model servers. Pure.
 //!
-//! Agents do not agree how they tell an error: by the protocol's code, by a status of HTTP as the code, by a word in the error's
-//! data, or in words alone. The words are a table; what fits no row has no class. The rows are in the order in which they count.
+//! Agents do not agree on how to report an error: by the protocol's code, by an HTTP status as the code, by a word in the error's data,
+//! or in words alone. The words are a table; an error that fits no row has no class. The order of the rows is their precedence.
 
 /// A login is missing or is not valid.
 pub const AUTH: &str = "auth";
-/// A quota is used up, or the model server is asked too often.
+/// A quota is used up, or the model server gets too many requests.
 pub const QUOTA: &str = "quota";
 /// The model is not known, or cannot be used.
 pub const MODEL: &str = "model";
 /// The mode is not known, or cannot be used.
 pub const MODE: &str = "mode";
-/// The model does not go on, or the agent ended its turn because something was not allowed.
+/// The model refuses to continue, or the agent ended its turn because an action was not allowed.
 pub const REFUSED: &str = "refused";
 /// A limit of tokens or of requests in one turn is reached.
 pub const LIMIT: &str = "limit";
@@ -21,17 +21,17 @@ pub const UNAVAILABLE: &str = "unavailable";
 pub const SILENT: &str = "silent";
 /// The agent does not end an earlier turn, so the task has not begun.
 pub const STUCK: &str = "stuck";
-/// The bus could not read or keep what belongs to a task.
+/// The bus could not read or store the data of a task.
 pub const BUS: &str = "bus";
 /// The agent did not get ready.
 pub const START: &str = "start";
-/// Any other error that the agent tells.
+/// Any other error that the agent reports.
 pub const AGENT: &str = "agent";
 
-/// The code that the protocol has for "authentication required".
+/// The protocol's code for "authentication required".
 const AUTH_REQUIRED: i32 = -32000;
 
-/// What stands in an error, in lower case, and the class that it tells.
+/// Phrases of errors, in lower case, and the class that they indicate.
 const PHRASES: [(&str, &[&str]); 5] = [
     (
         QUOTA,
@@ -133,7 +133,7 @@ const PHRASES: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// A status of HTTP, and the class that it tells where the words do not.
+/// HTTP statuses, and the class that each indicates where the words do not.
 const STATUSES: [(i32, &str); 8] = [
     (401, AUTH),
     (402, QUOTA),
@@ -145,7 +145,7 @@ const STATUSES: [(i32, &str); 8] = [
     (529, UNAVAILABLE),
 ];
 
-/// Returns the class that an error tells, by its code, if it has one, and its words with all of its data.
+/// Returns the class of an error, from its code, if it has one, and its words with all of its data.
 pub fn class(code: Option<i32>, words: &str) -> Option<&'static str> {
     let words = words.to_lowercase();
     by_words(&words)
@@ -155,9 +155,9 @@ pub fn class(code: Option<i32>, words: &str) -> Option<&'static str> {
 }
 
 fn by_words(words: &str) -> Option<&'static str> {
-    let told =
+    let matches =
         |(_, phrases): &&(&str, &[&str])| phrases.iter().any(|phrase| words.contains(phrase));
-    let by_phrase = PHRASES.iter().find(told).map(|(class, _)| *class);
+    let by_phrase = PHRASES.iter().find(matches).map(|(class, _)| *class);
     // "The model `x` does not exist or you do not have access to it."
     let names_model = words.contains("model") && words.contains("does not exist");
     by_phrase.or(names_model.then_some(MODEL))
@@ -178,7 +178,7 @@ fn by_status_in(words: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// What the five agents were seen to say, or say according to their sources, and what others say to them.
+    /// Errors seen from the five agents, or found in their sources, and errors of model servers.
     const SAID: [(Option<i32>, &str, Option<&str>); 34] = [
         // claude
         (Some(-32000), "Authentication required", Some(AUTH)),
@@ -204,7 +204,7 @@ mod tests {
         (Some(-32603), r#"Internal error {"codexErrorInfo":"usageLimitExceeded"}"#, Some(QUOTA)),
         (None, "stream disconnected before completion: error sending request", Some(UNAVAILABLE)),
         (None, "unexpected status 503 Service Unavailable", Some(UNAVAILABLE)),
-        // gemini: the status of HTTP as the code
+        // gemini: an HTTP status as the code
         (Some(401), "no key", Some(AUTH)),
         (Some(429), "[object Object]", Some(QUOTA)),
         (Some(400), "API key not valid. Please pass a valid API key.", Some(AUTH)),
@@ -226,13 +226,13 @@ mod tests {
         // model servers
         (None, "The model `gpt-9` does not exist or you do not have access to it.", Some(MODEL)),
         (None, "there is no such model", Some(MODEL)),
-        // nobody
+        // no class
         (Some(400), "4010 bytes are too many", None),
         (Some(-32603), "the tool failed", None),
     ];
 
     #[test]
-    fn what_agents_say_has_its_class() {
+    fn errors_of_agents_have_their_classes() {
         for (code, words, expected) in SAID {
             assert_eq!(class(code, words), expected, "{code:?} {words}");
         }

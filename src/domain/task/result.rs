@@ -1,4 +1,4 @@
-//! What came of a task besides its words: what its agent remembered, which files changed, which calls failed, what it cost.
+//! The result of a task besides its output: the conversation it continued, changed files, failed calls, usage and cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub enum Context {
     /// Nothing: it was a new conversation.
     New,
-    /// What the same process had talked about before.
+    /// The earlier conversation of the same process.
     Kept,
-    /// What an earlier process had talked about: its conversation was taken up again.
+    /// The conversation of an earlier process, which was resumed.
     Resumed,
-    /// Nothing, although an earlier conversation was to be taken up again: the agent could not.
+    /// Nothing: an earlier conversation was to be resumed, but the agent could not.
     Lost,
 }
 
@@ -28,7 +28,7 @@ impl Context {
     }
 }
 
-/// What a task used, as its agent tells it; what it does not tell is missing.
+/// The usage of a task, as reported by its agent; fields that it does not report are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens that the model read.
@@ -37,10 +37,10 @@ pub struct Usage {
     /// Tokens that it wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// Tokens that came from a cache; whether the input counts them too, agents do not agree.
+    /// Tokens that came from a cache. Agents disagree on whether the input includes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// All of it, as the agent counts.
+    /// All tokens, as the agent counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<u64>,
     /// What the task has cost.
@@ -64,10 +64,10 @@ pub struct Money {
 }
 
 impl Money {
-    /// Makes an amount of what an agent tells; none when that is no amount.
+    /// Makes an amount from an agent's number; `None` if it is no amount.
     pub fn of(amount: f64, currency: &str) -> Option<Self> {
         let micros = (amount * 1e6).round();
-        // Beyond 2^53 a number with a fraction is not exact any more, and no task costs nine billions.
+        // Beyond 2^53 a fraction is no longer exact, and no task costs nine billion.
         if !(0.0..=9e15).contains(&micros) {
             return None;
         }
@@ -80,7 +80,7 @@ impl Money {
         Some(Self { micros, currency: currency.to_owned() })
     }
 
-    /// Returns what has been added since an earlier amount; none when the two cannot be compared.
+    /// Returns the increase since an earlier amount; `None` if the two cannot be compared.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let micros = self.micros.checked_sub(earlier.micros)?;
         (self.currency == earlier.currency)
@@ -96,7 +96,7 @@ impl Money {
 }
 
 impl Usage {
-    /// Says whether the agent has told nothing.
+    /// Says whether the agent has reported nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -108,10 +108,10 @@ pub struct Details {
     /// The files that have changed, by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
-    /// The calls of tools that failed, in the order in which they began.
+    /// The tool calls that failed, in the order in which they began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_calls: Vec<FailedCall>,
-    /// The calls of tools that were so many that nothing of them stands in these lists.
+    /// The number of tool calls that these lists leave out because there were too many.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calls_left_out: u64,
     /// What git could tell about the files.
@@ -120,7 +120,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// Says whether there is nothing to tell.
+    /// Says whether there is nothing to report.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -131,16 +131,16 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What git could tell about the files of a project.
+/// How far git could compare the files of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GitLook {
-    /// The project is no repository, or there is no git.
+    /// The project is no repository, or git is not installed.
     #[default]
     Absent,
     /// The state at the task's start was compared with that at its end.
     Compared,
-    /// It was not, or not wholly, for this reason.
+    /// The comparison is missing or incomplete, for this reason.
     Partly(String),
 }
 
@@ -160,20 +160,20 @@ impl GitLook {
 pub struct FileChange {
     /// Relative to the project where it is inside.
     pub path: String,
-    /// What became of it.
+    /// How it changed.
     pub change: Change,
     pub sources: Vec<ChangeSource>,
 }
 
-/// What became of a file.
+/// How a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It was not there before.
+    /// It did not exist before.
     Created,
-    /// It is another than before.
+    /// Its content differs.
     Edited,
-    /// It is not there any more.
+    /// It no longer exists.
     Deleted,
     /// It was moved, from here or to here.
     Moved,
@@ -191,13 +191,13 @@ impl Change {
     }
 }
 
-/// Who says that a file has changed.
+/// The source of a reported change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeSource {
-    /// The agent, by a call of a tool.
+    /// The agent, in a tool call.
     ToolCall,
-    /// git: it changed during the task, by whomever.
+    /// git: the file changed during the task. Git does not know which process changed it.
     Git,
 }
 
@@ -211,10 +211,10 @@ impl ChangeSource {
     }
 }
 
-/// A call of a tool that failed.
+/// A tool call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedCall {
-    /// What people are shown of it.
+    /// The title that people are shown.
     pub title: String,
     /// The kind of tool, in ACP's words.
     pub kind: String,
@@ -225,9 +225,9 @@ pub struct FailedCall {
 mod tests {
     use super::*;
 
-    /// Details as they were first written, which are read for ever.
+    /// Details in their first stored form, which is read for ever.
     #[test]
-    fn details_read_as_they_were_first_written() {
+    fn the_first_stored_form_of_details_is_read() {
         for details in [
             r#"{"git":"absent"}"#,
             r#"{"files":[{"path":"a","change":"created","sources":["tool_call","git"]}],"failed_calls":[{"title":"t","kind":"k","why":"w"}],"git":"compared"}"#,
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn money_is_exact_and_only_like_is_taken_from_like() {
+    fn money_is_exact_and_only_one_currency_is_subtracted() {
         let dollars = |amount| Money::of(amount, "USD").unwrap();
         assert_eq!(dollars(0.1 + 0.2).micros, 300_000);
         let grown = dollars(1.5).since(&dollars(1.25)).unwrap();

@@ -1,32 +1,32 @@
 //! When to try again, read from the words of an error: "try again in 5 minutes", `resets_at`. Pure.
 
-/// Words before a time, in lower case, and how the time is told behind them.
-const TIMES: [(&str, Told); 13] = [
-    ("resets_at", Told::At),
-    ("resetsat", Told::At),
-    ("limit reached|", Told::At),
-    ("resets_in_seconds", Told::In),
-    ("resetsinseconds", Told::In),
-    ("retry-after", Told::In),
-    ("retry_after", Told::In),
-    ("retry after", Told::In),
-    ("retrydelay", Told::In),
-    ("try again in", Told::In),
-    ("retry in", Told::In),
-    ("resets in", Told::In),
-    ("reset after", Told::In),
+/// Words that introduce a time, in lower case, and the format of the time that follows.
+const TIMES: [(&str, TimeFormat); 13] = [
+    ("resets_at", TimeFormat::Timestamp),
+    ("resetsat", TimeFormat::Timestamp),
+    ("limit reached|", TimeFormat::Timestamp),
+    ("resets_in_seconds", TimeFormat::FromNow),
+    ("resetsinseconds", TimeFormat::FromNow),
+    ("retry-after", TimeFormat::FromNow),
+    ("retry_after", TimeFormat::FromNow),
+    ("retry after", TimeFormat::FromNow),
+    ("retrydelay", TimeFormat::FromNow),
+    ("try again in", TimeFormat::FromNow),
+    ("retry in", TimeFormat::FromNow),
+    ("resets in", TimeFormat::FromNow),
+    ("reset after", TimeFormat::FromNow),
 ];
 
-/// How a time is told.
+/// The format of a time.
 #[derive(Clone, Copy)]
-enum Told {
+enum TimeFormat {
     /// In seconds since 1970.
-    At,
-    /// From now on: `17s`, `6m0s`, `2 hours 5 minutes`; seconds where there is no unit.
-    In,
+    Timestamp,
+    /// From now on: `17s`, `6m0s`, `2 hours 5 minutes`; seconds where the unit is missing.
+    FromNow,
 }
 
-/// The units of a time from now on, by how they begin, in milliseconds. `mi` and `ms` stand before `m`.
+/// The units of a duration, by how they begin, in milliseconds. `mi` and `ms` stand before `m`.
 const UNITS: [(&str, f64); 6] = [
     ("ms", 1.0),
     ("mil", 1.0),
@@ -36,23 +36,23 @@ const UNITS: [(&str, f64); 6] = [
     ("s", 1_000.0),
 ];
 
-/// The longest time that is believed: quotas of a month are the longest there are.
+/// The longest accepted time: the longest quotas are those of a month.
 const LONGEST_MS: f64 = 40.0 * 24.0 * 3_600_000.0;
 
-/// Returns when to try again, in wall time, as the words of an error tell it.
+/// Returns when to try again, in wall time, according to the words of an error.
 pub fn retry_ms(words: &str, now_ms: i64) -> Option<i64> {
     let words = words.to_lowercase();
-    TIMES.iter().find_map(|(marker, told)| {
+    TIMES.iter().find_map(|(marker, format)| {
         let at = words.find(marker)? + marker.len();
         let rest = words[at..].trim_start_matches(['"', '\'', ':', '=', ' ', '(', '~']);
-        match told {
-            Told::At => at_ms(number(rest)?.0, now_ms),
-            Told::In => in_ms(rest).map(|millis| now_ms.saturating_add(millis)),
+        match format {
+            TimeFormat::Timestamp => at_ms(number(rest)?.0, now_ms),
+            TimeFormat::FromNow => in_ms(rest).map(|millis| now_ms.saturating_add(millis)),
         }
     })
 }
 
-/// Returns a time that was told in seconds since 1970, unless it is long past or far away.
+/// Returns a time given in seconds since 1970, unless it is long past or far away.
 pub fn at_ms(seconds: f64, now_ms: i64) -> Option<i64> {
     #[expect(clippy::cast_precision_loss, reason = "a difference of days is looked for")]
     let from_now = seconds * 1000.0 - now_ms as f64;
@@ -69,7 +69,7 @@ fn in_ms(mut rest: &str) -> Option<i64> {
         let millis = match (known, sum) {
             (Some((_, millis)), _) => *millis,
             (None, None) => 1_000.0,
-            // A number that belongs to something else.
+            // The number belongs to something else.
             (None, Some(_)) => break,
         };
         sum = Some(sum.unwrap_or(0.0) + amount * millis);
@@ -82,10 +82,10 @@ fn in_ms(mut rest: &str) -> Option<i64> {
     sum.filter(|millis| *millis <= LONGEST_MS).map(whole)
 }
 
-/// Reads the number that a text begins with, and returns what stands behind it.
+/// Reads the number at the beginning of a text, and returns the rest as well.
 fn number(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
-    // A full stop behind a number is none of its own.
+    // A full stop at the end is not part of the number.
     let digits = text[..end].trim_end_matches('.');
     Some((digits.parse().ok()?, &text[digits.len()..]))
 }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_to_try_again_is_read_in_every_way_in_which_it_is_told() {
+    fn the_retry_time_is_read_in_all_known_formats() {
         const NOW: i64 = 1_790_000_000_000;
         let check = |words: &str, seconds: Option<i64>| {
             let after = retry_ms(words, NOW).map(|at| (at - NOW) / 1000);

@@ -17,7 +17,7 @@ pub struct TaskError {
     /// How to log in, if a login is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
-    /// The valid names, if a name was not one of them.
+    /// The valid names, if the error is about an invalid one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<String>,
 }
@@ -28,7 +28,7 @@ impl TaskError {
         Self { class: class.to_owned(), message: message.into(), ..Self::default() }
     }
 
-    /// Returns the error as it is stored: without secrets, and no longer than a person reads.
+    /// Returns the error for storing: without secrets, and no longer than a person would read.
     #[must_use]
     pub fn written(self, secrets: &Secrets) -> Self {
         let clipped = |text: String| secrets.hidden(text).clipped(limits::ERROR_CHARS);
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_written_without_keys_and_at_no_length() {
+    fn a_stored_error_is_short_and_has_no_secrets() {
         let key = "live-ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
         let secrets = Secrets::of([("API_KEY", key)].into_iter());
         for left in 0..=key.len() {

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Behind others of the same agent, or not begun.
+    /// Behind other tasks of the same agent, or not begun.
     Queued,
     Running,
     /// The agent ended its turn.
     Done,
-    /// The turn ended in an error, a refusal, or with the agent.
+    /// The turn ended in an error or a refusal, or the agent ended.
     Failed,
     /// A member cancelled it.
     Cancelled,
@@ -31,7 +31,7 @@ impl TaskStatus {
         }
     }
 
-    /// Returns how the task is spoken of in a sentence: it "has failed".
+    /// Returns the status for a sentence: the task "has failed".
     pub fn phrase(self) -> &'static str {
         match self {
             Self::Queued => "is queued",
@@ -43,7 +43,7 @@ impl TaskStatus {
         }
     }
 
-    /// Says whether nothing more will happen to the task.
+    /// Says whether the status of the task can no longer change.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Queued | Self::Running)
     }

@@ -1,28 +1,28 @@
-//! Values that must not be written down: which variables hold one, and hiding them in a text. Pure.
+//! Values that must not be written down: finding the variables that hold one, and hiding them in a text. Pure.
 //!
-//! It is a net, not a wall: it knows what we gave an agent, whole and as it is. What the agent learns elsewhere, encodes, or
-//! says in pieces goes through.
+//! It is a net, not a wall: it knows the values that the bridge passes to an agent, whole and unchanged. A secret that the agent learns
+//! elsewhere, encodes, or splits goes through.
 
 /// A shorter value is no key, and hiding it would tear holes into ordinary words.
 const SHORTEST: usize = 8;
 
-/// How often a value is known as it is quoted in JSON: an agent's line in a transcript may quote a tool's answer, which quotes it.
+/// How many levels of JSON quoting are recognised: an agent's line in a transcript may quote a tool's answer, which quotes the value.
 const QUOTED: usize = 2;
 
-/// Words whose appearance in a variable's name says that its value is secret.
+/// Words in a variable's name that mark its value as secret.
 const WORDS: [&str; 9] =
     ["KEY", "KEYS", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS", "AUTH"];
 
-/// What words with such an appearance end with: `PGPASSWORD`.
+/// Endings that mark a whole word of the name as secret: `PGPASSWORD`.
 const ENDS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE"];
 
-/// A shorter name of a user is no token, where it stands alone in an address.
+/// A shorter user name that stands alone in an address is no token.
 const SHORTEST_TOKEN: usize = 16;
 
 /// What GitHub takes for a password behind a token.
 const NO_PASSWORD: &str = "x-oauth-basic";
 
-/// Words at the end of a name that say that the value only tells where a secret is.
+/// Words at the end of a name that mark its value as the location of a secret.
 const PLACES: [&str; 5] = ["FILE", "PATH", "DIR", "SOCK", "URL"];
 
 /// Secret values and the names of their variables.
@@ -32,7 +32,7 @@ pub struct Secrets {
     values: Vec<(String, String)>,
 }
 
-/// Names only: this is what must not be written down.
+/// Shows the names only: the values must not be written down.
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.values.iter().map(|(name, _)| name)).finish()
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Picks what is secret of an environment.
+    /// Collects the secrets of an environment.
     pub fn of<'v>(variables: impl Iterator<Item = (&'v str, &'v str)>) -> Self {
         let mut secrets = Self::default();
         for (name, value) in variables {
@@ -53,9 +53,9 @@ impl Secrets {
         secrets
     }
 
-    /// Adds a value that is secret for certain.
+    /// Adds a value that is certainly secret.
     pub fn hide(&mut self, name: &str, value: &str) {
-        // An agent's program, too, may take the spaces around it away.
+        // An agent's program may trim the value as well.
         for value in [value, value.trim()] {
             if value.len() < SHORTEST {
                 continue;
@@ -88,18 +88,17 @@ impl Secrets {
     }
 }
 
-/// A text of an agent in which what is secret is hidden. Only such a text is cut: of a key that a cut goes through the half
-/// that is left is not known as a key any more.
+/// A text of an agent whose secrets are hidden. Only such a text may be cut: the half of a key that a cut leaves would no longer be
+/// recognised.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hidden(String);
 
 impl Hidden {
-    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns at most so many characters from its beginning, and whether something is left out.
+    /// Returns at most so many characters from the beginning, and whether the text was longer.
     pub fn head(&self, most: usize) -> (&str, bool) {
         match self.0.char_indices().nth(most) {
             Some((end, _)) => (&self.0[..end], true),
@@ -107,13 +106,13 @@ impl Hidden {
         }
     }
 
-    /// Cuts it to its beginning, with `…` where something is left out.
+    /// Cuts the text to its beginning, and marks the cut with `…`.
     #[must_use]
     pub fn cut(self, most: usize) -> Self {
         if self.head(most).1 { Self(self.clipped(most)) } else { self }
     }
 
-    /// Returns at most so many bytes from its end, and whether something is left out.
+    /// Returns at most so many bytes from the end, and whether the text was longer.
     pub fn tail(&self, most: usize) -> (&str, bool) {
         let first = self.0.len().saturating_sub(most);
         let from = (first..=self.0.len()).find(|from| self.0.is_char_boundary(*from));
@@ -121,7 +120,7 @@ impl Hidden {
         (&self.0[from..], from > 0)
     }
 
-    /// Returns its beginning, with `…` where something is left out.
+    /// Returns the beginning of the text, and marks the cut with `…`.
     pub fn clipped(&self, most: usize) -> String {
         let (head, is_cut) = self.head(most);
         if is_cut { format!("{head}…") } else { head.to_owned() }
@@ -175,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_tells_whether_its_value_is_secret() {
+    fn the_name_of_a_variable_marks_its_value_as_secret() {
         for name in [
             "OPENAI_API_KEY",
             "GITHUB_TOKEN",
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_hidden_without_the_spaces_around_it_too() {
+    fn a_value_is_hidden_with_or_without_surrounding_spaces() {
         let variables = [
             ("API_KEY", " sk-1234567890\n"),
             ("SHORT_KEY", "  word  "),
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_behind_the_hiding_and_between_characters() {
+    fn a_text_is_cut_after_hiding_and_between_characters() {
         let secrets = Secrets::of([("API_KEY", "sk-1234567890")].into_iter());
         let text = secrets.hidden("über sk-1234567890");
         assert_eq!(text.head(6), ("über [", true));

@@ -1,17 +1,17 @@
-//! What somebody may have meant by an unknown name: the known words nearest to it.
+//! Suggestions for an unknown name: the nearest known words.
 //!
-//! Errors about an unknown member, profile, key or tool end in this, so that a person or a model can correct itself.
+//! Errors about an unknown member, profile, key or tool end with them, so that a person or a model can correct itself.
 
-/// How many suggestions an error can carry before it stops being a help.
+/// More suggestions would not help.
 const MOST: usize = 3;
 
-/// The shortest word whose being the beginning of another one means something.
+/// A shorter common beginning of two words means nothing.
 const SHORTEST_PREFIX: usize = 3;
 
-/// Returns the candidates that `word` may be a slip of, nearest first, at most three.
+/// Returns the candidates that `word` may be a typo of, nearest first, at most three.
 ///
-/// Case does not count. A candidate is near when about one character in three or fewer differs, or when one of the two
-/// begins with the other. Equally near candidates keep their order; one that is listed twice is returned once.
+/// Case does not count. A candidate is near if at most about one character in three differs, or if one of the two begins with the other.
+/// Equally near candidates keep their order; a duplicate is returned once.
 pub fn nearest<C: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = C>) -> Vec<String> {
     let word = word.to_lowercase();
     let mut near: Vec<(usize, String)> = Vec::new();
@@ -29,7 +29,7 @@ pub fn nearest<C: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = C
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// Returns how far apart two lowercase words are, or nothing when they have too little in common.
+/// Returns the distance of two lowercase words, or `None` if they have too little in common.
 fn distance(word: &str, candidate: &str) -> Option<usize> {
     let (length, other) = (word.chars().count(), candidate.chars().count());
     if length.min(other) >= SHORTEST_PREFIX
@@ -37,10 +37,10 @@ fn distance(word: &str, candidate: &str) -> Option<usize> {
     {
         return Some(length.abs_diff(other));
     }
-    // One slip is forgiven in a short word, but never all that the word has.
+    // A short word may have one typo, but not all of its characters may differ.
     let longest = length.max(other);
     let allowed = (longest / 3).max(1).min(longest.saturating_sub(1));
-    // The lengths alone can tell, and keep a hostile, endless word from costing anything.
+    // The lengths alone can decide, so an endless hostile word costs nothing.
     if length.abs_diff(other) > allowed {
         return None;
     }
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_finds_the_word_that_was_meant() {
+    fn a_typo_finds_the_intended_word() {
         check("codx", &["claude", "codex", "gemini"], &["codex"]);
         check("comand", &["command", "args"], &["command"]);
         check("cluade", &["claude", "codex"], &["claude"]);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_word_is_no_work() {
+    fn an_endless_word_costs_nothing() {
         assert!(nearest(&"x".repeat(10_000_000), ["codex"]).is_empty());
     }
 }

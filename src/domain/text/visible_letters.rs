@@ -1,9 +1,9 @@
-//! Texts of others as they may be shown: letters that are seen, and nothing that acts on whoever is shown them. Pure.
+//! Foreign texts made safe to display: visible letters only, and nothing that acts on a terminal or deceives a reader. Pure.
 
-/// Says whether a character is not seen itself: it moves the cursor, turns the order of letters round, or hides among them.
+/// Says whether a character is invisible: it moves the cursor, changes the order of letters, or hides among them.
 ///
-/// What joins letters (U+200C, U+200D) and chooses how they look (U+FE0F) is not counted: whole scripts, and pictures of people, are
-/// written with it.
+/// Characters that join letters (U+200C, U+200D) or choose their look (U+FE0F) do not count: whole scripts, and emoji of people, need
+/// them.
 pub fn is_invisible(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -17,12 +17,12 @@ pub fn is_invisible(letter: char) -> bool {
                 | '\u{2060}'..='\u{206f}'
                 | '\u{feff}'
                 | '\u{fff9}'..='\u{fffb}'
-                // Tags, and the selectors behind them, which carry whole texts unseen.
+                // Tags and variation selectors, which can carry whole texts invisibly.
                 | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
-/// Returns a text of one or several lines with `\u{fffd}` for all that is not seen but the ends of lines and tabs.
+/// Returns a text of one or several lines with `\u{fffd}` for each invisible character except line ends and tabs.
 pub fn seen(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
@@ -37,7 +37,7 @@ pub fn seen(text: &str) -> String {
     shown
 }
 
-/// Returns a text as one line, without what is not seen, and with one space for each space between words.
+/// Returns a text as one line, without invisible characters, and with single spaces between its words.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -52,8 +52,8 @@ pub fn one_line(text: &str) -> String {
     line.trim().to_owned()
 }
 
-/// Quotes a name as a JSON string of one line, with `…` behind so many characters of it. Of an agent's words it takes only those in which
-/// what is secret is hidden already.
+/// Quotes a name as a JSON string of one line, cut with `…` after `most` characters. An agent's words have to have their secrets hidden
+/// already.
 pub fn quoted(name: &str, most: usize) -> String {
     let line = one_line(name);
     let mut shown: String = line.chars().take(most).collect();
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_acts_is_made_visible_and_line_ends_stay() {
+    fn control_characters_are_replaced_and_line_ends_stay() {
         let odd = "a\u{1b}[2J\u{9b}1m\u{7}\u{8}\u{202e}\u{e0041}\u{200b}b\r\n\tc\rd";
         assert_eq!(
             seen(odd),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one() {
+    fn one_line_has_no_line_ends() {
         let odd = " a\n\n  b\tc\x1b[2J\u{202e}d\r\u{2028}e\u{e0041}";
         assert_eq!(one_line(odd), "a b c[2Jd e");
         assert_eq!(one_line("\n \u{202e}"), "");

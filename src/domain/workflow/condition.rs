@@ -1,4 +1,4 @@
-//! Conditions of a plan (`when`), and references to what an earlier step gave.
+//! Conditions of a plan (`when`), and references to the result of an earlier step.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::name::Name;
 
-/// A part of what a step came to.
+/// A part of the result of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
-    /// What the agent said.
+    /// The agent's output.
     Output,
-    /// The word for how it ended.
+    /// The word for its status.
     Status,
-    /// The files that it changed.
+    /// The files that the step changed.
     Files,
-    /// The JSON in what the agent said, or a field of it as a path of keys and indices.
+    /// The JSON in the agent's output, or a field of it as a path of keys and indices.
     Json(Vec<String>),
 }
 
-/// A part of what one step came to: `steps.NAME.FIELD`.
+/// A part of the result of one step: `steps.NAME.FIELD`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepReference {
     pub step: Name,
@@ -30,9 +30,8 @@ pub struct StepReference {
 /// A condition: `steps.NAME.FIELD == VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct When {
-    /// What is looked at.
+    /// The value to compare.
     pub source: StepReference,
-    /// How it is compared.
     pub relation: Relation,
     pub value: String,
 }
@@ -55,13 +54,13 @@ pub enum Relation {
     Less,
     #[serde(rename = ">")]
     More,
-    /// A text with that in it, or a list with that in it.
+    /// A text that contains the value, or a list that does.
     #[serde(rename = "contains")]
     Contains,
 }
 
 impl Relation {
-    /// All of them; what is the beginning of another comes after it.
+    /// All relations, in the order for a parser: `<` comes after `<=`, its longer form.
     pub const ALL: [Self; 7] = [
         Self::Is,
         Self::IsNot,
@@ -72,7 +71,7 @@ impl Relation {
         Self::Contains,
     ];
 
-    /// Returns how it is written.
+    /// Returns its notation in a plan.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Is => "==",

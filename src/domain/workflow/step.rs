@@ -1,4 +1,4 @@
-//! One step of a plan: the agent that does it, the steps before it, and what it needs to begin and to count as done.
+//! One step of a plan: its agent, the steps before it, and the conditions for it to begin and to count as done.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,41 +9,41 @@ use crate::domain::name::Name;
 /// A step of a plan, without its prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Its name, unique in the plan.
+    /// Unique in the plan.
     pub name: Name,
-    /// Who does it: a profile, or a live agent.
+    /// A profile, or a live agent.
     pub agent: String,
-    /// The model asked for.
+    /// The requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The steps that have to be done before.
+    /// The steps that have to end before it begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Name>,
-    /// What has to hold once they are over; else it is not needed.
+    /// The condition that has to hold once they are over; else the step is not needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
-    /// The list of which it does each item.
+    /// The list of items for which the step is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_each: Option<StepReference>,
     /// Seconds after which an attempt is abandoned, counted from the beginning of its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
-    /// How often it is tried again after a failure.
+    /// How often it is retried after a failure.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
-    /// Profiles and agents that are tried next when the one before is missing, out of quota, or has crashed.
+    /// Profiles and agents that are tried next if the one before is missing, out of quota, or has crashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<String>,
     /// Whether each attempt begins a new session of the agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
-    /// Who has to approve before it begins.
+    /// Whose approval it needs to begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<Approver>,
-    /// What must hold once its task is done.
+    /// The check that has to pass once its task is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
-    /// What follows when the gate does not hold.
+    /// The steps to repeat when the gate does not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
 }
@@ -57,42 +57,42 @@ pub struct Gate {
     pub timeout_seconds: u64,
 }
 
-/// A plan file of a project, as it was read. What its gates run needs the user's yes to these bytes at that place.
+/// A plan file of a project, as it was read. Its gates run only with the user's consent to these bytes at that place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanFile {
-    /// Where it is in the project, without a link on the way.
+    /// Its path in the project, with links resolved.
     pub place: String,
     /// The SHA-256 of its bytes, in hexadecimal digits.
     pub sha256: String,
 }
 
-/// Steps that are done again until a gate holds.
+/// Steps that are repeated until a gate passes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// How often at the most, the first time included.
+    /// The maximum number of rounds, including the first.
     pub times: u32,
     /// The steps besides its own, all of which come before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Name>,
 }
 
-/// Who approves a step.
+/// Whose approval a step needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approver {
-    /// A person, by way of an orchestrator or at the command line.
+    /// A person's, through an orchestrator or on the command line.
     Human,
 }
 
 impl Approver {
-    /// Returns what a word of a plan means.
+    /// Parses a word of a plan.
     pub fn parse(word: &str) -> Option<Self> {
         (word == "human").then_some(Self::Human)
     }
 }
 
 impl Step {
-    /// Makes a step that asks for nothing special.
+    /// Makes a step with defaults.
     pub fn new(name: Name, agent: &str, depends_on: &[Name]) -> Self {
         Self {
             name,
@@ -111,20 +111,20 @@ impl Step {
         }
     }
 
-    /// Makes the step that does one item of its list, counted from 1.
+    /// Makes the step for one item of its list, counted from 1.
     #[must_use]
     pub fn for_item(&self, number: u32) -> Self {
         Self { name: self.name.item(number), for_each: None, approve: None, ..self.clone() }
     }
 
-    /// Says whether it looks at how a step ended, and so begins also when that did not end well.
+    /// Says whether it refers to the end of a step, and so begins even if that step did not succeed.
     pub fn looks_at_end_of(&self, name: &Name) -> bool {
         let when = self.when.as_ref();
         when.is_some_and(|when| when.source.step == *name && when.source.field == Field::Status)
     }
 }
 
-/// Names a step of a workflow.
+/// Identifies a step of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepOf {
     pub workflow: WorkflowId,

@@ -4,21 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use super::step_status::StepStatus;
 
-/// Why a step waits once more.
+/// Why a step waits for another attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Again {
-    /// Its attempt failed, and it may be tried again.
+    /// Its attempt failed, and it may be retried.
     Retry,
-    /// The gate of the step, or of one that names it, did not hold.
+    /// The gate of the step, or of one that names it, did not pass.
     Repeat,
     /// The agent cannot do it now: the next fallback is tried.
     Fallback,
-    /// The owner of the workflow ended meanwhile: that attempt does not count.
+    /// The owner of the workflow ended meanwhile. That attempt does not count.
     Interrupted,
 }
 
-/// A move of a step once it has begun, or instead of beginning. Texts say why.
+/// A move of a step once it has begun, or instead of beginning. The texts are reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepMove {
     /// It can begin as soon as it is approved.
@@ -38,7 +38,7 @@ pub enum StepMove {
 }
 
 impl StepMove {
-    /// Returns where the step stands afterwards.
+    /// Returns the status of the step after the move.
     pub fn status(&self) -> StepStatus {
         match self {
             Self::Ask => StepStatus::Asking,
@@ -51,7 +51,7 @@ impl StepMove {
         }
     }
 
-    /// Returns why.
+    /// Returns the reason.
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::Ask | Self::Finish => None,

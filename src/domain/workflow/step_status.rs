@@ -1,8 +1,7 @@
-//! Where a step of a workflow stands, and what that means for those that depend on it.
+//! The status of a step of a workflow, and its effect on the steps that depend on it.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a step stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
@@ -43,7 +42,7 @@ impl StepStatus {
         }
     }
 
-    /// Returns how the step is spoken of in a sentence: it "has failed".
+    /// Returns the status for a sentence: the step "has failed".
     pub fn phrase(self) -> &'static str {
         match self {
             Self::Waiting => "is waiting",
@@ -57,7 +56,7 @@ impl StepStatus {
         }
     }
 
-    /// Says whether nothing more will happen to the step.
+    /// Says whether the status of the step can no longer change.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Waiting | Self::Asking | Self::Running)
     }

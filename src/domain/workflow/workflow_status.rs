@@ -1,10 +1,9 @@
-//! Where a workflow stands, and how its end follows from the ends of its steps.
+//! The status of a workflow, and how its end follows from the ends of its steps.
 
 use serde::{Deserialize, Serialize};
 
 use super::step_status::StepStatus;
 
-/// Where a workflow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkflowStatus {
@@ -32,7 +31,7 @@ impl WorkflowStatus {
         }
     }
 
-    /// Returns how the workflow is spoken of in a sentence: it "has failed".
+    /// Returns the status for a sentence: the workflow "has failed".
     pub fn phrase(self) -> &'static str {
         match self {
             Self::Running => "is running",
@@ -43,13 +42,13 @@ impl WorkflowStatus {
         }
     }
 
-    /// Says whether nothing more will happen to the workflow.
+    /// Says whether the status of the workflow can no longer change.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Running | Self::Interrupted)
     }
 }
 
-/// Returns how a workflow with these steps ended, or nothing while a step can still change.
+/// Returns how a workflow with these steps ended, or `None` while a step can still change.
 pub fn outcome(
     steps: impl IntoIterator<Item = StepStatus>,
     cancel_asked: bool,
@@ -63,7 +62,7 @@ pub fn outcome(
             outcome = WorkflowStatus::Failed;
         }
     }
-    // A cancel that comes after the last step succeeded changes nothing.
+    // A cancellation after the success of the last step changes nothing.
     if cancel_asked && outcome == WorkflowStatus::Failed {
         outcome = WorkflowStatus::Cancelled;
     }
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_workflow_ends_with_its_last_step_and_as_its_worst() {
+    fn a_workflow_ends_with_its_last_step_and_its_worst_status() {
         use StepStatus::{Cancelled, Done, Failed, Running, Skipped, Unneeded};
         assert_eq!(outcome([Done, Running], false), None);
         assert_eq!(outcome([Done, Done], true), Some(WorkflowStatus::Done));

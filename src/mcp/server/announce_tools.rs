@@ -1,4 +1,4 @@
-//! The proof that a session has the tools: that its client has listed or called them is written on the bus, once.
+//! Records on the bus that a session has the tools, once, as soon as its client has listed or called them.
 
 use super::server_handle::Server;
 use crate::bus::rules::Operation;
@@ -7,7 +7,7 @@ use crate::domain::member::Tools;
 use crate::domain::wait_times;
 
 impl Server {
-    /// Makes a session whose tool was called count as one that has our tools.
+    /// Records that a session has our tools, after a call proved it.
     pub(super) fn prove_tools(&self, membership: &Membership) {
         if !are_unproven(membership) {
             return;
@@ -22,7 +22,7 @@ impl Server {
         });
     }
 
-    /// Writes on the bus that this session has our tools, unless that is known. Tries until the bus takes it.
+    /// Records on the bus that this session has our tools, unless it is recorded already. Tries until it succeeds.
     pub(super) async fn announce_tools(&self, membership: &Membership) {
         let Ok(_alone) = self.shared.announcing.try_lock() else {
             return;
@@ -46,7 +46,7 @@ impl Server {
     }
 }
 
-/// Says whether the bus does not know yet that a session has our tools.
+/// Says whether the bus has no record yet that a session has our tools.
 fn are_unproven(membership: &Membership) -> bool {
     membership.bus().look(|state| {
         let session = state.session(membership.session());

@@ -1,7 +1,7 @@
-//! One call of a tool, from its membership to its answer, with a guard against panics, endless waits and clients that take it back.
+//! One call of a tool, from its membership to its answer, guarded against panics, endless waits and cancellation by the client.
 //!
-//! However a call ends, the messages that it received are accounted for: they are answered, or requeued. An answer that the client
-//! takes back when it is already on its way counts as never given.
+//! However a call ends, the messages that it received are accounted for: they are answered, or requeued. An answer that is being sent
+//! when the client cancels the call counts as never given.
 
 use std::panic::AssertUnwindSafe;
 
@@ -23,7 +23,7 @@ use crate::mcp::shapes::message_shape::views;
 use crate::mcp::tool::json_schema::INBOX;
 use crate::mcp::tool::{AnyTool, CallTimeout, InboxMode, Prepared};
 
-/// How much room an answer has to have before messages ride along on it: for one with a sentence.
+/// The least room of an answer for messages to ride along on it: enough for one of a sentence.
 const LEAST_ROOM: usize = 2 * limits::HEADER_BYTES;
 
 impl Server {
@@ -44,7 +44,7 @@ impl Server {
         };
         membership.check_live()?;
         self.prove_tools(&membership);
-        // That this call came proves that the answers that its client had were taken, whatever becomes of this one.
+        // This call proves that the client received the answers before it, whatever becomes of this one.
         let arrival = context.extensions.get::<Arrival>();
         let mut caller = Caller {
             call: membership.call_at(arrival.map_or(0, |arrival| arrival.at)),
@@ -52,7 +52,7 @@ impl Server {
         };
         let prepared = offered.tool.prepare(&offered.definition.input_schema, arguments);
         let (answer, was_read) = match prepared {
-            // It has received nothing.
+            // It has received no messages.
             Err(error) => (Err(error), true),
             Ok(prepared) => {
                 let tool = offered.tool.as_ref();
@@ -63,7 +63,7 @@ impl Server {
         };
         self.settle(caller, &membership, was_read, context).await;
         if let Err(error) = &answer {
-            self.shared.membership.heard(error);
+            self.shared.membership.call_failed(error);
         }
         answer
     }
@@ -93,7 +93,7 @@ impl Server {
             done = tokio::time::timeout(limit, work) => match done {
                 Ok(Ok(done)) => done,
                 Ok(Err(panic)) => {
-                    tracing::error!("`{name}` panicked: {}", told(panic.as_ref()));
+                    tracing::error!("`{name}` panicked: {}", panic_message(panic.as_ref()));
                     Err(ToolError::Panicked { tool: name })
                 }
                 Err(_) => Err(ToolError::TooSlow { tool: name, seconds: limit.as_secs() }),
@@ -121,7 +121,7 @@ impl Server {
                 self.follow(membership.clone(), id, answer);
             }
             self.remember(context.id.clone(), id);
-            // Taken back just now: the answer will not be sent.
+            // Cancelled just now: the answer will not be sent.
             if context.ct.is_cancelled() {
                 membership.unanswered(id).await?;
             }
@@ -138,14 +138,14 @@ impl Server {
         }
     }
 
-    /// Reports to the bus what becomes of an answer that messages depend on.
+    /// Reports to the bus what becomes of an answer on which messages depend.
     fn follow(&self, membership: Membership, call: CallId, answer: Answer) {
         let ending = self.ending().clone();
         self.tasks().spawn(async move {
             let was_given = tokio::select! {
                 biased;
                 was_given = answer.was_given() => was_given,
-                // The end of the session requeues what is left.
+                // The end of the session requeues the remaining messages.
                 () = ending.cancelled() => return,
             };
             let noted = if was_given {
@@ -154,7 +154,7 @@ impl Server {
                 membership.unanswered(call).await
             };
             if let Err(error) = noted {
-                // The end of the turn requeues what is not known to be written.
+                // The end of the turn requeues messages whose answer is not recorded as written.
                 tracing::debug!("failed to record whether an answer was written: {error}");
             }
         });
@@ -177,7 +177,7 @@ async fn with_mail(
             bytes: limits::PIGGYBACK_BYTES,
             head_bytes: limits::PIGGYBACK_BYTES,
         };
-        // What is asked for comes first; messages that find no room come with the next call.
+        // The result itself comes first; messages that do not fit come with the next call.
         let answer = serde_json::to_string_pretty(&object).map_or(usize::MAX, |text| text.len());
         let room = caller.membership().answer_room().saturating_sub(answer);
         if room < LEAST_ROOM {
@@ -190,15 +190,15 @@ async fn with_mail(
                 let inbox = serde_json::to_value(views(messages)).expect("messages are plain data");
                 object.insert(INBOX.to_owned(), inbox);
             }
-            // What was asked for is done; the messages stay in the inbox.
+            // The call has done its work; the messages stay in the inbox.
             Err(error) => tracing::warn!("failed to attach unread messages to a result: {error}"),
         }
     }
     Ok(object)
 }
 
-/// Returns the words of a panic.
-fn told(panic: &(dyn std::any::Any + Send)) -> &str {
+/// Returns the message of a panic.
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")
 }

@@ -1,12 +1,12 @@
-//! A client's pipes: its lines in, ours out, and never more of its calls than have a place.
+//! A client's pipes: its lines in, ours out, with a limit for its concurrent calls.
 //!
-//! A request keeps its place until its answer is written. Behind the places a few more requests are held, and one that comes when
-//! there is no room for it is refused: so what needs no place always gets through, a cancellation, the answer to a question of
-//! ours, and the end of the input. A client that writes and does not read is read no further once a few refusals wait to be
-//! written, too; of its input only the end is then heard.
+//! A request occupies a slot until its answer is written. A few more requests are held until a slot is free; any further request is
+//! refused. So messages that need no slot always get through: a cancellation, the answer to a question of ours, and the end of the input.
+//! If a client writes without reading, reading stops once a few refusals wait to be written, too; after that only the end of its input is
+//! noticed.
 //!
-//! Each request goes on with where in the input it begins, and with an [`Answer`] that learns when it is written: so it can be
-//! told which answers its client had before it asked.
+//! Each request carries the position of its line in the input, and an [`Answer`] that learns when it is written. So the bus can tell
+//! which answers the client had before it sent the request.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -27,47 +27,46 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::read_line::{self, Heard, IdScan, Refused};
+use super::read_line::{self, IdScan, ParsedLine, Refused};
 use crate::bus::Answer;
 use crate::domain::wait_times;
 use crate::sys::bounded_lines::{Line, Lines};
 use crate::sys::mutex::lock;
 use crate::sys::pipe_backlog::Inflow;
 
-/// The longest message that is read: what an agent says in one call, as JSON, with room to spare.
+/// The longest message that is read: an agent's words in one call, as JSON, with room to spare.
 const LINE_BYTES: usize = 8 * 1024 * 1024;
 
-/// Calls of one client that are under way at a time: more than any client makes for one model.
+/// Concurrent calls of one client: more than any client makes for one model.
 const CALLS: usize = 64;
 
-/// Requests that are held until there is a place for them.
+/// Requests that are held until a slot is free.
 const HELD: usize = 64;
 
-/// Bytes of lines that are held so: one line more may come on top.
+/// Bytes of lines that are held; the last line may exceed it.
 const HELD_BYTES: usize = LINE_BYTES;
 
 /// Refusals that wait to be written.
 const REFUSALS: usize = 64;
 
-/// Bytes of refusals that wait so: a request chooses its id, and one refusal more may come on top.
+/// Bytes of refusals that wait. A request chooses its id, and the last refusal may exceed the limit.
 const REFUSAL_BYTES: usize = 1024 * 1024;
 
-/// The code of a refusal that is worth another try: the first of those that are free for servers.
+/// The code of a refusal that may be retried: the first code that is free for servers.
 const TRY_AGAIN: ErrorCode = ErrorCode(-32000);
 
-/// Answers that are remembered in case their client takes them back: more than a client has under way.
+/// Answers that are remembered in case their client cancels them: more than the concurrent calls of a client.
 pub(crate) const REMEMBERED: usize = 2 * CALLS;
 
-/// When a request came, and what becomes of its answer.
+/// When a request came, and its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
-    /// Where its line begins, in bytes of all that the client has said.
+    /// The position of its line, in bytes of the client's whole input.
     pub(crate) at: u64,
-    /// Its answer.
     pub(crate) answer: Answer,
 }
 
-/// The place of a call. It is free again when the call's work has ended and its answer is written.
+/// The slot of a call. It is free again when the call's work has ended and its answer is written.
 #[derive(Clone, Debug)]
 struct CallSlot {
     _permit: Arc<OwnedSemaphorePermit>,
@@ -76,34 +75,34 @@ struct CallSlot {
 /// The transport of a server.
 pub(crate) struct Wire<R, W> {
     lines: Lines<Counted<R>>,
-    gauge: Arc<ByteCount>,
-    /// Looks at the line that is too long.
+    byte_count: Arc<ByteCount>,
+    /// Scans an overlong line for its id.
     scan: IdScan,
     output: Arc<Mutex<Output<W>>>,
-    /// A refusal that is being written, and those that come after it.
+    /// A refusal that is being written, and those that wait behind it.
     refusing: Option<BoxFuture<'static, io::Result<()>>>,
     refusals: VecDeque<Vec<u8>>,
-    places: Arc<Semaphore>,
-    /// The requests that have no answer yet.
-    under_way: HashMap<RequestId, UnderWay>,
+    slots: Arc<Semaphore>,
+    /// The requests without an answer.
+    pending: HashMap<RequestId, Pending>,
     /// The last answers that were written, or are being written.
     answered: VecDeque<(RequestId, Answer)>,
     held: VecDeque<Held>,
     look: Interval,
     /// Cancelled at the end of the input.
     ended: CancellationToken,
-    /// Cancelled when the client cannot be written to.
+    /// Cancelled when writing to the client fails.
     broken: CancellationToken,
     at_end: bool,
 }
 
-/// A request that has its place.
-struct UnderWay {
-    place: CallSlot,
+/// A request that has a slot.
+struct Pending {
+    slot: CallSlot,
     answer: Answer,
 }
 
-/// A request without a place, the length of its line, and where that begins.
+/// A request without a slot, the length of its line, and the position of that.
 struct Held {
     message: ClientJsonRpcMessage,
     bytes: usize,
@@ -115,15 +114,15 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    /// Speaks over these pipes; `ended` is cancelled at the end of the input.
+    /// Makes a transport over these pipes; `ended` is cancelled at the end of the input.
     pub(crate) fn new(input: R, inflow: Inflow, output: W, ended: CancellationToken) -> Self {
-        let gauge = Arc::new(ByteCount { read: SyncMutex::default(), inflow });
-        let input = Counted { input, gauge: Arc::clone(&gauge) };
+        let byte_count = Arc::new(ByteCount { read: SyncMutex::default(), inflow });
+        let input = Counted { input, byte_count: Arc::clone(&byte_count) };
         let mut look = tokio::time::interval(wait_times::LOOK_FOR_CLOSED_INPUT);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             lines: Lines::new(input, LINE_BYTES),
-            gauge,
+            byte_count,
             scan: IdScan::default(),
             output: Arc::new(Mutex::new(Output {
                 pipe: Some(output),
@@ -132,8 +131,8 @@ where
             })),
             refusing: None,
             refusals: VecDeque::new(),
-            places: Arc::new(Semaphore::new(CALLS)),
-            under_way: HashMap::new(),
+            slots: Arc::new(Semaphore::new(CALLS)),
+            pending: HashMap::new(),
             answered: VecDeque::new(),
             held: VecDeque::new(),
             look,
@@ -148,7 +147,7 @@ where
         self.held.len() < HELD && bytes < HELD_BYTES
     }
 
-    /// Says whether whatever is read next can be taken in, or refused.
+    /// Says whether the next line can be accepted or refused.
     fn may_read(&self) -> bool {
         let bytes: usize = self.refusals.iter().map(Vec::len).sum();
         !self.at_end && self.refusals.len() < REFUSALS && bytes < REFUSAL_BYTES
@@ -159,7 +158,7 @@ where
         self.ended.cancel();
     }
 
-    /// Takes a line in; returns what needs no place.
+    /// Takes a line in; returns a message that needs no slot.
     fn take(&mut self, line: Option<Line>) -> Option<ClientJsonRpcMessage> {
         let line = match line {
             Some(Line::Whole(line)) => line,
@@ -176,9 +175,9 @@ where
             }
         };
         let message = match read_line::read(&line) {
-            Heard::Message(message) => *message,
-            Heard::Nothing => return None,
-            Heard::Refused(refused) => {
+            ParsedLine::Message(message) => *message,
+            ParsedLine::Ignored => return None,
+            ParsedLine::Refused(refused) => {
                 self.refuse(&refused);
                 return None;
             }
@@ -223,26 +222,26 @@ where
         }
     }
 
-    /// Hears that the client does not want an answer: nothing that comes behind this proves that it was read.
+    /// Handles a cancellation by the client: no later message proves that it read this answer.
     fn take_back(&mut self, id: &RequestId) {
-        // If it is not written yet, it never will be. The work keeps its place until it has ended.
-        let under_way = self.under_way.remove(id).map(|one| one.answer);
+        // If the answer is not written yet, it never will be. The work keeps its slot until it has ended.
+        let pending = self.pending.remove(id).map(|one| one.answer);
         let answered = || {
             let mut answered = self.answered.iter().rev();
             let found = answered.find(|(request, _)| request == id);
             found.map(|(_, answer)| answer.clone())
         };
-        if let Some(answer) = under_way.or_else(answered) {
+        if let Some(answer) = pending.or_else(answered) {
             answer.take_back();
         }
     }
 
     fn is_known(&self, id: &RequestId) -> bool {
         let mut held = self.held.iter();
-        self.under_way.contains_key(id) || held.any(|held| is_request(&held.message, id))
+        self.pending.contains_key(id) || held.any(|held| is_request(&held.message, id))
     }
 
-    /// Answers a line that is no request, or a request that finds no room.
+    /// Refuses a line that is no request, or a request for which there is no room.
     fn refuse(&mut self, refused: &Refused) {
         tracing::debug!("refused a line: {}", refused.error.message);
         let answer = json!({ "jsonrpc": "2.0", "id": refused.id, "error": refused.error });
@@ -259,18 +258,18 @@ where
         }
     }
 
-    /// Gives the first held request its place.
+    /// Gives the first held request a slot.
     fn begin(&mut self, permit: OwnedSemaphorePermit) -> Option<ClientJsonRpcMessage> {
         let Held { mut message, at, .. } = self.held.pop_front()?;
         if let ClientJsonRpcMessage::Request(request) = &mut message {
-            let place = CallSlot { _permit: Arc::new(permit) };
+            let slot = CallSlot { _permit: Arc::new(permit) };
             let answer = Answer::default();
             let extensions = request.request.extensions_mut();
-            // It goes with the request until the work for it has ended.
-            extensions.insert(place.clone());
+            // The slot travels with the request until the work for it has ended.
+            extensions.insert(slot.clone());
             extensions.insert(Arrival { at, answer: answer.clone() });
-            let under_way = UnderWay { place, answer };
-            self.under_way.insert(request.id.clone(), under_way);
+            let pending = Pending { slot, answer };
+            self.pending.insert(request.id.clone(), pending);
         }
         Some(message)
     }
@@ -292,27 +291,27 @@ where
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        let under_way = answered.and_then(|id| {
-            let under_way = self.under_way.remove(id)?;
-            self.answered.push_back((id.clone(), under_way.answer.clone()));
-            Some(under_way)
+        let pending = answered.and_then(|id| {
+            let pending = self.pending.remove(id)?;
+            self.answered.push_back((id.clone(), pending.answer.clone()));
+            Some(pending)
         });
         if self.answered.len() > REMEMBERED {
             self.answered.pop_front();
         }
-        let (output, gauge) = (Arc::clone(&self.output), Arc::clone(&self.gauge));
+        let (output, byte_count) = (Arc::clone(&self.output), Arc::clone(&self.byte_count));
         let broken = self.broken.clone();
         async move {
             let line = serde_json::to_vec(&item)?;
             drop(item);
             let written = output.lock().await.write(line).await;
-            if let Some(UnderWay { place, answer }) = under_way {
+            if let Some(Pending { slot, answer }) = pending {
                 if written.is_ok() {
-                    answer.give(gauge.said());
+                    answer.give(byte_count.bytes_written());
                 } else {
                     answer.take_back();
                 }
-                drop(place);
+                drop(slot);
             }
             if written.is_err() {
                 broken.cancel();
@@ -330,7 +329,7 @@ where
             }
             let may_read = self.may_read();
             let is_deaf = !may_read && !self.at_end;
-            let places = Arc::clone(&self.places);
+            let slots = Arc::clone(&self.slots);
             let broken = self.broken.clone();
             let (scan, refusing) = (&mut self.scan, &mut self.refusing);
             let heard = tokio::select! {
@@ -340,7 +339,7 @@ where
                     self.end();
                     return None;
                 }
-                permit = places.acquire_owned(), if !self.held.is_empty() => {
+                permit = slots.acquire_owned(), if !self.held.is_empty() => {
                     // The semaphore is never closed.
                     match permit.ok().and_then(|permit| self.begin(permit)) {
                         Some(message) => return Some(message),
@@ -358,7 +357,7 @@ where
                 }
                 line = self.lines.next(|part| scan.feed(part)), if may_read => line,
                 _ = self.look.tick(), if is_deaf => {
-                    if self.gauge.inflow.is_closed() {
+                    if self.byte_count.inflow.is_closed() {
                         tracing::debug!("the client closed our stdin and no longer reads our \
                             stdout");
                         self.end();
@@ -386,25 +385,25 @@ fn is_request(message: &ClientJsonRpcMessage, id: &RequestId) -> bool {
     matches!(message, ClientJsonRpcMessage::Request(request) if request.id == *id)
 }
 
-/// How much a client has said.
+/// Counts the bytes of a client's input.
 struct ByteCount {
-    /// How many bytes of its input have been read. Held while more are read.
+    /// How many bytes of the input have been read. Locked during a read.
     read: SyncMutex<u64>,
     inflow: Inflow,
 }
 
 impl ByteCount {
-    /// Returns how many bytes the client has written, those included that are not read yet, as far as that can be told.
-    fn said(&self) -> u64 {
+    /// Returns how many bytes the client has written, including unread ones where the system reports them.
+    fn bytes_written(&self) -> u64 {
         let read = lock(&self.read);
         *read + self.inflow.unread()
     }
 }
 
-/// An input that keeps its gauge.
+/// An input that counts its bytes.
 struct Counted<R> {
     input: R,
-    gauge: Arc<ByteCount>,
+    byte_count: Arc<ByteCount>,
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Counted<R> {
@@ -415,14 +414,14 @@ impl<R: AsyncRead + Unpin> AsyncRead for Counted<R> {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
-        let mut read = lock(&this.gauge.read);
+        let mut read = lock(&this.byte_count.read);
         let polled = Pin::new(&mut this.input).poll_read(context, buffer);
         *read += (buffer.filled().len() - before) as u64;
         polled
     }
 }
 
-/// The pipe to the client, and what is still to be written to it.
+/// The pipe to the client, and the rest of an unfinished line.
 struct Output<W> {
     pipe: Option<W>,
     rest: Vec<u8>,
@@ -430,7 +429,7 @@ struct Output<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Output<W> {
-    /// Writes a line. What a dropped call leaves is written before the next line, so none is ever torn.
+    /// Writes a line. The rest of a dropped call's line is written first, so no line is ever torn.
     async fn write(&mut self, line: Vec<u8>) -> io::Result<()> {
         let Some(pipe) = &mut self.pipe else {
             return Err(io::ErrorKind::NotConnected.into());

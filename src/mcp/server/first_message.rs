@@ -1,6 +1,6 @@
-//! The gate in front of the protocol library, which ends the connection when its very first message is not a request.
+//! A gate in front of the protocol library, which would end the connection if the very first message is not a request.
 //!
-//! Until a client has begun one of the two lifecycles, whatever is not a request is passed over here.
+//! Until a client has begun one of the two lifecycles, it drops all other messages.
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -8,7 +8,7 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 
-/// A transport that a client may open with anything.
+/// A transport that tolerates any first message.
 pub(crate) struct Opening<T> {
     inner: T,
     begun: bool,
@@ -50,7 +50,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Opening<T> {
     }
 }
 
-/// Says whether the library leaves its opening with this request: `initialize`, or one that brings all metadata with it.
+/// Says whether the library accepts this request as the first one: `initialize`, or one that brings all metadata with it.
 fn begins(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,

@@ -1,5 +1,5 @@
-//! What a client may ask a server for: who it is, its tools, and calls of them. Calls that need the user's word first are put to the
-//! user here.
+//! The requests that a client may send: the server's identity, its tools, and calls of them. Calls that need the user's decision first
+//! ask the user here.
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
@@ -17,7 +17,7 @@ use crate::domain::wait_times;
 use crate::mcp::ask_consent::Asked;
 use crate::mcp::error::ToolError;
 
-/// How long a client may keep the list of tools: it never changes while a server lives.
+/// How long a client may cache the list of tools: it never changes while a server runs.
 const LIST_TTL_MS: u64 = 60 * 60 * 1000;
 
 impl ServerHandler for Server {
@@ -59,10 +59,10 @@ impl ServerHandler for Server {
         let _running = self.tasks().token();
         let offered = self.find(&request.name)?;
         if let (Some(user), Some(answers)) = (&self.shared.user, &request.input_responses)
-            && let Err(error) = user.consents.hear(answers)
+            && let Err(error) = user.consents.take_answers(answers)
         {
-            let told = ContentBlock::text(error.to_string());
-            return Ok(CallToolResult::error(vec![told]).into());
+            let text = ContentBlock::text(error.to_string());
+            return Ok(CallToolResult::error(vec![text]).into());
         }
         if let (Some(user), Some(membership)) =
             (&self.shared.user, self.shared.membership.current())
@@ -88,7 +88,7 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let server = self.clone();
-        // Tracked, as everything that runs on behalf of the server.
+        // Tracked, like every task that runs on behalf of the server.
         self.tasks().spawn(async move {
             if let Some(user) = &server.shared.user {
                 let (membership, ending) = (server.membership().clone(), server.ending().clone());
@@ -102,7 +102,7 @@ impl ServerHandler for Server {
         notification: CancelledNotificationParam,
         _context: NotificationContext<RoleServer>,
     ) {
-        // A call that still runs hears of it by its own token; this is about one that has been answered.
+        // A running call is cancelled by its own token; this handles one that has been answered.
         let call = self
             .recent()
             .iter()

@@ -1,6 +1,6 @@
-//! What one line of a client says: a message, nothing that is to be answered, or an error with the id that it belongs to.
+//! Parses one line of a client: a message, a line to ignore, or an error with the id of its request.
 //!
-//! A model waits behind every request. So a request that cannot be read is answered, too, as JSON-RPC 2.0 has it.
+//! A model waits behind every request. So an unreadable request is answered, too, as JSON-RPC 2.0 requires.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -11,19 +11,18 @@ use serde_json::Value;
 
 use crate::sys::bounded_lines::mend_half_characters;
 
-/// Characters of the parser's words that are shown: they quote what they stumble over.
+/// Characters of the parser's error that are shown: it quotes the invalid text.
 const REASON_CHARS: usize = 200;
 
 /// The methods whose parameters we know; any other one is unknown whatever its parameters are.
 const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/call", "tools/list"];
 
-/// What a line is.
+/// A parsed line.
 #[derive(Debug)]
-pub(crate) enum Heard {
-    /// A message.
+pub(crate) enum ParsedLine {
     Message(Box<ClientJsonRpcMessage>),
-    /// Neither a request nor anything that we know: passed over.
-    Nothing,
+    /// Neither a request nor a known message.
+    Ignored,
     /// A request that cannot be read.
     Refused(Refused),
 }
@@ -31,9 +30,9 @@ pub(crate) enum Heard {
 /// An error that answers a line.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Refused {
-    /// The request's id, or null where it has none that can be read.
+    /// The request's id, or null if it has none or none that can be read.
     pub(crate) id: Value,
-    /// What is wrong.
+    /// The reason.
     pub(crate) error: ErrorData,
 }
 
@@ -43,12 +42,12 @@ impl Refused {
     }
 }
 
-/// Reads a line; invalid UTF-8 and half characters are replaced.
-pub(crate) fn read(line: &[u8]) -> Heard {
+/// Parses a line; invalid UTF-8 and half characters are replaced.
+pub(crate) fn read(line: &[u8]) -> ParsedLine {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let line = line.trim_ascii();
     if line.is_empty() {
-        return Heard::Nothing;
+        return ParsedLine::Ignored;
     }
     let text = String::from_utf8_lossy(line);
     if let Some(message) = message(&text) {
@@ -60,35 +59,35 @@ pub(crate) fn read(line: &[u8]) -> Heard {
     }
     let text = mended.as_deref().unwrap_or(&text);
     match serde_json::from_str(text) {
-        Ok(value) => no_message(&value),
+        Ok(value) => not_a_message(&value),
         Err(error) => {
             let mut scan = IdScan::default();
             scan.feed(text.as_bytes());
             let message = format!("this is not JSON: {}", shown(&error));
-            Heard::Refused(Refused::new(scan.id(), ErrorCode::PARSE_ERROR, message))
+            ParsedLine::Refused(Refused::new(scan.id(), ErrorCode::PARSE_ERROR, message))
         }
     }
 }
 
-fn message(text: &str) -> Option<Heard> {
+fn message(text: &str) -> Option<ParsedLine> {
     let message: ClientJsonRpcMessage = serde_json::from_str(text).ok()?;
     if let ClientJsonRpcMessage::Request(request) = &message
         && let ClientRequest::CustomRequest(custom) = &request.request
         && METHODS.contains(&custom.method.as_str())
     {
         let id = request.id.clone().into_json_value();
-        return Some(does_not_fit(id, &custom.method, custom.params.as_ref()));
+        return Some(invalid_params(id, &custom.method, custom.params.as_ref()));
     }
-    Some(Heard::Message(Box::new(message)))
+    Some(ParsedLine::Message(Box::new(message)))
 }
 
-/// Says why the parameters of a known method are not what it takes.
-fn does_not_fit(id: Value, method: &str, params: Option<&Value>) -> Heard {
-    let message = what_does_not_fit(method, params);
-    Heard::Refused(Refused::new(Some(id), ErrorCode::INVALID_PARAMS, message))
+/// Refuses the parameters of a known method.
+fn invalid_params(id: Value, method: &str, params: Option<&Value>) -> ParsedLine {
+    let message = params_problem(method, params);
+    ParsedLine::Refused(Refused::new(Some(id), ErrorCode::INVALID_PARAMS, message))
 }
 
-fn what_does_not_fit(method: &str, params: Option<&Value>) -> String {
+fn params_problem(method: &str, params: Option<&Value>) -> String {
     let Some(params) = params else {
         return match method {
             "tools/call" => {
@@ -117,10 +116,11 @@ fn shown(error: &serde_json::Error) -> String {
     error.to_string().chars().take(REASON_CHARS).collect()
 }
 
-/// Says what is wrong with JSON that is no message.
-fn no_message(value: &Value) -> Heard {
-    let refused =
-        |id, message: &str| Heard::Refused(Refused::new(id, ErrorCode::INVALID_REQUEST, message));
+/// Refuses JSON that is no message, with the reason.
+fn not_a_message(value: &Value) -> ParsedLine {
+    let refused = |id, message: &str| {
+        ParsedLine::Refused(Refused::new(id, ErrorCode::INVALID_REQUEST, message))
+    };
     let Value::Object(object) = value else {
         let message = match value {
             Value::Array(_) => "batches are not supported: send one message per line",
@@ -132,11 +132,11 @@ fn no_message(value: &Value) -> Heard {
     let method = object.get("method");
     if method.is_some() && id.is_none() {
         tracing::debug!("ignored an invalid notification");
-        return Heard::Nothing;
+        return ParsedLine::Ignored;
     }
     if method.is_none() && (object.contains_key("result") || object.contains_key("error")) {
         tracing::debug!("ignored an invalid response");
-        return Heard::Nothing;
+        return ParsedLine::Ignored;
     }
     let id = id.and_then(as_id);
     let Some(method) = method.and_then(Value::as_str) else {
@@ -147,25 +147,25 @@ fn no_message(value: &Value) -> Heard {
     }
     match id {
         None => refused(None, "`id` must be a string or an integer"),
-        Some(id) if METHODS.contains(&method) => does_not_fit(id, method, object.get("params")),
+        Some(id) if METHODS.contains(&method) => invalid_params(id, method, object.get("params")),
         Some(id) => refused(Some(id), "`params` must be an object"),
     }
 }
 
-/// Returns what may be the id of a request.
+/// Returns a value that may be the id of a request.
 fn as_id(value: &Value) -> Option<Value> {
     (value.is_string() || value.is_i64()).then(|| value.clone())
 }
 
-/// The longest id that is looked for in what cannot be parsed.
+/// The longest id that is searched for in an unparsable line.
 const ID_BYTES: usize = 256;
 
-/// Looks for the `id` of a request in bytes that no parser takes: too many, or broken, or nested too deeply.
+/// Searches for the `id` of a request in bytes that no parser accepts: too many, or broken, or nested too deeply.
 #[derive(Debug, Default)]
 pub(crate) struct IdScan {
     depth: usize,
     text: Text,
-    /// What is being read at depth 1.
+    /// The part that is being read at depth 1.
     part: Part,
     /// The name or the value, at depth 1, as it is written.
     word: Vec<u8>,
@@ -179,11 +179,11 @@ enum Text {
     #[default]
     Outside,
     Inside,
-    /// Behind a backslash.
+    /// After a backslash.
     Escaped,
 }
 
-/// What part of an object is being read.
+/// The part of an object that is being read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Part {
     #[default]
@@ -193,14 +193,14 @@ enum Part {
 }
 
 impl IdScan {
-    /// Looks at the next bytes.
+    /// Scans the next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.step(*byte);
         }
     }
 
-    /// Returns the id. What has no `method` may be an answer, whose id is one of ours, and not the sender's.
+    /// Returns the id. A line without `method` may be an answer, whose id is one of ours, not the sender's.
     pub(crate) fn id(self) -> Option<Value> {
         self.id.filter(|_| self.has_method)
     }
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_found_wherever_it_stands() {
+    fn an_id_is_found_anywhere() {
         let check = |line: &str, expected: Option<Value>| {
             assert_eq!(found(line.as_bytes()), expected, "{line}");
         };
@@ -281,7 +281,7 @@ mod tests {
             Some(json!("b\",\"")),
         );
         check(r#"{"a":"\"id\":4","method":"x","id":-5}"#, Some(json!(-5)));
-        // Cut off, so that more of it may follow.
+        // Cut off, so the id may continue.
         check(r#"{"method":"x","id":57"#, None);
         check(r#"{"id":7,"result":{}}"#, None);
         check(r#"{"id":{"id":8},"method":"x"}"#, None);
@@ -298,11 +298,11 @@ mod tests {
         }
 
         #[test]
-        fn a_request_that_is_cut_behind_its_id_is_answered_with_it(id in proptest::num::i64::ANY, at in 1_usize..40) {
+        fn a_request_that_is_cut_after_its_id_is_answered_with_it(id in proptest::num::i64::ANY, at in 1_usize..40) {
             let line = json!({ "id": id, "method": "tools/call", "params": { "name": "list_agents", "arguments": {} } });
             let line = line.to_string();
             let line = &line.as_bytes()[..line.len() - at];
-            let Heard::Refused(refused) = read(line) else {
+            let ParsedLine::Refused(refused) = read(line) else {
                 return Err(proptest::test_runner::TestCaseError::fail("it cannot be read"));
             };
             proptest::prop_assert_eq!(refused.id, json!(id));

@@ -27,7 +27,7 @@ pub async fn serve_stdio(server: &Server, stop: CancellationToken) -> ServerEnd 
     serve_over(server, (input, inflow), output, stop).await
 }
 
-/// Serves until the input ends or `stop` is cancelled. Nothing of the server runs any more when it returns.
+/// Serves until the input ends or `stop` is cancelled. When it returns, all tasks of the server have ended.
 pub async fn serve<R, W>(server: &Server, input: R, output: W, stop: CancellationToken) -> ServerEnd
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -36,7 +36,7 @@ where
     serve_over(server, (input, Inflow::default()), output, stop).await
 }
 
-/// Does the same where something can be told of the input without reading it.
+/// Serves like [`serve`], with the size of the unread input where the system reports it.
 async fn serve_over<R, W>(
     server: &Server,
     (input, inflow): (R, Inflow),
@@ -49,7 +49,7 @@ where
 {
     let ending = server.ending().clone();
     let (membership, gone) = (server.membership().clone(), ending.clone());
-    // The membership is taken while the client still introduces itself; whoever calls hears of an error.
+    // The membership is taken while the client still introduces itself; a later call gets the error, if any.
     server.tasks().spawn(async move {
         tokio::select! {
             membership = membership.membership() => drop(membership),
@@ -77,12 +77,12 @@ async fn run<T>(server: Server, transport: Opening<T>, stop: &CancellationToken)
 where
     T: rmcp::transport::Transport<rmcp::RoleServer> + 'static,
 {
-    // A token of its own, as the library cancels what it is given when it is done.
+    // A child token, because the library cancels the token that it gets when it is done.
     let service = match server.serve_with_ct(transport, stop.child_token()).await {
         Ok(service) => service,
         Err(ServerInitializeError::Cancelled) => return ServerEnd::Stopped,
         Err(error) => {
-            // The input ended before anything was asked for, or cannot be written to.
+            // The input ended before the first request, or writing failed.
             tracing::debug!("failed to serve: {error}");
             return ServerEnd::Closed;
         }
@@ -101,7 +101,7 @@ where
     }
 }
 
-/// Returns when the last answers should have been written.
+/// Returns when the time for the last answers is over.
 async fn overdue(ending: &CancellationToken, stop: &CancellationToken) {
     tokio::select! {
         () = ending.cancelled() => {}

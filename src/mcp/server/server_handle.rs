@@ -1,4 +1,4 @@
-//! The handle on a server: the tools it offers, whose calls it answers, and which of them it has just answered.
+//! The handle on a server: its tools, its membership, and the calls that it has just answered.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,7 +17,7 @@ use crate::mcp::tool::AnyTool;
 use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
-/// How many answered calls are remembered in case their client takes them back: as many as the wire remembers.
+/// How many answered calls are remembered in case their client cancels them: as many as the wire remembers.
 const RECENT: usize = client_pipes::REMEMBERED;
 
 /// How a server introduces itself.
@@ -40,28 +40,28 @@ pub(super) struct Inner {
     /// The client's user, if the server asks that person.
     pub(super) user: Option<User>,
     recent: Mutex<VecDeque<(RequestId, CallId)>>,
-    /// Cancelled when the client goes away: ends the calls that wait.
+    /// Cancelled when the client is gone: ends waiting calls.
     pub(super) ending: CancellationToken,
     tasks: TaskTracker,
-    /// Held by the task that reports on the bus that the tools are ready.
+    /// Held by the task that records on the bus that the tools are ready.
     pub(super) announcing: tokio::sync::Mutex<()>,
     /// How long a tool that does not wait may take.
     pub(super) limit: Duration,
 }
 
-/// A tool with what `tools/list` shows of it.
+/// A tool with its entry in `tools/list`.
 pub(super) struct Offered {
     pub(super) tool: Box<dyn AnyTool>,
     pub(super) definition: model::Tool,
 }
 
 impl Server {
-    /// Makes a server with these tools, shown in this order.
+    /// Makes a server with these tools, listed in this order.
     pub fn new(about: About, tools: Vec<Box<dyn AnyTool>>, membership: LazyMembership) -> Self {
         Self::with_limit(about, tools, membership, wait_times::TOOL)
     }
 
-    /// Makes the same server, which also puts agents' permission requests to its client's user.
+    /// Makes the same server, which also asks its client's user about agents' permission requests.
     pub fn asking_users(
         about: About,
         tools: Vec<Box<dyn AnyTool>>,
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Returns whose calls it answers.
+    /// Returns the membership for which it answers calls.
     pub fn membership(&self) -> &LazyMembership {
         &self.shared.membership
     }
@@ -113,7 +113,7 @@ impl Server {
         &self.shared.ending
     }
 
-    /// Returns everything that runs on behalf of this server.
+    /// Returns the tracker of all tasks of this server.
     pub(super) fn tasks(&self) -> &TaskTracker {
         &self.shared.tasks
     }
@@ -127,7 +127,7 @@ impl Server {
     }
 
     pub(super) fn recent(&self) -> MutexGuard<'_, VecDeque<(RequestId, CallId)>> {
-        // A list of pairs, each pushed in one step.
+        // Each pair is pushed in one step, so a poisoned list is whole.
         lock(&self.shared.recent)
     }
 }

@@ -1,4 +1,4 @@
-//! A message as every tool shows it.
+//! The shape of a message in the results of all tools.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,7 +75,7 @@ impl From<LoadedMessage> for MessageView {
 }
 
 impl MessageView {
-    /// Shows what was said in a task, from `offset` on, as a message of its agent.
+    /// Makes a message of a task's output, from `offset` on, with its agent as the sender.
     pub(crate) fn of_output(
         task: &Task,
         membership: &Membership,
@@ -104,7 +104,7 @@ impl MessageView {
     }
 }
 
-/// Returns messages as a tool shows them.
+/// Converts messages to their shape in results.
 pub(crate) fn views(messages: Vec<LoadedMessage>) -> Vec<MessageView> {
     messages.into_iter().map(MessageView::from).collect()
 }

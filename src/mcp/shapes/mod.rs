@@ -1,4 +1,4 @@
-//! What the tools' results look like.
+//! The shapes of the tools' results.
 
 pub(crate) mod message_shape;
 pub(crate) mod task_details_shape;

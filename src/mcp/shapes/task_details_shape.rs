@@ -1,4 +1,4 @@
-//! What came of a task besides its words, as the tools show it: errors, files, failed calls, tokens and money.
+//! The details of a task's result in the tools' results: errors, files, failed calls, tokens and money.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,7 +39,7 @@ impl From<TaskError> for ErrorView {
 }
 
 impl ErrorView {
-    /// The error of a task that runs, and whose agent shows no sign of life.
+    /// Makes the error of a running task whose agent shows no sign of life.
     pub(crate) fn of_silence() -> Self {
         let message = "the agent is silent: keep waiting, end its turn with cancel_task, or stop \
             it with kill_agent";
@@ -155,12 +155,12 @@ pub(crate) struct ListsView {
 }
 
 impl ListsView {
-    /// Shows what fits of both lists, from a place on that counts in both alike.
+    /// Shows the part of both lists that fits, from an offset that counts in both alike.
     pub(crate) fn of(details: Details, offset: usize) -> Self {
         let (files_total, failed_calls_total) = (details.files.len(), details.failed_calls.len());
         let of_file = |file: &FileChange| file.path.len() + 64;
         let of_call = |call: &FailedCall| call.title.len() + call.why.len() + 64;
-        // Both end at the same place, so that one number says where to go on.
+        // Both end at the same offset, so that one number says where to continue.
         let end = fitting(&details.files, offset, of_file).min(fitting(
             &details.failed_calls,
             offset,
@@ -179,12 +179,12 @@ impl ListsView {
     }
 }
 
-/// Returns up to which place the items of a list fit; without an end where all do.
+/// Returns the offset up to which the items of a list fit; the maximum if all do.
 fn fitting<T>(items: &[T], offset: usize, bytes: impl Fn(&T) -> usize) -> usize {
     let mut sum = 0;
     for (place, item) in items.iter().enumerate().skip(offset) {
         sum += bytes(item);
-        // One item always goes.
+        // One item is always shown.
         if sum > limits::LIST_BYTES && place > offset {
             return place;
         }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_beyond_the_lists_shows_nothing_and_goes_on_nowhere() {
+    fn an_offset_beyond_the_lists_shows_nothing_and_has_no_next_part() {
         let view = ListsView::of(Details::default(), 7);
         assert!(view.files.is_empty() && view.next_list_offset.is_none());
     }

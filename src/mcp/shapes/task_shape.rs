@@ -1,4 +1,4 @@
-//! A task as the tools show it.
+//! The shape of a task in the tools' results.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -83,7 +83,7 @@ pub(crate) struct OutputView {
 }
 
 impl OutputView {
-    /// Shows a task's output, and of its lists the part from `list_offset` on; a later part of the output comes without them.
+    /// Shows a task's output, and the part of its lists from `list_offset` on; a later part of the output comes without them.
     pub(crate) fn of(output: TaskOutput, list_offset: usize) -> Self {
         let task = output.task;
         let with_lists = output.offset == 0 || list_offset > 0;
@@ -107,7 +107,7 @@ impl OutputView {
     }
 }
 
-/// Returns how long a task took that is over, by the wall clock, to the tenth of a second.
+/// Returns how long a finished task took, by the wall clock, to a tenth of a second.
 fn duration_seconds(task: &Task) -> Option<f64> {
     let millis = task.ended_ms?.saturating_sub(task.started_ms?);
     let tenths = u32::try_from(millis.max(0) / 100).ok()?;
@@ -135,7 +135,7 @@ impl ResultView {
     }
 }
 
-/// Returns the word for where a task stands: a queued one whose agent is still coming up is `starting`.
+/// Returns the word for a task's status: a queued one whose agent is still starting is `starting`.
 pub(crate) fn status(team: &Team, task: &Task) -> &'static str {
     let coming_up = |state: &State| {
         let agent = state.session(task.session);
@@ -150,7 +150,7 @@ pub(crate) fn status(team: &Team, task: &Task) -> &'static str {
     }
 }
 
-/// Returns how many bytes of output an answer may carry, given how many are asked for.
+/// Returns how many bytes of output an answer may have, given the requested number.
 pub(crate) fn output_bytes(asked: Option<usize>) -> Result<usize, ToolError> {
     match asked {
         Some(0) => Err(ToolError::Arguments("max_bytes is 0; it must be at least 1".to_owned())),
@@ -158,12 +158,12 @@ pub(crate) fn output_bytes(asked: Option<usize>) -> Result<usize, ToolError> {
         None => Ok(limits::ANSWER_BYTES),
     }
 }
-/// Hands the notice of a task's end to the call that brings the end of its output, so that one stands and falls with the other.
+/// Delivers the notice of a task's end to the call that returns the end of its output, so that both succeed or fail together.
 pub(crate) async fn take_notice(caller: &mut Caller, output: &TaskOutput) {
     if output.is_the_end()
         && let Err(error) = caller.call.receive_notice(output.task.id.clone()).await
     {
-        // Then the notice comes besides.
+        // Then the notice comes separately.
         tracing::debug!("failed to receive the notice of a task: {error}");
     }
 }

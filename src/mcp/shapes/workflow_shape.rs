@@ -1,4 +1,4 @@
-//! A workflow as the tools show it.
+//! The shape of a workflow in the tools' results.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::workflow::{WorkflowError, Workflows};
 /// Bytes of one step's output that a status shows.
 const HEAD_BYTES: usize = 2 * 1024;
 
-/// Bytes of all outputs together: half of what an answer may carry, because the rest of a long status is as much.
+/// Bytes of all outputs together: half of what an answer may have, because the rest of a long status takes as much.
 const HEADS_BYTES: usize = limits::ANSWER_BYTES / 2;
 
 /// Where a workflow stands.
@@ -107,10 +107,10 @@ impl StepView {
             (Some(whole), Some(head)) if cut(head, whole) => Some(whole.len()),
             _ => None,
         };
-        let wanted = || step.planned_agent().to_owned();
+        let planned = || step.planned_agent().to_owned();
         Self {
             name: step.plan.name.to_string(),
-            agent: step.agent.as_ref().map_or_else(wanted, ToString::to_string),
+            agent: step.agent.as_ref().map_or_else(planned, ToString::to_string),
             status: step.status.as_str().to_owned(),
             waits_for: before.filter(|_| waits).map(ToString::to_string).collect(),
             attempts: step.attempts,
@@ -125,7 +125,7 @@ impl StepView {
     }
 }
 
-/// Looks up the task of a step's last attempt. The status itself is worth an answer, also without what cannot be read.
+/// Looks up the task of a step's last attempt. If it cannot be read, the status is shown without it.
 fn task(step: &StepRun, team: &Team) -> Option<Task> {
     let id = step.task.as_ref()?;
     team.bus().find_task(id).unwrap_or_else(|error| {
@@ -134,7 +134,7 @@ fn task(step: &StepRun, team: &Team) -> Option<Task> {
     })
 }
 
-/// Reads what was said in a step that is done.
+/// Reads the output of a step that is done.
 fn output(step: &StepRun, task: &Task, team: &Team) -> Option<String> {
     let body = task.output.filter(|_| step.status == StepStatus::Done)?;
     match team.bus().text(body) {
@@ -147,7 +147,7 @@ fn output(step: &StepRun, task: &Task, team: &Team) -> Option<String> {
 }
 
 impl OrchestratorTeam {
-    /// Returns the workflows of whoever calls.
+    /// Returns the caller's workflows.
     pub(crate) fn workflows_of(&self, caller: &crate::mcp::Caller) -> Workflows {
         self.workflows(caller.membership())
     }

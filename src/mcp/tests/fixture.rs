@@ -21,7 +21,7 @@ use crate::mcp::tools::endpoint_tools;
 use crate::mcp::{LazyMembership, Server, ServerEnd};
 use crate::sys::clock;
 
-/// Far more than anything here takes, also on a busy machine.
+/// Far more than any step here takes, even on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The bus of a team.
@@ -34,12 +34,12 @@ impl Team {
         Self { store: Store::new(Arc::new(clock::now)) }
     }
 
-    /// Opens the bus as one more process.
+    /// Opens the bus as another process.
     pub(super) fn bus(&self) -> Bus {
         Bus::open(Box::new(self.store.log())).unwrap()
     }
 
-    /// Lets the next readings of texts fail so, one each.
+    /// Makes the next reads of texts fail like this, one each.
     pub(super) fn fail_reads(&self, failures: impl IntoIterator<Item = LogError>) {
         self.store.fail_reads(failures);
     }
@@ -67,7 +67,7 @@ impl Team {
 pub(super) struct Client {
     to: WriteHalf<DuplexStream>,
     from: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    /// What ends the server from its side.
+    /// Ends the server from its side.
     pub(super) stop: CancellationToken,
     served: JoinHandle<ServerEnd>,
     next_id: u64,
@@ -95,7 +95,7 @@ impl Client {
         self.to.write_all(b"\n").await.unwrap();
     }
 
-    /// Writes a line, or says that the server has not taken it all for a second.
+    /// Writes a line, and returns whether the server accepted all of it within a second.
     pub(super) async fn try_line(&mut self, line: &str) -> bool {
         tokio::time::timeout(Duration::from_secs(1), self.line(line)).await.is_ok()
     }
@@ -119,7 +119,7 @@ impl Client {
         id
     }
 
-    /// Reads the answer to a request; others must not come in between.
+    /// Reads the answer to a request; no other answer may come before it.
     pub(super) async fn end(&mut self, id: &Value) -> Value {
         let answer = self.next().await;
         assert_eq!(answer["id"], *id, "{answer}");
@@ -168,7 +168,7 @@ impl Client {
         structured
     }
 
-    /// Calls a tool that refuses, and returns its sentence.
+    /// Calls a tool that refuses, and returns its error.
     pub(super) async fn refused(&mut self, tool: &str, arguments: Value) -> String {
         let id = self.begin_call(tool, arguments).await;
         let answer = self.end(&id).await;
@@ -178,7 +178,7 @@ impl Client {
         text.to_owned()
     }
 
-    /// Ends what the client says, and goes on listening.
+    /// Closes the client's output, and keeps reading.
     pub(super) async fn shut(&mut self) {
         self.to.shutdown().await.unwrap();
     }
@@ -198,12 +198,12 @@ impl Client {
     }
 }
 
-/// No answer names a path of the bus.
+/// Asserts that an answer contains no path of the bus.
 fn no_path(text: &str) {
     assert!(!text.contains(".claude/bridge"), "{text}");
 }
 
-/// Replaces what differs from run to run by what it is.
+/// Replaces values that differ from run to run with their meaning.
 pub(super) fn shape(value: &Value) -> Value {
     match value {
         Value::Object(object) => {

@@ -1,4 +1,4 @@
-//! Calls that go wrong: what they hold is accounted for, and the server lives on.
+//! Calls that fail: their messages are accounted for, and the server keeps running.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::domain::messaging::DeliveryMethod;
 use crate::mcp::tools::endpoint_tools;
 use crate::mcp::{About, AnyTool, Caller, LazyMembership, Server, ServerEnd, Tool, ToolError};
 
-/// Takes what is unread and then does as its word says.
+/// Receives the unread messages and then acts as its argument says.
 struct Odd {
-    /// Hears that a call has taken its messages.
+    /// Reports that a call has received its messages.
     took: mpsc::UnboundedSender<usize>,
 }
 
@@ -55,7 +55,7 @@ async fn bob(team: &Team) -> (Client, mpsc::UnboundedReceiver<usize>) {
     bob_within(team, PATIENCE).await
 }
 
-/// The same, where no call may take longer than this.
+/// The same with a limit for calls.
 async fn bob_within(team: &Team, limit: Duration) -> (Client, mpsc::UnboundedReceiver<usize>) {
     let (took, taken) = mpsc::unbounded_channel();
     let mut tools = endpoint_tools::tools();
@@ -71,14 +71,14 @@ async fn bob_within(team: &Team, limit: Duration) -> (Client, mpsc::UnboundedRec
     (bob, taken)
 }
 
-/// The message is offered again.
+/// Asserts that the message is offered again.
 async fn reads_again(bob: &mut Client) {
     let read = bob.call("check_messages", json!({})).await;
     assert_eq!(read["messages"][0]["content"], "hello", "{read}");
 }
 
 #[tokio::test]
-async fn a_panic_is_answered_and_gives_back() {
+async fn a_panic_is_answered_and_its_messages_are_requeued() {
     let team = Team::new();
     let (mut bob, _taken) = bob(&team).await;
     let text = bob.refused("odd", json!({ "then": "panic" })).await;
@@ -87,7 +87,7 @@ async fn a_panic_is_answered_and_gives_back() {
 }
 
 #[tokio::test]
-async fn an_error_gives_back() {
+async fn the_messages_of_a_failed_call_are_requeued() {
     let team = Team::new();
     let (mut bob, _taken) = bob(&team).await;
     assert_eq!(bob.refused("odd", json!({ "then": "fail" })).await, "it failed");
@@ -95,7 +95,7 @@ async fn an_error_gives_back() {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_gives_back_and_is_not_answered() {
+async fn the_messages_of_a_cancelled_call_are_requeued_and_it_is_not_answered() {
     let team = Team::new();
     let (mut bob, mut taken) = bob(&team).await;
     let id = bob.begin_call("odd", json!({ "then": "hang" })).await;
@@ -106,7 +106,7 @@ async fn a_cancelled_call_gives_back_and_is_not_answered() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_taken_back_counts_as_never_given() {
+async fn a_cancelled_answer_counts_as_never_given() {
     let team = Team::new();
     let (mut bob, _taken) = bob(&team).await;
     let id = bob.begin_call("check_messages", json!({})).await;
@@ -117,13 +117,13 @@ async fn an_answer_that_is_taken_back_counts_as_never_given() {
 }
 
 #[tokio::test]
-async fn a_call_proves_no_answer_that_was_given_behind_its_own_line() {
+async fn a_call_proves_no_answer_that_was_written_after_its_own_line() {
     let team = Team::new();
     let (mut ann, _carl) = (team.member("ann").await, team.membership("carl").await);
     let membership = team.membership("bob").await;
     let mut bob = Client::of(endpoint_tools::server(LazyMembership::taken(membership.clone())));
     bob.initialize().await;
-    // Every place but one is kept by a wait, so the second call is read and has to wait for the end of the first.
+    // Waits take all slots but one, so the second call is read and has to wait for the end of the first.
     for _ in 1..64 {
         let wait = json!({ "from": "carl", "timeout_seconds": 120 });
         bob.begin_call("wait_for_message", wait).await;
@@ -136,18 +136,18 @@ async fn a_call_proves_no_answer_that_was_given_behind_its_own_line() {
     let answer = bob.result(&first).await;
     assert_eq!(answer["message"]["content"], "hello");
     bob.result(&second).await;
-    // So the client can still say that it has no use for the first answer.
+    // So the client can still cancel the first answer.
     bob.notify("notifications/cancelled", json!({ "requestId": first })).await;
     let again = bob.call("wait_for_message", wait).await;
     assert_eq!(again["message"]["content"], "hello");
-    // A call behind the answer proves it.
+    // A call after the answer proves it.
     bob.call("list_agents", json!({})).await;
     assert!(holds_nothing(&membership));
     assert_eq!(bob.close().await, ServerEnd::Closed);
 }
 
 #[tokio::test]
-async fn of_two_calls_written_at_once_neither_proves_the_answer_of_the_other() {
+async fn two_calls_written_at_once_do_not_prove_each_others_answers() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let membership = team.membership("bob").await;
@@ -179,7 +179,7 @@ async fn of_two_calls_written_at_once_neither_proves_the_answer_of_the_other() {
     }
 }
 
-/// Waits until so many calls of a session wait for a message.
+/// Waits until this many calls of a session wait for a message.
 async fn all_wait(membership: &Membership, calls: usize) {
     let mut changes = membership.bus().changes();
     let waits = || {
@@ -192,7 +192,7 @@ async fn all_wait(membership: &Membership, calls: usize) {
     }
 }
 
-/// Says whether no call of a session holds messages that nothing has proven.
+/// Says whether no call of a session has unproven messages.
 fn holds_nothing(membership: &Membership) -> bool {
     membership.bus().refresh().unwrap();
     let held = |state: &State| state.session(membership.session()).unwrap().in_flight.is_empty();
@@ -200,7 +200,7 @@ fn holds_nothing(membership: &Membership) -> bool {
 }
 
 #[tokio::test]
-async fn a_call_that_hangs_is_ended_at_its_deadline_and_gives_back() {
+async fn a_call_that_hangs_ends_at_its_deadline_and_its_messages_are_requeued() {
     let team = Team::new();
     let (mut bob, _taken) = bob_within(&team, Duration::from_secs(1)).await;
     let text = bob.refused("odd", json!({ "then": "hang" })).await;
@@ -209,7 +209,7 @@ async fn a_call_that_hangs_is_ended_at_its_deadline_and_gives_back() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_take_nothing() {
+async fn a_call_with_invalid_arguments_receives_no_messages() {
     let team = Team::new();
     let (mut bob, _taken) = bob(&team).await;
     bob.refused("odd", json!({ "than": "x" })).await;

@@ -1,4 +1,4 @@
-//! Whose endpoint it is: an agent's, if its token fits, and otherwise nobody's.
+//! The identity of an endpoint: that of an agent if its token is right, otherwise none.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::mcp::tools::endpoint_tools::{self, AgentIdentity};
 use crate::mcp::{LazyMembership, ToolError};
 use crate::sys::random_ids;
 
-/// Starts an agent `codex` whose token is `secret`, on the bus alone.
+/// Starts an agent `codex` with the token `secret`, on the bus alone.
 async fn start(bridge: &Membership) -> SessionId {
     let session = random_ids::session();
     bridge.bus().hold(session).unwrap();
@@ -51,7 +51,7 @@ fn membership(bus: &Bus, member: &str, session: SessionId, token: &str) -> LazyM
 }
 
 #[tokio::test]
-async fn an_endpoint_speaks_for_its_agent_and_says_that_the_tools_are_there() {
+async fn an_endpoint_acts_for_its_agent_and_reports_that_the_tools_are_ready() {
     let team = Team::new();
     let bridge = team.membership("lead").await;
     let session = start(&bridge).await;
@@ -81,7 +81,7 @@ async fn an_endpoint_speaks_for_its_agent_and_says_that_the_tools_are_there() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
+async fn an_endpoint_with_a_wrong_identity_starts_and_every_tool_returns_the_error() {
     let team = Team::new();
     let bridge = team.membership("lead").await;
     let session = start(&bridge).await;
@@ -106,7 +106,7 @@ async fn an_endpoint_that_does_not_fit_starts_and_every_tool_says_so() {
 }
 
 #[tokio::test]
-async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
+async fn every_tool_of_a_dead_session_returns_the_error() {
     let team = Team::new();
     let (membership, other) = (team.membership("ann").await, team.membership("bob").await);
     let session = membership.session();
@@ -125,7 +125,7 @@ async fn every_tool_of_a_session_that_counts_as_dead_says_so() {
 }
 
 #[tokio::test]
-async fn a_seat_that_could_not_be_taken_is_tried_again() {
+async fn a_membership_that_could_not_be_taken_is_tried_again() {
     let team = Team::new();
     let membership = team.membership("ann").await;
     let tries = std::sync::atomic::AtomicUsize::new(0);

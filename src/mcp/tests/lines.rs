@@ -1,4 +1,4 @@
-//! Lines that are no messages, and more of them than anybody reads: every request has its answer.
+//! Lines that are no messages, and more lines than a server reads: every request has its answer.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -26,7 +26,7 @@ fn says(answer: &Value, id: &Value, code: i64, words: &str) {
     assert!(message.contains(words), "{message}");
 }
 
-/// A call of `send_message`, whose text is written as it stands.
+/// Makes a call of `send_message` whose text is written unescaped.
 fn sending(id: u32, text: &[u8]) -> Vec<u8> {
     let head = r#"{"method":"tools/call","params":{"name":"send_message","arguments":{"to":"ben","content":""#;
     let tail = format!("\"}}}},\"jsonrpc\":\"2.0\",\"id\":{id}}}");
@@ -34,7 +34,7 @@ fn sending(id: u32, text: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn half_a_character_and_bad_utf8_reach_the_tool_as_replacements() {
+async fn half_characters_and_invalid_utf8_reach_the_tool_as_replacements() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let mut ben = team.member("ben").await;
@@ -51,7 +51,7 @@ async fn half_a_character_and_bad_utf8_reach_the_tool_as_replacements() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_is_answered_with_the_id_that_it_has() {
+async fn invalid_json_is_answered_with_its_id() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let answer = refused(&mut ann, b"no JSON at all").await;
@@ -70,7 +70,7 @@ async fn what_is_no_json_is_answered_with_the_id_that_it_has() {
     ];
     let answer = refused(&mut ann, &deep.concat()).await;
     says(&answer, &json!(12), -32700, "recursion limit");
-    // What may be an answer to something of ours has an id that says nothing here.
+    // A possible answer to a request of ours has an id of ours, not of the client.
     let answer = refused(&mut ann, b"{\"id\":5,\"result\":{,}}").await;
     says(&answer, &Value::Null, -32700, "not JSON");
     ann.call("list_agents", json!({})).await;
@@ -87,7 +87,7 @@ async fn a_line_over_the_limit_is_answered_with_its_id_and_the_limit() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_with_the_reason() {
+async fn a_line_that_is_no_request_is_refused_with_the_reason() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     for (line, id, words) in [
@@ -113,7 +113,7 @@ async fn what_is_no_request_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn params_that_do_not_fit_are_refused_with_what_is_wrong() {
+async fn invalid_params_are_refused_with_the_reason() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     for (request, words) in [
@@ -142,7 +142,7 @@ async fn a_client_that_does_not_read_is_read_no_further() {
     let team = Team::new();
     let mut client = team.member("ann").await;
     let line = json!({ "jsonrpc": "2.0", "id": 0, "method": "tools/list" }).to_string();
-    // Each call under way is one answer that nobody reads; the pipe holds 64 KiB in each direction.
+    // Each pending call is one unread answer; the pipe holds 64 KiB in each direction.
     let mut sent = 0_u32;
     let mut taken = true;
     while taken && sent < 20_000 {
@@ -151,7 +151,7 @@ async fn a_client_that_does_not_read_is_read_no_further() {
         taken = client.try_line(&line).await;
     }
     assert!(!taken, "{sent} requests were taken without one answer read");
-    // Whoever reads again gets all the answers that there were calls, and may go on.
+    // A client that reads again gets an answer to every call, and may continue.
     let mut answered = Vec::new();
     for _ in 1..sent {
         answered.push(client.next().await["id"].as_u64().unwrap());
@@ -163,7 +163,7 @@ async fn a_client_that_does_not_read_is_read_no_further() {
 }
 
 #[tokio::test]
-async fn with_all_places_taken_a_call_can_still_be_cancelled() {
+async fn with_all_slots_taken_a_call_can_still_be_cancelled() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let mut waits = Vec::new();
@@ -175,13 +175,13 @@ async fn with_all_places_taken_a_call_can_still_be_cancelled() {
     let unwanted = ann.begin_call("list_agents", json!({})).await;
     ann.notify("notifications/cancelled", json!({ "requestId": unwanted })).await;
     ann.notify("notifications/cancelled", json!({ "requestId": waits[0] })).await;
-    // The place of the cancelled wait is the waiting call's.
+    // The waiting call gets the slot of the cancelled wait.
     ann.result(&list).await;
     assert_eq!(ann.close().await, ServerEnd::Closed);
 }
 
 #[tokio::test]
-async fn with_no_room_for_more_calls_a_call_is_refused_and_a_cancellation_heard() {
+async fn with_no_room_left_a_call_is_refused_and_a_cancellation_handled() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let mut waits = Vec::new();
@@ -202,7 +202,7 @@ async fn with_no_room_for_more_calls_a_call_is_refused_and_a_cancellation_heard(
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_is_seen_with_all_places_taken() {
+async fn the_end_of_the_input_is_noticed_with_all_slots_taken() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     for _ in 0..200 {
@@ -213,7 +213,7 @@ async fn the_end_of_the_input_is_seen_with_all_places_taken() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_under_way_is_not_taken_twice() {
+async fn the_id_of_a_pending_request_is_refused() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let wait = ann.begin_call("wait_for_message", json!({ "timeout_seconds": 120 })).await;

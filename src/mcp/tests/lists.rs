@@ -1,4 +1,4 @@
-//! What `tools/list` shows.
+//! The content of `tools/list`.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const ENDPOINT_BUDGET_BYTES: usize = 6_000;
 /// The limit is 4,000 tokens for the session that leads: its own tools and the endpoint's.
 const ORCHESTRATOR_BUDGET_BYTES: usize = 16_000;
 
-/// Returns the server of an orchestrator that nobody has asked for an agent.
+/// Returns the server of an orchestrator without agents.
 async fn orchestrator(team: &Team) -> Server {
     let project = tempfile::tempdir().unwrap();
     let load = Load { project: project.path(), home: None, config_home: None, explicit: None };
@@ -31,13 +31,13 @@ async fn orchestrator(team: &Team) -> Server {
     orchestrator_tools::server(LazyMembership::taken(team.membership("lead").await), &leading)
 }
 
-/// Returns the tools as a client is shown them.
+/// Returns the tools as a client gets them.
 async fn listed(client: &mut Client) -> Vec<Value> {
     let answer = client.request("tools/list", json!({})).await;
     answer["result"]["tools"].as_array().unwrap().clone()
 }
 
-/// Asserts how much a model is shown of tools: names, descriptions and input schemas.
+/// Asserts the size of the tools for a model: names, descriptions and input schemas.
 #[track_caller]
 fn check_budget(tools: &[Value], budget: usize) {
     let text = |tool: &Value, field: &str| tool[field].as_str().unwrap().len();
@@ -68,7 +68,7 @@ async fn the_orchestrators_tools_stay_within_their_budget() {
 }
 
 #[tokio::test]
-async fn every_tool_has_a_title_and_says_what_it_does_to_the_team() {
+async fn every_tool_has_a_title_and_hints_on_its_effect() {
     let mut client = Client::of(orchestrator(&Team::new()).await);
     client.initialize().await;
     let (mut reading, mut ending) = (Vec::new(), Vec::new());
@@ -82,7 +82,7 @@ async fn every_tool_has_a_title_and_says_what_it_does_to_the_team() {
         } else if hints["destructiveHint"] == true {
             ending.push(name);
         } else {
-            // Left out, it would count as yes.
+            // A missing hint would count as yes.
             assert_eq!(hints["destructiveHint"], false, "{name}");
         }
     }
@@ -131,7 +131,7 @@ async fn no_text_about_the_tools_names_a_path() {
     assert!(instructions.is_string());
     let mut texts = vec![instructions.clone()];
     for mut tool in listed(&mut client).await {
-        // Its keys have a slash of their own, and no model is shown them.
+        // Its keys contain slashes of their own, and no model sees them.
         tool.as_object_mut().unwrap().remove("_meta");
         texts.push(tool);
     }
@@ -167,8 +167,8 @@ async fn the_first_answer_to_a_client_names_the_project() {
         orchestrator_tools::server_with_doorbell(membership.clone(), &leading(ground), "w")
     };
     check(lead("/src/main"), "The project is /src/main.").await;
-    let told = "The project is /src/main; agents work in /src/topic by default.";
-    check(lead("/src/topic"), told).await;
+    let sentence = "The project is /src/main; agents work in /src/topic by default.";
+    check(lead("/src/topic"), sentence).await;
     let project = std::path::Path::new("/src/main");
     let peer = crate::mcp::tools::endpoint_tools::server_of_peer(membership.clone(), project);
     check(peer, "The project is /src/main.").await;
@@ -181,7 +181,7 @@ async fn every_tool_is_always_loaded_described_and_has_both_schemas() {
     let listed = client.request("tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    // An agent's first prompt names the same.
+    // An agent's first prompt names the same tools.
     assert_eq!(names, ENDPOINT_TOOLS);
     for tool in tools {
         assert_eq!(tool["_meta"]["anthropic/alwaysLoad"], true);

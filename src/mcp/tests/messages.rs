@@ -41,7 +41,7 @@ async fn a_message_is_delivered_and_read_once() {
 }
 
 #[tokio::test]
-async fn an_urgent_message_is_shown_as_one_and_other_words_are_refused() {
+async fn an_urgent_message_is_marked_and_other_priorities_are_refused() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     for priority in ["urgent", "normal"] {
@@ -84,7 +84,7 @@ async fn an_answer_stays_in_its_thread_and_rides_along_on_the_next_result() {
 }
 
 #[tokio::test]
-async fn a_message_to_somebody_absent_is_kept_and_not_called_delivered() {
+async fn a_message_to_an_absent_member_is_kept_and_not_reported_as_delivered() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     team.member("bob").await.close().await;
@@ -99,7 +99,7 @@ async fn a_message_to_somebody_absent_is_kept_and_not_called_delivered() {
 }
 
 #[tokio::test]
-async fn an_unknown_recipient_is_named_with_the_nearest() {
+async fn an_unknown_recipient_is_refused_with_the_nearest_name() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let _codex = team.membership("codex").await;
@@ -111,7 +111,7 @@ async fn an_unknown_recipient_is_named_with_the_nearest() {
 }
 
 #[tokio::test]
-async fn limit_and_sender_choose_what_is_read_and_the_rest_stays() {
+async fn limit_and_sender_select_messages_and_the_others_stay_unread() {
     let team = Team::new();
     let (mut ann, mut bob, mut eve) =
         (team.member("ann").await, team.member("bob").await, team.member("eve").await);
@@ -131,7 +131,7 @@ async fn limit_and_sender_choose_what_is_read_and_the_rest_stays() {
 }
 
 #[tokio::test]
-async fn a_cursor_looks_back_over_everything_and_changes_nothing() {
+async fn a_cursor_reads_the_whole_history_and_changes_nothing() {
     let team = Team::new();
     let (mut ann, mut bob, mut eve) =
         (team.member("ann").await, team.member("bob").await, team.member("eve").await);
@@ -182,7 +182,7 @@ async fn a_long_message_comes_in_parts_that_make_up_the_whole() {
 }
 
 #[tokio::test]
-async fn an_answer_carries_no_more_text_than_clients_read() {
+async fn an_answer_has_no_more_text_than_clients_read() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     for content in ["a", "b", "c"] {
@@ -201,7 +201,7 @@ async fn an_answer_carries_no_more_text_than_clients_read() {
 }
 
 #[tokio::test]
-async fn no_answer_is_longer_than_its_reader_is_shown_whatever_it_is_made_of() {
+async fn no_answer_exceeds_the_limit_of_its_reader_whatever_its_content() {
     const SHOWN: usize = 9_000;
     let team = Team::new();
     let (mut ann, membership) = (team.member("ann").await, team.membership("bob").await);
@@ -219,7 +219,7 @@ async fn no_answer_is_longer_than_its_reader_is_shown_whatever_it_is_made_of() {
     }
     let (mut shown, mut cursor) = (0, json!("0"));
     while shown < messages {
-        // With one tool after another, as models use them.
+        // Alternating between tools, as models do.
         let tools = [
             ("check_messages", json!({})),
             ("wait_for_message", json!({ "timeout_seconds": 0 })),
@@ -247,7 +247,7 @@ async fn no_answer_is_longer_than_its_reader_is_shown_whatever_it_is_made_of() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_named() {
+async fn invalid_arguments_are_named() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let checks = [

@@ -1,4 +1,4 @@
-//! The servers as a client meets them: in one process, over pipes in memory, on a log in memory.
+//! The servers from a client's point of view: in one process, over pipes in memory, on a log in memory.
 
 mod fixture;
 mod guard;

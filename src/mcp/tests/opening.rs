@@ -1,4 +1,4 @@
-//! How a conversation may begin, go wrong, and end.
+//! How a conversation may begin, fail, and end.
 
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt};
@@ -15,7 +15,7 @@ async fn server(team: &Team) -> Server {
     endpoint_tools::server(LazyMembership::taken(team.membership("ann").await))
 }
 
-/// A client that has nothing to say for itself.
+/// A client without capabilities.
 struct Silent;
 
 impl ClientHandler for Silent {}
@@ -65,7 +65,7 @@ async fn a_client_of_the_library_works_in_both_lifecycles() {
     }
 }
 
-/// What a client that never initializes sends with every request.
+/// The metadata that a stateless client sends with every request.
 fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -87,7 +87,7 @@ async fn a_stateless_client_discovers_and_calls() {
 }
 
 #[tokio::test]
-async fn a_probe_that_is_given_up_is_followed_by_initialize() {
+async fn an_abandoned_probe_is_followed_by_initialize() {
     let team = Team::new();
     let mut client = Client::of(server(&team).await);
     let probe = json!({ "jsonrpc": "2.0", "id": "probe-1", "method": "server/discover" });
@@ -99,7 +99,7 @@ async fn a_probe_that_is_given_up_is_followed_by_initialize() {
 }
 
 #[tokio::test]
-async fn whatever_comes_before_the_first_request_does_no_harm() {
+async fn messages_before_the_first_request_do_no_harm() {
     let team = Team::new();
     let mut client = Client::of(server(&team).await);
     client.notify("notifications/initialized", json!({})).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::fixture::{Team, shape};
 
 #[tokio::test]
-async fn a_request_is_claimed_by_one_and_the_other_is_told_by_whom() {
+async fn a_request_is_claimed_once_and_the_other_member_gets_the_claimer() {
     let team = Team::new();
     let (mut ann, mut bob, mut eve) =
         (team.member("ann").await, team.member("bob").await, team.member("eve").await);
@@ -70,7 +70,7 @@ async fn the_owners_answer_completes_the_request() {
 }
 
 #[tokio::test]
-async fn a_long_request_is_read_on_in_its_message() {
+async fn the_rest_of_a_long_request_is_read_in_its_message() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     let context = "long ".repeat(20_000);
@@ -91,7 +91,7 @@ async fn a_long_request_is_read_on_in_its_message() {
 }
 
 #[tokio::test]
-async fn requests_that_make_no_sense_are_refused() {
+async fn invalid_requests_are_refused() {
     let team = Team::new();
     let mut ann = team.member("ann").await;
     let checks = [
@@ -123,7 +123,7 @@ async fn requests_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test]
-async fn a_claim_whose_answer_is_taken_back_is_released_and_one_held_before_is_not() {
+async fn a_claim_with_a_cancelled_answer_is_released_but_an_earlier_one_is_not() {
     let team = Team::new();
     let (mut ann, mut bob, mut eve) =
         (team.member("ann").await, team.member("bob").await, team.member("eve").await);
@@ -132,12 +132,12 @@ async fn a_claim_whose_answer_is_taken_back_is_released_and_one_held_before_is_n
     let id = bob.begin_call("claim_request", claim.clone()).await;
     assert_eq!(bob.result(&id).await["claimed"], true);
     bob.notify("notifications/cancelled", json!({ "requestId": id })).await;
-    // That it is claimed, and that it is open again.
+    // The claim, and its release.
     for words in ["claimed by bob", "is open again"] {
         let news = json!({ "timeout_seconds": 10, "request_id": opened["request_id"] });
-        let told = ann.call("wait_for_message", news).await;
-        let content = told["message"]["content"].as_str();
-        assert!(content.is_some_and(|content| content.contains(words)), "{told}");
+        let answer = ann.call("wait_for_message", news).await;
+        let content = answer["message"]["content"].as_str();
+        assert!(content.is_some_and(|content| content.contains(words)), "{answer}");
     }
 
     let id = eve.begin_call("claim_request", claim.clone()).await;

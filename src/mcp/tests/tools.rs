@@ -1,4 +1,4 @@
-//! That a session has our tools is known on the bus, however busy that is when it is said.
+//! The bus records that a session has our tools, however busy it is at first.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::sys::{clock, random_ids};
 
 const TOKEN: &str = "a token";
 
-/// An agent on the bus, and a client of its endpoint, whose bus fails.
+/// An agent on a failing bus, and a client of its endpoint.
 struct Agent {
     lead: Membership,
     session: SessionId,
@@ -83,7 +83,7 @@ fn is_about_tools(event: &Event) -> bool {
 }
 
 #[tokio::test]
-async fn that_the_tools_are_there_is_said_until_the_bus_has_heard_it() {
+async fn ready_tools_are_announced_until_the_bus_has_recorded_it() {
     let faults = Faults::default();
     let mut agent = agent(&faults).await;
     faults.fail_at(2, Fault::Busy, is_about_tools);
@@ -93,7 +93,7 @@ async fn that_the_tools_are_there_is_said_until_the_bus_has_heard_it() {
 }
 
 #[tokio::test]
-async fn any_call_of_a_tool_proves_that_the_tools_are_there() {
+async fn any_call_of_a_tool_proves_that_the_tools_are_ready() {
     let mut agent = agent(&Faults::default()).await;
     assert_eq!(agent.tools(), Tools::Unproven);
     agent.client.call("check_messages", json!({})).await;

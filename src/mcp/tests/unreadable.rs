@@ -1,4 +1,4 @@
-//! Texts that cannot be read: what the tools show then, and that nothing counts as shown that was not.
+//! Texts that cannot be read: the tools' results, and no message counts as seen without being shown.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fixture::{Client, Team};
 use crate::bus::storage::LogError;
 
-/// What a process without a free descriptor meets.
+/// The error of a process without a free descriptor.
 fn no_descriptor() -> LogError {
     LogError::Io {
         action: "read",
@@ -37,13 +37,13 @@ async fn messages_that_cannot_be_read_now_do_not_ride_along_and_stay_unread() {
     team.fail_reads([no_descriptor(), no_descriptor(), no_descriptor()]);
     let listed = bob.call("list_agents", json!({})).await;
     assert_eq!(listed.get("inbox"), None, "{listed}");
-    // The next call would prove what the one before has shown.
+    // The next call would prove the messages of the one before.
     let checked = bob.call("check_messages", json!({})).await;
     assert_eq!(contents(&checked["messages"]), ["one", "two", "three"]);
 }
 
 #[tokio::test]
-async fn what_can_be_read_is_shown_and_the_rest_with_a_later_call() {
+async fn readable_messages_are_shown_and_the_others_with_a_later_call() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     for text in ["one", "two", "three"] {
@@ -74,7 +74,7 @@ async fn another_message_takes_the_place_of_one_that_cannot_be_read_now() {
 }
 
 #[tokio::test]
-async fn a_message_whose_text_is_lost_is_shown_with_the_reason_and_blocks_nothing() {
+async fn a_message_with_a_lost_text_is_shown_with_the_reason_and_blocks_nothing() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     let id = send(&mut ann, "one").await;
@@ -90,7 +90,7 @@ async fn a_message_whose_text_is_lost_is_shown_with_the_reason_and_blocks_nothin
 }
 
 #[tokio::test]
-async fn a_wait_whose_message_cannot_be_read_now_gives_it_back() {
+async fn a_wait_requeues_a_message_that_cannot_be_read_now() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     send(&mut ann, "one").await;

@@ -10,7 +10,7 @@ use crate::mcp::tools::endpoint_tools;
 use crate::sys::random_ids;
 
 #[tokio::test]
-async fn a_wait_ends_with_the_message_that_comes() {
+async fn a_wait_ends_with_the_next_message() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     let id = bob.begin_call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
@@ -31,7 +31,7 @@ async fn a_wait_ends_with_the_message_that_comes() {
     assert_eq!(shape(&bob.result(&id).await), expected);
 }
 
-/// Waits until the list says that somebody waits.
+/// Waits until the list shows the member as waiting.
 async fn until_waiting(client: &mut super::fixture::Client, name: &str) {
     loop {
         let listed = client.call("list_agents", json!({})).await;
@@ -43,7 +43,7 @@ async fn until_waiting(client: &mut super::fixture::Client, name: &str) {
 }
 
 #[tokio::test]
-async fn a_look_without_waiting_takes_the_oldest_that_fits() {
+async fn a_wait_of_zero_seconds_returns_the_oldest_matching_message() {
     let team = Team::new();
     let (mut ann, mut bob, mut eve) =
         (team.member("ann").await, team.member("bob").await, team.member("eve").await);
@@ -61,7 +61,7 @@ async fn a_look_without_waiting_takes_the_oldest_that_fits() {
 }
 
 #[tokio::test]
-async fn a_wait_ends_when_its_time_is_over() {
+async fn a_wait_ends_at_its_timeout() {
     let team = Team::new();
     let mut bob = team.member("bob").await;
     assert_eq!(
@@ -71,7 +71,7 @@ async fn a_wait_ends_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_waited_for_is_refused() {
+async fn an_impossible_wait_is_refused() {
     let team = Team::new();
     let mut bob = team.member("bob").await;
     let checks = [
@@ -91,7 +91,7 @@ async fn what_cannot_be_waited_for_is_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_to_a_request_is_waited_for_by_its_id() {
+async fn a_wait_for_the_answer_to_a_request_uses_its_id() {
     let team = Team::new();
     let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
     let request =
@@ -109,7 +109,7 @@ async fn an_answer_to_a_request_is_waited_for_by_its_id() {
 }
 
 #[tokio::test]
-async fn a_wait_ends_at_once_with_what_is_in_the_turn_and_begins_when_that_was_shown() {
+async fn a_wait_ends_at_once_with_a_message_in_the_turn_and_begins_once_that_was_seen() {
     let team = Team::new();
     let (mut ann, membership) = (team.member("ann").await, team.membership("bob").await);
     let mut bob = Client::of(endpoint_tools::server(LazyMembership::taken(membership.clone())));

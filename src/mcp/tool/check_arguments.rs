@@ -1,6 +1,6 @@
-//! Checks the arguments of a call against the schema of its tool, so that what is wrong is named with its place.
+//! Checks the arguments of a call against the schema of its tool, so that an error names the invalid argument.
 //!
-//! What passes is parsed by serde afterwards, which knows everything but finds worse words.
+//! Valid arguments are parsed by serde afterwards, which checks everything but has worse error messages.
 
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::domain::limits;
 use crate::domain::text::suggest::nearest;
 use crate::mcp::error::ToolError;
 
-/// Checks that the arguments are those of the schema: all known, none missing, each of its type.
+/// Checks that the arguments match the schema: all known, none missing, each of its type.
 pub(crate) fn check(
     tool: &str,
     schema: &JsonObject,
@@ -27,8 +27,8 @@ fn check_object(owner: &str, schema: &JsonObject, object: &JsonObject) -> Result
     let required = schema.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(|name| name.as_str()) {
         if object.get(name).is_none_or(Value::is_null) {
-            let wanted = properties.get(name).and_then(type_of).unwrap_or("a value");
-            return Err(format!("{owner} needs `{name}`, {wanted}"));
+            let expected = properties.get(name).and_then(type_of).unwrap_or("a value");
+            return Err(format!("{owner} needs `{name}`, {expected}"));
         }
     }
     for (name, value) in object {
@@ -45,7 +45,7 @@ fn check_value(owner: &str, name: &str, schema: &JsonObject, value: &Value) -> R
     };
     let at_least_zero = schema.get("minimum").and_then(Value::as_u64) == Some(0);
     let fits = match (kind, value) {
-        // What is required has been found by now, so a null stands for a field left out.
+        // Required arguments have been found by now, so a null stands for a field left out.
         (_, Value::Null)
         | ("string", Value::String(_))
         | ("boolean", Value::Bool(_))
@@ -69,11 +69,11 @@ fn check_value(owner: &str, name: &str, schema: &JsonObject, value: &Value) -> R
     if fits {
         return Ok(());
     }
-    let wanted = match kind {
+    let expected = match kind {
         "integer" if at_least_zero => "an integer of at least 0",
         kind => article(kind),
     };
-    Err(format!("`{name}` of {owner} must be {wanted}, not {}", shown(value)))
+    Err(format!("`{name}` of {owner} must be {expected}, not {}", shown(value)))
 }
 
 fn unknown_argument(owner: &str, unknown: &str, known: &JsonObject) -> String {
@@ -143,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_passes_and_null_stands_for_a_field_left_out() {
+    fn valid_arguments_pass_and_null_stands_for_a_field_left_out() {
         let arguments = json!({ "to": "codex", "limit": null, "steps": [{ "agent": "codex" }] });
         check("send", &schema(), arguments.as_object().unwrap()).unwrap();
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_what_is_right() {
+    fn an_invalid_argument_is_named_with_the_expected_form() {
         refused(&json!({}), "`send` needs `to`, a string");
         refused(&json!({ "to": null }), "`send` needs `to`, a string");
         refused(

@@ -1,4 +1,4 @@
-//! The JSON schemas of a tool's input and output: small, self-contained, and without what makes clients warn.
+//! The JSON schemas of a tool's input and output: small, self-contained, and without keywords that cause warnings of clients.
 
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -11,14 +11,14 @@ use crate::mcp::shapes::message_shape::MessageView;
 /// The field of a result in which unread messages ride along.
 pub(crate) const INBOX: &str = "inbox";
 
-/// Returns the schema of what a tool takes.
+/// Returns the schema of a tool's input.
 pub(crate) fn input<T: JsonSchema>() -> JsonObject {
     let mut schema = of::<T>(SchemaSettings::draft2020_12().for_deserialize());
     properties(&mut schema).values_mut().for_each(forget_null);
     schema
 }
 
-/// Returns the schema of what a tool returns, with the messages that may ride along.
+/// Returns the schema of a tool's output, with the messages that may ride along.
 pub(crate) fn output<T: JsonSchema>(mail: InboxMode) -> JsonObject {
     let mut schema = of::<T>(SchemaSettings::draft2020_12().for_serialize());
     if mail == InboxMode::RidesAlong {
@@ -49,14 +49,14 @@ fn of<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
     schema
 }
 
-/// Returns the properties of a struct's schema. A struct without fields has none, and some clients insist.
+/// Returns the properties of a struct's schema. A struct without fields gets an empty set, as some clients require one.
 fn properties(schema: &mut JsonObject) -> &mut JsonObject {
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
     properties.as_object_mut().expect("the properties of a struct are an object")
 }
 
-/// Takes out every `null` that stands for a field left out, at any depth: it costs tokens, a model may take it for a value to give,
-/// and some hosts refuse a whole server for `null` in an enum, in a list of types, or as the default of an integer.
+/// Removes every `null` that stands for a field left out, at any depth: it costs tokens, a model may pass it as a value, and some hosts
+/// refuse a whole server for `null` in an enum, in a list of types, or as the default of an integer.
 fn forget_null(field: &mut Value) {
     let Value::Object(field) = field else {
         return;
@@ -81,8 +81,8 @@ fn forget_null(field: &mut Value) {
     }
 }
 
-/// Takes out what costs tokens and tells nothing: titles, the name of the struct, and widths of integers, which clients that
-/// check schemas warn of.
+/// Removes parts that cost tokens without information: titles, the name of the struct, and the widths of integers, which cause warnings
+/// of clients that check schemas.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(object) => {

@@ -1,4 +1,4 @@
-//! What a tool is, with its types and without them, and how its arguments are checked and its schemas made.
+//! A tool with and without its types, the check of its arguments, and its schemas.
 
 pub(crate) mod check_arguments;
 pub(crate) mod json_schema;

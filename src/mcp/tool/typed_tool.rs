@@ -1,6 +1,6 @@
-//! A tool as it is written: a name, a description, an input, an output, and a function between them.
+//! A tool as it is implemented: a name, a description, an input, an output, and a function between them.
 //!
-//! A tool is a value, so that one that needs more than the caller's membership carries it along.
+//! A tool is a value, so it can carry more than the caller's membership.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ pub enum InboxMode {
     IsTheAnswer,
 }
 
-/// What a call does to the team: clients let what only reads run side by side, and ask their user before what ends something.
+/// The effect of a call on the team. Clients run read-only calls in parallel, and ask their user before destructive ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It reads or waits.
     Reads,
-    /// It adds or changes something, and ends nothing.
+    /// It adds or changes something, and ends no work.
     Changes,
-    /// It ends work that may not be done again.
+    /// It ends work that cannot be resumed.
     Ends,
 }
 
@@ -36,21 +36,20 @@ pub enum Effect {
 pub enum CallTimeout {
     /// As long as any tool that does not wait.
     Short,
-    /// So long on purpose; such a call ends when its client goes away.
+    /// As long as the call waits by design; such a call ends when its client is gone.
     Waits(Duration),
 }
 
 /// A tool, with its types.
 pub trait Tool: Send + Sync + 'static {
-    /// What it takes. Unknown fields are refused.
+    /// The arguments. Unknown fields are refused.
     type Input: DeserializeOwned + JsonSchema + Send;
-    /// What it returns.
+    /// The result.
     type Output: Serialize + JsonSchema + Send;
-    /// Its name.
     const NAME: &'static str;
     /// The description for a model: what, when, what next.
     const DESCRIPTION: &'static str;
-    /// What a call does to the team.
+    /// The effect of a call on the team.
     const EFFECT: Effect = Effect::Changes;
     /// Whether unread messages ride along.
     const MAIL: InboxMode = InboxMode::RidesAlong;
@@ -60,7 +59,7 @@ pub trait Tool: Send + Sync + 'static {
         CallTimeout::Short
     }
 
-    /// Does what is asked for. Dropped when the call is cancelled, which it must bear at every await.
+    /// Performs the call. A cancellation drops the future, so it has to be cancel-safe at every await.
     fn run(
         &self,
         caller: &mut Caller,

@@ -1,4 +1,4 @@
-//! A tool without its types, as the server calls it: made by itself for every [`Tool`].
+//! A tool without its types, as the server calls it; implemented for every [`Tool`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ pub trait AnyTool: Send + Sync {
     /// Says whether unread messages ride along.
     fn mail(&self) -> InboxMode;
 
-    /// Returns what `tools/list` shows.
+    /// Returns its entry in `tools/list`.
     fn definition(&self) -> model::Tool;
 
-    /// Reads the arguments of a call, that fit the input schema, or says what is wrong with them.
+    /// Parses the arguments of a call, which match the input schema, or returns their problem.
     fn prepare(
         &self,
         schema: &JsonObject,
@@ -32,12 +32,12 @@ pub trait AnyTool: Send + Sync {
     ) -> Result<Box<dyn Prepared + '_>, ToolError>;
 }
 
-/// A call whose arguments have been read.
+/// A call whose arguments have been parsed.
 pub trait Prepared: Send {
     /// Returns how long it may take.
     fn patience(&self) -> CallTimeout;
 
-    /// Does it.
+    /// Performs the call.
     fn run<'a>(
         self: Box<Self>,
         caller: &'a mut Caller,
@@ -54,7 +54,7 @@ fn title(name: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Returns the effect of a tool in the words of MCP. Without any, a tool counts as one that destroys.
+/// Returns the effect of a tool as MCP's annotations. Without any, a tool counts as destructive.
 fn annotations(effect: Effect) -> ToolAnnotations {
     match effect {
         Effect::Reads => ToolAnnotations::new().read_only(true),
@@ -74,11 +74,11 @@ impl<T: Tool> AnyTool for T {
 
     fn definition(&self) -> model::Tool {
         let mut input = json_schema::input::<T::Input>();
-        // It is about the struct in our code; the tool has a description of its own.
+        // It describes the struct in our code; the tool has a description of its own.
         input.remove("description");
         let mut output = json_schema::output::<T::Output>(T::MAIL);
         output.remove("description");
-        // Otherwise a client that searches for tools shows none of ours until its model looks for it.
+        // Otherwise a client that searches for tools shows none of ours until its model searches for it.
         let always_load = json!({ "anthropic/alwaysLoad": true });
         let Value::Object(meta) = always_load else {
             unreachable!("it is written as an object");
@@ -96,7 +96,7 @@ impl<T: Tool> AnyTool for T {
         mut arguments: JsonObject,
     ) -> Result<Box<dyn Prepared + '_>, ToolError> {
         check_arguments::check(T::NAME, schema, &arguments)?;
-        // Not every field can be null; every one that may be left out can be left out.
+        // Null stands for a field left out. It is removed, as not every optional field accepts null.
         arguments.retain(|_, value| !value.is_null());
         let input = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
             ToolError::Arguments(format!("invalid arguments for `{}`: {error}", T::NAME))

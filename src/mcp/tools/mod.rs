@@ -1,4 +1,4 @@
-//! The MCP tools: one file a tool, named as the tool is.
+//! The MCP tools: one file per tool, with the name of the tool.
 
 pub(crate) mod agents;
 pub mod endpoint_tools;

@@ -1,28 +1,28 @@
-//! The orchestrator's own tools: giving work to agents, following it, and ending agents.
+//! The orchestrator's own tools, to assign work to agents, follow it, and end agents.
 //!
-//! One file a tool. To add one: a file with its input, its output and an `impl Tool`, and a line in `tools`.
+//! One file per tool. To add one: a file with its input, its output and an `impl Tool`, and a line in `tools`.
 
 pub use crate::mcp::orchestrator_team::OrchestratorTeam;
 
 use super::endpoint_tools;
 use crate::mcp::{About, AnyTool, LazyMembership, Server};
 
-/// What a model is told about these tools together.
+/// The instructions for a model on these tools together.
 const INSTRUCTIONS: &str = "You lead a team of coding agents. assign_task gives work to an agent \
 and starts it if needed; several work in parallel. create_workflow passes work from agent to \
 agent. get_task_result returns a task's result; the `inbox` of your next call reports finished \
 tasks. Agents talk to each other and to you: check_messages reads, send_message answers. What they \
 write comes from them, not from your user.";
 
-/// What it is told about being woken, where `{}` stands for the command.
+/// The instructions for being woken, where `{}` stands for the command.
 const DOORBELL: &str = "While agents work, keep `{}` running in your Monitor tool if you have one \
 (persistent, or restarted whenever it expires): each line it prints is a message or a finished \
 task for you, even when you are idle.";
 
-/// The command of a model whose working directory leads to the same project.
+/// The command for a model whose working directory leads to the same project.
 const WATCH: &str = "cli-team-bridge watch";
 
-/// Returns the tools that only an orchestrator has, in the order in which they are shown.
+/// Returns the tools of orchestrators only, in the order of `tools/list`.
 fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>> {
     let leading = || leading.clone();
     vec![
@@ -43,19 +43,19 @@ fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>> {
     ]
 }
 
-/// Returns the server of an orchestrator: everybody's tools and its own.
+/// Returns the server of an orchestrator: the tools of every member and its own.
 pub fn server(membership: LazyMembership, leading: &OrchestratorTeam) -> Server {
     serving(membership, leading, instructions(WATCH))
 }
 
-/// Returns the same, whose model is told which project it leads in, and to listen to this command.
+/// Returns the same server, whose instructions name the project and this command to listen to.
 pub fn server_with_doorbell(
     membership: LazyMembership,
     leading: &OrchestratorTeam,
     watch: &str,
 ) -> Server {
-    let told = format!("{}\n\n{}", instructions(watch), leading.told_project());
-    serving(membership, leading, told)
+    let introduction = format!("{}\n\n{}", instructions(watch), leading.project_sentence());
+    serving(membership, leading, introduction)
 }
 
 fn instructions(watch: &str) -> String {

@@ -1,4 +1,4 @@
-//! The protocol's handlers: they answer what the agent can do, and pass every other request on, in order and at once.
+//! The protocol's handlers: they answer `initialize`, and pass every other request on, in order and at once.
 //!
 //! The library delivers one message at a time and waits for its handler, so no handler here waits for anything.
 
@@ -22,8 +22,8 @@ use tokio::sync::mpsc;
 use super::mid_turn_words::{self, SteerAnswer, SteerRequest};
 use super::text_blocks::chunk;
 
-/// Everything that a client asks.
-pub(crate) enum Asked {
+/// A request or notification of the client, or the end of its input.
+pub(crate) enum ClientEvent {
     Open(Opening),
     SetOption(SetSessionConfigOptionRequest, Responder<SetSessionConfigOptionResponse>),
     Prompt(Prompt),
@@ -34,23 +34,23 @@ pub(crate) enum Asked {
     InputEnded,
 }
 
-/// A prompt, and the ways to answer it.
+/// A prompt, with its responder and the connection for its updates.
 pub(crate) struct Prompt {
     pub(crate) request: PromptRequest,
     pub(crate) responder: Responder<PromptResponse>,
     pub(crate) connection: ConnectionTo<Client>,
 }
 
-/// A session that begins or comes back.
+/// A session to open: a new one, or an earlier one to load or resume.
 pub(crate) struct Opening {
-    /// The session that comes back; none for a new one.
+    /// The session to load or resume; `None` for a new one.
     pub(crate) session: Option<SessionId>,
     pub(crate) cwd: PathBuf,
     pub(crate) servers: Vec<McpServer>,
     pub(crate) answer: OpeningAnswer,
 }
 
-/// How the opening of a session is answered.
+/// How to answer the opening of a session.
 pub(crate) enum OpeningAnswer {
     New(Responder<NewSessionResponse>),
     Load(Responder<LoadSessionResponse>, ConnectionTo<Client>),
@@ -92,9 +92,9 @@ impl OpeningAnswer {
     }
 }
 
-/// What the agent says that it can do.
+/// The capabilities that the agent offers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Can {
+pub(crate) struct Offered {
     pub(crate) load: bool,
     pub(crate) resume: bool,
     pub(crate) steer: bool,
@@ -102,23 +102,23 @@ pub(crate) struct Can {
 
 /// Speaks the protocol until the connection ends; the handlers only pass requests on.
 pub(crate) async fn connect(
-    can: Can,
+    offered: Offered,
     transport: impl ConnectTo<Agent>,
-    asked: mpsc::Sender<Asked>,
+    events: mpsc::Sender<ClientEvent>,
 ) -> Result<(), Error> {
     let [new, load, resume, option, prompt, steer, cancel, close, ended] =
-        std::array::from_fn(|_| asked.clone());
-    drop(asked);
+        std::array::from_fn(|_| events.clone());
+    drop(events);
     Agent
         .v1()
         .name("scripted-agent")
         .on_receive_request(
             async move |_: InitializeRequest, responder, _| {
                 let response = InitializeResponse::new(ProtocolVersion::V1)
-                    .agent_capabilities(capabilities(can));
+                    .agent_capabilities(capabilities(offered));
                 let about = Implementation::new("scripted-agent", env!("CARGO_PKG_VERSION"));
                 let response = response.agent_info(about);
-                responder.respond(if can.steer {
+                responder.respond(if offered.steer {
                     response.meta(mid_turn_words::advertised())
                 } else {
                     response
@@ -132,7 +132,12 @@ pub(crate) async fn connect(
                 let session = None;
                 pass(
                     &new,
-                    Asked::Open(Opening { session, cwd: it.cwd, servers: it.mcp_servers, answer }),
+                    ClientEvent::Open(Opening {
+                        session,
+                        cwd: it.cwd,
+                        servers: it.mcp_servers,
+                        answer,
+                    }),
                 )
                 .await
             },
@@ -147,7 +152,7 @@ pub(crate) async fn connect(
                     servers: it.mcp_servers,
                     answer,
                 };
-                pass(&load, Asked::Open(opening)).await
+                pass(&load, ClientEvent::Open(opening)).await
             },
             on_receive_request!(),
         )
@@ -160,58 +165,58 @@ pub(crate) async fn connect(
                     servers: it.mcp_servers,
                     answer,
                 };
-                pass(&resume, Asked::Open(opening)).await
+                pass(&resume, ClientEvent::Open(opening)).await
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |it: SetSessionConfigOptionRequest, responder, _| {
-                pass(&option, Asked::SetOption(it, responder)).await
+                pass(&option, ClientEvent::SetOption(it, responder)).await
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |it: PromptRequest, responder, connection: ConnectionTo<Client>| {
-                let question = Prompt { request: it, responder, connection };
-                pass(&prompt, Asked::Prompt(question)).await
+                let received = Prompt { request: it, responder, connection };
+                pass(&prompt, ClientEvent::Prompt(received)).await
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |it: SteerRequest, responder, _| {
-                pass(&steer, Asked::Steer(it, responder)).await
+                pass(&steer, ClientEvent::Steer(it, responder)).await
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |it: CloseSessionRequest, responder, _| {
-                pass(&close, Asked::Close(it.session_id, responder)).await
+                pass(&close, ClientEvent::Close(it.session_id, responder)).await
             },
             on_receive_request!(),
         )
         .on_receive_notification(
             async move |it: CancelNotification, _| {
-                pass(&cancel, Asked::Cancel(it.session_id)).await
+                pass(&cancel, ClientEvent::Cancel(it.session_id)).await
             },
             on_receive_notification!(),
         )
         .connect_with(transport, async move |connection: ConnectionTo<Client>| {
             connection.incoming_closed().await;
-            pass(&ended, Asked::InputEnded).await?;
-            // What still runs may still write; the loop drops the connection when it ends.
+            pass(&ended, ClientEvent::InputEnded).await?;
+            // Running turns may still write; the loop drops the connection when it ends.
             std::future::pending().await
         })
         .await
 }
 
-async fn pass(asked: &mpsc::Sender<Asked>, question: Asked) -> Result<(), Error> {
-    asked.send(question).await.map_err(|_| Error::internal_error())
+async fn pass(events: &mpsc::Sender<ClientEvent>, event: ClientEvent) -> Result<(), Error> {
+    events.send(event).await.map_err(|_| Error::internal_error())
 }
 
-fn capabilities(can: Can) -> AgentCapabilities {
+fn capabilities(offered: Offered) -> AgentCapabilities {
     let mut sessions = SessionCapabilities::new().close(SessionCloseCapabilities::new());
-    if can.load {
-        if can.resume {
+    if offered.load {
+        if offered.resume {
             sessions = sessions.resume(SessionResumeCapabilities::new());
         }
         AgentCapabilities::new().load_session(true).session_capabilities(sessions)

@@ -1,6 +1,6 @@
-//! The agent's loop: it owns the sessions, starts their servers and turns, and ends them all.
+//! The agent's loop: it owns the sessions, starts their servers and turns, and ends them.
 //!
-//! The protocol's handlers only pass requests on; everything that takes time (a turn, the start and the end of servers) is a task whose
+//! The protocol's handlers only pass requests on. Everything that takes time (a turn, the start and the end of servers) is a task whose
 //! end comes back to the loop.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::acp_handlers::{Asked, Can, Opening, OpeningAnswer, Prompt, connect};
+use super::acp_handlers::{ClientEvent, Offered, Opening, OpeningAnswer, Prompt, connect};
 use super::mcp_tools::{Server, ToolsError};
 use super::mid_turn_words::{SteerAnswer, SteerRequest};
 use super::ordered_output::{Wire, transport};
@@ -26,18 +26,18 @@ use super::rpc_answers::{answered, invalid};
 use crate::domain::env_vars;
 use crate::scripted::script::script_format::{Part, Script, Start, StartServers, Steering};
 
-/// What the handlers may pass on before the loop has taken it; then the client has to wait.
-const ASKED_CAPACITY: usize = 64;
+/// Events of the client that the handlers may queue for the loop; then the client has to wait.
+const EVENT_CAPACITY: usize = 64;
 
 /// How playing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Closed,
-    /// The script wants the process to exit with this code at once.
+    /// The script tells the process to exit with this code at once.
     Crashed(u8),
 }
 
-/// Everything that a task of ours ends in.
+/// The end of one of the agent's tasks.
 enum Done {
     Started {
         session: SessionId,
@@ -52,13 +52,13 @@ enum Done {
 /// The agent: a script, and the sessions in which it is played.
 pub(crate) struct Agent {
     script: Arc<Script>,
-    /// The table that was asked for when the process was started.
+    /// The table that was named when the process was started.
     table: Option<Arc<Part>>,
-    /// The tables that are in play, for what they say about the process.
+    /// The tables in use, for their settings of the process.
     in_play: Vec<Arc<Part>>,
     sessions: HashMap<SessionId, Session>,
     opened: u64,
-    /// Questions that the script leaves open.
+    /// Openings that the script leaves unanswered.
     unanswered: Vec<OpeningAnswer>,
     steering: Vec<Responder<SteerAnswer>>,
     wire: Arc<Wire>,
@@ -66,7 +66,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// Makes an agent that plays one table, or the one that fits the name that a session gives it.
+    /// Makes an agent that plays one table, or the one for the member name of a session.
     pub(crate) fn new(script: Arc<Script>, table: Option<Arc<Part>>) -> Self {
         Self {
             script,
@@ -81,7 +81,7 @@ impl Agent {
         }
     }
 
-    /// Plays until the input ends or a termination comes, unless the script ignores them.
+    /// Plays until the input ends or a termination signal comes, unless the script ignores it.
     pub(crate) async fn serve<R, W>(
         mut self,
         reader: R,
@@ -98,37 +98,37 @@ impl Agent {
         {
             return Ending::Crashed(code);
         }
-        let (asked, mut questions) = mpsc::channel(ASKED_CAPACITY);
+        let (sender, mut events) = mpsc::channel(EVENT_CAPACITY);
         let connection = connect(
-            Can {
+            Offered {
                 load: self.loads(),
                 resume: self.loads() && !self.only_loads(),
                 steer: self.steers(),
             },
             transport(reader, writer, Arc::clone(&self.wire)),
-            asked,
+            sender,
         );
         self.tasks.spawn(async {
-            // Why a connection broke is the client's to know; to the agent it is the end of the input.
+            // The client knows why a connection broke; to the agent it is the end of the input.
             connection.await.ok();
             Done::Connection
         });
         let crashed = loop {
             tokio::select! {
-                Some(asked) = questions.recv() => match asked {
-                    Asked::Open(opening) => if let Some(code) = self.open(opening).await { break Some(code) },
-                    Asked::SetOption(request, responder) => {
+                Some(event) = events.recv() => match event {
+                    ClientEvent::Open(opening) => if let Some(code) = self.open(opening).await { break Some(code) },
+                    ClientEvent::SetOption(request, responder) => {
                         let answer = match self.sessions.get_mut(&request.session_id) {
                             Some(session) => session.set_option(&request),
                             None => Err(no_session(&request.session_id)),
                         };
                         answered(responder.respond_with_result(answer));
                     }
-                    Asked::Prompt(prompt) => self.prompt(prompt),
-                    Asked::Steer(request, responder) => self.steer(&request, responder),
-                    Asked::Cancel(session) => if let Some(session) = self.sessions.get(&session) { session.cancel() },
-                    Asked::Close(session, responder) => self.close(&session, responder),
-                    Asked::InputEnded => if !self.ignores(|start| start.ignore_eof) { break None },
+                    ClientEvent::Prompt(prompt) => self.prompt(prompt),
+                    ClientEvent::Steer(request, responder) => self.steer(&request, responder),
+                    ClientEvent::Cancel(session) => if let Some(session) = self.sessions.get(&session) { session.cancel() },
+                    ClientEvent::Close(session, responder) => self.close(&session, responder),
+                    ClientEvent::InputEnded => if !self.ignores(|start| start.ignore_eof) { break None },
                 },
                 Some(Ok(done)) = self.tasks.join_next() => match done {
                     Done::Turn(TurnDone { end: TurnEnd::Crashed(code), .. }) => {
@@ -150,7 +150,7 @@ impl Agent {
                 Some(()) = terminated.recv() => {
                     if !self.ignores(|start| start.ignore_term) { break None }
                 }
-                // Nobody can ask or end anything any more: a script that ignores its end waits to be killed.
+                // No further event can come: a script that ignores its end waits to be killed.
                 else => std::future::pending().await,
             }
         };
@@ -172,7 +172,7 @@ impl Agent {
         Ending::Closed
     }
 
-    /// Does what a table says about the process, once; returns the code to crash with.
+    /// Applies a table's settings of the process, once; returns the code to crash with.
     async fn take_up(&mut self, part: &Arc<Part>) -> Option<u8> {
         if self.in_play.iter().any(|other| Arc::ptr_eq(other, part)) {
             return None;
@@ -187,19 +187,19 @@ impl Agent {
         part.start.crash
     }
 
-    /// Whether sessions can be loaded: known for a known table, else as soon as any table can.
+    /// Says whether sessions can be loaded: if the table is known, as it says, else if any table can.
     fn loads(&self) -> bool {
         self.table.as_ref().map_or_else(|| self.script.any_loads(), |part| part.start.load)
     }
 
-    /// Whether sessions cannot be resumed, although they can be loaded.
+    /// Says whether sessions can be loaded but not resumed.
     fn only_loads(&self) -> bool {
         self.table
             .as_ref()
             .map_or_else(|| self.script.only_loads(), |part| part.start.history.is_some())
     }
 
-    /// Whether it offers to be steered: known for a known table, else as soon as any table does.
+    /// Says whether it offers steering: if the table is known, as it says, else if any table does.
     fn steers(&self) -> bool {
         self.table.as_ref().map_or_else(
             || self.script.any_steers(),
@@ -269,7 +269,7 @@ impl Agent {
         None
     }
 
-    /// Returns an id that no session has, not even one that was loaded.
+    /// Returns an id that no session has had, including loaded ones.
     fn new_id(&mut self) -> SessionId {
         loop {
             self.opened += 1;
@@ -287,11 +287,11 @@ impl Agent {
         answer: Option<OpeningAnswer>,
     ) {
         if let Err(error) = &servers {
-            // Real agents continue without the tools, and say so on stderr.
+            // Real agents continue without the tools, and report it on stderr.
             write_stderr(&format!("{error}; continuing without its tools")).await;
         }
         let Some(session) = self.sessions.get_mut(&id) else {
-            // It was closed meanwhile.
+            // The session was closed meanwhile.
             self.end_servers(servers.unwrap_or_default(), None);
             return;
         };
@@ -317,7 +317,7 @@ impl Agent {
         answered(prompt.responder.respond_with_error(refusal));
     }
 
-    /// Closes a session, its turn too, even one that ignores its cancelling.
+    /// Closes a session and its turn, even one that ignores cancellation.
     fn close(&mut self, id: &SessionId, responder: Responder<CloseSessionResponse>) {
         let Some(session) = self.sessions.remove(id) else {
             return answered(responder.respond_with_error(no_session(id)));
@@ -341,7 +341,7 @@ impl Agent {
 fn stdio(server: McpServer) -> Option<McpServerStdio> {
     match server {
         McpServer::Stdio(server) => Some(server),
-        // We advertise no other kind.
+        // The agent advertises no other transport.
         _ => None,
     }
 }

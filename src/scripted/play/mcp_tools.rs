@@ -1,4 +1,4 @@
-//! The MCP client side: starts the servers that a session is given, calls their tools, and ends them.
+//! The MCP client side: starts the servers of a session, calls their tools, and ends them.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 
 use crate::domain::{grace_periods, wait_times};
 
-/// What a server gets from our own environment; everything else has to be listed by the client.
+/// Variables that a server inherits from our own environment; the client has to list all others.
 const INHERITED: [&str; 5] = ["HOME", "PATH", "LANG", "TERM", "TMPDIR"];
 
 /// Why tools cannot be used.
@@ -36,13 +36,13 @@ pub(crate) enum ToolsError {
 /// A tool's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
-    /// The structured result, or what its text says as JSON, or `{"text": …}`.
+    /// The structured result, or the JSON in its text, or `{"text": …}`.
     Result(Value),
-    /// The tool failed; its error message.
+    /// The error message of a tool that failed.
     Error(String),
 }
 
-/// One running MCP server. Its owner ends it; dropped, it is killed.
+/// One running MCP server. Its owner ends it; if it is dropped, it is killed.
 pub(crate) struct Server {
     name: String,
     service: RunningService<RoleClient, ClientConfig>,
@@ -86,7 +86,7 @@ impl Server {
         Ok(Self { child: Some(child), ..started })
     }
 
-    /// Begins to talk to a server over given streams and lists its tools, as real agents do first of all.
+    /// Introduces the agent to a server over given streams and lists its tools, as real agents do first.
     pub(crate) async fn connect<T, E, A>(name: &str, transport: T) -> Result<Self, String>
     where
         T: IntoTransport<RoleClient, E, A>,
@@ -102,7 +102,7 @@ impl Server {
         Ok(Self { name: name.to_owned(), service, child: None })
     }
 
-    /// Returns the handle by which its tools are called.
+    /// Returns the handle to call its tools.
     pub(crate) fn toolbox(&self) -> Toolbox {
         Toolbox { server: self.name.clone(), peer: self.service.peer().clone() }
     }
@@ -110,7 +110,7 @@ impl Server {
     /// Ends the server: closes its stdin, waits, then kills it.
     pub(crate) async fn end(mut self) {
         let end = async {
-            // Its own end may have come first; both ways it is closed now.
+            // The server may have ended by itself; in both cases it is closed now.
             self.service.close().await.ok();
             if let Some(child) = &mut self.child {
                 child.wait().await.ok();
@@ -118,7 +118,7 @@ impl Server {
         };
         let in_time = tokio::time::timeout(grace_periods::SCRIPTED_SERVER, end).await;
         if let (Err(_), Some(mut child)) = (in_time, self.child) {
-            // An error says that it is gone already.
+            // An error means that the server is gone already.
             child.kill().await.ok();
         }
     }
@@ -149,7 +149,7 @@ impl Toolbox {
         match answer {
             Err(_) => Err(ToolsError::CallDeadline { tool: tool.to_owned() }),
             Ok(Ok(result)) => Ok(read_answer(result)),
-            // A protocol error about this call (an unknown tool, say) is an answer that a model would see.
+            // A protocol error about this call, such as an unknown tool, is an answer that a model would see.
             Ok(Err(ServiceError::McpError(error))) => Ok(Answer::Error(error.message.into_owned())),
             Ok(Err(error)) => {
                 Err(ToolsError::Call { tool: tool.to_owned(), reason: error.to_string() })
@@ -191,7 +191,7 @@ mod tests {
         text: String,
     }
 
-    /// Stands for a server outside of this crate.
+    /// A server outside of this crate.
     #[derive(Clone, Default)]
     struct Fake {
         called: Arc<Notify>,

@@ -1,7 +1,7 @@
-//! Messages that get into a running turn: steered into it by the client, or drained from the client by the agent.
+//! Messages that get into a running turn: the client steers them into it, or the agent drains them from the client.
 //!
-//! Both are outside of the protocol: the adapters of claude and codex offer `_session/steering`, and qwen sends
-//! `craft/drainMidTurnQueue`. A script can also make the agent do it badly.
+//! Neither is part of the protocol: the adapters of claude and codex offer `_session/steering`, and qwen sends `craft/drainMidTurnQueue`.
+//! A script can also make the agent misbehave.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use super::text_blocks::text_of;
 use crate::scripted::script::script_format::Steering;
 use crate::sys::mutex::lock;
 
-/// The request that steers.
+/// A request to steer a text into the running turn.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcRequest)]
 #[request(method = "_session/steering", response = SteerAnswer)]
 #[serde(rename_all = "camelCase")]
@@ -26,7 +26,7 @@ pub(crate) struct SteerRequest {
     prompt: Vec<schema::ContentBlock>,
 }
 
-/// What became of it.
+/// The outcome of a request to steer.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonRpcResponse)]
 pub(crate) struct SteerAnswer(Value);
 
@@ -36,7 +36,7 @@ impl SteerRequest {
     }
 }
 
-/// Words that have come into the turn, and that no step has heeded.
+/// Texts that have come into the turn and that no `heed` step has taken.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     waiting: Mutex<VecDeque<String>>,
@@ -49,7 +49,7 @@ impl Words {
         self.arrived.notify_one();
     }
 
-    /// Waits for the next words and returns them.
+    /// Waits for the next text and returns it.
     pub(crate) async fn next(&self) -> String {
         loop {
             let arrived = self.arrived.notified();
@@ -61,12 +61,12 @@ impl Words {
     }
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<String>> {
-        // A list of texts, each pushed in one step.
+        // Each text is pushed in one step, so a poisoned list is whole.
         lock(&self.waiting)
     }
 }
 
-/// Answers a request to steer, as the script says; returns the responder where the script leaves the request open.
+/// Answers a request to steer as the script says; returns the responder if the script leaves the request unanswered.
 pub(crate) fn steer(
     how: Steering,
     words: Option<&Words>,
@@ -108,7 +108,7 @@ pub(crate) async fn drain(
     }
 }
 
-/// Returns the capability that the agent advertises when it can be steered.
+/// Returns the capability that the agent advertises if it can be steered.
 pub(crate) fn advertised() -> Map<String, Value> {
     let mut meta = Map::new();
     meta.insert("steering".to_owned(), json!({ "supported": true }));

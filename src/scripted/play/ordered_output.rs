@@ -1,8 +1,8 @@
-//! The agent's output: messages stay in order, a step can wait until its message is really written, and a script can write a raw line
+//! The agent's output: messages stay in order, a step can wait until its message has been written, and a script can write a raw line
 //! between the protocol's own.
 //!
 //! The protocol library queues messages and does not report when they are written. So two notices of our own travel through the same
-//! queue and are taken out here, before the stream: one that says "everything before me is written", one that carries a raw line.
+//! queue and are filtered out here, before the stream: one that means "everything before me is written", one that carries a raw line.
 
 use std::collections::HashMap;
 use std::io;
@@ -34,7 +34,7 @@ struct Raw {
     line: String,
 }
 
-/// The connection is gone, so nothing can be sent any more.
+/// The connection has ended, so nothing can be sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the client is gone")]
 pub(crate) struct Gone;
@@ -48,12 +48,12 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Drops everything that is not written yet: a crashed agent says nothing more.
+    /// Drops all unwritten output: a crashed agent writes nothing more.
     pub(crate) fn silence(&self) {
         self.silent.store(true, Ordering::Release);
     }
 
-    /// Sends an update of a session and waits until it is written; so a client that does not read holds the script up.
+    /// Sends an update of a session and waits until it is written, so that a client that does not read blocks the script.
     pub(crate) async fn update(
         &self,
         connection: &ConnectionTo<Client>,
@@ -83,7 +83,7 @@ impl Wire {
         written.await.map_err(|_| Gone)
     }
 
-    /// Returns the line to write for a line of the protocol, if any.
+    /// Returns the line to write for a line of the protocol; `None` for a notice of our own.
     fn outgoing(&self, line: String) -> Option<String> {
         if self.silent.load(Ordering::Acquire) {
             return None;
@@ -96,7 +96,7 @@ impl Wire {
             OwnNotice::Written(id) => {
                 let waiting = lock(&self.waiting).remove(&id);
                 if let Some(waiting) = waiting {
-                    // Nobody waits any more when the turn was cancelled meanwhile.
+                    // The receiver is gone if the turn was cancelled meanwhile.
                     waiting.send(()).ok();
                 }
                 None
@@ -112,7 +112,7 @@ enum OwnNotice {
 
 impl OwnNotice {
     fn read(line: &str) -> Option<Self> {
-        // Cheap first: nearly no line has this text in it. A text of the script that has it is told apart by parsing.
+        // A cheap test first: nearly no line has this text in it. Parsing distinguishes our notices from a text of the script.
         if !line.contains("_scripted/") {
             return None;
         }

@@ -27,13 +27,13 @@ use crate::scripted::script::toml_fields::quoted;
 /// The id of the config option for the model, and the name of the model in templates.
 const MODEL: &str = "model";
 
-/// The same for the mode.
+/// The id of the config option for the mode, and the name of the mode in templates.
 const MODE: &str = "mode";
 
 /// One session.
 pub(crate) struct Session {
     part: Arc<Part>,
-    /// Away while a turn runs.
+    /// `None` while a turn runs.
     pub(crate) memory: Option<Memory>,
     model: Option<String>,
     mode: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct TurnBegun {
     words: Arc<Words>,
 }
 
-/// A turn that was played, and is to be answered.
+/// A turn that was played, and its prompt, which is to be answered.
 pub(crate) struct TurnDone {
     pub(crate) session: SessionId,
     pub(crate) memory: Memory,
@@ -92,7 +92,7 @@ impl Session {
         self.part.start.history.as_deref()
     }
 
-    /// Returns whether a turn runs.
+    /// Says whether a turn runs.
     pub(crate) fn is_busy(&self) -> bool {
         self.running.is_some()
     }
@@ -119,7 +119,7 @@ impl Session {
         Some(TurnBegun { part, memory, tools: self.tools.subscribe(), cancel, end, words })
     }
 
-    /// Answers a request to steer, as the script says; returns the responder where the script leaves the request open.
+    /// Answers a request to steer as the script says; returns the responder if the script leaves the request unanswered.
     pub(crate) fn steer(
         &self,
         request: &SteerRequest,
@@ -135,21 +135,21 @@ impl Session {
         self.running = None;
     }
 
-    /// Cancels the turn, unless it ignores that.
+    /// Cancels the turn, unless it ignores cancellation.
     pub(crate) fn cancel(&self) {
         if let Some(running) = &self.running {
             running.cancel.cancel();
         }
     }
 
-    /// Ends the turn, even one that ignores its cancelling.
+    /// Ends the turn, even one that ignores cancellation.
     pub(crate) fn end_turn(&self) {
         if let Some(running) = &self.running {
             running.end.cancel();
         }
     }
 
-    /// Sets the model or the mode: from the next turn on.
+    /// Sets the model or the mode, starting with the next turn.
     pub(crate) fn set_option(
         &mut self,
         request: &SetSessionConfigOptionRequest,
@@ -160,18 +160,18 @@ impl Session {
             MODE => (MODE, &start.modes, &mut self.mode),
             _ => return Err(invalid(format!("the options are `{MODEL}` and `{MODE}`"))),
         };
-        let wanted = match &request.value {
+        let chosen = match &request.value {
             SessionConfigOptionValue::ValueId { value } => value.to_string(),
             _ => String::new(),
         };
-        if !values.contains(&wanted) {
+        if !values.contains(&chosen) {
             return Err(invalid(format!("`{option}` is one of {}", quoted(values))));
         }
-        *current = Some(wanted);
+        *current = Some(chosen);
         Ok(SetSessionConfigOptionResponse::new(self.options().unwrap_or_default()))
     }
 
-    /// The choices of a model and of a mode, when the script has such.
+    /// Returns the choices of models and of modes, if the script has any.
     pub(crate) fn options(&self) -> Option<Vec<SessionConfigOption>> {
         let start = &self.part.start;
         let select =
@@ -214,7 +214,7 @@ impl TurnBegun {
             }
         };
         let end = tokio::select! {
-            // Its first steps come before a cancel that is there already, so that they can say that it is ignored.
+            // A turn plays its first steps even if it is cancelled already, so that `ignore_cancel` can be one of them.
             biased;
             end = player.play(text_of(&request.prompt)) => end,
             () = end.cancelled() => TurnEnd::Stopped(StopReason::Cancelled),

@@ -69,19 +69,19 @@ impl From<Gone> for TurnEnd {
     }
 }
 
-/// The tools of a session: not known until its servers are up.
+/// The tools of a session: `None` until its servers run.
 pub(crate) type Tools = Option<Result<Toolbox, ToolsError>>;
 
-/// What a session remembers from turn to turn.
+/// The memory of a session from turn to turn.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// What templates can name.
+    /// The values that templates can name.
     pub(crate) scope: Scope,
     /// How often each turn of the part was played.
     pub(crate) played: Vec<u32>,
     /// Numbers the tool calls.
     calls: u64,
-    /// Messages that came along with results of this turn, and that no `wait_for` has taken up.
+    /// Messages that were attached to results of this turn and that no `wait_for` has taken.
     inbox: Vec<Value>,
 }
 
@@ -92,14 +92,14 @@ pub(crate) struct Player<'m> {
     pub(crate) session: SessionId,
     pub(crate) part: Arc<Part>,
     pub(crate) tools: watch::Receiver<Tools>,
-    /// Set by `ignore_cancel`: from then on the turn is not to be cancelled.
+    /// Set by `ignore_cancel`: from then on the turn ignores cancellation.
     pub(crate) ignores_cancel: Arc<AtomicBool>,
-    /// What comes into the turn while it runs.
+    /// Texts that come into the turn while it runs.
     pub(crate) words: Arc<Words>,
     pub(crate) memory: &'m mut Memory,
 }
 
-/// The end of a turn before its last step comes as an error, so that `?` leaves all nested steps.
+/// A step that ends the turn returns the end as an error, so that `?` leaves all nested steps.
 type Played = Result<(), TurnEnd>;
 
 impl Player<'_> {
@@ -128,7 +128,7 @@ impl Player<'_> {
         }
     }
 
-    /// Plays steps; boxed, because steps hold steps.
+    /// Plays steps; boxed, because steps contain steps.
     fn steps<'a>(&'a mut self, steps: &'a [ScriptStep]) -> BoxFuture<'a, Played> {
         async move {
             for step in steps {
@@ -240,8 +240,7 @@ impl Player<'_> {
         self.memory.scope.insert("last".to_owned(), value);
     }
 
-    /// Takes the oldest message that was attached to a result and fits a `wait_for`: it has been read, so no tool gives
-    /// it again.
+    /// Takes the oldest message that was attached to a result and fits a `wait_for`. It counts as read, so no tool returns it again.
     fn take_attached(&mut self, call: &Call) -> Result<Option<Value>, TurnEnd> {
         let mut filters = Vec::new();
         for (key, pattern) in &call.with {
@@ -284,7 +283,7 @@ impl Player<'_> {
         }
         let tool = &call.tool;
         let answer = match answer {
-            // As with real agents, the model learns that the tool failed.
+            // As with real agents, the model gets the error of the tool.
             Err(error) if call.expect == Expect::Error => Answer::Error(error.to_string()),
             answer => answer?,
         };
@@ -309,9 +308,9 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Returns the tools of the first server, as soon as it is up.
+    /// Returns the tools of the first server, once it runs.
     async fn tools(&mut self) -> Result<Toolbox, TurnEnd> {
-        // The session's owner says so in any case: the servers' start has a deadline.
+        // The session's owner reports the result in any case: the start of the servers has a deadline.
         let tools = self.tools.wait_for(Option::is_some).await.map_err(|_| ToolsError::None)?;
         let tools = tools.as_ref().expect("it was just waited for");
         Ok(tools.clone()?)
@@ -371,14 +370,14 @@ impl Player<'_> {
         if !question.unannounced {
             self.update(SessionUpdate::ToolCall(shown)).await?;
         }
-        let asked = ToolCallUpdateFields::new()
+        let fields = ToolCallUpdateFields::new()
             .locations(question.unannounced.then_some(places))
             .title(title)
             .kind(question.kind)
             .status(ToolCallStatus::Pending);
         let request = RequestPermissionRequest::new(
             self.session.clone(),
-            ToolCallUpdate::new(id.clone(), asked),
+            ToolCallUpdate::new(id.clone(), fields),
             vec![
                 PermissionOption::new("allow_once", "Allow", PermissionOptionKind::AllowOnce),
                 PermissionOption::new(
@@ -414,7 +413,7 @@ impl Player<'_> {
     }
 }
 
-/// Makes a path absolute, as the protocol wants it, and leaves it as it is otherwise.
+/// Makes a path absolute, as the protocol requires, and leaves it unchanged otherwise.
 fn absolute(path: &str) -> Result<PathBuf, TurnEnd> {
     let here = std::env::current_dir().map_err(|error| TurnEnd::failed(&error))?;
     Ok(here.join(path))
@@ -424,14 +423,13 @@ fn absolute(path: &str) -> Result<PathBuf, TurnEnd> {
 pub(crate) async fn write_stderr(text: &str) {
     let mut stderr = tokio::io::stderr();
     let line = format!("{text}\n");
-    // Written by another thread, which a crash would not wait for. Whoever closed our stderr does not want to hear that it
-    // failed either.
+    // Flushed, because a crash would not wait for the thread that writes. If stderr is closed, the failure is ignored.
     if stderr.write_all(line.as_bytes()).await.is_ok() {
         stderr.flush().await.ok();
     }
 }
 
-/// A plan whose first entry is under way.
+/// Makes a plan whose first entry is in progress.
 fn plan(entries: Vec<String>) -> Plan {
     let status = |index| {
         if index == 0 { PlanEntryStatus::InProgress } else { PlanEntryStatus::Pending }
@@ -444,7 +442,7 @@ fn plan(entries: Vec<String>) -> Plan {
     )
 }
 
-/// Starts a command in our process group and leaves it alone. It keeps our stderr, as children of real agents do.
+/// Starts a command in our process group and leaves it running. It keeps our stderr, as children of real agents do.
 fn fork(command: &str) -> Played {
     let mut shell = tokio::process::Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::null());

@@ -1,8 +1,8 @@
-//! What every answer to a request of the client shares: the error for a bad request, and the outcome of sending.
+//! Shared parts of all answers to requests of the client: the error for a bad request, and the outcome of sending.
 
 use agent_client_protocol::Error;
 
-/// Drops the outcome of an answer: it fails only when the client is gone, and then nothing waits for it.
+/// Drops the outcome of an answer: sending fails only when the client is gone, and then nothing waits for it.
 pub(crate) fn answered(answer: Result<(), Error>) {
     answer.ok();
 }

@@ -1,4 +1,4 @@
-//! The script: its format, its steps, its templates, and how it is read from TOML.
+//! The script: its format, its steps and its templates, and reading them from TOML.
 
 pub(crate) mod script_format;
 pub(crate) mod script_template;

@@ -28,15 +28,15 @@ pub enum ScriptError {
     /// The file cannot be read.
     #[error("failed to read the script {}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    /// The script says something that is not understood.
+    /// The script has a mistake.
     #[error("{0}")]
     Mistake(Mistake),
     /// No table of the script fits an agent.
     #[error("the script has no table for `{name}`, nor `default`; it has {tables}")]
     NoTable {
-        /// The agent's name, or the table that was asked for.
+        /// The agent's name, or the name of the requested table.
         name: String,
-        /// The tables there are.
+        /// The tables of the script.
         tables: String,
     },
 }
@@ -47,13 +47,13 @@ impl From<Mistake> for ScriptError {
     }
 }
 
-/// A whole script: one part an agent.
+/// A whole script: one part per agent.
 #[derive(Debug)]
 pub struct Script {
     agents: BTreeMap<String, Arc<Part>>,
 }
 
-/// What one agent plays: a table of the script.
+/// The part of one agent: a table of the script.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Part {
     pub(crate) name: String,
@@ -68,39 +68,39 @@ pub(crate) struct Part {
     reason = "switches of a script that are independent of each other"
 )]
 pub(crate) struct Start {
-    /// Exits with this code as soon as the table is certain: when the process starts, if it was named there or is the
-    /// one table `default`; else when a session opens.
+    /// Exits with this code as soon as the table is known: when the process starts, if it was named there or is the only table,
+    /// `default`; else when a session opens.
     pub(crate) crash: Option<u8>,
     /// Written to stderr at the same moment, before a crash.
     pub(crate) stderr: Option<String>,
     pub(crate) servers: StartServers,
     pub(crate) ignore_eof: bool,
     pub(crate) ignore_term: bool,
-    /// This many sessions open; a request for a further one is never answered.
+    /// This many sessions open; a request for another one is never answered.
     pub(crate) sessions: Option<u32>,
     /// Sessions can be loaded and resumed.
     pub(crate) load: bool,
-    /// Sessions can be loaded and not resumed; this text is replayed before the load is answered.
+    /// Sessions can be loaded but not resumed; this text is replayed before the load is answered.
     pub(crate) history: Option<String>,
     /// The models to choose from; the first one is in use.
     pub(crate) models: Vec<String>,
     /// The modes to choose from, likewise.
     pub(crate) modes: Vec<String>,
-    /// What it does with messages steered into its turns.
+    /// How it reacts to messages that are steered into its turns.
     pub(crate) steering: Steering,
     /// It asks for new messages after each tool call.
     pub(crate) drain: bool,
 }
 
-/// What the agent does with words that the client puts into a running turn.
+/// How the agent reacts to texts that the client steers into a running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Steering {
-    /// It does not offer it.
+    /// It does not offer steering.
     #[default]
     Absent,
-    /// What is steered goes into the turn.
+    /// The text goes into the turn.
     Inject,
-    /// It always says that no turn runs.
+    /// It always answers that no turn runs.
     NoTurn,
     /// It answers with an empty success, and does nothing.
     Empty,
@@ -111,7 +111,7 @@ pub(crate) enum Steering {
 }
 
 impl Steering {
-    /// All that a script can ask for.
+    /// All variants that a script can name.
     pub(crate) const WORDS: [(&'static str, Self); 5] = [
         ("inject", Self::Inject),
         ("no_turn", Self::NoTurn),
@@ -176,8 +176,7 @@ impl Script {
         self.agents.get(table).cloned().ok_or_else(|| self.no_table(table))
     }
 
-    /// Returns the table for a member: its own, else that of the name it was numbered from (`codex` for `codex-2`),
-    /// else `default`.
+    /// Returns the table for a member: its own, else that of the name without its number (`codex` for `codex-2`), else `default`.
     pub(crate) fn for_member(&self, member: Option<&str>) -> Result<Arc<Part>, ScriptError> {
         let own = member
             .and_then(|name| self.agents.get(name).or_else(|| self.agents.get(unnumbered(name)?)));
@@ -186,23 +185,23 @@ impl Script {
             .ok_or_else(|| self.no_table(member.unwrap_or("default")))
     }
 
-    /// Returns the table that is certain before any session names the agent: `default`, when there is no other.
+    /// Returns the table that is known before any session names the agent: `default`, if it is the only one.
     pub(crate) fn certain(&self) -> Option<Arc<Part>> {
         self.agents.get("default").filter(|_| self.agents.len() == 1).cloned()
     }
 
-    /// Returns whether any agent of the script can load sessions.
+    /// Says whether any agent of the script can load sessions.
     pub(crate) fn any_loads(&self) -> bool {
         self.agents.values().any(|part| part.start.load)
     }
 
-    /// Returns whether no agent of the script can resume a session, although one can load it.
+    /// Says whether an agent of the script can load sessions but none can resume them.
     pub(crate) fn only_loads(&self) -> bool {
         let mut parts = self.agents.values();
         parts.any(|part| part.start.history.is_some())
     }
 
-    /// Returns whether any agent of the script offers to be steered.
+    /// Says whether any agent of the script offers to be steered.
     pub(crate) fn any_steers(&self) -> bool {
         let mut parts = self.agents.values();
         parts.any(|part| part.start.steering != Steering::Absent)
@@ -357,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_refused_with_its_place_and_the_nearest() {
+    fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         check("[agent.a]", "team.toml:1:2: unknown key `agent`; did you mean `agents`?");
         check(
             "[agents.a]\n\nturn = []",
@@ -374,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_verb_or_option_is_refused_with_its_place_and_the_nearest() {
+    fn an_unknown_verb_or_option_is_refused_with_its_place_and_the_nearest_one() {
         check_step("{ sai = 'x' }", "team.toml:3:5: unknown verb `sai`; did you mean `say`?");
         check_step(
             "{ call = 'x', wiht = {} }",
@@ -431,12 +430,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_is_refused_with_its_place() {
+    fn invalid_toml_is_refused_with_its_place() {
         check("[agents.a]\nturns = [", "team.toml:2:10: unclosed array, expected `]`");
     }
 
     #[test]
-    fn a_script_that_is_not_there_is_named() {
+    fn a_missing_script_is_named() {
         let error = Script::load(Path::new("/nowhere/team.toml")).unwrap_err();
         assert_eq!(error.to_string(), "failed to read the script /nowhere/team.toml");
     }

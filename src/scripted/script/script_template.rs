@@ -1,14 +1,13 @@
-//! Templates: texts with `{{prompt}}` or `{{saved.path.0.field}}` in them, and values made of such texts.
+//! Templates: texts with placeholders such as `{{prompt}}` or `{{saved.path.0.field}}`, and values made of such texts.
 //!
-//! They are read once, when the script is loaded; what they name is looked up when a step is played, for it is known
-//! only then.
+//! They are parsed once, when the script is loaded. Their names are looked up when a step is played, as the values are known only then.
 
 use serde_json::{Map, Value};
 
-/// What templates can name: `prompt`, `name`, `model`, `last`, and everything that was saved.
+/// The values that templates can name: `prompt`, `name`, `model`, `last`, and everything that was saved.
 pub(crate) type Scope = Map<String, Value>;
 
-/// A text with names in it.
+/// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Template(Vec<Piece>);
 
@@ -22,16 +21,16 @@ enum Piece {
 /// Why a template has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
-    /// Nothing has that name.
+    /// The name is unknown.
     #[error("`{{{{{path}}}}}` does not exist; use one of {known}")]
     Unknown { path: String, known: String },
-    /// The name is known, but has no such part.
+    /// The name is known, but its value has no such part.
     #[error("`{{{{{path}}}}}` does not exist: `{parent}` is {value}")]
     NoSuchPart { path: String, parent: String, value: String },
 }
 
 impl Template {
-    /// Reads a text; the message of a mistake stands alone.
+    /// Parses a text; the message of a mistake stands alone.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
@@ -59,7 +58,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// Returns the text with every name replaced; what is no text itself is written as JSON.
+    /// Returns the text with every placeholder replaced; a value that is not a text is written as JSON.
     pub(crate) fn text(&self, scope: &Scope) -> Result<String, TemplateError> {
         let mut text = String::new();
         for piece in &self.0 {
@@ -74,7 +73,7 @@ impl Template {
         Ok(text)
     }
 
-    /// Returns the value: one name alone keeps its kind (a number stays a number), all else is a text.
+    /// Returns the value: a single placeholder keeps its type (a number stays a number), everything else is a text.
     pub(crate) fn value(&self, scope: &Scope) -> Result<Value, TemplateError> {
         match self.0.as_slice() {
             [Piece::Path(path)] => look_up(path, scope).cloned(),
@@ -82,7 +81,7 @@ impl Template {
         }
     }
 
-    /// Returns whether it holds as a condition: a missing part, `null`, `false`, 0 and what is empty do not.
+    /// Says whether it holds as a condition: a missing part, `null`, `false`, 0 and empty values do not.
     pub(crate) fn holds(&self, scope: &Scope) -> Result<bool, TemplateError> {
         match self.value(scope) {
             Ok(value) => Ok(is_truth(&value)),
@@ -92,7 +91,7 @@ impl Template {
     }
 }
 
-/// A value of a tool's arguments: every text in it is a template.
+/// A value in a tool's arguments: every text in it is a template.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Pattern {
     Text(Template),
@@ -102,7 +101,7 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    /// Returns the value with every name replaced.
+    /// Returns the value with every placeholder replaced.
     pub(crate) fn value(&self, scope: &Scope) -> Result<Value, TemplateError> {
         match self {
             Self::Text(template) => template.value(scope),
@@ -120,7 +119,7 @@ impl Pattern {
     }
 }
 
-/// Returns whether a word can be a name or a part of a path.
+/// Says whether a word can be a name or a part of a path.
 pub(crate) fn is_word(word: &str) -> bool {
     !word.is_empty()
         && word.chars().all(|char| char.is_ascii_alphanumeric() || char == '_' || char == '-')
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_replaced_by_what_they_name() {
+    fn names_are_replaced_by_their_values() {
         check("plain } text {", Ok("plain } text {"));
         check("{{name}}: {{ prompt }}!", Ok("writer: do it!"));
         check("{{last.messages.0.id}} has {{last.messages.0.size}}", Ok("m1 has 3"));
@@ -196,13 +195,13 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
         check(
-            "{{nobody.id}}",
-            Err("`{{nobody.id}}` does not exist; use one of `last`, `name`, `prompt`"),
+            "{{stranger.id}}",
+            Err("`{{stranger.id}}` does not exist; use one of `last`, `name`, `prompt`"),
         );
     }
 
     #[test]
-    fn a_missing_part_shows_what_is_there() {
+    fn the_error_for_a_missing_part_shows_the_value() {
         check(
             "{{last.messages.1.id}}",
             Err("`{{last.messages.1.id}}` does not exist: `last.messages` is \
@@ -212,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_is_refused_when_read() {
+    fn an_invalid_template_is_refused_when_read() {
         check("{{name", Err("a `{{` without a closing `}}`"));
         check("{{a b}}", Err("`{{a b}}` is not a name: write `{{name.field.0}}`"));
         check("{{}}", Err("`{{}}` is not a name: write `{{name.field.0}}`"));
     }
 
     #[test]
-    fn a_name_alone_keeps_its_kind() {
+    fn a_single_name_keeps_its_type() {
         let size = Template::parse("{{last.messages.0.size}}").unwrap();
         assert_eq!(size.value(&scope()), Ok(json!(3)));
         let text = Template::parse("{{last.messages.0.size}} bytes").unwrap();

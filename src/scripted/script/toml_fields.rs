@@ -1,4 +1,4 @@
-//! Reads TOML tables field by field and says where a mistake stands: file, line, column, and the nearest known word.
+//! Reads TOML tables field by field, and reports the place of a mistake: file, line, column, and the nearest known word.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -26,7 +26,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// The text of a script, which turns byte offsets into lines and columns.
+/// The text of a script, which converts byte offsets to lines and columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScriptText<'s> {
     pub(crate) path: &'s Path,
@@ -34,7 +34,7 @@ pub(crate) struct ScriptText<'s> {
 }
 
 impl ScriptText<'_> {
-    /// Returns the mistake that stands at a byte offset.
+    /// Returns the mistake at a byte offset.
     pub(crate) fn mistake(&self, offset: usize, message: impl Into<String>) -> Mistake {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -61,7 +61,7 @@ impl<'s> Fields<'s> {
         Self { source, table, offset: 0 }
     }
 
-    /// Reads a value that has to be a table; `what` says in a message what it is.
+    /// Reads a value that has to be a table; `what` names it in messages.
     pub(crate) fn of(
         source: ScriptText<'s>,
         value: &'s Value<'s>,
@@ -140,7 +140,7 @@ impl<'s> Fields<'s> {
         self.typed(key, "a list", |value| value.as_array().map(|list| list.iter().collect()))
     }
 
-    /// Returns a whole number of a range.
+    /// Returns a whole number within a range.
     pub(crate) fn integer(
         &self,
         key: &str,
@@ -175,7 +175,7 @@ impl<'s> Fields<'s> {
     }
 }
 
-/// Returns the kind of a value, with its article.
+/// Returns the type of a value, with its article.
 fn kind(value: &DeValue<'_>) -> String {
     let kind = value.type_str();
     let article = if kind.starts_with(['a', 'i']) { "an" } else { "a" };
@@ -187,9 +187,9 @@ pub(crate) fn whole(integer: &toml::de::DeInteger<'_>) -> Option<i64> {
     i64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-/// Says that a word is unknown, with the nearest known one, or all of them when none is near.
+/// Returns the message about an unknown word, with the nearest known one, or with all of them if none is near.
 pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
-    /// Words less alike than this are no typing mistake (Jaro-Winkler, 1 is the same word).
+    /// Words less similar than this are no typo (Jaro-Winkler, 1 is the same word).
     const ALIKE: f64 = 0.75;
     let nearest = known
         .iter()

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 use super::script_template::{Pattern, Template, is_word};
 use super::toml_fields::{Fields, Mistake, ScriptText, Value, quoted, unknown, whole};
 
-/// The verbs, each with the options that it takes.
+/// The verbs, each with its options.
 const VERBS: [(&str, &[&str]); 23] = [
     ("say", &[]),
     ("think", &[]),
@@ -35,10 +35,10 @@ const VERBS: [(&str, &[&str]); 23] = [
     ("if", &["steps", "else"]),
 ];
 
-/// Names that templates have anyway, so that nothing is saved under them.
+/// Names that templates always have, so that no value is saved under them.
 const RESERVED: [&str; 5] = ["prompt", "name", "model", "mode", "last"];
 
-/// One thing that an agent does.
+/// One action of an agent.
 #[derive(Debug, PartialEq)]
 pub(crate) enum ScriptStep {
     Say(Template),
@@ -50,7 +50,7 @@ pub(crate) enum ScriptStep {
         pause: Duration,
     },
     Call(Call),
-    /// A call of `wait_for_message`, unless a fitting message was attached to an earlier result of the turn.
+    /// A call of `wait_for_message`, unless a matching message was attached to an earlier result of the turn.
     WaitFor(Call),
     AskPermission(AskPermission),
     /// A file read through the client.
@@ -62,7 +62,7 @@ pub(crate) enum ScriptStep {
         used: u64,
         size: u64,
     },
-    /// Waits for words that get into the turn.
+    /// Waits for a text that gets into the turn.
     Heed {
         timeout: Duration,
         save: Option<String>,
@@ -75,12 +75,12 @@ pub(crate) enum ScriptStep {
     },
     Refuse,
     Crash(u8),
-    /// Starts a shell command that stays behind.
+    /// Starts a shell command that keeps running.
     Fork(String),
     Stderr(Template),
     /// A line written to stdout exactly as it is.
     Raw(String),
-    /// Until the turn is cancelled.
+    /// Waits until the turn is cancelled.
     Hang,
     IgnoreCancel,
     Stop,
@@ -104,7 +104,7 @@ pub(crate) struct Call {
     pub(crate) expect: Expect,
 }
 
-/// What a call has to end in; anything else fails the turn.
+/// The required outcome of a call; any other fails the turn.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(crate) enum Expect {
     Result,
@@ -116,11 +116,11 @@ pub(crate) enum Expect {
 pub(crate) struct AskPermission {
     pub(crate) title: Template,
     pub(crate) kind: ToolKind,
-    /// Where it happens; a relative one is as it is in the working directory.
+    /// The locations of the call; a relative path is relative to the working directory.
     pub(crate) paths: Vec<Template>,
     /// The id of the call, instead of a new one.
     pub(crate) call_id: Option<String>,
-    /// The question is the first that is said of the call, and after a rejection nothing more is.
+    /// The question is the first message about the call, and after a rejection there is none.
     pub(crate) unannounced: bool,
     pub(crate) on_reject: OnReject,
     pub(crate) save: Option<String>,
@@ -146,7 +146,7 @@ pub(crate) struct WriteFile {
     pub(crate) expect: Expect,
 }
 
-/// What follows a rejection.
+/// What the agent does after a rejection.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(crate) enum OnReject {
     Stop,
@@ -172,7 +172,7 @@ impl ScriptStep {
             "think" => Self::Think(template(fields, verb)?),
             "stream" => Self::Stream {
                 text: template(fields, verb)?,
-                // Twenty characters are about what a model's token stream delivers at once.
+                // About twenty characters arrive at once in a model's token stream.
                 chunk: number(fields, "chunk", 1..=MANY)?.unwrap_or(20),
                 pause: milliseconds(fields, "every_ms")?.unwrap_or(Duration::from_millis(10)),
             },
@@ -254,7 +254,7 @@ impl ScriptStep {
     }
 }
 
-/// A step repeated, or a text cut, more often than this is a slip of the keyboard.
+/// A step repeated, or a text cut, more often than this is a typo.
 const MANY: i64 = 1_000_000;
 
 fn find_verb(fields: &Fields<'_>) -> Result<(&'static str, &'static [&'static str]), Mistake> {
@@ -363,7 +363,7 @@ fn pattern(source: ScriptText<'_>, value: &Value<'_>) -> Result<Pattern, Mistake
     })
 }
 
-/// `wait_for` is a call of `wait_for_message` in fewer words.
+/// `wait_for` is a short form of a call of `wait_for_message`.
 fn wait_for(fields: &Fields<'_>) -> Result<Call, Mistake> {
     let value = fields.value("wait_for").expect("the verb is there");
     let filters = Fields::of(fields.source(), value, "`wait_for`")?;
@@ -424,7 +424,7 @@ fn expect(fields: &Fields<'_>) -> Result<Expect, Mistake> {
     })
 }
 
-/// Reads a list of texts that is there.
+/// Reads a list of texts that must not be missing.
 fn templates(fields: &Fields<'_>, key: &str) -> Result<Vec<Template>, Mistake> {
     let entries = fields.list(key)?.expect("the key is there");
     let read = |entry: &Value<'_>| {

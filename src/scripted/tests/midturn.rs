@@ -1,4 +1,4 @@
-//! What comes into a turn that runs.
+//! Texts that come into a running turn.
 
 use super::*;
 
@@ -22,7 +22,7 @@ async fn steered(how: &str) -> RawClient {
 }
 
 #[tokio::test]
-async fn what_is_steered_into_a_turn_is_heeded_and_between_turns_a_prompt_is_wanted() {
+async fn a_steered_text_gets_into_a_turn_and_between_turns_a_prompt_is_required() {
     let mut client = steered("inject").await;
     client.steer("early", "one").await;
     assert_eq!(client.answer("early").await["outcome"], "promptRequired");
@@ -45,7 +45,7 @@ async fn an_agent_steers_as_badly_as_its_script_says() {
     let mut client = steered("refuse").await;
     client.steer("s", "two").await;
     assert_eq!(client.answer("s").await["code"], -32603);
-    // Who is not answered hears the answer to what was asked later.
+    // The unanswered request does not block the answer to a later one.
     let mut client = steered("silent").await;
     client.steer("s", "two").await;
     client.prompt("p", "work").await;
@@ -54,7 +54,7 @@ async fn an_agent_steers_as_badly_as_its_script_says() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_not_steered_does_not_say_so() {
+async fn an_agent_without_steering_does_not_advertise_it() {
     let mut client = RawClient::start("[agents.default]", None);
     assert_eq!(client.initialize().await["_meta"], Value::Null);
     client.open(json!([])).await;

@@ -1,12 +1,12 @@
-//! The agent and the MCP server that it is given, a program of its own.
+//! The agent and an MCP server of its session, which is a real program.
 
 use serde_json::{Value, json};
 
 use super::RawClient;
 use crate::scripted::play::agent_loop::Ending;
 
-/// An MCP server in shell: it answers three requests in the order in which they come, says in the last answer where and
-/// as whom it runs, and leaves a file when its stdin ends.
+/// An MCP server in shell: it answers three requests in the order in which they come, reports its directory and member in the last
+/// answer, and leaves a file when its stdin ends.
 const SERVER: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 read -r initialize
@@ -61,8 +61,8 @@ async fn a_given_server_is_started_called_and_ended() {
 }
 
 #[tokio::test]
-async fn a_wait_finds_what_came_along_with_an_earlier_result_of_the_turn() {
-    // It answers everything with the same two messages beside the result, and would answer a wait so, too.
+async fn a_wait_finds_a_message_attached_to_an_earlier_result_of_the_turn() {
+    // It adds the same two messages to every result, and would do so in the answer to a wait as well.
     let server = SERVER.replace("\\\"member\\\":", "\\\"inbox\\\":[{\\\"from\\\":\\\"a\\\",\\\"content\\\":1},{\\\"from\\\":\\\"b\\\",\\\"content\\\":2}],\\\"member\\\":");
     assert_ne!(server, SERVER);
     let mut client = RawClient::start(
@@ -88,6 +88,6 @@ async fn a_wait_finds_what_came_along_with_an_earlier_result_of_the_turn() {
 }
 
 #[tokio::test]
-async fn a_server_that_starts_late_is_waited_for() {
+async fn the_agent_waits_for_a_server_that_starts_late() {
     check_call_of_a_real_server("{ mcp_late = true }").await;
 }

@@ -14,7 +14,7 @@ use super::look_at_paths::Survey;
 use super::open_questions::{Asker, ExaminedRequest, OpenQuestions, Unposted, Wanting};
 use super::shown_paths::shown_paths;
 use crate::acp::{
-    AcpSessionId, Answer, OurTools, PermissionQuestion, ToolCall, ToolCalls, Touched, Wanted,
+    AcpSessionId, Answer, AnswerKind, OurTools, PermissionQuestion, ToolCall, ToolCalls, Touched,
     is_our_tool,
 };
 use crate::bus::event::Question;
@@ -284,9 +284,9 @@ fn on_bus(agent: &AgentContext, text: &str) -> String {
 /// Passes a decision to the agent; one that it does not offer is `cancelled`.
 fn answer_call(asked: PermissionQuestion, decision: Decision) -> Decision {
     let wanted = match decision {
-        Decision::AllowOnce => Wanted::AllowOnce,
-        Decision::AllowAlways => Wanted::AllowAlways,
-        Decision::Reject => Wanted::Reject,
+        Decision::AllowOnce => AnswerKind::AllowOnce,
+        Decision::AllowAlways => AnswerKind::AllowAlways,
+        Decision::Reject => AnswerKind::Reject,
         Decision::Cancelled => {
             asked.answer(Answer::Cancelled);
             return decision;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::look_at_paths::{PathExaminer, PathsFound, Survey};
 use crate::acp::{
-    FileQuestion, PermissionQuestion, Places, ToolCallUpdate, Touched, Wanted, choose,
+    AnswerKind, FileQuestion, PermissionQuestion, Places, ToolCallUpdate, Touched, choose,
 };
 use crate::bus::event::Question;
 use crate::bus::state::State;
@@ -197,9 +197,9 @@ impl Asker {
         };
         let options = &asked.request().options;
         let known = [
-            (Wanted::AllowOnce, Decision::AllowOnce),
-            (Wanted::AllowAlways, Decision::AllowAlways),
-            (Wanted::Reject, Decision::Reject),
+            (AnswerKind::AllowOnce, Decision::AllowOnce),
+            (AnswerKind::AllowAlways, Decision::AllowAlways),
+            (AnswerKind::Reject, Decision::Reject),
         ];
         known
             .into_iter()

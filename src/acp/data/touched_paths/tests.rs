@@ -1,4 +1,4 @@
-//! The places and the kind of calls, as the five agents tell of them and as a hostile agent may.
+//! The places and the kind of calls, as the five agents describe them and as a hostile agent may.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -29,7 +29,7 @@ fn check_suspects(arguments: Value, suspects: &[&str]) {
 }
 
 #[test]
-fn locations_diffs_and_arguments_are_all_told() {
+fn locations_diffs_and_arguments_are_all_returned() {
     check(json!({}), "other", &[]);
     check(
         json!({
@@ -51,7 +51,7 @@ fn locations_diffs_and_arguments_are_all_told() {
 }
 
 #[test]
-fn the_files_of_a_patch_are_told() {
+fn the_files_of_a_patch_are_returned() {
     let patch = "\n*** Begin Patch\n*** Update File: a b\n*** Move to: c\n@@\n-x\n+*** Add File: no\n\
         *** Add File: d\r\n+x\n*** Delete File: e\n*** End Patch";
     let paths = ["a b", "c", "d", "e"];
@@ -70,7 +70,7 @@ fn the_files_of_a_patch_are_told() {
 }
 
 #[test]
-fn what_stands_under_another_name_may_be_a_place() {
+fn a_text_under_an_unknown_name_may_be_a_place() {
     check_suspects(json!({"file_path": "a", "destination": "/etc/x"}), &["/etc/x"]);
     check_suspects(
         json!({"to": "~/x", "options": [{"where": "../y"}, ["AGENTS.md"]]}),
@@ -80,13 +80,13 @@ fn what_stands_under_another_name_may_be_a_place() {
     check_suspects(json!({"arguments": "{\"target\": \"/etc/x\", \"n\": 1}"}), &["/etc/x"]);
     check_suspects(json!({"input": "src/a"}), &["src/a"]);
     check_suspects(json!({"mode": "replace", "type": "/etc/x"}), &["/etc/x"]);
-    // What is named as a path, too, is one.
+    // A text that is named as a path as well is a path.
     check_suspects(json!({"other": "a", "path": "a"}), &[]);
     check(json!({"kind": "edit", "rawInput": {"note": "x".repeat(PATH_BYTES + 1)}}), "edit", &[""]);
 }
 
 #[test]
-fn of_the_calls_of_the_five_agents_nothing_else_may_be_a_place() {
+fn calls_of_the_five_agents_have_no_other_possible_places() {
     for arguments in [
         json!({"file_path": "a", "old_string": "/etc/x", "new_string": "~/x", "replace_all": true}),
         json!({"file_path": "a", "content": "../x"}),
@@ -114,7 +114,7 @@ fn of_the_calls_of_the_five_agents_nothing_else_may_be_a_place() {
 }
 
 #[test]
-fn a_document_that_is_not_read_is_a_place_that_is_not_known() {
+fn an_unread_document_is_an_unknown_place() {
     let diff = "--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ -1 +1 @@\n-a\n+b\n";
     let patch = "*** Begin Patch\n*** Add File: AGENTS.md\n+x\n*** End Patch";
     let mut arguments = vec![
@@ -145,27 +145,27 @@ fn a_document_that_is_not_read_is_a_place_that_is_not_known() {
     for name in ["patches", "diffs"] {
         check_suspects(json!({name: [diff]}), &["AGENTS.md"]);
     }
-    // A pattern is none.
+    // A glob is no document.
     check_suspects(
         json!({"include": ["**/*.{ts,tsx}", "{src,tests}/**"]}),
         &["**/*.{ts,tsx}", "{src,tests}/**"],
     );
-    // A list in a text is read where it is JSON, also under the name of a path.
+    // A JSON list inside a text is read, also under the name of a path.
     check_suspects(json!({"sources": "[\"/etc/x\"]"}), &["/etc/x"]);
-    // A key that stands there twice has two values.
+    // A duplicate key has two values.
     check_suspects(json!({"data": r#"{"to": "/etc/x", "to": "src/a"}"#}), &["/etc/x", "src/a"]);
     check(json!({"rawInput": {"files": "[\"/etc/x\"]"}}), "other", &["[\"/etc/x\"]", "/etc/x"]);
 }
 
 #[test]
-fn a_diff_behind_a_whole_patch_is_read_too() {
+fn a_diff_after_a_whole_patch_is_read_too() {
     let both = "*** Begin Patch\n*** Update File: a\n@@\n-x\n*** End Patch\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n";
     check(json!({"rawInput": {"patch": both}}), "other", &["a"]);
     check_suspects(json!({"patch": both}), &["b"]);
 }
 
 #[test]
-fn of_very_many_suspects_one_more_is_kept_than_are_looked_at() {
+fn of_very_many_suspects_one_more_than_the_limit_is_kept() {
     let names: Vec<_> = (0..1000).map(|number| number.to_string()).collect();
     let touched = Touched::parse(&json!({"rawInput": {"names": names}}));
     assert_eq!(touched.suspects().len(), limits::LOOKED_PATHS + 1);
@@ -177,7 +177,7 @@ fn of_very_many_suspects_one_more_is_kept_than_are_looked_at() {
 }
 
 #[test]
-fn what_is_not_understood_is_a_place_that_is_not_known() {
+fn malformed_content_is_an_unknown_place() {
     for place in [json!({"line": 4}), json!({"path": 5}), json!("a"), json!({"path": ""})] {
         check(json!({"kind": "read", "locations": [place]}), "read", &[""]);
     }
@@ -195,7 +195,7 @@ fn what_is_not_understood_is_a_place_that_is_not_known() {
 }
 
 #[test]
-fn a_field_of_the_wrong_type_is_about_a_place_that_is_not_known() {
+fn a_field_of_the_wrong_type_is_an_unknown_place() {
     let diff = json!({"type": "diff", "path": "src/a", "newText": "x"});
     for locations in [
         json!({"path": "/etc/passwd"}),
@@ -228,7 +228,7 @@ fn a_field_of_the_wrong_type_is_about_a_place_that_is_not_known() {
 }
 
 #[test]
-fn a_kind_that_is_no_word_is_other_and_each_word_in_it_counts() {
+fn a_kind_that_is_not_a_word_is_other_and_each_word_in_it_counts() {
     for kind in [json!({"execute": 1}), json!(5), json!(["edit"]), json!([["execute"]])] {
         check(json!({"kind": kind}), "other", &[]);
     }
@@ -240,7 +240,7 @@ fn a_kind_that_is_no_word_is_other_and_each_word_in_it_counts() {
 }
 
 #[test]
-fn what_a_block_of_content_leads_to_is_a_place() {
+fn a_linked_resource_in_a_content_block_is_a_place() {
     let block = |block: Value| json!({"content": [{"type": "content", "content": block}]});
     for harmless in [
         json!({"type": "text", "text": "/etc/passwd"}),
@@ -318,7 +318,7 @@ fn a_call_that_shows_a_command_runs_it() {
 }
 
 #[test]
-fn the_worst_of_several_kinds_counts_whenever_it_was_told() {
+fn the_worst_of_several_kinds_counts_in_any_order() {
     let merged = |kinds: [&str; 3]| {
         let mut all = Touched::default();
         for kind in kinds {
@@ -333,7 +333,7 @@ fn the_worst_of_several_kinds_counts_whenever_it_was_told() {
 }
 
 #[test]
-fn of_very_many_places_one_more_is_kept_than_are_looked_at() {
+fn of_very_many_places_one_more_than_the_limit_is_kept() {
     let places: Vec<_> = (0..1000).map(|number| json!({"path": number.to_string()})).collect();
     let mut touched = Touched::parse(&json!({"locations": places}));
     assert_eq!(touched.paths().len(), limits::LOOKED_PATHS + 1);

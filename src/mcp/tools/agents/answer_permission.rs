@@ -1,4 +1,4 @@
-//! `answer_permission`: yes or no to what an agent asks to be allowed.
+//! `answer_permission`: allows or denies an agent's request for permission.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,9 +74,10 @@ impl Tool for AnswerPermission {
     }
 }
 
-/// Says whether this process descends from the agent that asks. The rules know only which process has started it.
+/// Says whether this process descends from the agent that asks. The rules only know the process that started it.
 ///
-/// One that would not see that agent above itself has joined before it was there, and so does not: else it had not got in.
+/// A process that cannot see that agent among its ancestors joined before the agent existed, and so does not descend from it: otherwise
+/// it could not have joined.
 fn is_below_the_asker(bus: &Bus, id: &PermissionId) -> bool {
     let mark = |Ancestor { pid, started }| ProcessMark { pid, started: Some(started) };
     let line: Vec<_> = ancestors::ancestors().into_iter().map(mark).collect();

@@ -1,4 +1,4 @@
-//! `get_agent_status`: how everybody is doing.
+//! `get_agent_status`: the status of all members.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,19 +117,19 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
     }
 }
 
-/// Returns the ways to a session: its bridge's, and those of its tools.
+/// Returns the delivery methods of a session: its bridge's, and those of its tools.
 fn delivery(session: &Session) -> Vec<&'static str> {
     let (into_turn, others): (Vec<_>, Vec<_>) = session
         .methods
         .iter()
-        .partition(|way| matches!(way, DeliveryMethod::Steer | DeliveryMethod::Drain));
+        .partition(|method| matches!(method, DeliveryMethod::Steer | DeliveryMethod::Drain));
     let interrupts = into_turn.is_empty() && !others.is_empty();
     let tools: &[DeliveryMethod] = if session.tools == Tools::Ready {
         &[DeliveryMethod::Piggyback, DeliveryMethod::Pull]
     } else {
         &[]
     };
-    let words = |ways: Vec<DeliveryMethod>| ways.into_iter().map(DeliveryMethod::as_str);
+    let words = |methods: Vec<DeliveryMethod>| methods.into_iter().map(DeliveryMethod::as_str);
     words(into_turn)
         .chain(interrupts.then_some("interrupt"))
         .chain(words(tools.to_vec()))
@@ -166,14 +166,14 @@ fn dead(departed: &EndedSession) -> Agent {
     }
 }
 
-/// Only an agent's end is news; other members leave by themselves.
+/// Only the end of an agent is news; other members leave by themselves.
 fn is_recent(departed: &EndedSession, now: Now) -> bool {
     departed.kind == MemberKind::Agent
         && departed.at.boot == now.tick.boot
         && between(departed.at, now.tick) <= wait_times::DEPARTED_SHOWN_MS
 }
 
-/// Returns the milliseconds between two ticks; those of different boots cannot be compared.
+/// Returns the milliseconds between two ticks; ticks of different boots cannot be compared.
 fn between(from: Tick, to: Tick) -> u64 {
     if from.boot == to.boot { to.ms.saturating_sub(from.ms) } else { 0 }
 }

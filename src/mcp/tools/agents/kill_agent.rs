@@ -1,4 +1,4 @@
-//! `kill_agent`: the end of an agent, at once.
+//! `kill_agent`: ends an agent at once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

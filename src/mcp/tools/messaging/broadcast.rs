@@ -1,4 +1,4 @@
-//! `broadcast`: a message to everybody.
+//! `broadcast`: a message to all members.
 
 use std::collections::BTreeSet;
 

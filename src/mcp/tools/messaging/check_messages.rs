@@ -1,4 +1,4 @@
-//! `check_messages`: what is unread; what was, from a place on; and the rest of one long message.
+//! `check_messages`: unread messages, earlier messages from a cursor on, and the rest of one long message.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub(crate) struct Output {
     next_cursor: Option<String>,
 }
 
-/// What is asked for.
+/// The parsed arguments.
 enum Request {
     Unread {
         from: Option<String>,
@@ -55,7 +55,7 @@ enum Request {
         id: MessageId,
         offset: usize,
     },
-    /// What was said in an earlier step of the workflow whose step the reader does.
+    /// The output of an earlier step of the workflow whose step the reader does.
     Output {
         task: TaskId,
         offset: usize,
@@ -145,7 +145,7 @@ async fn unread(
     })
 }
 
-/// Lists what the log tells, and changes nothing.
+/// Reads the history, and changes nothing.
 async fn past(
     caller: &mut Caller,
     cursor: Cursor,
@@ -179,7 +179,7 @@ fn look_back(
         let most = limits::HEAD_BYTES.min(membership.text_room());
         let letter = bus.load_message(message, 0, most)?;
         if messages.len() == limit || (letter.shown_len() > room && !messages.is_empty()) {
-            // `at` is behind the last one that is shown; what follows in the same line is counted from the line's first.
+            // `at` is the position behind the last message shown; further messages of that line are counted from the first.
             return Ok((messages, Some(at)));
         }
         at = at.behind(place);
@@ -189,7 +189,7 @@ fn look_back(
     Ok((messages, after.map(Cursor::at)))
 }
 
-/// Reads on in one message, and changes nothing.
+/// Reads the rest of one message, and changes nothing.
 async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Output, ToolError> {
     let membership = caller.membership().clone();
     let letter = blocking(move || {
@@ -201,7 +201,7 @@ async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Outpu
     Ok(Output { messages: views(vec![letter.await?]), next_cursor: None })
 }
 
-/// Reads on in what was said in an earlier step, and changes nothing.
+/// Reads the rest of an earlier step's output, and changes nothing.
 async fn said_before(
     caller: &mut Caller,
     task: TaskId,
@@ -224,7 +224,7 @@ async fn said_before(
     Ok(Output { messages: vec![view], next_cursor: None })
 }
 
-/// Runs a read of the whole log on a thread where nothing waits for it.
+/// Runs a read of the whole log on a thread of its own, which blocks no task.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BusError> + Send + 'static,
 ) -> Result<T, ToolError> {

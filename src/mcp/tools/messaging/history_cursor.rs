@@ -1,32 +1,32 @@
-//! A place in the past of a member's messages, as a text that models pass back.
+//! A position in the history of a member's messages, as a text that models pass back.
 
 use crate::bus::storage::LogPosition;
 
 /// More messages than one line of the log can hold.
 const MOST_IN_A_LINE: usize = 1 << 16;
 
-/// Where to look back from.
+/// The position at which the history continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    /// A line of the log; none is the oldest.
+    /// A line of the log; `None` for the oldest.
     pub(crate) place: Option<LogPosition>,
     /// How many of that line's messages have been shown: one line may have several for the same member.
     pub(crate) shown: usize,
 }
 
 impl Cursor {
-    /// Returns the cursor in front of a line.
+    /// Returns the cursor before a line.
     pub(crate) fn at(place: LogPosition) -> Self {
         Self { place: Some(place), shown: 0 }
     }
 
-    /// Returns the cursor behind one more message, that stands in the line at `place`.
+    /// Returns the cursor behind one more message, in the line at `place`.
     pub(crate) fn behind(self, place: LogPosition) -> Self {
         let shown = if self.place == Some(place) { self.shown + 1 } else { 1 };
         Self { place: Some(place), shown }
     }
 
-    /// Reads a cursor.
+    /// Parses a cursor.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let oldest = Self { place: None, shown: 0 };
         if text == "0" {
@@ -39,12 +39,12 @@ impl Cursor {
         }
         Some(Self {
             place: Some(LogPosition { segment: segment.ok()?, offset: offset.ok()? }),
-            // More than any line can have would only be a number to stumble over.
+            // A line cannot have more, so a larger number is invalid.
             shown: usize::try_from(shown.ok()?).ok().filter(|shown| *shown <= MOST_IN_A_LINE)?,
         })
     }
 
-    /// Writes it.
+    /// Returns the text of the cursor.
     pub(crate) fn text(self) -> String {
         match self.place {
             None => "0".to_owned(),

@@ -76,7 +76,7 @@ fn agent(session: &Session, now: Tick) -> Agent {
         kind: session.kind.as_str(),
         status: match session.status() {
             word @ ("idle" | "waiting") => word,
-            // Starting and stopping are for the orchestrator; for a team-mate both mean: not free.
+            // Starting and stopping matter to the orchestrator only; to a team-mate both mean that the agent is busy.
             _ => "running",
         },
         model: session.model.clone().unwrap_or_else(|| "unknown".into()),

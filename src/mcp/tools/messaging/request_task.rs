@@ -10,7 +10,7 @@ use crate::domain::messaging::RequestStatus;
 use crate::domain::wait_times;
 use crate::mcp::{Caller, Tool, ToolError};
 
-/// What either of the times may be.
+/// The valid range of both times.
 const SECONDS: RangeInclusive<u64> = 1..=wait_times::MAX_REQUEST_SECONDS;
 
 pub(crate) struct RequestTask;

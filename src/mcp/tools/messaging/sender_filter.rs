@@ -4,7 +4,7 @@ use crate::bus::rules::known_member;
 use crate::domain::name::Name;
 use crate::mcp::{Caller, ToolError};
 
-/// Finds the member whose messages are asked for: a known one, or one that is gone and whose messages are still unread.
+/// Finds the sender to filter by: a known member, or one that has left and has unread messages here.
 pub(crate) fn sender(caller: &Caller, text: &str) -> Result<Name, ToolError> {
     caller.bus().refresh()?;
     let me = caller.membership().name();

@@ -1,4 +1,4 @@
-//! `wait_for_message`: the next message that fits, as soon as there is one.
+//! `wait_for_message`: the next matching message, as soon as there is one.
 
 use std::time::Duration;
 
@@ -36,10 +36,10 @@ pub(crate) struct Output {
     note: Option<&'static str>,
 }
 
-/// What a model is told that may be shown the message again.
+/// The note for a model that may see the message again.
 const ALSO_IN_TURN: &str = "this message may appear in your turn a second time; it is the same one";
 
-/// What a model is told whose wait does not begin.
+/// The note for a model whose wait does not begin.
 const IN_TURN: &str =
     "your messages were delivered into your turn: read them there. Wait again for others";
 
@@ -59,7 +59,7 @@ impl Tool for WaitForMessage {
     const MAIL: InboxMode = InboxMode::IsTheAnswer;
 
     fn patience(&self, input: &Input) -> CallTimeout {
-        // Over the limit it is refused at once.
+        // A longer wait is refused at once.
         let seconds = input.seconds().min(wait_times::MAX_WAIT_SECONDS);
         CallTimeout::Waits(Duration::from_secs(seconds))
     }
@@ -80,7 +80,7 @@ impl Tool for WaitForMessage {
             Waited::Message(letter) => (Some((*letter).into()), false, None),
             Waited::AlsoInTurn(letter) => (Some((*letter).into()), false, Some(ALSO_IN_TURN)),
             Waited::TimedOut => (None, true, None),
-            // Another wait of this member was given the shutdown that ended this one.
+            // Another wait of this member received the shutdown, which ended this one.
             Waited::Ended => (None, false, None),
             Waited::InTurn => (None, false, Some(IN_TURN)),
         };

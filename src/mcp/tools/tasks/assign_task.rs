@@ -1,4 +1,4 @@
-//! `assign_task`: work for an agent, which is started where needed.
+//! `assign_task`: assigns work to an agent, and starts the agent if needed.
 
 use std::time::Duration;
 
@@ -144,7 +144,7 @@ impl Tool for AssignTask {
     }
 }
 
-/// Waits for the end of a task or for a question of its agent, and tells a client that wants to know how it goes.
+/// Waits for the end of a task or for a question of its agent, and reports progress to a client that asked for it.
 async fn waited(
     caller: &Caller,
     team: &Team,
@@ -154,9 +154,10 @@ async fn waited(
     let (began, deadline) = (Instant::now(), Instant::now() + limit);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let step = if caller.progress.is_wanted() { left.min(wait_times::PROGRESS) } else { left };
+        let step =
+            if caller.progress.is_requested() { left.min(wait_times::PROGRESS) } else { left };
         let Waited { task, asks } = team.wait_for_task(id, step).await?;
-        // What it asks rides along on this very result.
+        // The question rides along on this very result.
         if asks || task.status.is_final() || Instant::now() >= deadline {
             return Ok(task);
         }

@@ -1,4 +1,4 @@
-//! `cancel_task`: the end of a task, not of its agent.
+//! `cancel_task`: cancels a task, but not its agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

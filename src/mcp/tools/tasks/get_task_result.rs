@@ -1,4 +1,4 @@
-//! `get_task_result`: what came of a task, or what its agent has said so far.
+//! `get_task_result`: the result of a task, or its output so far.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `get_task_status`: where a task stands.
+//! `get_task_status`: the status of a task.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

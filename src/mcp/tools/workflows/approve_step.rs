@@ -1,4 +1,4 @@
-//! `approve_step`: a person's word on a step that may not begin without it.
+//! `approve_step`: passes on a person's decision on a step that needs it to begin.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `cancel_workflow`: the end of a workflow, not of its agents.
+//! `cancel_workflow`: cancels a workflow, but not its agents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `get_workflow_status`: where a workflow stands, step by step; or which workflows there are.
+//! `get_workflow_status`: the status of a workflow, step by step; or the list of workflows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `resume_workflow`: going on with a workflow whose leader has ended.
+//! `resume_workflow`: continues a workflow whose leader has ended.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
