@@ -1,7 +1,7 @@
 //! Live agents: one actor each that starts it, proves its tools, gives it work, wakes it and stops it.
 //!
 //! A request to an agent is an event on the bus, and only the bridge that holds the agent's session acts on the agent. So a
-//! [`Team`] writes requests, and the agent's actor reads them off the state, whichever process wrote them.
+//! [`Team`] writes requests, and the agent's actor reads them from the state, whichever process wrote them.
 //!
 //! [`Team`]: crate::team::Team
 
