@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::project_trust::{Consent, UnreadableYes};
+use super::project_trust::{Consent, UnreadableApproval};
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::config::UnknownProfile;
@@ -28,11 +28,11 @@ pub enum TeamError {
     Unagreed(Arc<Consent>),
     /// The user's approval of a file of the project cannot be read now.
     #[error("{what}, and {why}. Try again when it can be read")]
-    UnreadableYes {
+    UnreadableApproval {
         /// The action that was not taken, as a clause.
         what: String,
                 #[source]
-        why: UnreadableYes,
+        why: UnreadableApproval,
     },
     /// The name for a new agent is not valid.
     #[error(transparent)]

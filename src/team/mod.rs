@@ -26,7 +26,7 @@ pub use self::error::TeamError;
 pub use self::launch::Launch;
 pub use self::permissions::user_reachable::UserReachable;
 pub use self::process_mark::run_mark;
-pub use self::project_trust::{Consent, Trust, UnreadableYes};
+pub use self::project_trust::{Consent, Trust, UnreadableApproval};
 pub use self::results::git_query::is_tracked as is_tracked_by_git;
 pub use self::results::read_output::TaskOutput;
 pub use self::results::wait_for_task::Waited;

@@ -33,7 +33,7 @@ pub struct Trust {
     "the user's approval of that file cannot be read from the user's state directory (the bridge's \
         stderr names it): {0}"
 )]
-pub struct UnreadableYes(String);
+pub struct UnreadableApproval(String);
 
 impl Trust {
     pub fn kept_in(state: Option<&StateDirectory>) -> Self {
@@ -42,7 +42,7 @@ impl Trust {
 
     /// Returns whether the user has approved these bytes at this path. An unreadable approval is an error, neither yes nor no: a
     /// moment later it may be readable.
-    pub fn has(&self, file: &Brought) -> Result<bool, UnreadableYes> {
+    pub fn has(&self, file: &Brought) -> Result<bool, UnreadableApproval> {
         let Some(directory) = &self.kept_in else {
             return Ok(false);
         };
@@ -58,7 +58,7 @@ impl Trust {
                 if reported.insert(name) {
                     tracing::warn!("cannot read your approvals: {error}");
                 }
-                Err(UnreadableYes(user_state_dir::without_path(&error)))
+                Err(UnreadableApproval(user_state_dir::without_path(&error)))
             }
         }
     }

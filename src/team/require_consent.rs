@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::TeamError;
-use super::project_trust::{Consent, UnreadableYes};
+use super::project_trust::{Consent, UnreadableApproval};
 use super::team_handle::Team;
 use crate::config::Brought;
 use crate::domain::name::Name;
@@ -55,13 +55,13 @@ impl Team {
     }
 
     /// Returns whether the user's approval of these bytes at this path holds now.
-    pub fn is_approved(&self, file: &Brought) -> Result<bool, UnreadableYes> {
+    pub fn is_approved(&self, file: &Brought) -> Result<bool, UnreadableApproval> {
         self.inner.launch.trust.has(file)
     }
 
     /// Does the same; if the approval cannot be read, `what` names the action that was not taken.
     fn holds(&self, file: &Brought, what: &str) -> Result<bool, TeamError> {
-        self.is_approved(file).map_err(|why| TeamError::UnreadableYes { what: what.to_owned(), why })
+        self.is_approved(file).map_err(|why| TeamError::UnreadableApproval { what: what.to_owned(), why })
     }
 
     /// Refuses the commands of a project's file, unless the user has approved that file.

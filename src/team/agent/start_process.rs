@@ -15,7 +15,7 @@ use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::rate_limit::Metered;
 use crate::team::launch::NewAgentIdentity;
-use crate::team::project_trust::UnreadableYes;
+use crate::team::project_trust::UnreadableApproval;
 use crate::team::results::error_advice::Advice;
 
 /// How much of the end of an agent's stderr goes into an error: enough for a reason, short enough for a model.
@@ -48,7 +48,7 @@ pub(crate) enum StartError {
         "it is defined by the project's own bridge.toml, and {0}. Start it again when it can be \
             read"
     )]
-    UnreadableYes(#[from] UnreadableYes),
+    UnreadableApproval(#[from] UnreadableApproval),
     /// It ended before it was ready.
     #[error("it ended before it was ready: {0}")]
     Ended(String),
@@ -100,7 +100,7 @@ impl StartError {
             Self::Ended(words) if error_class::class(None, words) == Some(error_class::AUTH) => {
                 advice.on_words(words, self.to_string())
             }
-            Self::Spawn(_) | Self::Ended(_) | Self::ApprovalRevoked | Self::UnreadableYes(_) => {
+            Self::Spawn(_) | Self::Ended(_) | Self::ApprovalRevoked | Self::UnreadableApproval(_) => {
                 return None;
             }
         };
@@ -251,17 +251,17 @@ async fn resume(
     loop {
         tokio::select! {
             resumed = &mut resuming => {
-                // What was said before the answer waits already, and is history too.
+                // Updates sent before the answer are already queued, and are history too.
                 while events.try_recv().is_some() {}
                 return resumed;
             }
-            // The history is known; unless it is taken, the answer behind it is not read.
+            // The history is known already. But unless it is received, the answer behind it is never read.
             Some(_) = events.recv() => {}
         }
     }
 }
 
-/// Says how an agent ended, with the end of its stderr.
+/// Returns how an agent ended, with the end of its stderr.
 pub(crate) fn exit_report(child: &Supervised, exit: &str, secrets: &Secrets) -> String {
     format!("{exit}{}", stderr_shown(&child.stderr_tail(), secrets))
 }
