@@ -12,7 +12,7 @@ use crate::domain::name::{Name, NameError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
-        #[error(transparent)]
+    #[error(transparent)]
     Bus(#[from] BusError),
     /// Neither a live member nor a profile has that name.
     #[error("`{name}` is neither a live agent nor a profile{}", known(.nearest, .profiles))]
@@ -31,7 +31,7 @@ pub enum TeamError {
     UnreadableApproval {
         /// The action that was not taken, as a clause.
         what: String,
-                #[source]
+        #[source]
         why: UnreadableApproval,
     },
     /// The name for a new agent is not valid.
@@ -44,7 +44,7 @@ pub enum TeamError {
     Cwd {
         /// As the caller wrote it.
         given: String,
-                problem: &'static str,
+        problem: &'static str,
     },
     /// The agent does not offer the model.
     #[error("`{agent}` cannot take this task: {problem}")]

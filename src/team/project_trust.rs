@@ -168,7 +168,7 @@ fn record(file: &Brought) -> String {
 /// An action that needs the user's approval of a file.
 #[derive(Clone, Debug)]
 pub struct Consent {
-        pub file: Brought,
+    pub file: Brought,
     /// The action that was not taken, as a clause.
     pub(super) what: String,
     /// The command that asks the user for approval.

@@ -61,7 +61,8 @@ impl Team {
 
     /// Does the same; if the approval cannot be read, `what` names the action that was not taken.
     fn holds(&self, file: &Brought, what: &str) -> Result<bool, TeamError> {
-        self.is_approved(file).map_err(|why| TeamError::UnreadableApproval { what: what.to_owned(), why })
+        self.is_approved(file)
+            .map_err(|why| TeamError::UnreadableApproval { what: what.to_owned(), why })
     }
 
     /// Refuses the commands of a project's file, unless the user has approved that file.

@@ -75,7 +75,7 @@ impl Team {
         Self { inner: Arc::new(inner) }
     }
 
-        pub fn bus(&self) -> &Bus {
+    pub fn bus(&self) -> &Bus {
         self.inner.membership.bus()
     }
 
@@ -84,7 +84,7 @@ impl Team {
         &self.inner.membership
     }
 
-        pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &Config {
         &self.inner.config
     }
 

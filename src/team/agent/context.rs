@@ -84,7 +84,7 @@ impl AgentContext {
         }
     }
 
-        pub(crate) fn transcribe(&self, transcript: &TaskId, line: String) {
+    pub(crate) fn transcribe(&self, transcript: &TaskId, line: String) {
         let line = self.secrets.hidden(line);
         self.bus().transcript(transcript, line.as_str());
     }

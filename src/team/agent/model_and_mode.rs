@@ -58,7 +58,10 @@ pub(crate) fn check(what: What, requested: &str, known: &[Hidden]) -> Result<(),
         known: known.iter().cloned().map(String::from).collect(),
         ..TaskError::new(
             what.class(),
-            format!("the agent has no {word} {}{meant} It offers {offered}{more}", quoted(requested)),
+            format!(
+                "the agent has no {word} {}{meant} It offers {offered}{more}",
+                quoted(requested)
+            ),
         )
     })
 }
@@ -120,7 +123,7 @@ impl Offers {
         self.with(|models| models.insert(agent, session.model_names()));
     }
 
-        pub(crate) fn forget(&self, agent: SessionId) {
+    pub(crate) fn forget(&self, agent: SessionId) {
         self.with(|models| models.remove(&agent));
     }
 

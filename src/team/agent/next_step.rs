@@ -48,7 +48,7 @@ pub(crate) struct Situation {
     pub(crate) settled: Option<Instant>,
     /// Whether a fresh session takes a new process.
     pub(crate) renews: bool,
-        pub(crate) turn: Option<TurnSituation>,
+    pub(crate) turn: Option<TurnSituation>,
     /// When the request to stop was first seen.
     pub(crate) stopping_since: Option<Instant>,
     /// When the agent was last woken by a message.

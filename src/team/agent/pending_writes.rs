@@ -47,7 +47,7 @@ enum What {
 pub(crate) struct End {
     pub(crate) task: TaskId,
     pub(crate) ending: Ending,
-        pub(crate) output: String,
+    pub(crate) output: String,
     /// Files and failed calls, as JSON.
     pub(crate) details: Option<String>,
     /// Since when its texts cannot be stored.

@@ -19,7 +19,7 @@ pub(crate) struct Restarts {
 /// What to do after an agent's process has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-        Again,
+    Again,
     Ended,
     /// It is not restarted, because it ends too often.
     Abandoned(String),

@@ -35,7 +35,7 @@ pub(crate) struct AgentProcess {
 /// Why an agent did not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
-        #[error(transparent)]
+    #[error(transparent)]
     Spawn(#[from] SpawnError),
     /// The user revoked the approval of the file that defines the agent.
     #[error(
@@ -100,7 +100,10 @@ impl StartError {
             Self::Ended(words) if error_class::class(None, words) == Some(error_class::AUTH) => {
                 advice.on_words(words, self.to_string())
             }
-            Self::Spawn(_) | Self::Ended(_) | Self::ApprovalRevoked | Self::UnreadableApproval(_) => {
+            Self::Spawn(_)
+            | Self::Ended(_)
+            | Self::ApprovalRevoked
+            | Self::UnreadableApproval(_) => {
                 return None;
             }
         };

@@ -33,7 +33,7 @@ pub struct Assignment {
     pub prompt: String,
     /// The name of a new agent of the profile.
     pub name: Option<String>,
-        pub model: Option<String>,
+    pub model: Option<String>,
     /// Where a new agent works: inside the project or in a worktree of its repository, relative to the orchestrator's own place.
     pub cwd: Option<String>,
     /// Whether the agent begins a new session.
@@ -50,7 +50,7 @@ pub struct Assignment {
 #[derive(Clone, Debug)]
 pub struct Assigned {
     pub task: TaskId,
-        pub agent: Name,
+    pub agent: Name,
     /// A note for the user.
     pub note: Option<String>,
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::effective_policy;
 use super::look_at_paths::Survey;
-use super::open_questions::{Asker, ExaminedRequest, OpenQuestions, Unposted, PathRequest};
+use super::open_questions::{Asker, ExaminedRequest, OpenQuestions, PathRequest, Unposted};
 use super::shown_paths::shown_paths;
 use crate::acp::{
     AcpSessionId, Answer, OurTools, PermissionQuestion, ToolCall, ToolCalls, Touched, Wanted,

@@ -25,12 +25,12 @@ const LOOKS: usize = 4;
 pub(crate) struct Survey {
     /// The root of the project, or of the worktree in which the agent works.
     pub(crate) root: PathBuf,
-        pub(crate) bus: PathBuf,
+    pub(crate) bus: PathBuf,
     /// The base of relative paths.
     pub(crate) cwd: PathBuf,
     /// Further names that the profile guards.
     pub(crate) also: Vec<String>,
-        pub(crate) paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 /// The result of a look.

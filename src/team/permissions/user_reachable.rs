@@ -16,7 +16,7 @@ impl UserReachable {
         self.reachable.store(reachable, Ordering::Relaxed);
     }
 
-        pub fn is_reachable(&self) -> bool {
+    pub fn is_reachable(&self) -> bool {
         self.reachable.load(Ordering::Relaxed)
     }
 }

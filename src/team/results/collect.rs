@@ -26,7 +26,7 @@ pub(crate) struct Collected {
     pub(crate) resets_at: Option<f64>,
     /// Where the output after the last tool call begins.
     last_words: usize,
-        pub(super) refused: Vec<Refused>,
+    pub(super) refused: Vec<Refused>,
 }
 
 /// A request of an agent that was rejected.

@@ -87,16 +87,16 @@ pub(crate) struct Repository {
 /// Why git has no answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum GitTrouble {
-        #[error("git is not installed")]
+    #[error("git is not installed")]
     NoGit,
     /// It could not be started, or its output not be read.
     #[error("failed to run git: {0}")]
     Unheard(String),
     #[error("git failed: {0}")]
     Refused(String),
-        #[error("git took longer than {} s", wait_times::GIT.as_secs())]
+    #[error("git took longer than {} s", wait_times::GIT.as_secs())]
     Slow,
-        #[error("git's output is too long")]
+    #[error("git's output is too long")]
     Long,
 }
 

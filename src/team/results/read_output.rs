@@ -39,7 +39,7 @@ impl TaskOutput {
 }
 
 impl Team {
-        pub fn task(&self, id: &TaskId) -> Result<Task, TeamError> {
+    pub fn task(&self, id: &TaskId) -> Result<Task, TeamError> {
         self.bus().refresh()?;
         let task = self.bus().find_task(id)?;
         task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())

@@ -80,10 +80,7 @@ impl Team {
         Ok(self.bus().look(unswept).is_none())
     }
 
-    async fn end_leftovers(
-        &self,
-        dead: BTreeMap<SessionId, Option<Run>>,
-    ) -> Result<(), TeamError> {
+    async fn end_leftovers(&self, dead: BTreeMap<SessionId, Option<Run>>) -> Result<(), TeamError> {
         let boot = self.bus().now().tick.boot;
         let launch = &self.inner.launch;
         let place = launch.place();

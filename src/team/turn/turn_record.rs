@@ -43,14 +43,14 @@ pub(crate) struct Turn {
     pub(crate) heard_so_far: (u64, u64),
     /// When a sign of life was last recorded on the bus.
     pub(crate) stirred: Instant,
-        pub(crate) output: String,
+    pub(crate) output: String,
     /// Whether the output is longer than the part that is kept.
     overlong: bool,
     /// When the agent reported that it cannot continue.
     pub(crate) failing: Option<Instant>,
     /// Whether the model has shown a sign of its own.
     pub(crate) alive: bool,
-        pub(crate) calls: ToolCalls,
+    pub(crate) calls: ToolCalls,
     /// The calls of our tools that held messages when a tool call of the turn ended well.
     pub(crate) answered: BTreeSet<CallId>,
     /// The results of the turn besides its output.

@@ -9,7 +9,7 @@ pub struct StepDraft {
     pub agent: String,
     /// What to do, with placeholders.
     pub prompt: String,
-        pub model: Option<String>,
+    pub model: Option<String>,
     /// The names of the steps that must be done first.
     pub depends_on: Vec<String>,
     /// A condition on an earlier step; if it does not hold, this step is not needed.

@@ -37,17 +37,11 @@ const STEP_KEYS: [&str; 16] = [
 /// Why a plan file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-        #[error("failed to read the plan {file}: {source}")]
-    Read {
-                file: String,
-        source: std::io::Error,
-    },
+    #[error("failed to read the plan {file}: {source}")]
+    Read { file: String, source: std::io::Error },
     /// It may not be read.
     #[error("the plan {file} {problem}")]
-    Refused {
-                file: String,
-                problem: &'static str,
-    },
+    Refused { file: String, problem: &'static str },
     /// It cannot be understood, or its plan cannot run.
     #[error("{}", lines(.0))]
     Wrong(Vec<Problem>),

@@ -232,8 +232,10 @@ fn after_items(workflow: &Workflow, step: &StepRun) -> Option<Action> {
         Some(first) => {
             let (name, outcome) = (&first.plan.name, first.status.phrase());
             let why = first.why.as_deref().unwrap_or_default();
-            let why =
-                format!("{} of {count} items did not succeed: {name} {outcome}: {why}", failed.len());
+            let why = format!(
+                "{} of {count} items did not succeed: {name} {outcome}: {why}",
+                failed.len()
+            );
             StepMove::Fail(short(&why))
         }
     };
