@@ -1,8 +1,8 @@
-//! One function for each reader of what others write: whatever the bytes, none may panic, and some must hold more than that.
+//! One function for each reader of outside data: no input may panic, and some readers must guarantee more.
 //!
-//! `fuzz/` runs them under a fuzzer. The test below runs the same over `fuzz/corpus` and some thousand mutations of it, so that
-//! they cannot rot. Others write: the log of a bus, snapshots of it, what agents say, what MCP clients say, configuration, plans,
-//! and messages.
+//! `fuzz/` runs them under a fuzzer. The test below runs the same functions over `fuzz/corpus` and some thousand mutations of it,
+//! so that they stay correct. The outside data are the log of a bus, its snapshots, the output of agents, the requests of MCP
+//! clients, configuration, plans, and messages.
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,7 +25,7 @@ use crate::domain::time::{Now, Tick};
 use crate::mcp::{self, AnyTool};
 use crate::workflow;
 
-/// What is run for an input.
+/// The function that runs on an input.
 pub type Target = fn(&[u8]);
 
 /// All targets, by the names of their folders in `fuzz/corpus`.
@@ -39,7 +39,7 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("frame", write_frame),
 ];
 
-/// Reads lines of a log, as they are and under a checksum that fits, and takes what they say as facts.
+/// Reads lines of a log, as they are and with a correct checksum, and applies their events.
 pub fn read_line(bytes: &[u8]) {
     let mut state = State::default();
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -65,7 +65,7 @@ fn take(state: &mut State, bytes: &[u8]) {
     state.apply(&entry, &indices, LogPosition::default());
 }
 
-/// Asks a state what every process asks one: whether anything is due.
+/// Asks a state whether anything is due, as every process does.
 fn look_at(state: &State) {
     let command = Command {
         id: CommandId(uuid::Uuid::nil()),
@@ -74,11 +74,11 @@ fn look_at(state: &State) {
         operation: Operation::Due,
     };
     let now = Now { wall_ms: 0, tick: Tick { boot: 1, ms: 1 } };
-    // Both an answer and a refusal will do.
+    // Both an answer and a refusal are fine.
     drop(rules::decide(state, now, &command));
 }
 
-/// Puts a line under a checksum that fits.
+/// Gives a line a correct checksum.
 fn sealed(line: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(line).ok()?.trim_end();
     let mut sealed = line_format::seal(text.ends_with('}').then(|| text.to_owned())?);
@@ -86,7 +86,7 @@ fn sealed(line: &[u8]) -> Option<Vec<u8>> {
     Some(sealed)
 }
 
-/// Reads a snapshot, as it is and under a checksum that fits.
+/// Reads a snapshot, as it is and with a correct checksum.
 pub fn read_snapshot(bytes: &[u8]) {
     let sealed = sealed(bytes).map(|mut sealed| {
         sealed.push(b'\n');
@@ -99,12 +99,12 @@ pub fn read_snapshot(bytes: &[u8]) {
     }
 }
 
-/// Reads what an agent writes.
+/// Reads the output of an agent.
 pub fn read_agent(bytes: &[u8]) {
     acp::read_all(bytes);
 }
 
-/// Reads what an MCP client writes: messages, and the arguments of every tool that an agent has.
+/// Reads the input from an MCP client: messages, and the arguments of every tool that an agent has.
 pub fn read_client(bytes: &[u8]) {
     for line in bytes.split(|byte| *byte == b'\n') {
         mcp::opens(line);
@@ -120,7 +120,7 @@ pub fn read_client(bytes: &[u8]) {
 /// A tool, and the schema of its arguments.
 type WithSchema = (Box<dyn AnyTool>, Arc<Map<String, Value>>);
 
-/// The tools of an agent, with the schemas of their arguments, which take long to make.
+/// The tools of an agent, with the schemas of their arguments, which are slow to make.
 static TOOLS: LazyLock<Vec<WithSchema>> = LazyLock::new(|| {
     let tools = mcp::tools::endpoint_tools::tools().into_iter();
     let with_schema = |tool: Box<dyn AnyTool>| {
@@ -169,7 +169,7 @@ pub fn read_plan(bytes: &[u8]) {
     assert!(!problem.is_empty());
 }
 
-/// Writes messages of two senders into their frame: no text can leave it.
+/// Writes two messages into their frame: no text can leave it.
 pub fn write_frame(bytes: &[u8]) {
     let (you, from) = (name("qwen"), name("codex"));
     let half = bytes.len() / 2;
@@ -198,7 +198,7 @@ fn name(text: &str) -> Name {
     Name::parse(text).expect("it is a name")
 }
 
-/// A message to somebody, whose kind and length follow from a number.
+/// A message whose kind and length follow from a number.
 fn letter(from: &Name, you: &Name, text: String, number: usize) -> LoadedMessage {
     let id = MessageId::from_bits(1);
     let (kind, request) = if number.is_multiple_of(3) {
@@ -236,13 +236,13 @@ mod tests {
     use crate::bus::storage::file::written_snapshot;
     use crate::sys::random_ids;
 
-    /// Mutations a target, unless `BRIDGE_FUZZ_ROUNDS` says another number.
+    /// How many mutations per target, unless `BRIDGE_FUZZ_ROUNDS` names another number.
     const ROUNDS: usize = 1_000;
 
-    /// Longer inputs find little more, and take long.
+    /// The longest input: longer ones find little more, and take long.
     const LONGEST: usize = 16 * 1024;
 
-    /// What a mutation puts in: what readers look for.
+    /// The words that a mutation inserts: those that readers look for.
     const WORDS: [&[u8]; 20] = [
         b"{",
         b"}",
@@ -266,7 +266,7 @@ mod tests {
         b"= ",
     ];
 
-    /// Chances that can be had again.
+    /// Reproducible random numbers.
     struct Chance(u64);
 
     impl Chance {
@@ -306,13 +306,13 @@ mod tests {
         }
     }
 
-    /// Returns what the folder of a target has, and what can be made of it.
+    /// Returns the inputs in the folder of a target, and those derived from other files.
     fn corpus(target: &str) -> Vec<Vec<u8>> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let read = |folder: &str| {
             let files = fs::read_dir(root.join(folder)).unwrap();
             let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-            // So that a seed is the same run everywhere.
+            // So that a seed gives the same run everywhere.
             files.sort();
             files.retain(|file| file.is_file());
             files.into_iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>()
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn the_corpus_reaches_what_it_is_for() {
+    fn the_corpus_reaches_the_readers() {
         for lines in corpus("line") {
             for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 let decoded = line_format::decode(&sealed(line).unwrap());

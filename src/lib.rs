@@ -1,7 +1,7 @@
 //! The bridge between coding agents: a durable bus, the supervision of agents, and the MCP tools that lead a team of them.
 //!
-//! The modules stand in reading order, which is also dependency order: a module imports only from those above it
-//! (`tests/it/architecture/` holds this).
+//! The modules are in reading order, which is also dependency order: a module imports only from those above it
+//! (`tests/it/architecture/` enforces this).
 
 /// Values and rules: names, ids, messages, requests, tasks, limits. Pure.
 pub mod domain;
@@ -9,7 +9,7 @@ pub mod domain;
 pub mod sys;
 /// Layers of configuration and the profiles of agents.
 pub mod config;
-/// The log of events, the state that follows from it, and the handle that everyone uses.
+/// The log of events, the state that follows from it, and the handle that all other modules use.
 pub mod bus;
 /// One child process each: spawn, watch, stop.
 pub mod supervisor;
@@ -19,15 +19,15 @@ pub mod acp;
 pub mod delivery;
 /// Live agents: start, prove the tools, assign, wake, stop.
 pub mod team;
-/// Workflows: plans, the engine that says what happens next, and the runner that does it.
+/// Workflows: plans, the engine that decides the next actions, and the runner that performs them.
 pub mod workflow;
 /// The MCP servers: the orchestrator's and the endpoint's tools.
 pub mod mcp;
 /// The scripted agent: for demos, tests, and trying teams out without a model.
 pub mod scripted;
-/// Arguments, the only printer, one file a command.
+/// Arguments, the only printer, one file per command.
 pub mod cli;
-/// One function for each reader of what others write, for `fuzz/` and the test that runs the same.
+/// One function for each reader of outside data, for `fuzz/` and the test that runs the same.
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzz;

@@ -1,6 +1,6 @@
-//! Which member a hook or a watcher speaks for: the one that the MCP server of the same client has joined as.
+//! Finds the member for which a hook or a watcher acts: the one that the MCP server of the same client has joined as.
 //!
-//! Claude Code starts its MCP servers, its hooks, and the commands of its tools. When a server joins, it notes the processes that have
+//! Claude Code starts its MCP servers, its hooks, and the commands of its tools. When a server joins, it records the processes that
 //! started it ([`crate::sys::process::ancestors`]). A process that descends from the same client belongs to the same member.
 
 use super::below_agent;
@@ -8,7 +8,7 @@ use crate::bus::state::{Session, State};
 use crate::domain::member::ProcessMark;
 use crate::sys::process::ancestors::{self, Ancestor};
 
-/// The processes that have started this one.
+/// The ancestors of this process.
 pub(super) struct ClaudeSession {
     clients: Vec<ProcessMark>,
 }
@@ -16,8 +16,7 @@ pub(super) struct ClaudeSession {
 impl ClaudeSession {
     /// Looks up the ancestors of this process.
     pub(super) fn look() -> Self {
-        // An agent descends from the client of the orchestrator too, but has a client of its own, and its bridge delivers its
-        // messages.
+        // An agent descends from the orchestrator's client too, but has a client of its own, and its bridge delivers its messages.
         if below_agent::is_below_an_agent() {
             return Self { clients: Vec::new() };
         }

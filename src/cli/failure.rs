@@ -1,4 +1,4 @@
-//! What a command fails with.
+//! The error type of commands.
 
-/// Why a command has failed, for the person at the terminal.
+/// Why a command failed, for the person at the terminal.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -1,9 +1,9 @@
-//! Which project a command is about: whose team, whose bus.
+//! Finds the project of a command, and so its team and bus.
 //!
-//! `--project`; else, inside a git repository, the root of its main worktree, or the nearest parent within it that has a bus, so
-//! that the sessions in all worktrees of a repository share one; else the nearest parent that has a bus; else the current
-//! directory. Links are resolved. The home directory, what is around it, and the root of the file system are never found: a bus
-//! there would be that of everything below.
+//! The project is the one given with `--project`. Else, inside a git repository, it is the root of the main worktree, or the
+//! nearest parent within it that has a bus, so that the sessions in all worktrees of a repository share one. Else it is the nearest
+//! parent that has a bus, else the current directory. Links are resolved. The home directory, its parents, and the root of the file
+//! system are never projects: a bus there would be shared by everything below.
 
 use std::fs;
 use std::io;
@@ -15,55 +15,40 @@ use crate::sys::fs::git_worktrees::Worktree;
 /// The directory of the bus in a project.
 const BUS: &str = ".claude/bridge";
 
-/// A project, and the place in it that this process works in.
+/// A project, and the directory in which this process works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Project {
     /// The directory that has the bus.
     pub(super) root: PathBuf,
-    /// Where agents work whose leader stands here: the root, or the same place in the linked worktree that the leader is in.
+    /// Where agents of an orchestrator started here work: the root, or the same place in the linked worktree that contains the
+    /// current directory.
     pub(super) ground: PathBuf,
 }
 
-/// Why there is no such project.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProjectError {
-    /// What `--project` names cannot be used.
+    /// The path given with `--project` cannot be used.
     #[error("cannot use the project `{}`: {source}", path.display())]
-    Unusable {
-        /// The path as it was given.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// It is there and is no directory.
+    Unusable { path: PathBuf, source: io::Error },
+    /// It exists and is not a directory.
     #[error("the project `{}` is not a directory; name the project's directory", path.display())]
-    NotADirectory {
-        /// The path as it was given.
-        path: PathBuf,
-    },
+    NotADirectory { path: PathBuf },
     /// The current directory is gone, or may not be read.
     #[error("cannot use the current directory: {source}; name the project with --project")]
-    NoCurrentDirectory {
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The current directory is the home directory, or around it.
+    NoCurrentDirectory { source: io::Error },
+    /// The current directory is the home directory, or contains it.
     #[error("`{}` cannot be a project: it is or contains your home directory. Start in the \
         project's directory, or name it with --project", path.display())]
-    TooWide {
-        /// Which.
-        path: PathBuf,
-    },
+    TooWide { path: PathBuf },
 }
 
 impl Project {
-    /// Returns the directory of its bus.
     pub(super) fn bus_directory(&self) -> PathBuf {
         bus_directory(&self.root)
     }
 }
 
-/// Finds the project: the one that is named, else that of the current directory.
+/// Finds the project: the named one, else that of the current directory.
 pub(super) fn find(named: Option<&Path>) -> Result<Project, ProjectError> {
     if let Some(path) = named {
         let resolved = fs::canonicalize(path)
@@ -99,10 +84,10 @@ fn home() -> Option<PathBuf> {
 
 /// Finds the project that a directory, with its links resolved, belongs to.
 fn of_directory(directory: &Path, home: Option<&Path>) -> Result<Project, ProjectError> {
-    // The root of the file system is around everything, with or without a home.
+    // The root of the file system contains everything, with or without a home.
     let is_too_wide =
         |place: &Path| place.parent().is_none() || home.is_some_and(|home| home.starts_with(place));
-    // In a directory that all may write to, another user's would stand in everybody's way.
+    // In a world-writable directory, another user's bus must not capture every project below.
     let has_bus = |place: &Path| {
         let bus = place.join(BUS);
         bus.is_dir() && disk::belongs_to_us(&bus)
@@ -116,7 +101,7 @@ fn of_directory(directory: &Path, home: Option<&Path>) -> Result<Project, Projec
             .find(|part| has_bus(&main.join(part)));
         let at = |root: &Path| part.map_or_else(|| root.to_owned(), |part| root.join(part));
         let project = Project { root: at(main), ground: at(&worktree.root) };
-        // Some keep their settings in a repository that is their home; what is in it is no part of one project.
+        // Some users keep their settings in a repository that is their home: its other contents are not one project.
         if !is_too_wide(&project.root) {
             return Ok(project);
         }
@@ -148,7 +133,7 @@ mod tests {
         (guard, root)
     }
 
-    /// Checks the project and the ground of a directory, all below a root; the home is a directory of its own in there.
+    /// Checks the project and the ground of a directory, all below a root. The home is a directory in it.
     #[track_caller]
     fn check(root: &Path, directory: &str, (project, ground): (&str, &str)) {
         let found = of_directory(&root.join(directory), Some(&root.join("home")));
@@ -216,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worktree_without_a_main_one_stands_for_itself() {
+    fn a_worktree_without_a_main_one_is_its_own_project() {
         let (_guard, root) = folders(&["main/.git/modules/part", "main/part/src", "liar"]);
         fs::write(root.join("main/part/.git"), "gitdir: ../.git/modules/part\n").unwrap();
         check(&root, "main/part/src", ("main/part", "main/part"));
@@ -235,7 +220,7 @@ mod tests {
             "home/z/.claude/bridge",
             "home/z/src",
         ]);
-        // Neither by the bus that was made there once, nor by a repository of settings.
+        // Neither an old bus there nor a repository of settings makes it one.
         check(&root, "home/x/y", ("home/x/y", "home/x/y"));
         check(&root, "home/z/src", ("home/z", "home/z"));
         for wide in [root.join("home"), root.clone(), PathBuf::from("/")] {

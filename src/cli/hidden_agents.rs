@@ -1,8 +1,8 @@
-//! Agents at work that may be above this process without being seen from here.
+//! Finds live agents that may be ancestors of this process although it cannot see them.
 //!
-//! In a PID namespace of its own a process does not see who has started it, and an agent's process can make one. There the buses of
-//! this user decide: while an agent is at work that cannot be seen from here, nothing is led or joined. In a container that holds all
-//! agents, they are seen.
+//! In a PID namespace of its own a process does not see its ancestors, and an agent's process can create such a namespace. There
+//! the buses of this user decide: while an agent is live that cannot be seen from here, this process neither leads nor joins. In a
+//! container with all agents inside, they are seen.
 
 use crate::bus::Bus;
 use crate::bus::state::Session;
@@ -10,7 +10,7 @@ use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::process::pid_namespace;
 
-/// Says why something is not done here while that agent is at work.
+/// Returns why an act is refused while that agent is live.
 pub(super) fn hides(agent: &Name, act: &str) -> String {
     format!(
         "the live agent `{agent}` is not visible from this process's PID namespace (a container, \
@@ -19,15 +19,15 @@ pub(super) fn hides(agent: &Name, act: &str) -> String {
     )
 }
 
-/// Returns an agent of a bus that is at work.
+/// Returns a live agent of a bus.
 pub(super) fn any_agent(bus: &Bus) -> Option<Name> {
     find_agent(bus, |_| true)
 }
 
-/// Returns a live agent of a bus that may be above this process without being seen from here.
+/// Returns a live agent of a bus that may be a hidden ancestor of this process.
 pub(super) fn hidden_agent(bus: &Bus) -> Option<Name> {
     find_agent(bus, |agent| {
-        // Of one that is being started it is not known yet.
+        // The processes of a starting agent are not known yet.
         let run = agent.run.as_ref();
         let own = run.into_iter().flat_map(|run| [Some(run.agent), run.shim]);
         pid_namespace::may_hide(own.flatten().map(|mark| (mark.pid, mark.started)))
@@ -42,7 +42,7 @@ fn find_agent(bus: &Bus, meets: impl Fn(&Session) -> bool) -> Option<Name> {
         let agents = agents.map(|agent| (agent.id, agent.name.clone()));
         agents.collect::<Vec<_>>()
     });
-    // What the log says of it may be long ago.
+    // The log may be out of date.
     let mut held = agents.into_iter().filter(|(id, _)| bus.is_held(*id));
     held.next().map(|(_, name)| name)
 }

@@ -1,14 +1,14 @@
-//! The command line of `watch` that an orchestrator names to its model.
+//! The command line of `watch` that an orchestrator gives to its model.
 
 use std::path::{Path, PathBuf};
 
 use super::find_project;
 use crate::sys::process;
 
-/// What the program is called.
+/// The name of the program.
 const NAME: &str = "cli-team-bridge";
 
-/// Returns the command with which a model in the current directory watches a project: the short one where that will do.
+/// Returns the command with which a model in the current directory watches a project: the short form if it suffices.
 pub(super) fn watch_command(project: &Path) -> String {
     let search_path = std::env::var_os("PATH");
     let found = process::find_program(Path::new(NAME), search_path.as_deref());

@@ -1,4 +1,4 @@
-//! What the commands that lead a team share: how they join the bus, and what they launch agents with.
+//! The common parts of commands that lead a team: joining the bus, and launching agents.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::mcp::ToolError;
 use crate::supervisor;
 use crate::team::Launch;
 
-/// The bus that an orchestrator joins, under which name, and with which limits for the team.
+/// The bus that an orchestrator joins, its name there, and its limits for the team.
 #[derive(Clone)]
 pub(crate) struct JoinTarget {
     pub(crate) outside: Outside,
@@ -47,7 +47,7 @@ pub(crate) async fn join(target: Arc<JoinTarget>) -> Result<Membership, ToolErro
     Ok(membership)
 }
 
-/// Returns what agents in a project are launched with.
+/// Returns what the agents in a project are launched with.
 pub(crate) fn launch_in(project: Project) -> Result<Launch, Failure> {
     Ok(Launch {
         own_binary: std::env::current_exe()?,
@@ -59,10 +59,10 @@ pub(crate) fn launch_in(project: Project) -> Result<Launch, Failure> {
     })
 }
 
-/// Makes this process the parent of its agents' orphans, so that it can end them when their shims are killed.
+/// Makes this process the parent of its agents' orphans, so that it can kill them if their shims are killed.
 pub(crate) fn adopt_orphans() {
     if let Err(error) = supervisor::adopt_orphans(env_vars::RUN) {
-        // The shims end their agents all the same; only a shim that is killed itself then leaves something.
+        // The shims still end their agents. Only a shim that is killed itself then leaves processes behind.
         tracing::debug!("this process cannot adopt orphans of its agents: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The configuration of a project as this process sees it, and the user's trust in what the project's own file asks for.
+//! The configuration of a project, and the user's approvals of its own file.
 
 use std::path::{Path, PathBuf};
 
@@ -21,12 +21,12 @@ pub(super) fn load(project: &Path, explicit: Option<&Path>) -> Result<Config, Fa
     Ok(config)
 }
 
-/// Returns where this user's yeses are kept.
+/// Returns the store of this user's approvals.
 pub(super) fn trust_store() -> Trust {
     Trust::kept_in(StateDirectory::of_process().as_ref())
 }
 
-/// Warns of what the project's own file asks for in vain.
+/// Warns of ignored settings in the project's own file.
 pub(super) fn warn_of_what_does_not_count(config: &Config) {
     if config.unagreed().is_some() {
         tracing::warn!(

@@ -1,6 +1,6 @@
-//! The command line: arguments, the only printer, one file a command.
+//! The command line: arguments, the only printer, one file per command.
 //!
-//! In the modes that speak MCP, stdout carries protocol and nothing else; whatever is said to people goes to stderr.
+//! In the modes that speak MCP, stdout carries only the protocol; text for people goes to stderr.
 
 mod below_agent;
 mod claude_session;

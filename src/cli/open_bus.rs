@@ -1,4 +1,4 @@
-//! The one place where a bus is opened: everything else is given one.
+//! The only place that opens a bus.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,22 +19,20 @@ use crate::sys::mutex::lock;
 use crate::sys::process::pid_namespace::{self, Sight};
 use crate::team;
 
-/// A bus that is led or joined from outside, and has to prove that it was made where it is.
+/// A bus that this process leads or joins from outside. It must prove that it was created where it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Outside {
     directory: PathBuf,
     networks: Networks,
     origin: Origin,
-    telling: KeptNotice,
+    notice: KeptNotice,
 }
 
 impl Outside {
-    /// Names a bus from outside.
     pub(super) fn new(directory: PathBuf, networks: Networks, foreign: Foreign) -> Self {
-        Self { directory, networks, origin: proven(foreign), telling: KeptNotice::default() }
+        Self { directory, networks, origin: proven(foreign), notice: KeptNotice::default() }
     }
 
-    /// Returns the directory of the bus.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -42,13 +40,13 @@ impl Outside {
     fn open(&self) -> Result<OpenedBus, BusError> {
         let log = open(&self.directory, self.networks, self.origin.clone())?;
         if let Some(aside) = log.put_aside() {
-            *self.telling.lock() = Some(aside.to_owned());
+            *self.notice.lock() = Some(aside.to_owned());
         }
-        Ok(OpenedBus { bus: Bus::open(Box::new(log))?, telling: self.telling.clone() })
+        Ok(OpenedBus { bus: Bus::open(Box::new(log))?, notice: self.notice.clone() })
     }
 }
 
-/// The new name of a bus that was put aside: kept over failed attempts to join, until the notice of it is on the bus.
+/// The new name of a bus that was set aside: kept over failed attempts to join, until its notice is on the bus.
 #[derive(Clone, Debug, Default)]
 struct KeptNotice(Arc<Mutex<Option<String>>>);
 
@@ -58,7 +56,7 @@ impl KeptNotice {
     }
 }
 
-/// Says what becomes of a foreign bus; `adopt` is what the command line says.
+/// Returns what happens to a foreign bus; `adopt` is the flag of the command line.
 pub(super) fn foreign(adopt: bool) -> Foreign {
     let by_variable = std::env::var_os(env_vars::ADOPT);
     if adopt || by_variable.is_some_and(|value| !value.is_empty() && value != "0") {
@@ -68,23 +66,22 @@ pub(super) fn foreign(adopt: bool) -> Foreign {
     }
 }
 
-/// Returns what a bus has to prove to a process that comes from outside.
+/// Returns the proof of origin that a process from outside demands of a bus.
 pub(super) fn proven(foreign: Foreign) -> Origin {
     Origin::Proven(Proof { state: StateDirectory::of_process(), foreign })
 }
 
-/// An open bus, and what the one that joins it has to be told.
+/// An open bus, and the notice for the member that joins it.
 pub(super) struct OpenedBus {
     pub(super) bus: Bus,
-    telling: KeptNotice,
+    notice: KeptNotice,
 }
 
 impl OpenedBus {
-    /// Joins the bus.
     pub(super) async fn join(self, joining: Joining) -> Result<Membership, BusError> {
-        let told = self.telling.lock().clone();
-        let membership = Membership::join_after(&self.bus, joining, told).await?;
-        *self.telling.lock() = None;
+        let put_aside = self.notice.lock().clone();
+        let membership = Membership::join_after(&self.bus, joining, put_aside).await?;
+        *self.notice.lock() = None;
         Ok(membership)
     }
 }
@@ -94,13 +91,13 @@ fn open(directory: &Path, networks: Networks, origin: Origin) -> Result<FileLog,
     FileLog::open(directory, Arc::new(RealDisk), options)
 }
 
-/// Opens the bus in a directory that this process itself has made. Blocks for the milliseconds that reading a snapshot takes.
+/// Opens a bus that this process itself has created. Blocks for the milliseconds that reading a snapshot takes.
 pub(super) fn open_own_bus(directory: &Path) -> Result<Bus, BusError> {
     let log = open(directory, Networks::Allowed, Origin::Believed)?;
     Bus::open(Box::new(log))
 }
 
-/// Opens the bus that is in a directory, and makes none; none where it is foreign.
+/// Opens an existing bus, and never creates one; `None` if it is missing or foreign.
 pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let options = Options { origin: proven(foreign(false)), ..Options::default() };
@@ -108,11 +105,11 @@ pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError
     log.map(|log| Bus::open(Box::new(log))).transpose()
 }
 
-/// Finds an agent at work on any bus that this user has made, as `find` finds one on one of them. Blocks, and opens only buses that
-/// have live members.
+/// Finds a live agent on any bus that this user has created, with `find` for each bus. Blocks, and opens only buses with live
+/// members.
 pub(super) fn agent_at_work(find: impl Fn(&Bus) -> Option<Name>) -> Result<Option<Name>, Failure> {
     let Some(state) = StateDirectory::of_process() else {
-        return Ok(None); // Then no bus was made, and no yes is kept.
+        return Ok(None); // Then no bus was created, and nothing approved.
     };
     for directory in known_buses::known(&state)? {
         if is_in_use(&directory)
@@ -125,7 +122,7 @@ pub(super) fn agent_at_work(find: impl Fn(&Bus) -> Option<Name>) -> Result<Optio
     Ok(None)
 }
 
-/// Returns an agent at work, on any bus of this user, that may be above this process without being seen from here.
+/// Returns a live agent, on any bus of this user, that may be a hidden ancestor of this process.
 pub(super) fn agent_out_of_sight() -> Result<Option<Name>, Failure> {
     if pid_namespace::look() == Sight::Whole {
         return Ok(None);
@@ -133,14 +130,14 @@ pub(super) fn agent_out_of_sight() -> Result<Option<Name>, Failure> {
     agent_at_work(hidden_agents::hidden_agent)
 }
 
-/// Says whether a live member holds a presence on a bus.
+/// Returns whether a live member holds a presence on a bus.
 fn is_in_use(directory: &Path) -> bool {
     let presences = std::fs::read_dir(directory.join("presence"));
     let mut presences = presences.into_iter().flatten().flatten();
     presences.any(|presence| LifeLock::is_held(&presence.path()).unwrap_or(true))
 }
 
-/// Notes which bus is in use, and forgets those that are long gone.
+/// Records that a bus is in use, and forgets the records of deleted projects.
 pub(super) fn keep_counterparts(directory: &Path) {
     let Some(state) = StateDirectory::of_process() else {
         return;
@@ -158,7 +155,7 @@ pub(super) fn keep_counterparts(directory: &Path) {
     }
 }
 
-/// Opens a bus from outside, or makes it, on a thread of its own, so that the server answers meanwhile.
+/// Opens a bus from outside, or creates it, on a thread of its own, so that the server answers meanwhile.
 pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusError> {
     let directory = outside.directory.clone();
     if team::is_tracked_by_git(&directory, std::env::vars_os().collect()).await {
@@ -172,7 +169,7 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
         return Err(refused.into());
     }
     aside(move || {
-        // First without the bus: to open it may put it aside.
+        // Before opening the bus, which may set it aside.
         let hidden = agent_out_of_sight().map_err(|error| {
             tracing::error!("cannot tell which agents are live: {error}");
             let why = "cannot tell from this PID namespace whether a live agent started this \
@@ -193,11 +190,11 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
     .await
 }
 
-/// Opens a bus that must be there: a process that was started by one of its members makes no new one in its place.
+/// Opens a bus that must exist: a process that one of its members started creates no new one in its place.
 pub(super) async fn open_present_bus_aside(directory: PathBuf) -> Result<Bus, BusError> {
     aside(move || {
         if directory.join(BUS_JSON).exists() {
-            // Whether it may be there, and is to be believed, its bridge has decided.
+            // Its bridge has decided whether it may be there and is trusted.
             open_own_bus(&directory)
         } else {
             Err(LogError::Removed.into())
@@ -216,13 +213,13 @@ async fn aside<T: Send + 'static>(
     let opened = tokio::task::spawn_blocking(open).await;
     let opened = opened.map_err(|_| BusError::Closed)?;
     if let Err(error) = &opened {
-        // What a model is told names no path; this is for people.
+        // Errors for a model name no path; this log is for people.
         tracing::error!("failed to open the bus: {error}");
     }
     opened
 }
 
-/// Returns what a configuration says of network file systems.
+/// Returns the setting for network file systems.
 pub(super) fn networks(config: &Config) -> Networks {
     if config.limits().allow_network_file_system.value {
         Networks::Allowed
@@ -242,7 +239,7 @@ mod tests {
     use crate::sys::fs::file_lock::LockFile;
 
     #[tokio::test]
-    async fn who_was_started_on_a_bus_makes_no_new_one_in_its_place() {
+    async fn an_endpoint_creates_no_bus_in_place_of_a_removed_one() {
         let project = tempfile::tempdir().unwrap();
         let directory = project.path().join(".claude/bridge");
         let refused = open_present_bus_aside(directory.clone()).await.err();
@@ -254,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn that_a_bus_was_put_aside_is_told_by_the_first_joining_that_is_written() {
+    async fn a_set_aside_bus_is_reported_by_the_first_join_that_is_recorded() {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("project/.claude/bridge");
         std::fs::create_dir(place.path().join("project")).unwrap();
@@ -275,7 +272,7 @@ mod tests {
         let busy = opened.join(joining.clone()).await.err();
         assert!(matches!(busy, Some(BusError::Log(LogError::Busy { .. }))));
         drop(held);
-        // The second takes the name of the first, and what it has not read.
+        // The second member takes the name of the first, and its unread messages.
         for _ in 0..2 {
             let membership = outside.open().unwrap().join(joining.clone()).await.unwrap();
             let unread = |state: &State| state.unread(membership.name()).count();

@@ -1,7 +1,7 @@
-//! The endpoint of an agent that a bridge has started: the team's tools for the session that the environment names.
+//! Serves the endpoint of an agent that a bridge started: the team's tools, for the session that the environment names.
 //!
-//! It serves whatever is wrong. An agent whose MCP server does not start may not report that for minutes, but its model reads an
-//! error in the first answer at once.
+//! It serves even if something is wrong. An agent whose MCP server does not start may not report that for minutes, but its model
+//! reads an error in the first answer at once.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::bus::Membership;
 use crate::mcp::tools::endpoint_tools::{self, AgentIdentity, IdentityError};
 use crate::mcp::{LazyMembership, ToolError};
 
-/// What a process below an agent is told instead of any answer.
+/// The advice in each error to a process below an agent.
 const ADVICE: &str = "use the tools of the MCP server `bridge` that this agent was started with";
 
-/// Serves the endpoint of the agent above this process in the place of the command that was called. Where the environment does not
-/// name the agent, each call is answered with the reason why the command does nothing here.
+/// Serves the endpoint of the agent above this process instead of running the command. If the environment does not name the agent,
+/// each call is answered with the reason why the command does nothing here.
 pub(super) fn serve_instead_of(act: &'static str) -> Result<(), Failure> {
     let why = below_agent::why();
     serve(move |error| {
@@ -23,7 +23,8 @@ pub(super) fn serve_instead_of(act: &'static str) -> Result<(), Failure> {
     })
 }
 
-/// Serves the session that the environment names. Where it names none, each call is answered with what `explain` makes of the error.
+/// Serves the session that the environment names. If it names none, each call is answered with the text that `explain` makes of the
+/// error.
 pub(super) fn serve(explain: impl FnOnce(IdentityError) -> String) -> Result<(), Failure> {
     let identity = AgentIdentity::read(|name| std::env::var_os(name));
     let identity = identity.map(Arc::new).map_err(explain);

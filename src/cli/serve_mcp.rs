@@ -1,4 +1,4 @@
-//! What all commands that serve MCP on stdio have in common: the runtime, the serving, the end.
+//! The common parts of commands that serve MCP on stdio: the runtime, serving, and the end.
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,7 +11,7 @@ use crate::mcp::{LazyMembership, Server, serve_stdio};
 use crate::sys::open_file_limit;
 use crate::sys::signal_streams;
 
-/// Runs a command that holds a team, which needs some files for each agent.
+/// Runs a command with a team, which needs some files for each agent.
 pub(super) fn run_team<F>(command: impl FnOnce() -> F) -> Result<(), Failure>
 where
     F: Future<Output = Result<(), Failure>>,
@@ -22,7 +22,7 @@ where
     run(command)
 }
 
-/// Runs a command on a runtime of one thread, which starts fast and is enough for one client.
+/// Runs a command on a runtime with one thread, which starts fast and suffices for one client.
 pub(super) fn run<F>(command: impl FnOnce() -> F) -> Result<(), Failure>
 where
     F: Future<Output = Result<(), Failure>>,
@@ -41,7 +41,7 @@ where
     done
 }
 
-/// Serves on stdin and stdout until the client closes its end or a signal asks for the end.
+/// Serves on stdin and stdout until the client closes its end or a signal requests a stop.
 pub(super) async fn until_the_end(server: &Server, stop: &mut StopRequests) {
     let ending = CancellationToken::new();
     let serving = serve_stdio(server, ending.clone());
@@ -56,8 +56,8 @@ pub(super) async fn until_the_end(server: &Server, stop: &mut StopRequests) {
     }
 }
 
-/// Does the same for a command with a team: once it ends, the last answers wait no longer than until the force stop. That signal is left
-/// to the end of the team.
+/// Does the same for a command with a team. Once it ends, the last answers wait at most until the force stop. The shutdown of the
+/// team handles that signal.
 pub(super) async fn until_the_end_of_team(server: &Server, stop: &mut StopRequests) {
     let ending = CancellationToken::new();
     let serving = serve_stdio(server, ending.clone());
@@ -97,7 +97,7 @@ pub(super) async fn leave_team(membership: Membership) {
     within_goodbye(leaving).await;
 }
 
-/// Closes the bus and leaves the session, which its bridge ends.
+/// Closes the bus. The session stays, as its bridge ends it.
 pub(super) async fn close_bus(membership: &LazyMembership) {
     if let Some(membership) = membership.current() {
         within_goodbye(close(membership)).await;

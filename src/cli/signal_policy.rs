@@ -1,4 +1,4 @@
-//! What the signals that ask a process to end do to each command: SIGINT, SIGTERM and SIGHUP, in any mix.
+//! The effect of SIGINT, SIGTERM and SIGHUP, in any mix, on each command.
 //!
 //! | command | first signal | second signal | third signal |
 //! |---|---|---|---|
@@ -9,12 +9,13 @@
 //! | `watch` | ends at once, with code 0 | - | - |
 //! | `hook`, `demo`, `trust`, `scripted-agent` | dies of it, as by default | - | - |
 //!
-//! - A command that already ends by itself (its input is closed, its workflow is over) takes the first signal as the second.
+//! - A command that is already ending (its input is closed, its workflow is over) treats the first signal as the second.
 //! - To end at once means: SIGKILL to everything that the agents and gates have started, without a last word to the bus, to agents
-//!   or to the terminal, and exit code 128 + the number of the signal. Whoever looks at the bus next finds the agents dead.
-//! - The orchestrator of a `demo` that has died sees the end of its input, and ends its agents gracefully.
+//!   or to the terminal, and exit code 128 + the number of the signal. The next process that looks at the bus finds the agents
+//!   dead.
+//! - If a `demo` dies, its orchestrator sees the end of its input, and stops its agents gracefully.
 //!
-//! The times stand in `domain::grace_periods`.
+//! The times are in `domain::grace_periods`.
 
 use tokio::sync::watch;
 
@@ -23,14 +24,14 @@ use crate::supervisor;
 use crate::sys::process::Signal;
 use crate::sys::signal_streams::EndSignals;
 
-/// The signal that ends the process at once.
+/// The number of the signal that ends the process at once.
 const LAST: usize = 3;
 
-/// What shells add to the number of the signal that a process has died of.
+/// What shells add to the number of a fatal signal.
 const SIGNALLED: i32 = 128;
 
-/// The signals that a command acts on, each once. The last one never gets to the command. A clone acts on those that this one has not
-/// acted on yet, and leaves them to it.
+/// The signals that a command acts on, each once. The last one never reaches the command. A clone starts with the signals that the
+/// original has not yet acted on, without consuming them.
 #[derive(Clone)]
 pub(crate) struct StopRequests {
     received: watch::Receiver<Vec<Signal>>,
@@ -43,21 +44,21 @@ impl StopRequests {
         let nth = self.acted_on;
         let received = self.received.wait_for(|received| received.len() > nth).await;
         let Ok(signal) = received.map(|received| received[nth]) else {
-            // The sender goes only with the command.
+            // The sender lives as long as the command.
             return std::future::pending().await;
         };
         self.acted_on += 1;
         signal
     }
 
-    /// Waits until the agents, which are being ended gracefully, are to be killed. Cancel safe.
+    /// Waits for the signal to kill the agents, which are stopping gracefully. Cancel safe.
     pub(crate) async fn force_stop(&mut self) {
         let signal = self.next().await;
         tracing::warn!("{signal}: killing all agents; another signal ends this process at once");
     }
 }
 
-/// Runs a command that acts on signals as the table says.
+/// Runs a command under the signal policy in the table.
 pub(super) async fn obey<F>(command: impl FnOnce(StopRequests) -> F) -> Result<(), Failure>
 where
     F: Future<Output = Result<(), Failure>>,
@@ -87,6 +88,6 @@ where
 )]
 fn end_at_once(signal: Signal) -> ! {
     supervisor::kill_all_children();
-    // Not a word: stderr may be a pipe that is full, or a terminal that is stopped.
+    // Without a message: stderr may be a full pipe or a paused terminal.
     std::process::exit(SIGNALLED + signal as i32)
 }

@@ -101,7 +101,7 @@ impl From<TeamError> for ToolError {
         match error {
             TeamError::Bus(error) => Self::Bus(error),
             TeamError::Unagreed(consent) => Self::Unagreed(consent),
-            TeamError::Silent { .. } | TeamError::UnreadableYes { .. } => {
+            TeamError::Silent { .. } | TeamError::UnreadableApproval { .. } => {
                 Self::Unavailable(error.to_string())
             }
             other => Self::Arguments(other.message_for_model()),

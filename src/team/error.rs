@@ -1,70 +1,66 @@
-//! Why the team did not do what it was asked, in a sentence for a model.
+//! The team's errors, each a sentence for a model.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::project_trust::{Consent, UnreadableYes};
+use super::project_trust::{Consent, UnreadableApproval};
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::config::UnknownProfile;
 use crate::domain::missing_program::MissingProgram;
 use crate::domain::name::{Name, NameError};
 
-/// Why the team did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
-    /// The bus did not.
     #[error(transparent)]
     Bus(#[from] BusError),
     /// Neither a live member nor a profile has that name.
     #[error("`{name}` is neither a live agent nor a profile{}", known(.nearest, .profiles))]
     Unknown { name: String, nearest: Vec<String>, profiles: Vec<String> },
-    /// There is no such profile to start an agent from.
+    /// No such profile exists.
     #[error(transparent)]
     Profile(#[from] UnknownProfile),
-    /// The program of a profile is not there.
+    /// The program of a profile is not installed.
     #[error(transparent)]
     Program(#[from] MissingProgram),
-    /// The project's own file says what would run, and the user has not said yes to it.
+    /// The project's own file says what would run, and the user has not approved it.
     #[error("{_0}")]
     Unagreed(Arc<Consent>),
-    /// Whether the user has said yes to a file of the project cannot be read now.
+    /// The user's approval of a file of the project cannot be read now.
     #[error("{what}, and {why}. Try again when it can be read")]
-    UnreadableYes {
-        /// What is not done, in one sentence's part.
+    UnreadableApproval {
+        /// The action that was not taken, as a clause.
         what: String,
-        /// Why it cannot be read.
         #[source]
-        why: UnreadableYes,
+        why: UnreadableApproval,
     },
-    /// The name for a new agent is none.
+    /// The name for a new agent is not valid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// The place to work is not one.
+    /// The working directory is not valid.
     #[error(
         "cwd {given:?} {problem}: name a directory inside the project, relative to its root, or in a worktree of its repository"
     )]
     Cwd {
-        /// As it was given.
+        /// As the caller wrote it.
         given: String,
-        /// What is wrong with it.
         problem: &'static str,
     },
     /// The agent does not offer the model.
     #[error("`{agent}` cannot take this task: {problem}")]
     Model {
         agent: Name,
-        /// Which models it offers.
+        /// Names the models that it offers.
         problem: String,
     },
-    /// Nobody of that name has been here, as far as is remembered.
+    /// No remembered session ended under that name.
     #[error("no ended agent is named `{name}`{}", ended(.nearest))]
     NeverHere {
         name: String,
-        /// Names like it, else all.
+        /// Similar names, else all.
         nearest: Vec<String>,
     },
-    /// A live agent stays where it is.
+    /// A live agent cannot change its directory.
     #[error(
         "`{agent}` works in another directory: assign without `cwd`, or start a new agent with `name`"
     )]
@@ -75,7 +71,7 @@ pub enum TeamError {
     Silent {
         agent: Name,
         bridge: String,
-        /// How long it was waited for.
+        /// How long the bridge waited.
         after: Duration,
     },
 }

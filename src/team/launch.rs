@@ -1,4 +1,4 @@
-//! What it takes to launch agents here: our own binary, our environment, the project and its bus.
+//! What launching an agent takes: our own binary, our environment, the project and its bus.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -23,17 +23,16 @@ use crate::sys::process::find_program;
 /// Where agents are launched from.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// This binary, which guards agents and which they start as their endpoint.
+    /// This binary: the shim of each agent, and the endpoint that agents start.
     pub own_binary: PathBuf,
     pub environment: Vec<(OsString, OsString)>,
     /// The project, links resolved.
     pub project: PathBuf,
-    /// Where agents work unless their leader says otherwise: the project, or the same place in the linked worktree that the
-    /// leader stands in.
+    /// Where agents work unless `cwd` says otherwise: the project, or the same place in the linked worktree in which the
+    /// orchestrator runs.
     pub ground: PathBuf,
-    /// The directory of its bus.
     pub bus_dir: PathBuf,
-    /// What the user has said yes to.
+    /// The user's approvals.
     pub trust: Trust,
 }
 
@@ -46,7 +45,7 @@ pub(crate) struct NewAgentIdentity {
     pub(crate) cwd: PathBuf,
     /// The project as this agent sees it: in the worktree that it works in.
     pub(crate) root: PathBuf,
-    /// The file of the project that its profile needs a yes to.
+    /// The file of the project that the user must approve for its profile.
     pub(crate) needs: Option<Brought>,
 }
 
@@ -58,27 +57,27 @@ impl Launch {
         found.map(|(_, value)| value.as_os_str())
     }
 
-    /// Names the bus directory, as it is written down beside the processes that are started for it.
+    /// Returns the identity of the bus directory that is recorded with the processes started for it.
     pub(super) fn place(&self) -> Option<String> {
         process_mark::place_of(&self.bus_dir)
     }
 
-    /// Returns the mark of the processes of an agent.
+    /// Returns the mark of an agent's processes.
     pub(super) fn mark(&self, session: SessionId) -> String {
         process_mark::run_mark(&self.bus_dir, session)
     }
 
-    /// Says whether a place is the home directory or around it.
+    /// Returns whether a directory is the home directory or contains it.
     fn is_too_wide(&self, place: &Path) -> bool {
         let home = self.environment.iter().find(|(name, _)| name == "HOME");
         let home = home.and_then(|(_, home)| Path::new(home).canonicalize().ok());
         place.parent().is_none() || home.is_some_and(|home| home.starts_with(place))
     }
 
-    /// Returns the root of the project as an agent in this directory, links resolved, sees it; none outside of the project.
+    /// Returns the root of the project as an agent in this directory sees it, links resolved; `None` outside of the project.
     ///
-    /// In any worktree of the project's repository that is the same part of the repository as the project is, or the whole worktree
-    /// where the directory is not in that part.
+    /// In a worktree of the project's repository, the root is the same part of the repository as the project. Where the directory
+    /// lies outside of that part, it is the whole worktree.
     pub(super) fn root_of(&self, cwd: &Path) -> Option<PathBuf> {
         let own = Worktree::around(&self.project);
         let same = own.and_then(|own| {
@@ -89,7 +88,7 @@ impl Launch {
         if let Some((own, here)) = same {
             let part = self.project.strip_prefix(&own.root).ok()?;
             let root = here.root.join(part);
-            // What a home that is a repository holds besides the project is none of it.
+            // Where the home directory is a repository, the rest of it is not the project.
             if self.is_too_wide(&here.root) && !cwd.starts_with(&root) {
                 return None;
             }
@@ -108,7 +107,7 @@ impl Launch {
         profile.program(&self.own_binary, |program| find_program(Path::new(program), search))
     }
 
-    /// Says how an agent's process is started: behind a shim, which holds its presence as this bridge does.
+    /// Returns how to start an agent's process: behind a shim, which holds its presence as this bridge does.
     pub(super) fn child(
         &self,
         profile: &Profile,
@@ -127,7 +126,7 @@ impl Launch {
         }
     }
 
-    /// Returns what must not be written down of what an agent is given: keys of its environment, and its token.
+    /// Returns the secrets of an agent: the keys in its environment, and its token. They must not be written down.
     pub(super) fn secrets(&self, profile: &Profile, token: &str) -> Secrets {
         let environment = profile.environment(self.environment.iter().cloned());
         let texts =
@@ -137,7 +136,7 @@ impl Launch {
         secrets
     }
 
-    /// Returns what must not be written down of what this process and the agents of any profile are given.
+    /// Returns the secrets of this process and of the agents of every profile.
     pub(super) fn all_secrets(&self, config: &Config) -> Secrets {
         let own = self.environment.iter().cloned();
         let given = config
@@ -148,7 +147,7 @@ impl Launch {
         Secrets::of(texts)
     }
 
-    /// Says which MCP server an agent starts: our endpoint, which knows its member from its environment alone.
+    /// Returns the MCP server that an agent starts: our endpoint, which knows its member from its environment alone.
     pub(super) fn endpoint(&self, identity: &NewAgentIdentity, profile: &Profile) -> McpServerSpec {
         let result_bytes = profile.result_bytes.value.to_string();
         let env = [

@@ -1,7 +1,7 @@
 //! Live agents: one actor each that starts it, proves its tools, gives it work, wakes it and stops it.
 //!
 //! A request to an agent is an event on the bus, and only the bridge that holds the agent's session acts on the agent. So a
-//! [`Team`] writes requests, and the agent's actor reads them off the state, whichever process wrote them.
+//! [`Team`] writes requests, and the agent's actor reads them from the state, whichever process wrote them.
 //!
 //! [`Team`]: crate::team::Team
 
@@ -26,7 +26,7 @@ pub use self::error::TeamError;
 pub use self::launch::Launch;
 pub use self::permissions::user_reachable::UserReachable;
 pub use self::process_mark::run_mark;
-pub use self::project_trust::{Consent, Trust, UnreadableYes};
+pub use self::project_trust::{Consent, Trust, UnreadableApproval};
 pub use self::results::git_query::is_tracked as is_tracked_by_git;
 pub use self::results::read_output::TaskOutput;
 pub use self::results::wait_for_task::Waited;

@@ -1,5 +1,5 @@
-//! The mark that all processes of an agent carry in their environment (`BRIDGE_RUN`): by it leftovers are recognised when the bridge
-//! that started them is dead.
+//! The mark that all processes of an agent carry in their environment (`BRIDGE_RUN`). It identifies leftover processes after the
+//! bridge that started them has died.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub fn run_mark(bus_dir: &Path, session: SessionId) -> String {
     }
 }
 
-/// Names a bus directory by its device and inode; none where it is not there.
+/// Identifies a bus directory by its device and inode; `None` if it does not exist.
 pub(super) fn place_of(bus_dir: &Path) -> Option<String> {
     let disk::FileIdentity { device, inode } = RealDisk.identity(bus_dir).ok()?;
     Some(format!("{device}:{inode}"))

@@ -1,6 +1,6 @@
-//! What the user has said yes to: files that a project brings, each by its place and the hash of its bytes.
+//! The user's approvals of files that a project brings. Each covers one path and the hash of its bytes.
 //!
-//! A yes is a file of its own in the user's state directory, so that one is never lost to another.
+//! Each approval is a file of its own in the user's state directory, so concurrent writers never lose one.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,41 +15,39 @@ use crate::sys::fs::forget_deleted::{self, DirectoryState};
 use crate::sys::fs::user_state_dir::{self, StateDirectory};
 use crate::sys::mutex::lock;
 
-/// The folder of the yeses in the state directory.
+/// The folder of the approvals in the state directory.
 const FOLDER: &str = "trusted";
 
-/// The user's yeses. Cheap to clone.
+/// The user's approvals. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
-    /// None where there is no place for them: then the user has said yes to nothing.
+    /// `None` if no state directory exists: then nothing is approved.
     kept_in: Option<StateDirectory>,
-    /// The yeses that were reported as unreadable, until they can be read: it may be tried again every moment.
+    /// The approvals already reported as unreadable, until they can be read: a caller may retry many times a second.
     reported: Arc<Mutex<BTreeSet<String>>>,
 }
 
-/// Why it is not known whether the user has said yes to a file. The path is left out: it is for people, and in the log.
+/// Why an approval cannot be read. The path is left out: it is for people, and in the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the user's approval of that file cannot be read from the user's state directory (the bridge's \
         stderr names it): {0}"
 )]
-pub struct UnreadableYes(String);
+pub struct UnreadableApproval(String);
 
 impl Trust {
-    /// Keeps the yeses in a state directory.
     pub fn kept_in(state: Option<&StateDirectory>) -> Self {
         Self { kept_in: state.map(|state| state.inner(FOLDER)), reported: Arc::default() }
     }
 
-    /// Says whether the user has said yes to these bytes at this place. What cannot be read is no yes, and no no: it may be
-    /// readable in a moment.
-    pub fn has(&self, file: &Brought) -> Result<bool, UnreadableYes> {
+    /// Returns whether the user has approved these bytes at this path. An unreadable approval is an error, neither yes nor no: a
+    /// moment later it may be readable.
+    pub fn has(&self, file: &Brought) -> Result<bool, UnreadableApproval> {
         let Some(directory) = &self.kept_in else {
             return Ok(false);
         };
         let name = name_of(file);
         let read = directory.read(&name);
-        // Every change is whole by itself.
         let mut reported = lock(&self.reported);
         match read {
             Ok(text) => {
@@ -60,12 +58,12 @@ impl Trust {
                 if reported.insert(name) {
                     tracing::warn!("cannot read your approvals: {error}");
                 }
-                Err(UnreadableYes(user_state_dir::without_path(&error)))
+                Err(UnreadableApproval(user_state_dir::without_path(&error)))
             }
         }
     }
 
-    /// Notes that the user says yes to these bytes at this place. It is on disk when this returns.
+    /// Records that the user approves these bytes at this path. The record is on disk when this returns.
     pub fn add(&self, file: &Brought) -> io::Result<()> {
         let Some(directory) = &self.kept_in else {
             let why = "there is no directory to keep it in: set HOME or XDG_STATE_HOME";
@@ -74,7 +72,7 @@ impl Trust {
         directory.write(&name_of(file), record(file).as_bytes())
     }
 
-    /// Returns all that the user has said yes to: of each file its SHA-256, and where it is, quoted.
+    /// Returns all approvals: the SHA-256 of each file, and its quoted path.
     pub fn all(&self) -> io::Result<Vec<(String, String)>> {
         let mut all = Vec::new();
         for (_, record) in self.records()? {
@@ -85,12 +83,12 @@ impl Trust {
         Ok(all)
     }
 
-    /// Takes back every yes to a file at this place, whatever it held; returns how many there were.
+    /// Revokes every approval of a file at this path, whatever its bytes; returns the number of approvals revoked.
     pub fn revoke(&self, place: &Path) -> io::Result<usize> {
         self.revoke_quoted(&quoted(place))
     }
 
-    /// Does the same with a place as [`Trust::all`] returns it: not every place can be read from that.
+    /// Does the same with a quoted path as [`Trust::all`] returns it. Not every path can be recovered from its quoted form.
     pub fn revoke_quoted(&self, place: &str) -> io::Result<usize> {
         let Some(directory) = &self.kept_in else {
             return Ok(0);
@@ -106,7 +104,7 @@ impl Trust {
         Ok(revoked)
     }
 
-    /// Removes each yes to a file whose project is long gone; returns how many.
+    /// Removes the approvals of files whose project was deleted long ago; returns their number.
     pub fn forget_the_gone(&self, now_ms: i64) -> io::Result<usize> {
         let Some(directory) = &self.kept_in else {
             return Ok(0);
@@ -116,7 +114,7 @@ impl Trust {
             let place = record.trim_end().split_once(' ').map(|(_, place)| place);
             let path = place.and_then(|place| place.strip_prefix('"')?.strip_suffix('"'));
             match path {
-                // With something else still there, it is no empty place at which a disk is missing.
+                // An empty directory may be the mount point of a disk that is missing. Anything else in it rules that out.
                 Some(path) if !path.contains('\\') => {
                     forget_deleted::look(Path::new(path), holds_something)
                 }
@@ -125,7 +123,7 @@ impl Trust {
         })
     }
 
-    /// Returns the names of all yeses, and what they say.
+    /// Returns the file names of all approvals, and their records.
     fn records(&self) -> io::Result<Vec<(String, String)>> {
         let Some(directory) = &self.kept_in else {
             return Ok(Vec::new());
@@ -139,9 +137,9 @@ impl Trust {
         Ok(records)
     }
 
-    /// Notes in a configuration whether its project's file is agreed to.
+    /// Marks a configuration's project file as approved, if it is.
     pub fn settle(&self, config: &mut Config) {
-        // What cannot be read does not count, of which `has` tells.
+        // An unreadable approval does not count; `has` logs it.
         let agreed = |file: &ProjectFile| self.has(&file.file).unwrap_or(false);
         if config.unagreed().is_some_and(agreed) {
             config.agree();
@@ -153,7 +151,7 @@ fn holds_something(directory: &Path) -> bool {
     std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// Returns the name of a yes: that of the place and the bytes together.
+/// Returns the file name of an approval: a hash over the path and the bytes.
 fn name_of(file: &Brought) -> String {
     let mut hash = Sha256::new();
     hash.update(file.path.as_os_str().as_encoded_bytes());
@@ -162,27 +160,26 @@ fn name_of(file: &Brought) -> String {
     data_encoding::HEXLOWER.encode(&hash.finalize())
 }
 
-/// Returns what a yes says, for people too.
+/// Returns the record of an approval, readable for people too.
 fn record(file: &Brought) -> String {
     format!("{} {}\n", file.sha256, file.quoted())
 }
 
-/// What is not done before the user has said yes to a file.
+/// An action that needs the user's approval of a file.
 #[derive(Clone, Debug)]
 pub struct Consent {
-    /// Which bytes of which file.
     pub file: Brought,
-    /// What would be done, in one sentence's part.
+    /// The action that was not taken, as a clause.
     pub(super) what: String,
-    /// The command by which a user says yes.
+    /// The command that asks the user for approval.
     pub(super) command: String,
-    /// All that the yes is to, line by line.
+    /// All that the approval covers, line by line.
     pub lines: Vec<String>,
     pub(super) trust: Trust,
 }
 
 impl Consent {
-    /// Notes that the user has said yes.
+    /// Records the user's approval.
     pub fn give(&self) -> io::Result<()> {
         self.trust.add(&self.file)
     }
@@ -206,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_yes_is_to_the_very_bytes_at_the_very_place() {
+    fn an_approval_covers_exact_bytes_at_one_path() {
         let home = tempfile::tempdir().unwrap();
         let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
         let trust = Trust::kept_in(state.as_ref());
@@ -220,13 +217,13 @@ mod tests {
         let elsewhere = Brought::of(Path::new("/elsewhere"), b"one");
         assert_eq!(trust.has(&elsewhere), Ok(false));
         trust.add(&Brought::of(&path, b"two")).unwrap();
-        assert_eq!(trust.has(&file), Ok(true), "one yes takes no other back");
+        assert_eq!(trust.has(&file), Ok(true), "an approval revokes no other");
         assert_eq!(Trust::default().has(&file), Ok(false));
         assert!(Trust::default().add(&file).is_err());
     }
 
     #[test]
-    fn what_cannot_be_read_is_neither_a_yes_nor_a_no() {
+    fn an_unreadable_approval_is_an_error() {
         let home = tempfile::tempdir().unwrap();
         let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
         let trust = Trust::kept_in(state.as_ref());
@@ -238,15 +235,15 @@ mod tests {
             std::fs::set_permissions(&directory, mode).unwrap();
         };
         open_to(0o770);
-        let told = trust.has(&file).unwrap_err().to_string();
-        assert!(told.contains(": others may write to it"), "{told}");
-        assert!(!told.contains(home.path().to_str().unwrap()), "{told}");
+        let message = trust.has(&file).unwrap_err().to_string();
+        assert!(message.contains(": others may write to it"), "{message}");
+        assert!(!message.contains(home.path().to_str().unwrap()), "{message}");
         open_to(0o700);
         assert_eq!(trust.has(&file), Ok(true));
     }
 
     #[test]
-    fn yeses_are_listed_and_all_to_one_place_are_taken_back_together() {
+    fn approvals_are_listed_and_all_of_one_path_are_revoked_together() {
         let home = tempfile::tempdir().unwrap();
         let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
         let trust = Trust::kept_in(state.as_ref());
@@ -272,13 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn a_yes_to_a_file_whose_project_is_long_gone_is_forgotten() {
+    fn an_approval_is_forgotten_long_after_its_project_was_deleted() {
         let home = tempfile::tempdir().unwrap();
         let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
         let trust = Trust::kept_in(state.as_ref());
         let [there, gone, empty] = ["there", "gone/a", "disk/a"].map(|name| home.path().join(name));
         std::fs::write(&there, "").unwrap();
-        // Of a disk that is not mounted only the empty directory is left.
+        // A disk that is not mounted leaves its empty mount point.
         std::fs::create_dir(home.path().join("disk")).unwrap();
         for path in [&there, &gone, &empty] {
             trust.add(&Brought::at(path.clone(), b"x")).unwrap();

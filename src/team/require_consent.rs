@@ -1,24 +1,24 @@
-//! What the team does not start before its user has said yes to the file that brings it: a profile, a command of a plan.
+//! Refuses to start profiles and commands before the user has approved the file that brings them.
 
 use std::sync::Arc;
 
 use super::error::TeamError;
-use super::project_trust::{Consent, UnreadableYes};
+use super::project_trust::{Consent, UnreadableApproval};
 use super::team_handle::Team;
 use crate::config::Brought;
 use crate::domain::name::Name;
 
-/// Characters that a sentence repeats of what a file would run.
+/// How many characters of a file's commands an error repeats.
 const SHOWN_CHARS: usize = 1_000;
 
-/// The command by which a user says yes.
+/// The command that asks the user for approval.
 const COMMAND: &str = "cli-team-bridge trust";
 
 impl Team {
-    /// Refuses profiles that the project's own file has made or widened, unless the user has said yes to it. What is no profile
-    /// passes.
+    /// Refuses profiles that the project's own file has made or widened, unless the user has approved that file. Names that are not
+    /// profiles pass.
     pub fn agreed<'a>(&self, profiles: impl IntoIterator<Item = &'a str>) -> Result<(), TeamError> {
-        // Also where the user had said yes when this bridge was started: they may have taken it back.
+        // Also a file that was approved when this bridge started: the user may have revoked the approval.
         let asking = self.config().project_file();
         let Some(file) = asking.filter(|file| file.needs_yes()) else {
             return Ok(());
@@ -34,8 +34,8 @@ impl Team {
         let what = format!(
             "`{name}` was not started: it is defined by the project's own bridge.toml. It {demand}"
         );
-        // Said meanwhile, perhaps in another program.
-        if self.said(&file.file, &what)? {
+        // The user may have approved it meanwhile, perhaps in another program.
+        if self.holds(&file.file, &what)? {
             return Ok(());
         }
         Err(TeamError::Unagreed(Arc::new(Consent {
@@ -54,17 +54,18 @@ impl Team {
         file.map(|file| file.file.clone())
     }
 
-    /// Says whether the user has said yes to these bytes at this place, and not taken it back.
-    pub fn has_yes_to(&self, file: &Brought) -> Result<bool, UnreadableYes> {
+    /// Returns whether the user's approval of these bytes at this path holds now.
+    pub fn is_approved(&self, file: &Brought) -> Result<bool, UnreadableApproval> {
         self.inner.launch.trust.has(file)
     }
 
-    /// Says the same; where it cannot be read, `what` says what is not done for that.
-    fn said(&self, file: &Brought, what: &str) -> Result<bool, TeamError> {
-        self.has_yes_to(file).map_err(|why| TeamError::UnreadableYes { what: what.to_owned(), why })
+    /// Does the same; if the approval cannot be read, `what` names the action that was not taken.
+    fn holds(&self, file: &Brought, what: &str) -> Result<bool, TeamError> {
+        self.is_approved(file)
+            .map_err(|why| TeamError::UnreadableApproval { what: what.to_owned(), why })
     }
 
-    /// Refuses what a file of the project would run, line by line, unless the user has said yes to it.
+    /// Refuses the commands of a project's file, unless the user has approved that file.
     pub fn agreed_to(&self, file: &Brought, runs: Vec<String>) -> Result<(), TeamError> {
         if runs.is_empty() {
             return Ok(());
@@ -74,7 +75,7 @@ impl Team {
         let secrets = self.inner.launch.all_secrets(&self.inner.config);
         let shown = secrets.hidden(runs.join(", ")).clipped(SHOWN_CHARS);
         let what = format!("the plan {named:?} was not run: {shown}");
-        if self.said(file, &what)? {
+        if self.holds(file, &what)? {
             return Ok(());
         }
         Err(TeamError::Unagreed(Arc::new(Consent {

@@ -1,4 +1,5 @@
-//! A command that must succeed: run without a shell in the project, with a time limit, and ended with all that it started.
+//! Runs a gate: a command that must succeed. It runs in the project, without a shell and with a time limit, and ends with all
+//! processes that it started.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,18 +14,19 @@ use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
 use crate::sys::process::has_directory;
 
-/// The end of each stream that is shown: errors mostly stand there.
+/// How much of the end of each stream is shown: errors mostly stand there.
 const SHOWN_BYTES: usize = limits::WHY_CHARS * 2 / 5;
 
-/// What is kept of a stream: so much more that a key which the cut goes through is still known as one.
+/// How much of a stream is kept. The surplus lets a key that the cut goes through still be recognised and hidden.
 const KEPT_BYTES: usize = SHOWN_BYTES + 8 * 1024;
 
 impl Team {
-    /// Runs a command where this bridge's agents work; returns why it did not succeed, with the end of what it said. Of this
-    /// bridge's own environment it gets what any agent gets, and what `gate_env` lets through: it runs what agents wrote. Keys that
-    /// this bridge or any agent is given are hidden in what it said.
+    /// Runs a command where this bridge's agents work. On failure it returns the reason and the end of the command's output.
     ///
-    /// Dropped, it kills the command with all that it started; so does the death of this process.
+    /// The command runs code that agents wrote. So of this bridge's own environment it gets only what any agent gets, and what
+    /// `gate_env` lets through. Keys of this bridge or of any agent are hidden in its output.
+    ///
+    /// If this future is dropped or this process dies, the command and all its processes are killed.
     pub async fn check(&self, command: &[String], limit: Duration) -> Result<(), String> {
         let secrets = self.inner.launch.all_secrets(&self.inner.config);
         let outcome = self.run(command, limit, &secrets).await;
@@ -45,7 +47,7 @@ impl Team {
             program: program_in(&launch.ground, program),
             args: args.iter().map(OsString::from).collect(),
             env: self.config().gate_environment(launch.environment.iter().cloned(), |file| {
-                self.has_yes_to(file).unwrap_or(false)
+                self.is_approved(file).unwrap_or(false)
             }),
             cwd: launch.ground.clone(),
             shim: Some(Shim { binary: launch.own_binary.clone(), presence: None }),
@@ -57,17 +59,17 @@ impl Team {
         let shown = command.join(" ");
         match tokio::time::timeout(limit, running).await {
             Ok((exit, _)) if exit.code == Some(0) => Ok(()),
-            Ok((exit, said)) => {
-                let streams = [said, child.stderr_tail()];
-                let said = streams.map(|text| {
+            Ok((exit, output)) => {
+                let streams = [output, child.stderr_tail()];
+                let output = streams.map(|text| {
                     let text = secrets.hidden(text);
                     text.tail(SHOWN_BYTES).0.trim().to_owned()
                 });
-                Err(format!("`{shown}` ended with {exit}:\n{}", said.join("\n").trim()))
+                Err(format!("`{shown}` ended with {exit}:\n{}", output.join("\n").trim()))
             }
             Err(_) => {
                 let seconds = limit.as_secs();
-                // A command that cannot be killed has a warning of its own.
+                // If the command cannot be killed, the supervisor logs a warning.
                 let _ = child.stop(StopPlan::GATE).await;
                 Err(format!("`{shown}` took longer than {seconds} s"))
             }
@@ -87,7 +89,7 @@ async fn tail(mut stdout: ChildStdout) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// Returns where the program is: a path is meant from the project, wherever this process runs; a name is looked up.
+/// Resolves the program: a path is relative to the project, wherever this process runs; a name is looked up in `PATH`.
 fn program_in(project: &Path, program: &str) -> PathBuf {
     if has_directory(Path::new(program)) { project.join(program) } else { program.into() }
 }

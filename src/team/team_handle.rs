@@ -28,7 +28,7 @@ use crate::domain::member::Departure;
 use crate::domain::name::Name;
 use crate::sys::mutex::lock;
 
-/// What is said when the agents are gone and the bus does not take it.
+/// The warning when the agents are gone and the bus does not record it.
 const UNRECORDED: &str =
     "the bus did not record how the agents ended; other bridges will find them dead";
 
@@ -45,16 +45,16 @@ pub(super) struct Inner {
     pub(super) user: UserReachable,
     actors: TaskTracker,
     force_stop: CancellationToken,
-    /// How its agents end where the bus takes no request.
+    /// How its agents end if the bus does not accept a request.
     ends: Ends,
-    /// Profiles of the project's own file that were named to the user.
+    /// Profiles of the project's own file that the user has been notified of.
     noted: Mutex<BTreeSet<Name>>,
     /// The models that its agents offer.
     pub(super) offers: Offers,
 }
 
 impl Team {
-    /// Makes a team without agents, whose requests are written in the name of a membership. What they ask goes to `user` first.
+    /// Makes a team without agents, which writes its requests as this member. Permission questions go to `user` first.
     pub fn new(
         membership: Membership,
         config: Config,
@@ -75,7 +75,6 @@ impl Team {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Returns the bus.
     pub fn bus(&self) -> &Bus {
         self.inner.membership.bus()
     }
@@ -85,7 +84,6 @@ impl Team {
         &self.inner.membership
     }
 
-    /// Returns the configuration.
     pub fn config(&self) -> &Config {
         &self.inner.config
     }
@@ -102,7 +100,7 @@ impl Team {
             let ended = running.await;
             gone.cancel();
             if let Err(error) = ended {
-                // A bug of ours: what it held was dropped with it, so the process is killed; say so on the bus.
+                // A bug of ours. The panic dropped the actor's state, so the process is killed; record it on the bus.
                 let detail = format!("the bridge hit a bug: {error}");
                 let left = (session, Departure::Failed, Some(detail));
                 lifetime::leave(&mut Unwritten::default(), &membership, left, &force_stop).await;
@@ -115,7 +113,7 @@ impl Team {
         self.inner.force_stop.clone()
     }
 
-    /// Asks an agent to end, whichever bridge holds it. The request is on the bus when this returns.
+    /// Asks an agent to stop, whichever bridge holds it. The request is on the bus when this returns.
     pub async fn shutdown_agent(
         &self,
         agent: &str,
@@ -128,8 +126,8 @@ impl Team {
         Ok(())
     }
 
-    /// Ends an agent by signals, whichever bridge holds it, and waits until it is gone. An agent of this bridge ends also where the bus
-    /// takes nothing, then with less time between the signals.
+    /// Kills an agent by signals, whichever bridge holds it, and waits until it is gone. An agent of this bridge ends even if the
+    /// bus records nothing, then with less time between the signals.
     pub async fn kill_agent(&self, agent: &str, limit: Duration) -> Result<(), TeamError> {
         let live = self.bus().look(|state| {
             let name = Name::parse(agent).ok()?;
@@ -162,27 +160,28 @@ impl Team {
             }
             () = gone => {}
         }
-        // It is gone, whether the bus takes that now or later.
+        // It is gone, whether the bus records that now or later.
         self.until(grace_periods::LAST_APPEND, has_left).await;
         Ok(())
     }
 
-    /// Asks for the end of a task. A queued one ends at once; a running one when its agent's bridge has ended it.
+    /// Cancels a task. A queued one ends at once, a running one when its agent's bridge has ended it.
     pub async fn cancel_task(&self, id: &TaskId, limit: Duration) -> Result<(), TeamError> {
         self.inner.membership.ask(Operation::CancelTask(id.clone())).await?;
         let over =
             |bus: &Bus| bus.look(|state| state.task(id).is_none_or(|task| task.status.is_final()));
-        // Still running then is no error: the answer says so.
+        // A task that still runs then is no error: the answer says so.
         self.until(limit, over).await;
         Ok(())
     }
 
-    /// Ends all agents of this bridge gracefully within 30 s; within 2 s once `force` resolves, whatever is waited for then.
+    /// Stops all agents of this bridge gracefully within 30 s. Once `force` resolves, it stops them within 2 s, whatever it waits
+    /// for then.
     pub async fn shutdown(&self, force: impl Future<Output = ()>) {
         self.shutdown_after(std::future::ready(()), force).await;
     }
 
-    /// Does the same once `before` is over, within the same times in all.
+    /// Does the same once `before` is over, within the same total time.
     pub async fn shutdown_after(
         &self,
         before: impl Future<Output = ()>,
@@ -194,11 +193,11 @@ impl Team {
             self.inner.actors.close();
             tokio::select! {
                 () = self.inner.actors.wait() => true,
-                () = self.has_only_words_left() => false,
+                () = self.has_only_records_left() => false,
             }
         };
         tokio::select! {
-            // A force stop that is due already comes before any request.
+            // A force stop that is already due precedes every request.
             biased;
             () = force => {}
             ended = tokio::time::timeout(grace_periods::BRIDGE, gracefully) => match ended {
@@ -223,8 +222,8 @@ impl Team {
         }
     }
 
-    /// Asks all agents of this bridge to end, at the same time: a busy bus takes its time for each request. One whose request the bus
-    /// does not take ends at once.
+    /// Asks all agents of this bridge to stop, concurrently: a busy bus takes its time for each request. An agent whose request the
+    /// bus does not accept is stopped at once.
     async fn ask_all_to_end(&self) {
         let me = self.inner.membership.session();
         let mine: Vec<_> = self.bus().look(|state| {
@@ -233,7 +232,7 @@ impl Team {
         });
         let asking = mine.into_iter().map(async |(session, agent)| {
             match self.shutdown_agent(&agent, Some("the bridge is closing".to_owned())).await {
-                // It may have ended by itself meanwhile.
+                // The agent may have ended by itself meanwhile.
                 Ok(()) | Err(TeamError::Bus(BusError::Refused(_))) => {}
                 Err(error) => {
                     tracing::warn!("stopping `{agent}` without the bus: {error}");
@@ -246,18 +245,18 @@ impl Team {
         join_all(asking).await;
     }
 
-    /// Returns when no process of any agent is left, and the bus has had its time to take that.
-    async fn has_only_words_left(&self) {
+    /// Returns when no process of any agent is left, and the bus has had time to record that.
+    async fn has_only_records_left(&self) {
         self.inner.ends.all_gone().await;
         tokio::time::sleep(grace_periods::LAST_APPEND).await;
     }
 
-    /// Ends all agents of this bridge by signals, without a word to the bus: it is not there any more.
+    /// Kills all agents of this bridge by signals, without writing to the bus: it is already closed.
     pub fn end_at_once(&self) {
         self.inner.force_stop.cancel();
     }
 
-    /// Waits until something holds on the bus; returns whether it came to hold within the limit.
+    /// Waits until a condition holds on the bus; returns whether it did within the limit.
     pub(super) async fn until(&self, limit: Duration, holds: impl Fn(&Bus) -> bool) -> bool {
         let deadline = Instant::now() + limit;
         let mut changes = self.bus().changes();
@@ -280,7 +279,7 @@ impl Team {
         TeamError::Silent { agent, bridge, after }
     }
 
-    /// Notes that a profile is named to the user; returns whether this is the first time.
+    /// Notes that the user is notified of a profile; returns whether this is the first time.
     pub(super) fn is_first_note(&self, profile: &Name) -> bool {
         let mut noted = lock(&self.inner.noted);
         noted.insert(profile.clone())

@@ -1,4 +1,4 @@
-//! The workflows of one bridge: made, resumed, cancelled and looked up here; led to their ends by the runner.
+//! The workflows of one bridge. They are created, resumed, cancelled and looked up here; the runner carries them out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ use crate::domain::wait_times;
 use crate::domain::workflow::{PlanFile, Step, StepOf, WorkflowStatus};
 use crate::team::Team;
 
-/// The workflows that one bridge leads. Cheap to clone.
+/// The workflows that one bridge owns. Cheap to clone.
 #[derive(Clone)]
 pub struct Workflows {
     inner: Arc<Inner>,
@@ -31,37 +31,37 @@ pub struct Workflows {
 
 struct Inner {
     team: Team,
-    /// Whether the runner was started.
-    led: AtomicBool,
+    /// Whether the runner has been started.
+    has_runner: AtomicBool,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl Workflows {
-    /// Makes the workflows of a team. Nothing runs before the first is made or resumed.
+    /// Makes the workflows of a team. Nothing runs before the first is created or resumed.
     pub fn new(team: Team) -> Self {
         let inner = Inner {
             team,
-            led: AtomicBool::new(false),
+            has_runner: AtomicBool::new(false),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
         Self { inner: Arc::new(inner) }
     }
 
-    /// Returns the team whose agents do the steps.
+    /// Returns the team whose agents carry out the steps.
     pub fn team(&self) -> &Team {
         &self.inner.team
     }
 
-    /// Checks a draft against the members and profiles there are now, and changes nothing.
+    /// Checks a draft against the current members and profiles. Changes nothing.
     pub fn plan(&self, draft: Draft) -> Result<Plan, WorkflowError> {
         self.bus().refresh()?;
         Ok(plan::validate(draft, &self.inner.team.candidates())?)
     }
 
-    /// Reads a plan file of the project and checks it against the members and profiles there are now, and changes nothing. Returns the plan, and what was
-    /// read.
+    /// Reads a plan file of the project and checks it against the current members and profiles. Changes nothing. Returns the plan,
+    /// and the identity of the bytes that were read.
     pub fn plan_in_file(&self, given: &str) -> Result<(Plan, Brought), WorkflowError> {
         self.bus().refresh()?;
         let (written, brought) = toml_plan::read_in(self.inner.team.ground(), given)?;
@@ -70,19 +70,19 @@ impl Workflows {
         Ok((plan, brought))
     }
 
-    /// Refuses steps whose agents the project's own file describes, unless the user has said yes to it.
+    /// Refuses steps whose agents the project's own file defines, unless the user has approved that file.
     fn agreed<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Result<(), WorkflowError> {
         let agents =
             steps.into_iter().flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
         Ok(self.inner.team.agreed(agents.map(String::as_str))?)
     }
 
-    /// Makes a workflow and begins to lead it. It is on disk when this returns.
+    /// Creates a workflow and starts running it. It is on disk when this returns.
     pub async fn create(&self, plan: Plan) -> Result<Workflow, WorkflowError> {
         self.make(plan, None).await
     }
 
-    /// Does the same with a plan that was read from a file of the project, whose gates need the user's yes from now on.
+    /// Does the same with a plan from a file of the project. From now on its gates need the user's approval of that file.
     pub async fn create_from(&self, plan: Plan, file: &Brought) -> Result<Workflow, WorkflowError> {
         let file = gate_consent::agreed(&self.inner.team, &plan, file)?;
         self.make(plan, file).await
@@ -108,13 +108,13 @@ impl Workflows {
             _ => None,
         });
         let id = id.ok_or(BusError::Closed)?;
-        self.lead();
+        self.start_runner();
         self.find(&id)
     }
 
-    /// Goes on with a workflow whose leader has ended. What is done is not done again.
+    /// Resumes a workflow whose owner has ended. Finished steps are not repeated.
     pub async fn resume(&self, id: &WorkflowId) -> Result<Workflow, WorkflowError> {
-        // The death of its leader may not have been noticed yet.
+        // The death of its owner may not have been noticed yet.
         self.bus().reap_dead_sessions().await?;
         let workflow = self.find(id)?;
         let left = workflow.steps.iter().filter(|step| !step.status.is_final());
@@ -122,11 +122,11 @@ impl Workflows {
         gate_consent::agreed_again(&self.inner.team, &workflow)?;
         let membership = self.inner.team.membership();
         membership.ask(Operation::ResumeWorkflow(id.clone())).await?;
-        self.lead();
+        self.start_runner();
         self.find(id)
     }
 
-    /// Goes on with every workflow that is interrupted, now and later, where the configuration wants that; until it is dropped.
+    /// Resumes every interrupted workflow, now and later, if the configuration says so; until it is dropped.
     pub async fn keep_resumed(&self) {
         if self.inner.team.config().resume() == Resume::Ask {
             return std::future::pending().await;
@@ -146,7 +146,7 @@ impl Workflows {
             if refused {
                 tokio::time::sleep(wait_times::RESUME_WORKFLOW_AGAIN).await;
             }
-            // What can be read again makes no change of the bus.
+            // A file that becomes readable causes no change of the bus.
             if unreadable {
                 continue;
             }
@@ -156,7 +156,7 @@ impl Workflows {
         }
     }
 
-    /// Asks for the end of a workflow, and waits for it for a while: running steps are cancelled.
+    /// Cancels a workflow and its running steps, and waits up to a limit for its end.
     pub async fn cancel(
         &self,
         id: &WorkflowId,
@@ -168,14 +168,14 @@ impl Workflows {
         self.wait(id, limit).await
     }
 
-    /// Says whether a step that asks for it may begin.
+    /// Approves or refuses a step that waits for approval.
     pub async fn approve(&self, step: StepOf, approval: Approval) -> Result<(), WorkflowError> {
         let membership = self.inner.team.membership();
         membership.ask(Operation::ApproveStep(step, approval)).await?;
         Ok(())
     }
 
-    /// Waits until a workflow is over, or until the limit; returns how it is then.
+    /// Waits until a workflow is over, or until the limit; returns its state then.
     pub async fn wait(&self, id: &WorkflowId, limit: Duration) -> Result<Workflow, WorkflowError> {
         let deadline = Instant::now() + limit;
         let mut changes = self.bus().changes();
@@ -192,26 +192,27 @@ impl Workflows {
         }
     }
 
-    /// Returns a workflow, also one that ended so long ago that the state has forgotten it.
+    /// Returns a workflow, even if it ended so long ago that the state has forgotten it.
     pub fn find(&self, id: &WorkflowId) -> Result<Workflow, WorkflowError> {
         let found = self.bus().find_workflow(id)?;
         found.ok_or_else(|| Refusal::UnknownWorkflow { id: id.clone() }.into())
     }
 
-    /// Stops leading, so that the workflows are interrupted as they are. Returns when nothing more is done for them.
+    /// Stops the runner, which leaves the workflows interrupted. Returns when it does nothing more.
     pub async fn stop(&self) {
         self.inner.stop.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
     }
 
-    /// Stops leading, then ends all agents of the team gracefully; by force when `force_stop` resolves, whatever is waited for then.
+    /// Stops the runner, then stops all agents of the team gracefully; by force once `force_stop` resolves, whatever it waits for
+    /// then.
     pub async fn shutdown(&self, force_stop: impl Future<Output = ()>) {
-        // First, so that the ends of agents do not look like failures of steps.
+        // First the runner, so that the ends of agents do not look like failures of steps.
         self.inner.team.shutdown_after(self.stop(), force_stop).await;
     }
 
-    /// Stops leading and ends all agents, without a word to the bus: it is not there any more.
+    /// Stops the runner and kills all agents, without writing to the bus: it is already closed.
     pub fn end_at_once(&self) {
         self.inner.stop.cancel();
         self.inner.team.end_at_once();
@@ -221,9 +222,9 @@ impl Workflows {
         self.inner.team.bus()
     }
 
-    /// Starts the runner, if nothing runs yet.
-    fn lead(&self) {
-        if !self.inner.led.swap(true, Ordering::Relaxed) {
+    /// Starts the runner, if it does not run yet.
+    fn start_runner(&self) {
+        if !self.inner.has_runner.swap(true, Ordering::Relaxed) {
             let (team, stop) = (self.inner.team.clone(), self.inner.stop.clone());
             self.inner.tasks.spawn(runner::run(team, stop));
         }

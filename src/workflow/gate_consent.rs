@@ -1,4 +1,5 @@
-//! The yes that the gates of a project's plan file need: when their workflow is made, when it is resumed, and before each of them runs.
+//! The approval that the gates of a project's plan file need: when their workflow is created, when it is resumed, and before each
+//! gate runs.
 
 use super::error::WorkflowError;
 use super::plan::Plan;
@@ -8,8 +9,8 @@ use crate::config::Brought;
 use crate::domain::workflow::PlanFile;
 use crate::team::{Team, TeamError};
 
-/// Refuses the gates of a plan that was read from a file of the project, unless the user has said yes to that file: whoever calls for
-/// it has named the file, and not the programs. Returns what the workflow has to remember, which is nothing without a gate.
+/// Refuses the gates of a plan from a file of the project, unless the user has approved that file: a caller of the tool has named
+/// the file, and not its programs. Returns what the workflow must remember; `None` without a gate.
 pub(super) fn agreed(
     team: &Team,
     plan: &Plan,
@@ -34,14 +35,14 @@ pub(super) fn agreed(
     Ok(Some(PlanFile { place: place.to_owned(), sha256: file.sha256.clone() }))
 }
 
-/// Refuses to go on with the gates that are left of a workflow, unless the yes that they need counts here and now.
+/// Refuses to resume a workflow with gates left, unless the approval that they need holds now.
 pub(super) fn agreed_again(team: &Team, workflow: &Workflow) -> Result<(), WorkflowError> {
     let mut left = workflow.steps.iter();
     let is_left = left.any(|step| step.plan.gate.is_some() && !step.status.is_final());
     let Some(file) = workflow.plan_file.as_ref().filter(|_| is_left) else {
         return Ok(());
     };
-    match team.has_yes_to(&brought(team, file)) {
+    match team.is_approved(&brought(team, file)) {
         Ok(true) => return Ok(()),
         Ok(false) => {}
         Err(why) => {
@@ -49,34 +50,35 @@ pub(super) fn agreed_again(team: &Team, workflow: &Workflow) -> Result<(), Workf
                 "the workflow was not resumed: its gates come from the plan {:?}",
                 file.place
             );
-            return Err(TeamError::UnreadableYes { what, why }.into());
+            return Err(TeamError::UnreadableApproval { what, why }.into());
         }
     }
-    // What the user is shown is read from the file itself, and only if a yes to it is one to these gates.
+    // The user is shown the gates as the file has them now, and only if its bytes are those of this workflow.
     match toml_plan::read_in(team.ground(), &file.place) {
         Ok((written, now)) if now == brought(team, file) => {
             Ok(team.agreed_to(&now, written.gates())?)
         }
-        // It may be there unchanged.
+        // The file may exist unchanged.
         Err(error) if error.is_fault() => Err(error.into()),
         _ => Err(WorkflowError::PlanChanged { place: file.place.clone() }),
     }
 }
 
-/// Why no gate of a workflow is run.
+/// Why the gates of a workflow may not run.
 #[derive(Debug)]
 pub(super) enum Barred {
-    /// What it needs cannot be read, which may go away by itself.
+    /// The approval cannot be read now, which may change by itself.
     Now(String),
-    /// The yes that the workflow was made or resumed with has been taken back.
+    /// The user revoked the approval with which the workflow was created or resumed.
     Ever(String),
 }
 
-/// Says why no gate of a workflow is run, if none is: the yes to its plan file does not count any more, or a yes cannot be read.
+/// Returns an error if the gates of a workflow may not run: the approval of its plan file no longer holds, or an approval cannot be
+/// read.
 pub(super) fn barred(team: &Team, workflow: &Workflow) -> Result<(), Barred> {
     if let Some(file) = &workflow.plan_file {
         let place = &file.place;
-        match team.has_yes_to(&brought(team, file)) {
+        match team.is_approved(&brought(team, file)) {
             Ok(true) => {}
             Ok(false) => {
                 return Err(Barred::Ever(format!(
@@ -93,9 +95,9 @@ pub(super) fn barred(team: &Team, workflow: &Workflow) -> Result<(), Barred> {
             }
         }
     }
-    // Without what that file lets through, the gate would fail for another reason than its own.
+    // Without the variables that this file lets through, the gate would fail for a reason that is not its own.
     let letting = team.config().lets_into_gates();
-    match letting.map(|file| team.has_yes_to(file)) {
+    match letting.map(|file| team.is_approved(file)) {
         Some(Err(why)) => Err(Barred::Now(format!(
             "the gate was not run: the project's own bridge.toml sets its environment in \
              `gate_env`, and {why}. When it can be read, create the workflow again with \
@@ -105,7 +107,7 @@ pub(super) fn barred(team: &Team, workflow: &Workflow) -> Result<(), Barred> {
     }
 }
 
-/// Names the file as it was when the workflow was made, in the project as this bridge sees it.
+/// Identifies the file as it was when the workflow was created, in the project as this bridge sees it.
 fn brought(team: &Team, file: &PlanFile) -> Brought {
     Brought { path: team.ground().join(&file.place), sha256: file.sha256.clone() }
 }

@@ -1,8 +1,8 @@
 //! Workflows: steps of several agents, whose outputs flow from one to the next.
 //!
-//! [`plan`] checks what a caller wrote, all problems at once. [`next_actions`] is a pure function from what the log says to what happens
-//! next. [`Workflows`] does it for one bridge: it gives steps to agents and hears of their ends. All that lasts is on the bus, so
-//! the next orchestrator can go on where one was killed. This module knows nothing of MCP and of terminals.
+//! [`plan`] checks a caller's draft and lists all its problems at once. [`next_actions`] is a pure function from the state to the
+//! next actions. [`Workflows`] performs them for one bridge: it assigns steps to agents and notices their ends. All lasting state
+//! is on the bus, so the next orchestrator can continue if one is killed. This module knows nothing of MCP and of terminals.
 //!
 //! [`plan`]: crate::workflow::plan
 //! [`next_actions`]: crate::workflow::run::next_actions

@@ -1,4 +1,4 @@
-//! The commands of the program, with their one-line help. The flags of each stand in its own file.
+//! The commands of the program, with their one-line help. The flags of each are in its own file.
 
 use std::ffi::OsString;
 
@@ -45,7 +45,7 @@ pub(super) enum Command {
 }
 
 impl Arguments {
-    /// Reads the arguments, or returns what to answer instead: help, the version, or what is wrong.
+    /// Parses the arguments, or returns the answer to print instead: help, the version, or an error.
     pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         Self::try_parse_from(arguments)
     }
@@ -78,10 +78,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_is_right() {
-        let told = |line: &str| read(line).unwrap_err().to_string();
-        assert!(told("bridge peer").contains("--name <NAME>"));
-        assert!(told("bridge peer --name all").contains("`all` is reserved: choose another name"));
-        assert!(told("bridge per --name x").contains("'peer'"));
+    fn errors_name_the_correction() {
+        let error = |line: &str| read(line).unwrap_err().to_string();
+        assert!(error("bridge peer").contains("--name <NAME>"));
+        assert!(error("bridge peer --name all").contains("`all` is reserved: choose another name"));
+        assert!(error("bridge per --name x").contains("'peer'"));
     }
 }

@@ -1,4 +1,4 @@
-//! The command line of the program: the commands that there are, and running one.
+//! The command line of the program: the list of commands, and running one.
 
 mod list_of_commands;
 mod run_command;

@@ -6,7 +6,7 @@ use super::list_of_commands::{Arguments, Command};
 use crate::cli::{commands, logging, output};
 use crate::supervisor::shim_process;
 
-/// What was wrong with how the program was called; the number that most programs use for it.
+/// The exit code for wrong usage, as in most programs.
 const USAGE: u8 = 2;
 
 /// Runs the command that the process was started with.

@@ -1,7 +1,7 @@
-//! `hook`: unread messages of a member go into its Claude Code session, between two of the session's own steps.
+//! `hook`: delivers a member's unread messages into its Claude Code session, between two of the session's own steps.
 //!
 //! Claude Code runs it after a tool, with a prompt of its user, and when it wants to stop, and waits for it. So it is quick, silent
-//! when there is nothing to say, and never fails: an error is a line on stderr, and the session goes on without.
+//! without messages, and never fails: an error is a line on stderr, and the session continues without messages.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -22,7 +22,7 @@ use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::wait_times;
 
-/// Where Claude Code says which project it works in; its current directory may have become another one.
+/// The variable in which Claude Code names its project; its current directory may have changed.
 const PROJECT: &str = "CLAUDE_PROJECT_DIR";
 
 /// Which member it speaks for.
@@ -36,45 +36,45 @@ pub(crate) struct HookArguments {
     project: Option<PathBuf>,
 }
 
-/// What Claude Code says about a hook, as far as it matters here.
+/// The parts of the hook's input that matter here.
 #[derive(Debug, Deserialize)]
 struct Occasion {
     hook_event_name: String,
-    /// Whether the session goes on only because a hook has asked for it.
+    /// Whether the session continues only because a hook asked for it.
     #[serde(default)]
     stop_hook_active: bool,
-    /// Present when a subagent has used the tool: its context is not the member's.
+    /// Present if a subagent used the tool: its context is not the member's.
     #[serde(default)]
     agent_id: Option<Value>,
-    /// Present since versions that take context with a stop, too.
+    /// Present in versions that also accept context with a stop.
     #[serde(default)]
     prompt_id: Option<Value>,
 }
 
-/// Where what is said goes.
+/// Where the text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outlet {
-    /// Context beside the result of a tool.
+    /// Into the context, beside the result of a tool.
     BesideResult,
-    /// Context beside a prompt of the user.
+    /// Into the context, beside a prompt of the user.
     BesidePrompt,
-    /// Into a turn that begins in place of the stop.
+    /// Into a turn that replaces the stop.
     NextTurn(Prolonging),
 }
 
-/// How a turn is made to go on.
+/// How the stop is turned into another turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Prolonging {
-    /// By context, which the model is shown once.
+    /// By context, which the model sees once.
     ByContext,
-    /// By a reason, which it is shown twice; older versions know nothing else.
+    /// By a reason, which it sees twice; older versions support nothing else.
     ByReason,
 }
 
-/// The most that is read of what Claude Code says: a tool's whole result may be in it.
-const SAID_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of the hook's input is read: it may contain a tool's whole result.
+const INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Says whether a command line asks for the hook, as far as it can be read: what is wrong with it must not fail a session either.
+/// Returns whether a command line, even a wrong one, asks for the hook: its errors must not fail a session either.
 pub(crate) fn is_asked_for(mut words: impl Iterator<Item = OsString>) -> bool {
     words.nth(1).is_some_and(|word| word == "hook")
 }
@@ -82,18 +82,18 @@ pub(crate) fn is_asked_for(mut words: impl Iterator<Item = OsString>) -> bool {
 /// Answers the hook. Never fails.
 pub(crate) fn run(arguments: HookArguments) {
     let answer = AssertUnwindSafe(|| serve_mcp::run(async move || answer(arguments).await));
-    // A panic has told of itself.
+    // A panic has already printed its message.
     if let Ok(Err(failure)) = std::panic::catch_unwind(answer) {
         output::error(failure.as_ref());
     }
 }
 
 async fn answer(arguments: HookArguments) -> Result<(), Failure> {
-    let said = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin().take(SAID_BYTES)));
-    let said = tokio::time::timeout(wait_times::HOOK, said)
+    let input = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin().take(INPUT_BYTES)));
+    let input = tokio::time::timeout(wait_times::HOOK, input)
         .await
         .map_err(|_| "timed out while reading the hook's input from Claude Code")???;
-    let occasion: Occasion = serde_json::from_str(&said)
+    let occasion: Occasion = serde_json::from_str(&input)
         .map_err(|error| format!("cannot parse the hook's input: {error}"))?;
     let Some(place) = occasion.place() else {
         return Ok(());
@@ -110,16 +110,16 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let Some(bus) = open_bus::open_present_bus(&project.bus_directory())? else {
         return Ok(());
     };
-    let told = match session(&bus, arguments.name.as_ref()) {
+    let delivered = match session(&bus, arguments.name.as_ref()) {
         Some(session) => deliver(&bus, session, place, occasion.stop_hook_active).await,
         None => Ok(()),
     };
     bus.close().await;
-    told
+    delivered
 }
 
 impl Occasion {
-    /// Says where words can go on this occasion, if anywhere.
+    /// Returns where text can go on this occasion, if anywhere.
     fn place(&self) -> Option<Outlet> {
         match self.hook_event_name.as_str() {
             _ if self.agent_id.is_some() => None,
@@ -132,7 +132,7 @@ impl Occasion {
     }
 }
 
-/// Finds the session that it speaks for: a live one that no bridge holds.
+/// Finds the session for which the hook acts: a live one that no bridge holds.
 fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
     let found = bus.look(|state| {
         let member = match name {
@@ -141,11 +141,11 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
         };
         member.map(|session| session.id)
     });
-    // A message delivered to a dead one is lost until its death is noticed.
+    // A message delivered to a dead session is lost until its death is noticed.
     found.filter(|session| bus.is_held(*session))
 }
 
-/// Delivers the unread messages, if this is the occasion.
+/// Delivers the unread messages, if this is the occasion for it.
 async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Result<(), Failure> {
     let membership = Membership::beside(bus, session)?;
     match tokio::time::timeout(wait_times::HOOK, membership.end_hooks()).await {
@@ -158,45 +158,45 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
     let mut call =
         if place.is_behind_a_step() { membership.call_behind_a_step() } else { membership.call() };
     let id = call.id();
-    // A session that was kept from stopping once may stop: talkative agents must not keep their leader at work for ever.
+    // A session that was kept from stopping once may stop now: talkative agents must not keep their orchestrator busy for ever.
     let messages = if matches!(place, Outlet::NextTurn(_)) && again {
         Ok(Vec::new())
     } else {
         receive(&mut call).await
     };
-    let said = match messages {
+    let printed = match messages {
         Ok(messages) if messages.is_empty() => Ok(()),
         Ok(messages) => {
             let more = bus.look(|state| state.unread(membership.name()).count());
             let words = claude_hook::context(&messages, membership.name(), more);
-            let said = output::say_aside(place.answer(&words) + "\n").await;
-            said.map_err(Failure::from)
+            let printed = output::say_aside(place.answer(&words) + "\n").await;
+            printed.map_err(Failure::from)
         }
         Err(failure) => Err(failure),
     };
-    let settled = async { if said.is_ok() { call.said().await } else { call.requeue().await } };
+    let settled = async { if printed.is_ok() { call.said().await } else { call.requeue().await } };
     match tokio::time::timeout(wait_times::HOOK, settled).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to record what the hook delivered: {error}"),
         Err(_) => tracing::warn!("timed out while recording what the hook delivered"),
     }
     Call::end_hook(&membership, id);
-    said
+    printed
 }
 
 async fn receive(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
     call.begin_hook()?;
-    let taken = tokio::time::timeout(
+    let received = tokio::time::timeout(
         wait_times::HOOK,
         call.receive(DeliveryMethod::Hook, claude_hook::pick()),
     )
     .await;
-    Ok(taken.map_err(|_| "timed out while reading the bus for the hook")??)
+    Ok(received.map_err(|_| "timed out while reading the bus for the hook")??)
 }
 
 impl Outlet {
-    /// Says whether the model has been asked since the tools before this have answered, or is asked now with what they brought. A
-    /// hook behind a tool may be one of several in one step.
+    /// Returns whether the model has been called since the earlier tools answered, or is called now with their results. A hook
+    /// after a tool may be one of several in one step.
     fn is_behind_a_step(self) -> bool {
         match self {
             Self::BesideResult => false,
@@ -204,7 +204,7 @@ impl Outlet {
         }
     }
 
-    /// Writes the answer as Claude Code reads it.
+    /// Returns the answer in the form that Claude Code reads.
     fn answer(self, words: &str) -> String {
         let event = match self {
             Self::BesideResult => "PostToolUse",
@@ -223,12 +223,12 @@ impl Outlet {
 mod tests {
     use super::*;
 
-    fn place(said: &Value) -> Option<Outlet> {
-        serde_json::from_value::<Occasion>(said.clone()).unwrap().place()
+    fn place(input: &Value) -> Option<Outlet> {
+        serde_json::from_value::<Occasion>(input.clone()).unwrap().place()
     }
 
     #[test]
-    fn words_go_where_the_hook_can_carry_them_and_nowhere_else() {
+    fn text_goes_only_where_the_hook_can_carry_it() {
         let tool = json!({ "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": { "a": [1] } });
         assert_eq!(place(&tool), Some(Outlet::BesideResult));
         let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_what_claude_code_reads() {
+    fn the_answer_has_the_form_that_claude_code_reads() {
         let answer: Value =
             serde_json::from_str(&Outlet::BesideResult.answer("a \"b\"\nc")).unwrap();
         let expected = json!({

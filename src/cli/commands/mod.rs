@@ -1,4 +1,4 @@
-//! One file or folder a command.
+//! One file or folder per command.
 
 pub(crate) mod agent;
 pub(crate) mod demo;

@@ -1,6 +1,6 @@
-//! `orchestrator`: everybody's tools and those that lead a team, for Claude Code or any other MCP client.
+//! `orchestrator`: the tools of every member and those for leading a team, for Claude Code or any other MCP client.
 //!
-//! When the client closes stdin, or a signal asks for the end (`cli::signal_policy`), it ends all agents that it started and leaves
+//! When the client closes stdin, or a signal requests a stop (`cli::signal_policy`), it stops all agents that it started and leaves
 //! the bus. The log stays.
 
 use std::path::PathBuf;
@@ -76,8 +76,11 @@ async fn lead(
     let membership = LazyMembership::new(move || lead_team::join(target.clone()));
     let server = orchestrator_tools::server_with_doorbell(membership.clone(), &team, watch);
     let keeping =
-        AbortOnDropHandle::new(tokio::spawn(keep_in_order(membership.clone(), team.clone())));
-    let clearing = AbortOnDropHandle::new(tokio::spawn(clear_up(membership.clone(), directory)));
+        AbortOnDropHandle::new(tokio::spawn(clean_up_and_resume(membership.clone(), team.clone())));
+    let clearing = AbortOnDropHandle::new(tokio::spawn(forget_deleted_projects(
+        membership.clone(),
+        directory,
+    )));
     serve_mcp::until_the_end_of_team(&server, &mut stop).await;
     drop((keeping, clearing));
     team.shutdown(stop.force_stop()).await;
@@ -85,10 +88,10 @@ async fn lead(
     Ok(())
 }
 
-/// Once it has joined, clears up what the user's state directory remembers of places that are long gone.
-async fn clear_up(membership: LazyMembership, directory: PathBuf) {
+/// Once the server has joined, removes the records of deleted projects from the user's state directory.
+async fn forget_deleted_projects(membership: LazyMembership, directory: PathBuf) {
     if membership.membership().await.is_ok() {
-        // A place on a disk that hangs holds up this thread alone, and the end waits for it no longer than for any other.
+        // A project on a disk that hangs holds up only this thread, for which the end waits no longer than for any other.
         let cleared = tokio::task::spawn_blocking(move || open_bus::keep_counterparts(&directory));
         if let Err(error) = cleared.await {
             tracing::debug!("failed to clean up the state directory: {error}");
@@ -96,8 +99,9 @@ async fn clear_up(membership: LazyMembership, directory: PathBuf) {
     }
 }
 
-/// Keeps in order what dead bridges leave, from the start on; after a bus was removed, on the one that is there then.
-async fn keep_in_order(membership: LazyMembership, team: OrchestratorTeam) {
+/// Cleans up after dead bridges and resumes their workflows, from the start on. If the bus is removed, continues on the one that
+/// replaces it.
+async fn clean_up_and_resume(membership: LazyMembership, team: OrchestratorTeam) {
     loop {
         if let Ok(held) = membership.membership().await {
             let workflows = team.workflows(&held);

@@ -1,4 +1,4 @@
-//! `peer`: the endpoint's tools for a session that no bridge has started.
+//! `peer`: the endpoint's tools for a session that no bridge started.
 
 use std::path::PathBuf;
 
@@ -35,12 +35,12 @@ pub(crate) struct PeerArguments {
 }
 
 pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
-    // Under a second name the agent would receive that member's mail, and answer its own requests.
+    // Under a second name the agent would receive that member's messages, and answer its own requests.
     if below_agent::is_below_an_agent() {
         return serve_endpoint::serve_instead_of("join under another name");
     }
     let project = find_project::find(arguments.project.as_deref())?;
-    // Profiles are none of a peer's business, but where the bus may be is.
+    // A peer needs no profiles, but the setting of where the bus may be.
     let networks = match load_config::load(&project.root, None) {
         Ok(config) => open_bus::networks(&config),
         Err(error) => {

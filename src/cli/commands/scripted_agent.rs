@@ -20,7 +20,7 @@ pub(crate) struct ScriptedArguments {
 }
 
 pub(crate) fn run(arguments: ScriptedArguments) -> Result<(), Failure> {
-    // Not left to the command line's reader: this is a child of the bridge, and its error is read where `assign_task` was called.
+    // Not checked by clap: this is a child of the bridge, and the caller of `assign_task` reads its error.
     let script = arguments.script.ok_or_else(|| {
         format!(
             "a scripted agent needs a script: set {} to a file such as examples/team.toml where the \

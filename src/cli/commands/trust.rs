@@ -1,5 +1,5 @@
-//! `trust`: what a project's own `bridge.toml` would run or widen, or what the gates of a plan file would run, and the user's yes to
-//! it, which they can take back.
+//! `trust`: shows what a project's own `bridge.toml` would run or widen, or what the gates of a plan file would run, and records
+//! the user's approval, which they can revoke.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stdin};
@@ -15,7 +15,7 @@ use crate::sys::terminal;
 use crate::team::Trust;
 use crate::workflow::plan::toml_plan;
 
-/// What to say yes to.
+/// What to approve.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TrustArguments {
     /// A project (for its `.claude/bridge.toml`) or a plan file with gates [default: the current project].
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     if !agreed {
         return Err("not approved: the settings shown above stay ignored".into());
     }
-    refuse_an_agents_yes()?;
+    refuse_an_agents_approval()?;
     trust.add(&file)?;
     output::tell(
         "Approved in its current version; any change to the file needs a new approval. Limits \
@@ -109,7 +109,7 @@ fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a quoted place as a word of a shell that `--revoke` finds it by.
+/// Writes a quoted path as a shell word by which `--revoke` finds it.
 fn word(quoted: &str) -> String {
     let text = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     match text {
@@ -120,8 +120,8 @@ fn word(quoted: &str) -> String {
     }
 }
 
-/// Returns the places that a path may stand for, a file's or a project's. What is there now does not matter: it may be gone, or
-/// another thing than the one that the yes was said to.
+/// Returns the paths that an argument may stand for, those of a file or a project. They need not exist: the file may be gone, or
+/// another than the approved one.
 fn places(path: Option<&Path>) -> Result<BTreeSet<PathBuf>, Failure> {
     let of_project = |root: &Path| root.join(".claude").join("bridge.toml");
     let Some(path) = path else {
@@ -138,7 +138,7 @@ fn places(path: Option<&Path>) -> Result<BTreeSet<PathBuf>, Failure> {
     Ok(places)
 }
 
-/// Resolves the links around a path, as far as that is there, and leaves its own name as it is.
+/// Resolves the links in the parents of a path, as far as they exist, and keeps its own name.
 fn resolved_around(path: &Path) -> Option<PathBuf> {
     path.ancestors().skip(1).find_map(|around| {
         let resolved = around.canonicalize().ok()?;
@@ -146,13 +146,13 @@ fn resolved_around(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// A file that asks for something.
+/// A file that needs approval, and what it would set or run.
 struct UntrustedFile {
     file: Brought,
     lines: Vec<String>,
 }
 
-/// Reads what is asked for: by a plan, if a file is named, else by the `bridge.toml` of a project. Nothing if that needs no yes.
+/// Reads the file to approve: a plan if a file is named, else the `bridge.toml` of a project. `None` if it needs no approval.
 fn asking(path: Option<&Path>) -> Result<Option<UntrustedFile>, Failure> {
     if let Some(plan) = path.filter(|path| path.is_file()) {
         let written = toml_plan::read(plan, &plan.display().to_string())?;
@@ -164,9 +164,10 @@ fn asking(path: Option<&Path>) -> Result<Option<UntrustedFile>, Failure> {
     Ok(file.map(|file| UntrustedFile { file: file.file.clone(), lines: file.lines() }))
 }
 
-/// Refuses a yes that an agent at work may be saying: below it, where it cannot be seen from here, or without a terminal, as what has
-/// left the tree of its agent (`at`, `systemd-run`) has none. While no agent is at work, containers and CI need neither.
-fn refuse_an_agents_yes() -> Result<(), Failure> {
+/// Refuses an approval that a live agent may be giving: below the agent, where this process cannot see the agent, or without a
+/// terminal, as processes that left their agent's tree (`at`, `systemd-run`) have none. While no agent is live, containers and CI
+/// need no terminal.
+fn refuse_an_agents_approval() -> Result<(), Failure> {
     if let Some(agent) = open_bus::agent_out_of_sight()? {
         return Err(hidden_agents::hides(&agent, "give its user's approval").into());
     }
@@ -183,7 +184,7 @@ fn refuse_an_agents_yes() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks at the terminal. All but a clear yes is no, and so is what was typed before the question.
+/// Asks at the terminal. Anything but a clear yes is no. Input typed before the question is dropped.
 fn asked() -> Result<bool, Failure> {
     terminal::drop_typed(stdin());
     output::tell("The author of that file can run these programs as you. Approve it? [y/N]");

@@ -1,7 +1,7 @@
-//! `watch`: one line for each new message of a member, and nothing else.
+//! `watch`: prints one line for each new message of a member, and nothing else.
 //!
-//! It only reads: it delivers and marks nothing. Where a client begins a turn with each line, as Claude Code's Monitor tool does, an
-//! idle session hears of a message within moments. It ends when its output has no reader, or on a signal.
+//! It only reads: it delivers and marks nothing. Where a client begins a turn with each line, as Claude Code's Monitor tool does,
+//! an idle session learns of a message within moments. It ends when its output has no reader, or on a signal.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: WatchArguments) -> Result<(), Failure> {
     serve_mcp::run(async move || {
         signal_policy::obey(async move |mut stop| {
             tokio::select! {
-                watched = watch.go_on(&directory) => watched,
+                watched = watch.run(&directory) => watched,
                 signal = stop.next() => {
                     tracing::debug!("ending on {signal}");
                     Ok(())
@@ -53,11 +53,11 @@ pub(crate) fn run(arguments: WatchArguments) -> Result<(), Failure> {
     })
 }
 
-/// Whose messages are watched, and which were announced.
+/// The member whose messages are watched, and the messages already announced.
 struct Watch {
     chosen: Option<Name>,
     client: ClaudeSession,
-    /// Whose messages have been told last.
+    /// The member whose messages were announced last.
     name: Option<Name>,
     doorbell: AnnouncedMessages,
 }
@@ -80,13 +80,13 @@ impl Watch {
         }
     }
 
-    /// Watches the bus that is there, until the output has no reader.
-    async fn go_on(mut self, directory: &Path) -> Result<(), Failure> {
+    /// Watches the current bus until the output has no reader.
+    async fn run(mut self, directory: &Path) -> Result<(), Failure> {
         let changed = Arc::new(Notify::new());
         let origin = open_bus::proven(open_bus::foreign(false));
         loop {
-            let tell = Arc::clone(&changed);
-            let on_change = Arc::new(move || tell.notify_one());
+            let notify = Arc::clone(&changed);
+            let on_change = Arc::new(move || notify.notify_one());
             if let Some(mut follower) = Follower::open(directory, origin.clone(), on_change)? {
                 self.name = None;
                 match self.follow(&mut follower, &changed).await? {
@@ -110,7 +110,7 @@ impl Watch {
             }
             let lines = self.lines(bus);
             let is_quiet = lines.is_empty();
-            // A reader that has gone is told by the error, or by the look.
+            // A closed reader shows in the error, or in the check.
             if (!is_quiet && output::say_aside(lines).await.is_err()) || !output::has_reader() {
                 return Ok(WatchEnd::Unread);
             }
@@ -121,26 +121,26 @@ impl Watch {
                 Listening::Notified => wait_times::LOOK_AROUND,
                 Listening::Polled => looks.next_pause(),
             };
-            // The time being up is a reason to look, too.
+            // A timeout is a reason to look, too.
             let _ = tokio::time::timeout(pause, changed.notified()).await;
         }
     }
 
-    /// Returns the lines for what is new, each with its end.
+    /// Returns the lines for new messages, each with its newline.
     fn lines(&mut self, bus: &mut Follower) -> String {
-        let Some(name) = self.whose(bus.state()) else {
+        let Some(name) = self.watched_member(bus.state()) else {
             return String::new();
         };
         let is_first = self.name.as_ref() != Some(&name);
         let messages = self.doorbell.rings(bus.state(), &name);
-        // What has gathered before is one thing to look at, not many to be woken by.
+        // Messages gathered before the start need one wake, not many.
         let most = if is_first { 1 } else { limits::DOORBELL_LINES };
         let mut lines = Vec::new();
         if messages.len() > most {
             lines.extend(watch_line::many(&messages));
         } else {
             for message in messages {
-                // That its text is not to be had is no reason not to tell of it.
+                // A message is announced even if its text cannot be read.
                 let text = bus.text(message.body).unwrap_or_default();
                 lines.push(watch_line::line(&message, &name, &text));
             }
@@ -149,8 +149,8 @@ impl Watch {
         lines.into_iter().map(|line| line + "\n").collect()
     }
 
-    /// Finds out whose messages are told now.
-    fn whose(&self, state: &State) -> Option<Name> {
+    /// Finds the member whose messages to announce now.
+    fn watched_member(&self, state: &State) -> Option<Name> {
         if self.chosen.is_some() {
             return self.chosen.clone();
         }

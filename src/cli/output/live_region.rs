@@ -1,11 +1,12 @@
-//! Lines that stay at the bottom of a terminal while others are printed above them, and a question below them that is answered there.
+//! Lines that stay at the bottom of a terminal while others are printed above them, with a question below them and the answer typed
+//! there.
 //!
-//! It is pure: what the terminal has to be sent comes as text. The cursor is never hidden, and stands below the lines between two
-//! paintings, so whatever ends this process leaves the terminal as it should be.
+//! It is pure: it returns the text to send to the terminal. The cursor is never hidden, and is below the lines between two
+//! paintings. So the terminal is in a good state whenever this process ends.
 
 use console::measure_text_width;
 
-/// Moves to the beginning of the line, and clears all from there to the end of the screen.
+/// Moves to the beginning of the line, and clears the screen from there.
 const CLEAR_BELOW: &str = "\r\x1b[J";
 
 /// Clears the rest of a line.
@@ -14,18 +15,18 @@ const CLEAR_REST: &str = "\x1b[K";
 const SAVE_CURSOR: &str = "\x1b7";
 const RESTORE_CURSOR: &str = "\x1b8";
 
-/// What stands at the bottom now.
+/// The current lines at the bottom.
 #[derive(Debug, Default)]
 pub(crate) struct Region {
     lines: Vec<String>,
-    /// Stands behind the lines, with what is typed after it.
+    /// Below the lines, followed by the typed input.
     question: Option<String>,
-    /// Rows by which what was typed has moved the cursor down.
+    /// How many rows the typed input has moved the cursor down.
     moved: usize,
 }
 
 impl Region {
-    /// Returns what shows these lines instead, each shorter than the terminal is wide. What is being typed stays where it is.
+    /// Returns the text that shows these lines instead, each shorter than the terminal is wide. Typed input stays in place.
     pub(crate) fn show(&mut self, lines: &[String], width: usize) -> String {
         let rows = rows(&self.lines, width);
         let is_typed_at = self.question.is_some() && self.moved == 0;
@@ -39,7 +40,7 @@ impl Region {
         lifted + &self.lay()
     }
 
-    /// Returns what asks a question below the lines, or takes it away again.
+    /// Returns the text that asks a question below the lines, or removes it.
     pub(crate) fn ask(&mut self, question: Option<String>, width: usize) -> String {
         if self.question == question {
             return String::new();
@@ -49,32 +50,32 @@ impl Region {
         lifted + &self.lay()
     }
 
-    /// Notes that the person has typed a line, which the terminal itself has shown.
+    /// Notes that the person typed a line, which the terminal itself echoed.
     pub(crate) fn typed(&mut self, line: &str, width: usize) {
         let before = self.question.as_deref().unwrap_or_default();
         let line = measure_text_width(before) + measure_text_width(line.trim_end());
         self.moved += 1 + line / width.max(1);
     }
 
-    /// Returns what leaves these lines there for good, as many as they are.
+    /// Returns the text that leaves these lines permanently, however many.
     pub(crate) fn leave(mut self, lines: Vec<String>, width: usize) -> String {
         let lifted = self.lift(width);
         self.lines = lines;
         lifted + &self.painted()
     }
 
-    /// Returns what prints whole lines above all of it.
+    /// Returns the text that prints whole lines above the region.
     pub(crate) fn above(&mut self, text: &str, width: usize) -> String {
         self.lift(width) + text + &self.lay()
     }
 
-    /// Returns what takes all of it off the terminal.
+    /// Returns the text that removes the region from the terminal.
     fn lift(&mut self, width: usize) -> String {
         let rows = rows(&self.lines, width) + std::mem::take(&mut self.moved);
         format!("\r{}{CLEAR_BELOW}", up(rows))
     }
 
-    /// Returns what puts all of it below what was printed meanwhile.
+    /// Returns the text that paints the region below the printed lines.
     fn lay(&self) -> String {
         let question = self.question.as_deref().unwrap_or_default();
         self.painted() + question
@@ -91,7 +92,7 @@ impl Region {
     }
 }
 
-/// Returns how many rows lines take; more than one each where the terminal has become narrower meanwhile.
+/// Returns how many rows the lines take: more than one each if the terminal has become narrower.
 fn rows(lines: &[String], width: usize) -> usize {
     let of = |line: &String| measure_text_width(line).div_ceil(width.max(1)).max(1);
     lines.iter().map(of).sum()
@@ -113,7 +114,7 @@ mod tests {
     const ROWS: NonZero<u16> = NonZero::new(6).unwrap();
     const WIDTH: NonZero<u16> = NonZero::new(20).unwrap();
 
-    /// A terminal, which does what the system's own does with a line's end.
+    /// A terminal, which treats line ends as the system's own does.
     struct Terminal(vt100::Parser);
 
     impl Terminal {
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_shown_in_place_of_the_last_and_once() {
+    fn new_lines_replace_the_last_ones() {
         let (mut terminal, mut region) = (Terminal::new(), Region::default());
         terminal.take("before\n");
         for shown in [&["one", "longer line"][..], &["one"], &["one", "two", "3"]] {
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_meanwhile_stands_above() {
+    fn printed_lines_are_above_the_region() {
         let (mut terminal, mut region) = (Terminal::new(), Region::default());
         terminal.take(&region.show(&lines(&["one", "two"]), WIDTH.get().into()));
         for word in ["a", "b", "c", "d"] {
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_at_a_question_stays_while_the_lines_change() {
+    fn typed_input_stays_while_the_lines_change() {
         let (mut terminal, mut region) = (Terminal::new(), Region::default());
         let width = WIDTH.get().into();
         terminal.take(&region.show(&lines(&["one", "two"]), width));
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_nobody_has_asked_for_leave_nothing() {
+    fn unsolicited_input_leaves_no_trace() {
         let (mut terminal, mut region) = (Terminal::new(), Region::default());
         let width = WIDTH.get().into();
         terminal.take(&region.show(&lines(&["one", "two"]), width));
@@ -191,14 +192,14 @@ mod tests {
     fn a_terminal_that_has_become_narrower_and_broken_the_lines_is_cleared_too() {
         let (mut terminal, mut region) = (Terminal::new(), Region::default());
         region.show(&lines(&["0123456789", "01"]), WIDTH.get().into());
-        // What a terminal of eight columns makes of them.
+        // As a terminal of eight columns wraps them.
         terminal.take("01234567\n89\n01\n");
         terminal.take(&region.show(&lines(&["short"]), 8));
         assert_eq!(terminal.shows(), "short");
     }
 
     #[test]
-    fn what_is_somebody_elses_is_not_touched() {
+    fn output_of_other_programs_is_not_touched() {
         let (mut terminal, mut region) = (Terminal::new(), Region::default());
         terminal.take(&region.show(&lines(&["one"]), WIDTH.get().into()));
         terminal.take("shell\n");

@@ -1,10 +1,10 @@
 //! The only printer: data to stdout, conversation to stderr.
 //!
-//! Where a person looks at stderr, some lines can stay at its end and change (`painting`); all else that goes there, the log too, is
-//! printed above them.
+//! On a terminal, some lines can stay at the end of stderr and change (`painting`). Everything else that goes to stderr, the log
+//! too, is printed above them.
 //!
-//! What is printed holds words of others: of agents, of plans, of repositories. So nothing goes out that acts on a terminal instead of
-//! being seen on it, but line ends, tabs, and the colours of the tree (`terminal_colours`).
+//! Printed text contains foreign words: of agents, of plans, of repositories. So nothing is printed that acts on a terminal instead
+//! of being visible, except line ends, tabs, and the colours of the tree (`terminal_colours`).
 
 mod live_region;
 mod painting;

@@ -1,4 +1,4 @@
-//! The lines that stay at the end of stderr and change there, and whatever is printed above them.
+//! The lines that stay at the end of stderr and change there, and printing above them.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, MutexGuard};
@@ -11,33 +11,33 @@ use super::write_and_flush::write;
 use crate::domain::text::visible_letters::seen;
 use crate::sys::mutex::lock;
 
-/// What stays at the end of stderr. A writer holds it, so that no two write at a time.
+/// The region at the end of stderr. A writer holds the lock, so no two write at the same time.
 static REGION: Mutex<Option<Region>> = Mutex::new(None);
 
-/// The size to assume where a terminal does not report its own: that of the oldest terminals.
+/// The size to assume if a terminal does not report its own: that of the oldest terminals.
 const USUAL: (u16, u16) = (24, 80);
 
-/// What is to stay at the end of stderr from now on.
+/// The new contents of the region at the end of stderr.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Painting {
-    /// Lines that are printed above once.
+    /// Lines to print above it, once.
     pub(crate) above: Vec<String>,
-    /// Each shorter than the terminal is wide, and all of them fewer than its rows.
+    /// The lines of the region. Each must be shorter than the terminal is wide, and all must fit into its rows.
     pub(crate) lines: Vec<String>,
-    /// What is asked below them.
+    /// The question below them.
     pub(crate) question: Option<String>,
-    /// Lines typed there since the last painting, with their ends.
+    /// Lines typed since the last painting, with their newlines.
     pub(crate) typed: Vec<String>,
     /// Whether another program has used the terminal since then.
     pub(crate) anew: bool,
 }
 
-/// Says whether a person looks at stderr, on a terminal on which the cursor can be moved.
+/// Returns whether stderr is a terminal on which the cursor can be moved.
 pub(crate) fn can_paint() -> bool {
     io::stderr().is_terminal() && !console::is_dumb()
 }
 
-/// Says whether to use colours there.
+/// Returns whether to use colours on stderr.
 pub(crate) fn wants_colours() -> bool {
     console::colors_enabled_stderr()
 }
@@ -48,7 +48,7 @@ pub(crate) fn size() -> (usize, usize) {
     (rows.into(), columns.into())
 }
 
-/// Paints what is to stay at the end of stderr. It may wait for the terminal.
+/// Paints the region at the end of stderr. It may wait for the terminal.
 pub(crate) fn paint(painting: Painting) {
     let (_, width) = size();
     let mut held = held();
@@ -66,7 +66,7 @@ pub(crate) fn paint(painting: Painting) {
     write(&mut io::stderr(), &(above + &text));
 }
 
-/// Leaves lines at the end of stderr for good, in place of what was painted there. It may wait for the terminal.
+/// Replaces the region with lines that stay permanently. It may wait for the terminal.
 pub(crate) fn leave(painting: Painting) {
     let (_, width) = size();
     let mut held = held();
@@ -88,7 +88,7 @@ fn above_all(region: &mut Region, lines: &[String], width: usize) -> String {
     lines.map(|line| region.above(&format!("{}\n", coloured(line)), width)).collect()
 }
 
-/// Writes whole lines to stderr, above what stays at its end.
+/// Writes whole lines to stderr, above the region.
 pub(super) fn above(text: &str) {
     let text = seen(text);
     match held().as_mut() {
@@ -101,6 +101,6 @@ pub(super) fn above(text: &str) {
 }
 
 fn held() -> MutexGuard<'static, Option<Region>> {
-    // What a panic has left there is still what is on the terminal.
+    // After a panic, the value still matches the terminal.
     lock(&REGION)
 }

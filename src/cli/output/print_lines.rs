@@ -1,4 +1,4 @@
-//! Whole lines to stdout and stderr: the only place that prints.
+//! Prints whole lines to stdout and stderr: the only place that does.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use super::write_and_flush::write;
 use crate::domain::text::visible_letters::seen;
 use crate::sys::closed_pipe;
 
-/// Writes to stderr as everything here does.
+/// A writer to stderr that prints above the region.
 pub(crate) struct Stderr;
 
 impl Write for Stderr {
@@ -22,7 +22,7 @@ impl Write for Stderr {
     }
 }
 
-/// Prints what clap answers to the arguments: help to stdout, mistakes to stderr.
+/// Prints clap's answer to the arguments: help to stdout, errors to stderr.
 pub(crate) fn print_answer(answer: &clap::Error) {
     let text = seen(&answer.render().to_string());
     if answer.use_stderr() {
@@ -32,12 +32,12 @@ pub(crate) fn print_answer(answer: &clap::Error) {
     }
 }
 
-/// Prints why a command has failed.
+/// Prints why a command failed.
 pub(crate) fn error(failure: &(dyn Error + Send + Sync)) {
     above(&format!("error: {failure}\n"));
 }
 
-/// Prints a line about what happens to stderr.
+/// Prints a line of progress to stderr.
 pub(crate) fn tell(line: &str) {
     above(&format!("{line}\n"));
 }
@@ -50,15 +50,15 @@ pub(crate) fn say(line: &str) {
 /// Prints output, and returns an error once the reader is gone. It waits for a slow reader, but not on this thread.
 pub(crate) async fn say_aside(text: String) -> io::Result<()> {
     let text = seen(&text);
-    let said = tokio::task::spawn_blocking(move || {
+    let printed = tokio::task::spawn_blocking(move || {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
         stdout.flush()
     });
-    said.await.map_err(io::Error::other)?
+    printed.await.map_err(io::Error::other)?
 }
 
-/// Says whether stdout still has a reader.
+/// Returns whether stdout still has a reader.
 pub(crate) fn has_reader() -> bool {
     closed_pipe::is_there(io::stdout())
 }

@@ -1,8 +1,9 @@
-//! Colours are all that a printed line may do to a terminal besides being read on it.
+//! Allows colours in printed lines, and nothing else that acts on a terminal.
 
 use crate::domain::text::visible_letters::seen;
 
-/// Returns a line of ours with its colours, in which words of others are one line already, and nothing else that acts on a terminal.
+/// Returns one of our lines with its colours, without anything else that acts on a terminal. Foreign words in it must already be
+/// one line.
 pub(super) fn coloured(line: &str) -> String {
     let mut parts = line.split("\x1b[");
     let mut shown = seen(parts.next().unwrap_or_default());
@@ -28,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_all_that_acts_on_a_terminal_only_colours_are_left() {
+    fn only_colours_remain_of_all_terminal_codes() {
         let line = "\x1b[1;32mdone\x1b[0m \x1b]0;T\x07\x1b[2J\x1b[\u{9b}1m\u{202e}x\x08";
         assert_eq!(
             coloured(line),

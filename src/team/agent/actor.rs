@@ -1,10 +1,10 @@
 //! The actor of one agent: the only owner of its process, its connection and its turn.
 //!
-//! It sleeps until the bus changes, the agent says something, its turn or its process ends, or a deadline passes; then it
-//! looks at the whole picture again and lets [`next_step::next`] decide. Nothing else acts on the agent.
+//! It sleeps until the bus changes, the agent sends something, its turn or its process ends, or a deadline passes. Then it looks at
+//! the whole picture again and lets [`next_step::next`] decide. Nothing else acts on the agent.
 //!
-//! Here are its state, its loop and its steps. What the agent says, the exchange of its process and the end of one stand below
-//! this file; `team::turn` begins and ends its turns.
+//! This file has its state, its loop and its steps. Incoming events, the replacement of its process and the end of one are in the
+//! files below; `team::turn` begins and ends its turns.
 
 mod ending;
 mod incoming;
@@ -41,28 +41,28 @@ pub(crate) struct Actor {
     pub(crate) agent: Arc<AgentContext>,
     pub(crate) process: AgentProcess,
     pub(crate) session_since: Instant,
-    /// When it was first seen whether the session has our tools.
+    /// When the bus first said whether the session has our tools.
     pub(crate) tools_since: Option<Instant>,
     /// Whether the session has had its introduction.
     pub(crate) introduced: bool,
     /// Whether the session has had a turn.
     pub(crate) used: bool,
     pub(crate) turn: Option<Turn>,
-    /// What has happened and is not on the bus yet.
+    /// Events that are not on the bus yet.
     pub(crate) unwritten: Unwritten,
     pub(crate) questions: OpenQuestions,
     pub(crate) stopping_since: Option<Instant>,
     pub(crate) mid_turn: MidTurnDelivery,
     /// The task in whose turn an earlier process ended.
     pub(crate) interrupted: Option<TaskId>,
-    /// The command that continues it.
+    /// The id of the command that continues it.
     pub(crate) resuming: CommandId,
-    /// What the conversation knows when the next turn begins.
+    /// What the conversation contains when the next turn begins.
     pub(crate) conversation: Context,
     pub(crate) session_cost: SessionCost,
 }
 
-/// Returns what an earlier process has left: the task that it began, as only such can be running already, and its model.
+/// Returns what an earlier process left: its model, and the task that it began. No other task can be running already.
 fn left_by(state: &State, session: SessionId) -> (Option<TaskId>, Option<String>) {
     let live = state.session(session);
     let (running, model) = live.map(|live| (live.running.clone(), live.model.clone())).unzip();
@@ -70,7 +70,7 @@ fn left_by(state: &State, session: SessionId) -> (Option<TaskId>, Option<String>
 }
 
 impl Actor {
-    /// Starts the process; `earlier` is the session of the process before, to be resumed.
+    /// Starts the process; `earlier` is the session of the previous one, to be resumed.
     pub(crate) async fn start(
         agent: Arc<AgentContext>,
         earlier: Option<AcpSessionId>,
@@ -95,7 +95,7 @@ impl Actor {
             Ok(process) => process,
             Err(error) => {
                 let ended = failed(error);
-                // It may run still, and not be an agent.
+                // The process may still run, and not be an agent.
                 let left =
                     stop_agent::stop(&child, None, StopMode::AtOnce, &agent.force_stop).await;
                 return Err(ProcessEnd { detail: left.or(ended.detail), ..ended });
@@ -125,7 +125,7 @@ impl Actor {
         Ok(actor)
     }
 
-    /// Puts on the bus, and on disk, which ACP session the agent has: before its first prompt.
+    /// Records the agent's ACP session on the bus, and on disk, before its first prompt.
     pub(crate) async fn record_session(&mut self) {
         let AgentProcess { child, session, .. } = &self.process;
         let record = process_record::of_session(&self.agent, child, &session.id);
@@ -171,14 +171,15 @@ impl Actor {
                     last = None;
                     until
                 }
-                // Also when the agent's end is asked for meanwhile: what it has done is kept.
+                // Even if a stop is requested meanwhile: the output of the task is kept.
                 NextStep::AbandonTask => {
                     self.abandon_task().await;
                     continue;
                 }
                 step => {
                     if last.as_ref() == Some(&step) {
-                        // The bus did not take it: it is busy, or another process has written our end. Do not ask without a break.
+                        // The bus did not accept it: it is busy, or another process has recorded our end. Pause before the next
+                        // try.
                         tokio::time::sleep(wait_times::RETRY).await;
                     }
                     last = Some(step.clone());
@@ -188,7 +189,7 @@ impl Actor {
                     continue;
                 }
             };
-            // Asked for each time, as the process may be another one.
+            // Fetched in each round: the process may have been replaced.
             let exited = self.process.child.exited();
             let until = until.into_iter().chain(self.questions.deadline()).min();
             tokio::select! {
@@ -215,7 +216,7 @@ impl Actor {
                     return self.died(exit);
                 }
                 () = sleep_until(until) => {}
-                // The top of the loop looks.
+                // The top of the loop checks it.
                 () = agent.force_stop.cancelled() => {}
             }
         }
@@ -263,7 +264,7 @@ impl Actor {
         next_step::next(&on_bus, &situation)
     }
 
-    /// Notes whether the agent has said anything since last looked, be it noise.
+    /// Notes whether the agent has sent anything since the last look, even noise.
     fn listen(&mut self, now: Instant) {
         let counts = self.process.connection.line_counts();
         let lines = counts.lines + counts.noise + counts.oversize;
@@ -276,15 +277,14 @@ impl Actor {
         }
     }
 
-    /// Takes a step, unless the agent's end is asked for meanwhile: the agent may not answer what the step asks it. Returns
-    /// how it is to end then.
+    /// Takes a step, unless a stop is requested meanwhile: the agent may never answer the step's request. Returns how to stop then.
     async fn take_unless_stopped(&mut self, step: NextStep) -> Option<StopMode> {
-        // As long as no turn runs, a graceful end has nothing to wait for.
+        // While no turn runs, a graceful stop has nothing to wait for.
         let between_turns = self.turn.is_none();
         let counts = move |mode| between_turns || mode == StopMode::AtOnce;
         let agent = Arc::clone(&self.agent);
         tokio::select! {
-            // A turn that has begun has the grace of one.
+            // A turn that has begun gets the grace period of a turn.
             biased;
             () = self.take(step) => None,
             mode = agent.stop_requested(counts) => Some(mode),
@@ -326,7 +326,7 @@ impl Actor {
         }
     }
 
-    /// Returns the delivery into turns, and what it acts on.
+    /// Returns the delivery into turns, and the agent that it acts on.
     fn mid_turn(&mut self) -> (&mut MidTurnDelivery, LiveAgent<'_>) {
         let live = LiveAgent {
             agent: &self.agent,
@@ -337,7 +337,7 @@ impl Actor {
         (&mut self.mid_turn, live)
     }
 
-    /// Settles the open deliveries of a turn that has ended so.
+    /// Settles the open deliveries of a turn that ended with this status.
     pub(crate) async fn end_deliveries(&mut self, status: TaskStatus) {
         let (mid_turn, live) = self.mid_turn();
         mid_turn.end_turn(live, status).await;
@@ -352,7 +352,7 @@ impl Actor {
         }
     }
 
-    /// Writes what has happened: again and again, until the bus has taken it.
+    /// Records an event, and retries until the bus has accepted it.
     pub(crate) async fn record(&mut self, operation: Operation) {
         self.unwritten.record(&self.agent.membership, operation).await;
     }

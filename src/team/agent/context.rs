@@ -1,6 +1,6 @@
-//! What never changes for an agent, whichever process it has: its identity, how it is started, where it is recorded.
+//! The constants of an agent, whichever process it has: its identity, how it is started, where it is recorded.
 //!
-//! Every part of an agent's actor gets this, and nothing else that the parts share.
+//! Every part of an agent's actor gets this; the parts share nothing else.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use crate::team::permissions::user_reachable::UserReachable;
 use crate::team::results::error_advice::Advice;
 
 pub(crate) struct AgentContext {
-    /// The bridge's own membership, in whose name everything about the agent is written.
+    /// The bridge's own membership. It writes everything about the agent.
     pub(crate) membership: Membership,
     pub(crate) launch: Arc<Launch>,
     pub(crate) profile: Profile,
     pub(crate) program: PathBuf,
     pub(crate) identity: NewAgentIdentity,
-    /// What must not be written down of what the agent is given.
+    /// The keys and the token of the agent, which must not be written down.
     pub(crate) secrets: Secrets,
     /// Cancelled to end the agent at once.
     pub(crate) force_stop: CancellationToken,
     pub(crate) user: UserReachable,
-    /// How long a turn may be without a sign of life.
+    /// How long a turn may show no sign of life.
     pub(crate) stall: Duration,
-    /// Bytes a second that are read of the agent's stdout.
+    /// How many bytes of the agent's stdout are read per second.
     pub(crate) output_per_second: u64,
     /// Where the agent reports the models that it offers.
     pub(crate) offers: Offers,
@@ -62,15 +62,14 @@ impl AgentContext {
         Advice::of(&self.profile, self.wall_ms())
     }
 
-    /// Returns the agent as the reader of texts.
+    /// Returns the agent as a reader of messages.
     pub(crate) fn reader(&self) -> Reader<'_> {
         let prefix = self.profile.tool_prefix.as_ref();
         let prefix = prefix.map_or("", |prefix| prefix.value.as_str());
         Reader::new(self.name(), prefix)
     }
 
-    /// Writes something in the bridge's name that is of no interest later. A refusal means that the world has moved on; an error
-    /// goes to the log.
+    /// Records an event that need not be retried. A refusal means that it no longer applies; an error goes to the log.
     pub(crate) async fn write(&self, operation: Operation) -> Option<Receipt> {
         match self.membership.ask(operation).await {
             Ok(receipt) => Some(receipt),
@@ -85,7 +84,6 @@ impl AgentContext {
         }
     }
 
-    /// Writes a line into a transcript.
     pub(crate) fn transcribe(&self, transcript: &TaskId, line: String) {
         let line = self.secrets.hidden(line);
         self.bus().transcript(transcript, line.as_str());

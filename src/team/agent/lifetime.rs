@@ -1,4 +1,4 @@
-//! An agent from its start to its end: one process after another where its profile wants that, and then its leave.
+//! Runs an agent from its start to its end: one process after another where its profile restarts it, and then its departure.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ use crate::domain::task::{TaskError, TaskStatus};
 pub(crate) struct Ending {
     /// Cancelled to end without waiting for the bus.
     pub(crate) closing: CancellationToken,
-    /// Cancelled by `run` when the processes of the agent are gone for good.
+    /// Cancelled by `run` when the agent has no processes and gets no new ones.
     pub(crate) gone: CancellationToken,
 }
 
-/// Runs an agent from its start to its end, with all restarts. When this returns, its session has left the bus, or `closing` was
-/// cancelled; `gone` is as soon as its processes are no more, whether the bus takes that or not.
+/// Runs an agent with all its restarts. When this returns, its session has left the bus, or `closing` was cancelled. `gone` is
+/// cancelled as soon as its processes have ended, whether or not the bus has recorded that.
 pub(crate) async fn run(
     agent: Arc<AgentContext>,
     mut earlier: Option<AcpSessionId>,
@@ -43,14 +43,14 @@ pub(crate) async fn run(
             }
             Err(ended) => ended,
         };
-        // It may end with what the agent wrote on its stderr.
+        // The detail may end with the agent's stderr.
         let written = |detail: String| agent.secrets.hidden(detail).clipped(limits::ERROR_CHARS);
         ended.detail = ended.detail.map(written);
         let mut unwritten = std::mem::take(&mut ended.unwritten);
         if is_to_end(&agent) {
             gone.cancel();
         }
-        // Its end is heard of also while the bus takes nothing. What is left its leave writes.
+        // A force stop counts even while the bus accepts nothing. The events left over are written with the agent's departure.
         tokio::select! {
             () = unwritten.write_all(membership, &closing) => {}
             () = agent.force_stop.cancelled() => {}
@@ -95,7 +95,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Ends the tasks that waited for an agent which could not be started, with the reason. What is left its leave ends.
+/// Fails the tasks that waited for an agent which could not be started, with the reason. Any others end with the agent's departure.
 fn fail_queue(
     unwritten: &mut Unwritten,
     membership: &Membership,
@@ -118,7 +118,7 @@ fn fail_queue(
     }
 }
 
-/// Says whether a task is in the agent's turn, as far as the bus knows.
+/// Returns whether the agent runs a task, as far as the bus knows.
 fn is_in_task(membership: &Membership, session: SessionId) -> bool {
     membership.bus().look(|state| {
         let live = state.session(session);
@@ -126,7 +126,7 @@ fn is_in_task(membership: &Membership, session: SessionId) -> bool {
     })
 }
 
-/// Says whether the agent is asked to end, so that it is not started again.
+/// Returns whether the agent is to stop, and so must not be restarted.
 fn is_to_end(agent: &AgentContext) -> bool {
     let stays = agent.bus().look(|state| {
         let live = state.session(agent.session());
@@ -135,7 +135,7 @@ fn is_to_end(agent: &AgentContext) -> bool {
     agent.force_stop.is_cancelled() || !stays
 }
 
-/// Writes the end of an agent behind all that is to be written before it, then removes its presence.
+/// Records the departure of an agent after all earlier events, then removes its presence.
 pub(crate) async fn leave(
     unwritten: &mut Unwritten,
     membership: &Membership,
@@ -143,7 +143,8 @@ pub(crate) async fn leave(
     force_stop: &CancellationToken,
 ) {
     unwritten.push(Operation::Leave { session, departure, detail });
-    // Where a forced stop leaves no time for that, another process writes it: with the presence gone, every process finds the agent dead.
+    // If a force stop leaves no time for that, another process records it: with the presence gone, every process finds the agent
+    // dead.
     unwritten.write_all(membership, force_stop).await;
     membership.bus().release(session);
 }

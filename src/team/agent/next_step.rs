@@ -1,4 +1,4 @@
-//! What an agent's actor does next: a pure function of what the bus says and what the actor knows.
+//! Decides what an agent's actor does next: a pure function of the bus's state and the actor's own.
 
 use std::time::Duration;
 
@@ -14,62 +14,62 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::Tools;
 use crate::domain::wait_times;
 
-/// What the bus says about an agent.
+/// The state of an agent on the bus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub(crate) struct AgentOnBus {
     /// Whether the session is still on the bus.
     pub(crate) live: bool,
-    /// Whether and how it is to end.
+    /// The stop request, if there is one.
     pub(crate) stop: Option<StopMode>,
-    /// Whether the end of the running task is asked for.
+    /// Whether a cancel of the running task is requested.
     pub(crate) cancel: bool,
-    /// The next task: the one that runs, where it has no turn.
+    /// The next task: the running one, if it has no turn.
     pub(crate) next_task: Option<TaskId>,
-    /// That task, if it is to begin anew.
+    /// That task, if it needs a fresh session.
     pub(crate) fresh_task: Option<TaskId>,
-    /// Whether its tools are not known yet.
+    /// Whether it is not known yet that its model has our tools.
     pub(crate) unproven: bool,
-    /// The mail that is worth a turn.
+    /// The messages that are worth a turn.
     pub(crate) mail: PendingMail,
     /// Whether its silence has been reported.
     pub(crate) stalled: bool,
-    /// Whether it is silent because a call of its own waits for a message. A question for permission belongs here too.
+    /// Whether one of its calls waits for a message, which explains its silence.
     pub(crate) waits: bool,
 }
 
-/// What the actor knows itself.
+/// The actor's own state.
 #[derive(Clone, Debug)]
 pub(crate) struct Situation {
     pub(crate) now: Instant,
     /// When the agent's session began.
     pub(crate) session_since: Instant,
-    /// From when on the agent shows its model the tools that our endpoint has listed.
+    /// When the agent has shown its model the tools that our endpoint listed.
     pub(crate) settled: Option<Instant>,
-    /// Whether to begin anew takes a new process.
+    /// Whether a fresh session takes a new process.
     pub(crate) renews: bool,
-    /// The turn that runs.
     pub(crate) turn: Option<TurnSituation>,
     /// When the request to stop was first seen.
     pub(crate) stopping_since: Option<Instant>,
     /// When the agent was last woken by a message.
     pub(crate) woken: Option<Instant>,
-    /// What can carry words into a turn.
+    /// The delivery methods that work during a turn.
     pub(crate) reach: Reach,
-    /// Whether the agent has not yet said what became of the last ones, and before when there are no more.
+    /// Whether the agent has yet to report the outcome of the last steered messages.
     pub(crate) steering: bool,
+    /// No message is steered before this.
     pub(crate) steer_after: Option<Instant>,
-    /// The task whose turn was ended for a message.
+    /// The task whose turn was interrupted for a message.
     pub(crate) cut: Option<TaskId>,
     /// The task in whose turn the agent's process ended before this one was started.
     pub(crate) interrupted: Option<TaskId>,
-    /// From when on what has happened can be written; nothing where all of it is on the bus.
+    /// When the pending events may next be written; `None` if all are on the bus.
     pub(crate) unwritten: Option<Instant>,
-    /// How long a turn may be without a sign of life.
+    /// How long a turn may show no sign of life.
     pub(crate) stall: Duration,
 }
 
-/// What there is to know of the running turn.
+/// The state of the running turn.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub(crate) struct TurnSituation {
@@ -81,58 +81,57 @@ pub(crate) struct TurnSituation {
     pub(crate) asking: bool,
     /// When the agent last showed a sign of life.
     pub(crate) heard: Instant,
-    /// When that was last written on the bus.
+    /// When a sign of life was last recorded on the bus.
     pub(crate) stirred: Instant,
-    /// Whether it is to end for a message.
+    /// Whether it is being interrupted for a message.
     pub(crate) interrupted: bool,
-    /// Whether a tool call of it runs.
+    /// Whether one of its tool calls is running.
     pub(crate) calls: bool,
 }
 
-/// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NextStep {
     Stop(StopMode),
-    /// End the actor: another process has written that the session is gone.
+    /// End the actor: another process has recorded that the session is gone.
     Abandon,
     /// Tell the agent to end its turn.
     CancelTurn,
     /// End the task, although the agent has not ended its turn.
     AbandonTask,
-    /// Write what has happened and is not on the bus yet.
+    /// Write the pending events.
     Write,
-    /// Say that the agent is silent.
+    /// Report that the agent is silent.
     Stall,
-    /// Say that the agent is not silent.
+    /// Report that the agent is not silent.
     Stir,
-    /// Put the mail into the turn.
+    /// Put the messages into the turn.
     Steer,
-    /// End the turn for the mail.
+    /// Interrupt the turn for the messages.
     Interrupt,
-    /// Continue the task whose turn was ended for a message.
+    /// Continue the task whose turn was interrupted for a message.
     Continue(TaskId),
-    /// Continue the task that was interrupted, or end it.
+    /// Continue the task whose process ended, or end it.
     Resume(TaskId),
-    /// Say that the tools are missing.
+    /// Report that the tools are missing.
     MissTools,
-    /// Put a new process in the place of the agent's.
+    /// Replace the agent's process.
     Renew,
     /// Begin the turn of a task.
     Begin(TaskId),
-    /// Begin a turn with the mail, which goes up to this place.
+    /// Begin a turn with the messages up to this position.
     Wake(u64),
-    /// Wait until something changes, or until then.
+    /// Wait until something changes, at most until this time.
     Rest(Option<Instant>),
 }
 
 impl AgentOnBus {
-    /// Reads it off the state. `tried` is the mail of wakes that failed.
+    /// Reads it from the state. `tried` holds the messages of wakes that failed.
     pub(crate) fn of(state: &State, session: SessionId, tried: &Tried) -> Self {
         let Some(live) = state.session(session) else {
             return Self::default();
         };
         let running = live.running.as_ref().and_then(|task| state.task(task));
-        // Without a turn, what runs was begun, and then it was not known whether the bus had taken that.
+        // A running task without a turn: its begin was tried, and the outcome of that write was unknown.
         let next_task = live.running.as_ref().or(live.queue.front());
         Self {
             live: true,
@@ -150,8 +149,8 @@ impl AgentOnBus {
     }
 }
 
-/// Decides what to do next. A stop goes before everything, and leaves what is not written to the agent's end; then what has
-/// happened goes before what might; a task before mail, and no turn begins while one runs.
+/// Decides what to do next. A stop precedes everything and leaves pending events to the agent's departure. Then come pending
+/// events, then tasks, then messages. No turn begins while one runs.
 pub(crate) fn next(on_bus: &AgentOnBus, situation: &Situation) -> NextStep {
     let now = situation.now;
     match on_bus.stop {
@@ -172,7 +171,7 @@ pub(crate) fn next(on_bus: &AgentOnBus, situation: &Situation) -> NextStep {
                 both.min()
             }
             Some(_) => situation.unwritten,
-            // Until then nothing that the bus would have to take.
+            // Until then, nothing that would need the bus.
             None if situation.unwritten.is_some() => return NextStep::Rest(situation.unwritten),
             None => match policy::mail_action(&on_bus.mail, &busy(situation, turn)) {
                 MailAction::Steer => return NextStep::Steer,
@@ -214,7 +213,7 @@ pub(crate) fn next(on_bus: &AgentOnBus, situation: &Situation) -> NextStep {
     }
 }
 
-/// What the delivery policy has to know of a turn that runs.
+/// Returns the running turn as the delivery policy sees it.
 fn busy(situation: &Situation, turn: TurnSituation) -> RunningTurn {
     RunningTurn {
         now: situation.now,
@@ -227,7 +226,7 @@ fn busy(situation: &Situation, turn: TurnSituation) -> RunningTurn {
     }
 }
 
-/// Listens for signs of life in a turn that runs, until something else is due.
+/// Watches a running turn for signs of life, until something else is due.
 fn listening(
     on_bus: &AgentOnBus,
     situation: &Situation,
@@ -244,7 +243,7 @@ fn listening(
     if !is_silent && (on_bus.stalled || (turn.heard > turn.stirred && now >= stir_at)) {
         return NextStep::Stir;
     }
-    // No event reports noise, or a line on stderr: these are looked for.
+    // No event reports noise or a line on stderr, so the actor polls for them.
     let look_at = now + (situation.stall / 4).min(wait_times::LOOK_FOR_SIGN_OF_LIFE);
     let next = if now < silent_at { silent_at.min(look_at) } else { look_at };
     NextStep::Rest(until.into_iter().chain([next]).min())
@@ -256,7 +255,7 @@ fn stopping(situation: &Situation) -> NextStep {
     };
     let since = situation.stopping_since.unwrap_or(situation.now);
     let (deadline, then) = match turn.cancelled {
-        // It does not continue without an answer, which is of no use any more.
+        // The agent waits for an answer that will not come.
         None if turn.asking => return NextStep::CancelTurn,
         None => (since + grace_periods::TURN, NextStep::CancelTurn),
         Some(at) => {

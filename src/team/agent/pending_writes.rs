@@ -1,7 +1,7 @@
-//! What an agent's actor has to write on the bus and the bus has not taken yet: above all the ends of turns.
+//! The events that an agent's actor has yet to write on the bus: above all the ends of turns.
 //!
-//! Each fact is written in its order and until the bus has taken or refused it, with pauses that grow. All tries of one carry the
-//! same command id, so it happens once also where the outcome of a try is unknown. Until then the actor begins nothing new
+//! Facts are written in order. Each is retried, with growing pauses, until the bus accepts or refuses it. All tries carry the same
+//! command id, so it happens once even if the outcome of a try is unknown. Until then the actor begins nothing new
 //! ([`step::next`](super::next_step::next)), and an agent that ends leaves the bus only after its last fact.
 
 use std::collections::VecDeque;
@@ -27,9 +27,9 @@ use crate::sys::random_ids;
 #[derive(Default)]
 pub(crate) struct Unwritten {
     facts: VecDeque<Fact>,
-    /// How often the first was tried in vain.
+    /// How many tries of the first fact have failed.
     tries: u32,
-    /// Before when it is not tried again.
+    /// When it may be tried again.
     again: Option<Instant>,
 }
 
@@ -43,11 +43,10 @@ enum What {
     End(Box<End>),
 }
 
-/// The end of a task, whose long texts have to be stored before it is written.
+/// The end of a task. Its long texts must be stored before it is written.
 pub(crate) struct End {
     pub(crate) task: TaskId,
     pub(crate) ending: Ending,
-    /// What the agent said.
     pub(crate) output: String,
     /// Files and failed calls, as JSON.
     pub(crate) details: Option<String>,
@@ -56,12 +55,12 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// Makes an end whose texts are not stored.
+    /// Makes an end whose texts are not stored yet.
     pub(crate) fn new(task: TaskId, ending: Ending, output: String) -> Self {
         Self { task, ending, output, details: None, since: None }
     }
 
-    /// Stores the texts. What is stored is not stored again.
+    /// Stores the texts that are not stored yet.
     async fn store(&mut self, bus: &Bus) -> Result<(), BusError> {
         if !self.output.is_empty() {
             self.ending.output = bus.long_body(self.output.clone()).await?;
@@ -74,7 +73,7 @@ impl End {
         Ok(())
     }
 
-    /// Stores the texts, or says after some time that they are lost.
+    /// Stores the texts, or after some time reports them as lost.
     async fn stored(&mut self, bus: &Bus) -> Result<(), BusError> {
         let Err(error) = self.store(bus).await else {
             return Ok(());
@@ -96,7 +95,7 @@ impl End {
         Ok(())
     }
 
-    /// Makes it an end that says why nothing else of it is there.
+    /// Turns it into a failure whose message says why the rest is missing.
     fn fail(&mut self, message: String) {
         self.output.clear();
         self.details = None;
@@ -115,7 +114,7 @@ impl Unwritten {
         self.facts.is_empty()
     }
 
-    /// Returns when there is something to write: nothing, or a time that may have passed.
+    /// Returns when the next try is due, which may be in the past; `None` if nothing is pending.
     pub(crate) fn due(&self, now: Instant) -> Option<Instant> {
         (!self.is_empty()).then(|| self.again.unwrap_or(now))
     }
@@ -128,7 +127,7 @@ impl Unwritten {
         self.add(What::End(Box::new(end)));
     }
 
-    /// Adds a fact, and writes it at once where none waits before it.
+    /// Adds a fact, and writes it at once if no other waits before it.
     pub(crate) async fn record(&mut self, membership: &Membership, operation: Operation) {
         let is_first = self.is_empty();
         self.push(operation);
@@ -151,7 +150,7 @@ impl Unwritten {
         self.facts.push_back(Fact { id, what });
     }
 
-    /// Writes what the bus takes. Dropped at any point, it leaves what may not be written yet.
+    /// Writes the facts that the bus accepts. Cancel-safe: if dropped, it keeps those that may not be written yet.
     pub(crate) async fn write(&mut self, membership: &Membership) {
         while let Some(fact) = self.facts.front_mut() {
             match fact.write(membership).await {
@@ -172,7 +171,7 @@ impl Unwritten {
         }
     }
 
-    /// Writes everything, however long that takes; once `force_stop` is cancelled, only what the bus takes at once.
+    /// Writes everything, however long that takes. Once `force_stop` is cancelled, it tries each fact only once more.
     pub(crate) async fn write_all(
         &mut self,
         membership: &Membership,
@@ -198,7 +197,7 @@ impl Unwritten {
 }
 
 impl Fact {
-    /// Writes it, unless the world has moved on; an error means that it is to be tried again.
+    /// Writes it, unless it no longer applies. An error means that it must be retried.
     async fn write(&mut self, membership: &Membership) -> Result<(), BusError> {
         if let What::End(end) = &mut self.what {
             end.stored(membership.bus()).await?;
@@ -216,7 +215,7 @@ impl Fact {
             Err(error) => error,
         };
         match (&error, &mut self.what) {
-            // There is no bus to write on in this process any more.
+            // This process has no bus to write on any more.
             (BusError::Closed, _) => Ok(()),
             (BusError::Log(LogError::TooLong { .. }), What::End(end)) if !end.is_failed() => {
                 end.fail(format!("failed to record how it ended: {error}"));
@@ -243,7 +242,7 @@ impl End {
     }
 }
 
-/// Leaves out the words that a fact carries and that it is a fact without; says whether there were any.
+/// Shortens the text of a fact that is a fact without it; returns whether there was any.
 fn cut(ask: &mut Operation) -> bool {
     let (Operation::Leave { detail: Some(detail), .. } | Operation::Crash { detail, .. }) = ask
     else {
@@ -254,7 +253,7 @@ fn cut(ask: &mut Operation) -> bool {
     most > 0
 }
 
-/// Returns the pause after so many tries in vain.
+/// Returns the pause after this many failed tries.
 pub(crate) fn pause(tries: u32) -> Duration {
     Backoff::new(wait_times::RETRY, wait_times::LONGEST_RETRY).pause_after(tries)
 }

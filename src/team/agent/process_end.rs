@@ -10,9 +10,9 @@ pub(crate) struct ProcessEnd {
     pub(crate) detail: Option<String>,
     /// The ACP session that the next process may resume.
     pub(crate) session: Option<AcpSessionId>,
-    /// What has happened and is not on the bus yet.
+    /// Events that are not on the bus yet.
     pub(crate) unwritten: Unwritten,
-    /// The error of the tasks that waited for the process, where it says more than that the process ended.
+    /// The error of the tasks that waited for the process, if it says more than that the process ended.
     pub(crate) error: Option<TaskError>,
 }
 

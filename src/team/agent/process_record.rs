@@ -1,4 +1,4 @@
-//! Which processes an agent has, as the bus records it, so that they are found when this bridge is dead.
+//! Records the processes of an agent on the bus, so that other processes find them when this bridge is dead.
 
 use super::context::AgentContext;
 use crate::acp::AcpSessionId;
@@ -9,8 +9,8 @@ use crate::domain::member::ProcessMark;
 use crate::domain::text::redact::Hidden;
 use crate::supervisor::Supervised;
 
-/// Records a process that has just been spawned. Where the bus does not take it, the mark in the environment of the processes still
-/// finds them.
+/// Records a process that has just been spawned. If the bus does not accept it, the mark in the environment of the processes still
+/// identifies them.
 pub(crate) async fn record_process(agent: &AgentContext, child: &Supervised) {
     match agent.membership.ask(of_process(agent, child, None)).await {
         Ok(_) | Err(BusError::Refused(_)) => {}
@@ -18,7 +18,7 @@ pub(crate) async fn record_process(agent: &AgentContext, child: &Supervised) {
     }
 }
 
-/// Returns what records a process with its ACP session.
+/// Returns the operation that records a process with its ACP session.
 pub(crate) fn of_session(
     agent: &AgentContext,
     child: &Supervised,
@@ -27,7 +27,7 @@ pub(crate) fn of_session(
     let id = session.written(&agent.secrets);
     if id.is_none() {
         let name = agent.name();
-        // It stays in memory: a crash of the agent does not end the conversation, its leave does.
+        // The id stays in memory, so the conversation survives a crash of the agent, but not its departure.
         tracing::warn!(
             "the session id of {name} contains one of its keys or tokens, so it is not stored. Once {name} has left, its \
              conversation cannot be resumed"

@@ -1,4 +1,4 @@
-//! Whether an agent whose process has ended by itself is started again: a pure decision.
+//! Decides whether to restart an agent whose process has ended by itself. It is pure.
 
 use tokio::time::Instant;
 
@@ -6,8 +6,9 @@ use crate::config::Restart;
 use crate::domain::member::Departure;
 use crate::domain::wait_times;
 
-/// At most so many restarts within a time.
+/// The most restarts within [`wait_times::COUNT_RESTARTS`].
 const MOST: usize = 5;
+
 /// The restarts of one agent so far.
 #[derive(Debug, Default)]
 pub(crate) struct Restarts {
@@ -15,23 +16,22 @@ pub(crate) struct Restarts {
     was_ready: bool,
 }
 
-/// What follows from an end.
+/// What to do after an agent's process has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is started again.
     Again,
     Ended,
-    /// It stays ended, because it ends too often.
+    /// It is not restarted, because it ends too often.
     Abandoned(String),
 }
 
 impl Restarts {
-    /// Notes that the agent was there: what never came up is not tried again.
+    /// Notes that the agent was ready. One that never came up is not tried again.
     pub(crate) fn note_ready(&mut self) {
         self.was_ready = true;
     }
 
-    /// Decides what follows from an end, and notes a restart.
+    /// Decides what to do after an end, and notes a restart.
     pub(crate) fn after(&mut self, policy: Restart, ended: Departure, now: Instant) -> Verdict {
         if policy == Restart::Never || ended != Departure::Failed || !self.was_ready {
             return Verdict::Ended;
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_failure_of_what_was_ready_is_followed_by_a_restart_and_only_where_that_is_wanted() {
+    fn only_an_agent_that_was_ready_and_failed_is_restarted_if_its_profile_says_so() {
         let now = Instant::now();
         assert_eq!(fails(&mut ready(), now), Verdict::Again);
         assert_eq!(fails(&mut Restarts::default(), now), Verdict::Ended);

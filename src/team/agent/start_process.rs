@@ -1,4 +1,4 @@
-//! Starting an agent: its process, its connection, its session with our endpoint in it.
+//! Starts an agent: its process, its connection, and a session with our endpoint in it.
 
 use super::context::AgentContext;
 use super::model_and_mode::{What, choose};
@@ -15,56 +15,54 @@ use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, SpawnError, Supervised};
 use crate::sys::rate_limit::Metered;
 use crate::team::launch::NewAgentIdentity;
-use crate::team::project_trust::UnreadableYes;
+use crate::team::project_trust::UnreadableApproval;
 use crate::team::results::error_advice::Advice;
 
-/// The end of an agent's stderr that goes into an error: enough for a reason, short enough for a model.
+/// How much of the end of an agent's stderr goes into an error: enough for a reason, short enough for a model.
 const STDERR_SHOWN_BYTES: usize = 1536;
 
-/// A process that is connected, and has a session with our endpoint in it.
+/// A connected process with a session that has our endpoint in it.
 pub(crate) struct AgentProcess {
     pub(crate) child: Supervised,
     pub(crate) connection: Connection,
     pub(crate) events: AgentEvents,
     pub(crate) session: SessionInfo,
     pub(crate) endpoint: McpServerSpec,
-    /// Whether the session is the one that was to be resumed.
+    /// Whether this is the resumed session.
     pub(crate) resumed: bool,
 }
 
 /// Why an agent did not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
-    /// Its process could not be made.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// The user has taken back the yes to the file that says what it is.
+    /// The user revoked the approval of the file that defines the agent.
     #[error(
         "it is defined by the project's own bridge.toml, and the user revoked the approval of that \
             file. `cli-team-bridge trust` approves it again"
     )]
-    YesTakenBack,
-    /// Whether the user still says yes to that file cannot be read.
+    ApprovalRevoked,
+    /// The user's approval of that file cannot be read.
     #[error(
         "it is defined by the project's own bridge.toml, and {0}. Start it again when it can be \
             read"
     )]
-    UnreadableYes(#[from] UnreadableYes),
+    UnreadableApproval(#[from] UnreadableApproval),
     /// It ended before it was ready.
     #[error("it ended before it was ready: {0}")]
     Ended(String),
     /// It does not answer as an agent.
     #[error("{}{stderr}", .error.message)]
     Protocol {
-        /// What it did or did not answer, and what to do about it.
+        /// The agent's wrong or missing answer, and what to do about it.
         error: Box<TaskError>,
-        /// The end of its stderr, ready to append.
+        /// The end of the agent's stderr, ready to append.
         stderr: String,
     },
 }
 
-/// Spawns the process, the first of an agent or a further one. Everything after that can be undone by stopping it. A force stop
-/// kills it by itself.
+/// Spawns a process of an agent. To undo all later steps, stop it. A force stop kills it by itself.
 pub(crate) async fn spawn(
     agent: &AgentContext,
 ) -> Result<(Supervised, supervisor::Pipes), StartError> {
@@ -72,17 +70,17 @@ pub(crate) async fn spawn(
     if let Some(file) = &identity.needs
         && !launch.trust.has(file)?
     {
-        return Err(StartError::YesTakenBack);
+        return Err(StartError::ApprovalRevoked);
     }
     let presence = agent.bus().share(identity.session);
     let child = launch.child(&agent.profile, agent.program.clone(), identity, presence);
     let (child, pipes) = supervisor::spawn(child).await?;
-    // Whatever the actor waits for then.
+    // Works whatever the actor waits for then.
     child.stop_on(agent.force_stop.clone().cancelled_owned(), StopPlan::FORCED);
     Ok((child, pipes))
 }
 
-/// What a process continues of the one before it.
+/// What a process continues from the previous one.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Continued<'a> {
     /// The session to resume.
@@ -92,17 +90,20 @@ pub(crate) struct Continued<'a> {
 }
 
 impl StartError {
-    /// Returns the error of a task that waits for the agent, where it says more than that the agent did not start.
+    /// Returns the error for the tasks that wait for the agent, if it says more than that the agent did not start.
     pub(crate) fn task_error(&self, advice: Advice<'_>) -> Option<TaskError> {
         let error = match self {
             Self::Protocol { error, .. } => {
                 TaskError { message: self.to_string(), ..(**error).clone() }
             }
-            // Its last words may say that a login is missing; what else they say is not the reason for certain.
+            // The last output may say that a login is missing. Anything else in it need not be the reason.
             Self::Ended(words) if error_class::class(None, words) == Some(error_class::AUTH) => {
                 advice.on_words(words, self.to_string())
             }
-            Self::Spawn(_) | Self::Ended(_) | Self::YesTakenBack | Self::UnreadableYes(_) => {
+            Self::Spawn(_)
+            | Self::Ended(_)
+            | Self::ApprovalRevoked
+            | Self::UnreadableApproval(_) => {
                 return None;
             }
         };
@@ -137,7 +138,7 @@ pub(crate) async fn connect_to(
         }
         Err(AcpError::Closed { .. }) => {
             let exit = child.exited();
-            // It closed its stdout, so its exit is near; if it is not, its silence is the reason.
+            // The agent closed its stdout, so its exit is near. If it does not exit, that is the reason.
             let exit = tokio::time::timeout(grace_periods::LAST_BREATH, exit).await;
             let reason =
                 exit.map_or_else(|_| "it closed its stdout".to_owned(), |exit| exit.to_string());
@@ -150,9 +151,10 @@ pub(crate) async fn connect_to(
     }
 }
 
-/// Puts a session into the mode that its profile wants, and a resumed one back to the `model` that it used.
+/// Puts a session into the mode of its profile, and a resumed one back to the `model` that it used.
 ///
-/// In another mode it could do more than its profile allows, so that has to succeed; another model is reported by the session.
+/// The mode must succeed, as in another one the agent could do more than its profile allows. A wrong model is only logged: the
+/// session reports which one it uses.
 async fn set_up(
     agent: &AgentContext,
     connection: &Connection,
@@ -172,7 +174,7 @@ async fn set_up(
     Ok(())
 }
 
-/// Puts a session into the mode that its profile wants while a policy holds.
+/// Puts a session into the mode that its profile names for a policy.
 pub(crate) async fn set_mode(
     agent: &AgentContext,
     connection: &Connection,
@@ -202,7 +204,7 @@ async fn begin(
         } else {
             FileSystem::Absent
         },
-        // The patience ends earlier.
+        // `patient` enforces the shorter limit.
         deadlines: Deadlines {
             initialize: longest(limit),
             session: longest(limit),
@@ -252,17 +254,17 @@ async fn resume(
     loop {
         tokio::select! {
             resumed = &mut resuming => {
-                // What was said before the answer waits already, and is history too.
+                // Updates sent before the answer are already queued, and are history too.
                 while events.try_recv().is_some() {}
                 return resumed;
             }
-            // The history is known; unless it is taken, the answer behind it is not read.
+            // The history is known already. But unless it is received, the answer behind it is never read.
             Some(_) = events.recv() => {}
         }
     }
 }
 
-/// Says how an agent ended, with the end of its stderr.
+/// Returns how an agent ended, with the end of its stderr.
 pub(crate) fn exit_report(child: &Supervised, exit: &str, secrets: &Secrets) -> String {
     format!("{exit}{}", stderr_shown(&child.stderr_tail(), secrets))
 }

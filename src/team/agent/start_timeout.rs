@@ -1,7 +1,8 @@
-//! How long an agent is waited for that is getting ready: as long as it shows signs of life, up to a limit.
+//! How long the bridge waits for an agent that starts: as long as it shows signs of life, up to a limit.
 //!
-//! A first start by `npx` downloads, a cold disk reads, a login takes its time: such an agent writes on its stderr, or its processes
-//! use the processor. One that has had the time that its profile gives it, and did neither lately, is abandoned.
+//! A first start by `npx` downloads packages, a cold disk is slow, a login takes its time. Such an agent writes to its stderr, or
+//! its processes use the processor. An agent is abandoned once it has had the time that its profile grants and has done neither
+//! lately.
 
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use crate::domain::wait_times;
 use crate::supervisor::Supervised;
 use crate::sys::process::descendants;
 
-/// The processor time in half a limit that counts as work: less is the clockwork of a program that waits.
+/// The processor time in half a limit that counts as work: less is the background noise of a program that waits.
 const WORK: Duration = Duration::from_secs(1);
 
-/// What has been seen of an agent so far.
+/// The output and processor time of an agent so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SignsOfLife {
     stderr_bytes: u64,
@@ -21,14 +22,14 @@ struct SignsOfLife {
 }
 
 impl SignsOfLife {
-    /// Says whether an agent that was seen so earlier has shown a sign of life since.
+    /// Returns whether an agent has shown a sign of life since an earlier look.
     fn is_more_than(self, earlier: Self) -> bool {
         self.stderr_bytes > earlier.stderr_bytes
             || self.processor.saturating_sub(earlier.processor) >= WORK
     }
 }
 
-/// The longest that an agent may take in all.
+/// Returns the longest that an agent may take in all.
 pub(crate) fn longest(limit: Duration) -> Duration {
     limit.saturating_mul(wait_times::START_EXTENSION)
 }
@@ -52,8 +53,8 @@ pub(crate) async fn patient<T>(
     waited.unwrap_or_else(|after| Err(AcpError::Deadline { method: method.to_owned(), after }))
 }
 
-/// Waits for something, or says how long it was waited for in vain. A sign of life counts if it is from the last half of the
-/// limit: every program shows some when it begins.
+/// Waits for a future, or returns how long it waited in vain. Only signs of life in the last half of the limit count: every program
+/// shows some when it begins.
 async fn wait<T, F: Future<Output = SignsOfLife>>(
     limit: Duration,
     look: impl Fn() -> F,
@@ -81,7 +82,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_mins(2);
 
-    /// Waits for something that takes so many seconds, of an agent that was seen so after each half of the limit.
+    /// Waits for something that takes this many seconds, from an agent that showed these signs of life after each half of the
+    /// limit.
     async fn check(seconds: u64, seen: &[(u64, u64)], expected: Result<(), u64>) {
         let looks = Cell::new(0);
         let look = || {
@@ -95,12 +97,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_shows_signs_of_life_is_waited_for_and_who_does_not_is_given_up() {
+    async fn a_slow_start_continues_while_it_shows_signs_of_life() {
         check(119, &[], Ok(())).await;
         check(130, &[(0, 0), (0, 0)], Err(120)).await;
         // It was busy when it began, and then hung.
         check(130, &[(9, 9), (9, 9)], Err(120)).await;
-        // A download tells of itself.
+        // A download reports its progress.
         check(130, &[(0, 0), (1, 0)], Ok(())).await;
         // A compiler is busy.
         check(130, &[(9, 9), (9, 10)], Ok(())).await;

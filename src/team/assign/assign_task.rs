@@ -1,4 +1,4 @@
-//! Assigning work: to a live agent's queue, or to a new agent of a profile.
+//! Assigns work: to a live agent's queue, or to a new agent of a profile.
 
 use std::path::{Path, PathBuf};
 
@@ -22,28 +22,27 @@ use crate::team::error::TeamError;
 use crate::team::launch::NewAgentIdentity;
 use crate::team::team_handle::Team;
 
-/// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
+/// How often the announcement of a new agent is written while its outcome is unknown.
 const ANNOUNCEMENTS: usize = 5;
 
 /// Work for an agent.
 #[derive(Clone, Debug, Default)]
 pub struct Assignment {
-    /// A live agent, or a profile.
+    /// The name of a live agent or of a profile.
     pub agent: String,
     pub prompt: String,
     /// The name of a new agent of the profile.
     pub name: Option<String>,
-    /// The model to use.
     pub model: Option<String>,
-    /// Where a new agent works: inside the project or in a worktree of its repository, relative to where its leader stands.
+    /// Where a new agent works: inside the project or in a worktree of its repository, relative to the orchestrator's own place.
     pub cwd: Option<String>,
-    /// Whether to begin a new session of the agent.
+    /// Whether the agent begins a new session.
     pub fresh: bool,
-    /// Whether an ended agent of this name is meant, also where a profile is called so.
+    /// Whether `agent` names an ended agent, even if a profile has the same name.
     pub resume: bool,
-    /// What the agent may do in it, instead of what its profile says.
+    /// The permissions of the agent in this task, instead of those of its profile.
     pub permissions: Option<Policy>,
-    /// The step of a workflow that it is.
+    /// The workflow step that the task carries out.
     pub step: Option<StepOf>,
 }
 
@@ -51,9 +50,8 @@ pub struct Assignment {
 #[derive(Clone, Debug)]
 pub struct Assigned {
     pub task: TaskId,
-    /// The agent that has it.
     pub agent: Name,
-    /// What the user has to know about it.
+    /// A note for the user.
     pub note: Option<String>,
 }
 
@@ -83,7 +81,7 @@ impl Team {
         self.begin(assignment, prompt, source).await
     }
 
-    /// Starts a new agent of the profile, also where a live agent has that name, and assigns it the work.
+    /// Starts a new agent of the profile, even if a live agent has that name, and assigns it the work.
     pub async fn assign_to_new(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
         let prompt = Bus::body(assignment.prompt.clone());
@@ -100,13 +98,13 @@ impl Team {
         cwd: Option<&str>,
     ) -> Result<Assigned, TeamError> {
         if let Some(given) = &assignment.cwd {
-            let wanted = self.cwd(Some(given))?.cwd;
-            if cwd.is_some_and(|cwd| Path::new(cwd) != wanted) {
+            let requested = self.cwd(Some(given))?.cwd;
+            if cwd.is_some_and(|cwd| Path::new(cwd) != requested) {
                 return Err(TeamError::OtherCwd { agent });
             }
         }
         if let Some(model) = &assignment.model {
-            // Of another bridge's agent it is not known here: then the task itself fails.
+            // The models of another bridge's agent are not known here: then the task itself fails.
             let known = self.inner.offers.models(session);
             check(What::Model, model, &known).map_err(|error| TeamError::Model {
                 agent: agent.clone(),
@@ -153,7 +151,7 @@ impl Team {
             owner: self.inner.membership.session(),
             token_hash: token_hash(&token),
         };
-        // A new agent's session is fresh by itself.
+        // A new agent's session is fresh anyway.
         let task = NewTask {
             prompt,
             model: assignment.model,
@@ -191,8 +189,8 @@ impl Team {
         Ok(Assigned { task, agent, note })
     }
 
-    /// Writes that an agent is about to start. As long as the outcome is unknown it is written again, and happens once: what
-    /// stands in the log has to be followed by the agent.
+    /// Announces that an agent is about to start. While the outcome of a write is unknown, it retries with the same command id, so
+    /// it happens once. The agent must follow once its announcement is in the log.
     async fn announce(&self, operation: Operation) -> Result<(), BusError> {
         let id = random_ids::command();
         let mut more = 1..ANNOUNCEMENTS;
@@ -235,7 +233,7 @@ impl Team {
         }
     }
 
-    /// Resolves where a new agent works. A conversation that is resumed stays where it was.
+    /// Resolves where a new agent works. A resumed conversation stays in its directory.
     fn cwd_of(&self, assignment: &Assignment, source: &LaunchSource) -> Result<Ground, TeamError> {
         let ground = self.cwd(assignment.cwd.as_deref().or(source.cwd.as_deref()))?;
         match (&source.name, &source.cwd) {
@@ -248,8 +246,8 @@ impl Team {
         }
     }
 
-    /// Resolves where an agent works: where its leader stands, or a directory inside the project, or in any worktree of its
-    /// repository.
+    /// Resolves where an agent works: the orchestrator's place by default, else a directory inside the project or in any worktree
+    /// of its repository.
     fn cwd(&self, given: Option<&str>) -> Result<Ground, TeamError> {
         let launch = &self.inner.launch;
         let Some(given) = given else {
@@ -267,7 +265,8 @@ impl Team {
         }
     }
 
-    /// Names the command that a project's own file brings, at its first start: the project's author chose it, not the user.
+    /// Returns a note on the command that a project's own file brings, at its first start: the project's author chose it, not the
+    /// user.
     fn note(&self, profile: &Profile, program: &Path) -> Option<String> {
         if !profile.comes_from_project_file() || !self.is_first_note(&profile.name) {
             return None;

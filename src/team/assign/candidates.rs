@@ -1,4 +1,4 @@
-//! The candidates for a piece of work: profiles, with or without their program, and live members; and the choice among them.
+//! The candidates for a piece of work, which are profiles and live members, and the choice among them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -16,33 +16,33 @@ use crate::team::team_handle::Team;
 /// The members and profiles that could be given work.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
-    /// The profiles whose program is there.
+    /// The profiles whose program is installed.
     pub profiles: Vec<Name>,
-    /// The profiles whose program is not there, with the reason.
+    /// The profiles whose program is missing, with the reason.
     pub missing: Vec<(Name, String)>,
     pub agents: Vec<Name>,
-    /// The live members that are no agents.
+    /// The live members that are not agents.
     pub others: Vec<Name>,
-    /// Where the programs of gates are looked for, as in `PATH`; nowhere, if it is not known.
+    /// Where the programs of gates are searched, in the form of `PATH`; `None` if that is unknown.
     pub search_path: Option<OsString>,
 }
 
 /// The member that gets a piece of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignee {
-    /// A live agent, whose queue it joins.
+    /// A live agent, whose queue the work joins.
     Live(Name),
     /// A new agent of that profile.
     New(String),
 }
 
 impl Candidates {
-    /// Says whether a profile of this name cannot be started, because its program is not installed.
+    /// Returns whether the program of this profile is not installed.
     pub fn is_missing(&self, name: &str) -> bool {
         self.missing.iter().any(|(missing, _)| missing.as_str() == name)
     }
 
-    /// Returns the profiles of a configuration, where no member is live.
+    /// Returns the profiles of a configuration, without any live members.
     pub fn profiles(config: &Config, launch: &Launch) -> Self {
         let mut known =
             Self { search_path: launch.search_path().map(OsStr::to_owned), ..Self::default() };
@@ -58,8 +58,8 @@ impl Candidates {
         known
     }
 
-    /// Says why a program of a gate cannot be run, where that is known before anything runs: what a relative path names a step may
-    /// make.
+    /// Returns why a gate's program cannot run, if that is certain before anything runs: a step may still create the program at a
+    /// relative path.
     pub fn missing_program(&self, program: &str) -> Option<String> {
         let search = self.search_path.as_deref()?;
         let path = Path::new(program);
@@ -81,7 +81,8 @@ impl Candidates {
 }
 
 impl Team {
-    /// Returns where agents work unless the assignment says otherwise: the project, or its like in the leader's own worktree. Links are resolved.
+    /// Returns where agents work unless the assignment says otherwise: the project, or the same place in the orchestrator's own
+    /// worktree. Links are resolved.
     pub fn ground(&self) -> &Path {
         &self.inner.launch.ground
     }
@@ -100,16 +101,16 @@ impl Team {
         candidates
     }
 
-    /// Chooses the assignee of work that names a profile or a live agent, so that pieces of work of one profile run in parallel.
+    /// Chooses the assignee of work for a profile or a live agent, so that several pieces of work for one profile run in parallel.
     ///
-    /// A profile means any agent of it that this bridge started under a generated name and that has nothing to do, else a new one.
-    /// Any other name of a live member means that member.
-    pub fn assignee(&self, wanted: &str) -> Assignee {
-        let new = || Assignee::New(wanted.to_owned());
-        let Ok(name) = Name::parse(wanted) else {
+    /// A profile means any idle agent of it that this bridge started under a generated name, else a new one. Any other name of a
+    /// live member means that member.
+    pub fn assignee(&self, target: &str) -> Assignee {
+        let new = || Assignee::New(target.to_owned());
+        let Ok(name) = Name::parse(target) else {
             return new();
         };
-        let profile = self.config().profile(wanted).ok();
+        let profile = self.config().profile(target).ok();
         self.bus().look(|state| {
             let is_of = |live: &Session, profile: &Profile| {
                 live.profile.as_deref() == Some(profile.name.as_str())
@@ -139,7 +140,7 @@ impl Team {
         })
     }
 
-    /// Returns the files that have changed in a task that is over, as its result lists them.
+    /// Returns the files that an ended task changed, as its result lists them.
     pub fn changed_files(&self, task: &Task) -> Result<Vec<String>, BusError> {
         let details = self.details(task)?.unwrap_or_default();
         Ok(details.files.into_iter().map(|file| file.path).collect())

@@ -1,5 +1,5 @@
-//! Frees a slot for one more agent where the limit of live agents is reached: an idle agent that was started for steps of workflows
-//! is retired.
+//! Frees a slot for one more agent when the limit of live agents is reached, by retiring an idle agent that was started for
+//! workflow steps.
 
 use crate::bus::rules::Operation;
 use crate::bus::state::{Session, State};
@@ -9,27 +9,27 @@ use crate::domain::time::Now;
 use crate::team::error::TeamError;
 use crate::team::team_handle::Team;
 
-/// How long a message may take to wake an idle agent, in milliseconds: it is woken at once, and its turn begins a moment later.
-/// A message that is unread for longer could not be delivered.
+/// How long a message may take to wake an idle agent, in milliseconds: the wake is immediate, and the turn begins a moment later. A
+/// message that is unread for longer could not be delivered.
 const WAKING_MS: i64 = 10_000;
 
-/// The reason that a retired agent is given.
+/// The reason in the stop request for a retired agent.
 const REASON: &str = "its slot is needed for a workflow step";
 
-/// Whether there will be a slot for one more agent.
+/// Whether a slot for one more agent will become free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentSlot {
-    /// As soon as an agent has ended, or has nothing more to do.
+    /// As soon as an agent has ended or is idle.
     Soon,
-    /// Only when an agent is ended by request.
+    /// Only when an agent is stopped by request.
     Never,
 }
 
 impl Team {
-    /// Frees a slot by retiring an idle agent gracefully; or says whether there may be a slot later.
+    /// Frees a slot by retiring an idle agent gracefully, or returns whether a slot may become free later.
     ///
-    /// Never retires an agent with a chosen name, be it by a plan, with tasks other than workflow steps, or with anything pending. Of
-    /// several it retires the one that has been idle longest, and none while another is ending.
+    /// Never retires an agent with a chosen name (also if a plan chose it), with tasks other than workflow steps, or with anything
+    /// pending. Of several candidates it retires the one idle for longest, and none while another is stopping.
     pub async fn free_a_slot(&self) -> Result<AgentSlot, TeamError> {
         self.bus().refresh()?;
         let me = self.inner.membership.session();
@@ -58,7 +58,7 @@ impl Team {
         }
     }
 
-    /// Ends the agents that were started for steps of workflows and do not end their turns. Others take their places.
+    /// Kills the agents that were started for workflow steps and do not end their turns. Others replace them.
     pub async fn end_stuck(&self) {
         let me = self.inner.membership.session();
         let stuck: Vec<_> = self.bus().look(|state| {
@@ -76,7 +76,7 @@ impl Team {
             tracing::info!("killing `{agent}`, which does not end its turn");
             let kill = Operation::Stop { agent, reason: None, kill: true };
             if let Err(error) = self.inner.membership.ask(kill).await {
-                // It may have ended; else the next look tries again.
+                // It may have ended meanwhile; else the next look tries again.
                 tracing::debug!("failed to kill a stuck agent: {error}");
             }
         }
@@ -86,7 +86,7 @@ impl Team {
         state.is_at_rest(live) && self.is_for_steps(state, live)
     }
 
-    /// Says whether an agent was started for steps of workflows, and no plan names this very one.
+    /// Returns whether an agent was started for workflow steps, and no plan names this particular agent.
     fn is_for_steps(&self, state: &State, live: &Session) -> bool {
         let is_profile = self.config().profile(live.name.as_str()).is_ok();
         state.is_generated_name(&live.name)
@@ -95,7 +95,7 @@ impl Team {
     }
 }
 
-/// Says whether an agent is at something whose end can leave it with nothing to do.
+/// Returns whether an agent has work after which it may be idle.
 fn has_work(state: &State, live: &Session, now: Now) -> bool {
     let now_ms = state.ran_to_ms(now);
     let waking = |sent_ms: i64| now_ms.saturating_sub(sent_ms) < WAKING_MS;
@@ -115,7 +115,7 @@ fn did_only_steps(state: &State, session: SessionId) -> bool {
     state.tasks_of(session).all(|task| task.workflow.is_some())
 }
 
-/// Says whether a step that is not over wants this very agent.
+/// Returns whether an unfinished step names this particular agent.
 fn is_named_by_a_plan(state: &State, live: &Session) -> bool {
     let running = state.workflows().into_iter();
     let running = running.filter(|workflow| !workflow.status.is_final());
@@ -134,7 +134,7 @@ mod tests {
     use crate::sys::clock;
 
     #[tokio::test]
-    async fn mail_is_on_its_way_for_a_while_of_the_machines_own_time_whatever_the_clock_says() {
+    async fn a_message_wakes_for_a_while_of_monotonic_time_whatever_the_clock_says() {
         let time = Arc::new(Mutex::new(clock::now()));
         let shown = Arc::clone(&time);
         let store = Store::new(Arc::new(move || *shown.lock().unwrap()));
@@ -151,7 +151,7 @@ mod tests {
         assert!(works(), "the clock was set");
         let waking_ms = WAKING_MS.unsigned_abs();
         time.lock().unwrap().tick.ms += waking_ms;
-        assert!(!works(), "it could not be brought");
+        assert!(!works(), "it could not be delivered");
         bus.close().await;
     }
 }

@@ -1,11 +1,11 @@
-//! Where a new agent comes from: a profile, or an agent that has ended and is resumed.
+//! The source of a new agent: a profile, or an ended agent that is resumed.
 
 use crate::acp::AcpSessionId;
 use crate::bus::state::ResumeInfo;
 use crate::domain::name::Name;
 
 pub(crate) struct LaunchSource {
-    /// The ended agent that is resumed; none for a new one.
+    /// The ended agent that is resumed; `None` for a new one.
     pub(crate) name: Option<Name>,
     /// Whether that name stays a generated one.
     pub(crate) is_generated: bool,

@@ -1,4 +1,4 @@
-//! Agents that have ended and are resumed: by their name, or because their work was cut short.
+//! Resumes agents that have ended: by their name, or because their work was cut short.
 
 use std::collections::BTreeSet;
 
@@ -14,20 +14,20 @@ use crate::team::error::TeamError;
 use crate::team::team_handle::Team;
 
 impl Team {
-    /// Finds the ended agent to resume: one of that name. A profile of that name goes first, unless the assignment says `resume`.
+    /// Finds the ended agent to resume, by its name. A profile of that name takes precedence, unless the assignment says `resume`.
     pub(crate) fn ended_agent(
         &self,
         assignment: &Assignment,
     ) -> Result<Option<LaunchSource>, TeamError> {
         let is_profile = self.inner.config.profile(&assignment.agent).is_ok();
-        let wanted = assignment.resume || (assignment.name.is_none() && !is_profile);
+        let is_resume = assignment.resume || (assignment.name.is_none() && !is_profile);
         let found = Name::parse(&assignment.agent).ok().and_then(|name| {
             self.bus().look(|state| {
                 let (left, past) = state.past_agent(&name)?;
                 Some(LaunchSource::of_ended(left.name.clone(), past, assignment.fresh))
             })
         });
-        match found.filter(|_| wanted) {
+        match found.filter(|_| is_resume) {
             None if assignment.resume => Err(self.never_here(&assignment.agent)),
             source => Ok(source),
         }
@@ -49,8 +49,8 @@ impl Team {
 
     /// Resumes the agent whose session this was, with its conversation, and assigns it the work.
     ///
-    /// The assignment names the profile that the agent has to be of, or this very agent. Returns none where the agent cannot be
-    /// resumed: it is not known any more, its name is taken, it never had a conversation, or a process of it still runs.
+    /// The assignment names the agent's profile, or this very agent. Returns `None` if the agent cannot be resumed: it is
+    /// forgotten, its name is taken, it never had a conversation, or a process of it still runs.
     pub async fn resume_agent(
         &self,
         session: SessionId,
@@ -75,7 +75,7 @@ impl Team {
             return Ok(None);
         };
         // Two processes in one conversation would spoil it.
-        if !self.sweep_up_behind(session).await? {
+        if !self.clean_up_after(session).await? {
             return Ok(None);
         }
         let prompt = Bus::body(assignment.prompt.clone());
@@ -83,7 +83,7 @@ impl Team {
     }
 }
 
-/// Finds an agent that has left by its session.
+/// Finds an ended agent by its session.
 fn gone(state: &State, session: SessionId) -> Option<(&EndedSession, &ResumeInfo)> {
     let left = state.departed().find(|left| left.session == session)?;
     Some((left, left.past.as_ref()?))

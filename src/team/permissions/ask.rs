@@ -1,7 +1,7 @@
-//! What becomes of a question for permission: the policy answers it at once, or it goes to the bus and is answered there.
+//! Handles questions for permission: the policy answers one at once, or it goes to the bus and is answered there.
 //!
 //! Every question has one answer: the first on the bus. Whichever process gives it, only this bridge passes it to the agent. A
-//! question never outlives its turn, and none hangs: the bus has a deadline for it, and where the bus fails, so has the bridge.
+//! question never outlives its turn, and none hangs: the bus has a deadline for it, and so has the bridge in case the bus fails.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::effective_policy;
 use super::look_at_paths::Survey;
-use super::open_questions::{Asker, ExaminedRequest, OpenQuestions, Unposted, Wanting};
+use super::open_questions::{Asker, ExaminedRequest, OpenQuestions, PathRequest, Unposted};
 use super::shown_paths::shown_paths;
 use crate::acp::{
     AcpSessionId, Answer, AnswerKind, OurTools, PermissionQuestion, ToolCall, ToolCalls, Touched,
@@ -31,7 +31,7 @@ use crate::team::turn::transcript;
 use crate::team::turn::turn_record::Turn;
 
 impl OpenQuestions {
-    /// Takes in a question that the agent asks in its session: answers it by the policy, or keeps it until it is answered.
+    /// Handles a question that the agent asks in its session: answers it by the policy, or keeps it until it is answered.
     pub(crate) fn consider(
         &mut self,
         agent: &AgentContext,
@@ -43,7 +43,7 @@ impl OpenQuestions {
             .as_ref()
             .is_some_and(|turn| turn.cancelled.is_some() || turn.interrupted.is_some());
         if asked.request().session != *session || cancelled {
-            // Dropped, it is answered `cancelled`: what it was for is over.
+            // Dropping it answers `cancelled`: its purpose is over.
             return;
         }
         let update = asked.request().tool_call.clone();
@@ -56,7 +56,7 @@ impl OpenQuestions {
             Some(turn) => turn.calls.see(update).clone(),
             None => ToolCalls::default().see(update).clone(),
         };
-        // That of the turn knows whether some of it is forgotten.
+        // The turn's record knows whether part of the call was forgotten.
         let mut touched = known.unwrap_or_default();
         touched.add(call.touched().clone());
         let question = question_of_call(agent, turn.as_ref(), &call, &touched);
@@ -65,26 +65,26 @@ impl OpenQuestions {
             self.decide(agent, turn, (asked, question), Verdict::Allow);
         } else if depends_on_places(policy) && touched.all().next().is_some() {
             let survey = survey(agent, touched.all().map(AsRef::as_ref));
-            self.look(Wanting::Call(asked, question, touched), survey);
+            self.look(PathRequest::Call(asked, question, touched), survey);
         } else {
             let verdict = judge(policy, &question.kind, &[], &Ground::default());
             self.decide(agent, turn, (asked, question), verdict);
         }
     }
 
-    /// Continues with a request whose places have been looked at.
+    /// Continues with a request whose paths have been examined.
     pub(crate) fn consider_examined(
         &mut self,
         agent: &AgentContext,
         turn: &mut Option<Turn>,
         examined: ExaminedRequest,
     ) {
-        match examined.wanted {
-            Wanting::Call(asked, mut question, touched) => {
+        match examined.request {
+            PathRequest::Call(asked, mut question, touched) => {
                 let found = examined.found.as_ref();
                 question.paths = shown_paths(agent, &question.kind, &touched, found);
                 let verdict = found.map_or(Verdict::Ask, |found| {
-                    // What only may be a place is none that makes a call one that may be allowed.
+                    // A word that only may be a path never makes a call allowed.
                     let places =
                         if touched.paths().is_empty() { &[] } else { found.places.as_slice() };
                     judge(
@@ -96,7 +96,7 @@ impl OpenQuestions {
                 });
                 self.decide(agent, turn, (asked, question), verdict);
             }
-            Wanting::File(asked) => self.decide_file(agent, turn, asked, examined.found),
+            PathRequest::File(asked) => self.decide_file(agent, turn, asked, examined.found),
         }
     }
 
@@ -115,7 +115,7 @@ impl OpenQuestions {
         self.answer_by_policy(agent, turn, (question, Asker::Call(asked)), decision);
     }
 
-    /// Keeps a question for the bus, until it is answered there.
+    /// Queues a question for the bus, until it is answered there.
     pub(super) fn post(&mut self, agent: &AgentContext, question: Question, asked: Asker) {
         self.unposted.push_back(Unposted {
             command: random_ids::command(),
@@ -128,7 +128,7 @@ impl OpenQuestions {
         });
     }
 
-    /// Answers a question as the policy says, and keeps that for the bus.
+    /// Answers a question by the policy, and queues the answer for the bus.
     pub(super) fn answer_by_policy(
         &mut self,
         agent: &AgentContext,
@@ -140,7 +140,7 @@ impl OpenQuestions {
         self.count(question, answered);
     }
 
-    /// Records the answers of the policy in a turn that has ended, all equal ones in one event.
+    /// Records the policy's answers in a turn that has ended, all equal ones in one event.
     pub(crate) async fn record_repeated(&mut self, agent: &AgentContext) {
         self.record_decided(agent).await;
         for counted in std::mem::take(&mut self.counted) {
@@ -158,7 +158,7 @@ impl OpenQuestions {
         }
     }
 
-    /// Brings the questions to the bus, and their answers from there to the agent.
+    /// Puts the questions on the bus, and passes their answers to the agent.
     pub(crate) async fn tend(&mut self, agent: &AgentContext, turn: &mut Option<Turn>) {
         self.record_decided(agent).await;
         while let Some(unposted) = self.take_unposted(Instant::now()) {
@@ -175,15 +175,15 @@ impl OpenQuestions {
         }
     }
 
-    /// Ends all questions: each is answered `cancelled`. Returns those on the bus, which need no other answer any more.
+    /// Ends all questions with the answer `cancelled`. Returns those on the bus, which need no other answer any more.
     pub(crate) fn drop_all(&mut self) -> Vec<PermissionId> {
         self.unposted.clear();
-        // A request is dropped with its look; the look itself ends by itself.
+        // Aborting the look drops its request; the blocking part ends by itself.
         self.looking = JoinSet::new();
         std::mem::take(&mut self.waiting).into_iter().map(|waiting| waiting.id).collect()
     }
 
-    /// Passes a decision to the agent, or carries it out; returns what the agent was answered.
+    /// Passes a decision to the agent, or carries it out. Returns the answer that the agent got.
     pub(super) fn answer(
         &mut self,
         agent: &AgentContext,
@@ -203,7 +203,7 @@ impl OpenQuestions {
                         self.access_file(agent, asked, inner);
                     }
                     Decision::Reject => asked.answer(Err("this was not allowed".to_owned())),
-                    // Dropped, it is refused.
+                    // Dropping it refuses it.
                     Decision::Cancelled => drop(asked),
                 }
                 decision
@@ -222,12 +222,12 @@ impl OpenQuestions {
     }
 }
 
-/// How long a question waits for its answer.
+/// Returns how long a question waits for its answer.
 pub(super) fn time_limit(agent: &AgentContext) -> Duration {
     Duration::from_secs(agent.profile.permission_seconds.value)
 }
 
-/// Says what is to be looked at for these paths. One more than are looked at is as good as all.
+/// Returns what to examine for these paths. One path above the limit has the same effect as all.
 pub(super) fn survey<'p>(agent: &AgentContext, paths: impl Iterator<Item = &'p Path>) -> Survey {
     Survey {
         root: agent.identity.root.clone(),
@@ -238,7 +238,7 @@ pub(super) fn survey<'p>(agent: &AgentContext, paths: impl Iterator<Item = &'p P
     }
 }
 
-/// Says whether the agent has our own tools: one that has started another server under our name, and not ours, has not.
+/// Returns whether the agent has our own tools. One that started another server under our name, and not ours, has not.
 fn has_our_tools(agent: &AgentContext) -> bool {
     agent.bus().look(|state| {
         let live = state.session(agent.session());
@@ -276,14 +276,14 @@ pub(super) fn question<'p>(
     }
 }
 
-/// Returns what goes on the bus of a text of the agent's.
+/// Returns a text of the agent's as it goes on the bus: cut, and without secrets.
 fn on_bus(agent: &AgentContext, text: &str) -> String {
     agent.secrets.hidden(text).clipped(limits::QUESTION_CHARS)
 }
 
-/// Passes a decision to the agent; one that it does not offer is `cancelled`.
+/// Passes a decision to the agent; a decision that it does not offer becomes `cancelled`.
 fn answer_call(asked: PermissionQuestion, decision: Decision) -> Decision {
-    let wanted = match decision {
+    let kind = match decision {
         Decision::AllowOnce => AnswerKind::AllowOnce,
         Decision::AllowAlways => AnswerKind::AllowAlways,
         Decision::Reject => AnswerKind::Reject,
@@ -292,7 +292,7 @@ fn answer_call(asked: PermissionQuestion, decision: Decision) -> Decision {
             return decision;
         }
     };
-    match asked.answer_by_kind(wanted) {
+    match asked.answer_by_kind(kind) {
         Answer::Option(_) => decision,
         Answer::Cancelled => Decision::Cancelled,
     }

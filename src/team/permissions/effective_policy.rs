@@ -1,4 +1,4 @@
-//! Which policy judges what an agent asks: that of its task, else that of its profile.
+//! The policy that judges an agent's questions: that of its task, else that of its profile.
 
 use crate::bus::state::Task;
 use crate::domain::permission::Policy;

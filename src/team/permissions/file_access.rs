@@ -1,11 +1,11 @@
-//! Files that an agent reads and writes through us: of the project only, never of the bus, and writes as the policy says.
+//! Files that an agent reads and writes through us: only of the project, never of the bus. Writes follow the policy.
 
 use std::path::{Path, PathBuf};
 
 use super::ask::{question, survey};
 use super::effective_policy;
 use super::look_at_paths::PathsFound;
-use super::open_questions::{Asker, OpenQuestions, Wanting};
+use super::open_questions::{Asker, OpenQuestions, PathRequest};
 use super::shown_paths::shown_paths;
 use crate::acp::{AcpSessionId, FileAccess, FileQuestion, Touched};
 use crate::bus::event::Question;
@@ -16,7 +16,8 @@ use crate::team::agent::context::AgentContext;
 use crate::team::turn::turn_record::Turn;
 
 impl OpenQuestions {
-    /// Takes in a request for a file in the agent's session. Where the file really is decides whether it is had, refused, or asked for.
+    /// Handles a request for a file in the agent's session. The file's real place decides whether the request is granted, refused,
+    /// or asked about.
     pub(crate) fn consider_file(
         &mut self,
         agent: &AgentContext,
@@ -27,15 +28,15 @@ impl OpenQuestions {
         let request = asked.request();
         let cancelled = turn.is_some_and(|turn| turn.cancelled.is_some());
         if request.session != *session || cancelled {
-            // Dropped, it is refused: what it was for is over.
+            // Dropping it refuses it: its purpose is over.
             return;
         }
-        // The place itself, without a link: a link that is put there later is not followed.
+        // The real place is used from here on, so a link that is put there later is not followed.
         let survey = survey(agent, std::iter::once(request.path.as_path()));
-        self.look(Wanting::File(asked), survey);
+        self.look(PathRequest::File(asked), survey);
     }
 
-    /// Continues when it is known where the file is.
+    /// Continues once the file's place is known.
     pub(super) fn decide_file(
         &mut self,
         agent: &AgentContext,
@@ -79,14 +80,14 @@ impl OpenQuestions {
         self.answer_by_policy(agent, turn, (question, Asker::Write(asked, inner)), decision);
     }
 
-    /// Reads or writes the file, off this thread: a disk may take its time.
+    /// Reads or writes the file on another thread: a disk may be slow.
     pub(super) fn access_file(
         &mut self,
         agent: &AgentContext,
         asked: FileQuestion,
         inner: PathBuf,
     ) {
-        // What has ended is forgotten; a failure in it was answered by being dropped.
+        // Forget finished accesses. One that panicked has dropped its request, which answered it.
         while self.files.try_join_next().is_some() {}
         if self.files.len() >= limits::FILES_AT_ONCE {
             let why = "too many files are being read and written at once: try again";
@@ -122,7 +123,7 @@ fn perform(project: &Path, inner: &Path, access: &FileAccess) -> Result<String, 
     }
 }
 
-/// Returns so many lines from one on, which is counted from 1.
+/// Returns up to `limit` lines from `line` on, which is counted from 1.
 fn lines(text: String, line: Option<usize>, limit: Option<usize>) -> String {
     if line.is_none() && limit.is_none() {
         return text;
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn only_text_of_a_bearable_length_is_read_and_written() {
+    fn only_text_below_the_size_limit_is_read_and_written() {
         let project = tempfile::tempdir().unwrap();
         let check = |access: FileAccess, problem: &str| {
             let refused = perform(project.path(), Path::new("file"), &access).unwrap_err();

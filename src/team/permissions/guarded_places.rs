@@ -1,6 +1,6 @@
-//! What is guarded in a project besides what has a guarded name: where its links lead, and git's directories.
+//! Guarded places of a project besides those with guarded names: the targets of its links, and git's directories.
 //!
-//! A link counts also where it leads to nothing yet: what is made there is what the link finds.
+//! A dangling link counts too: a file created at its target is what the link finds.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use crate::domain::permission::GUARDED;
 use crate::sys::fs::real_path::destination;
 
-/// The most that is read of a `.git` file: it holds one path.
+/// How much of a `.git` file is read: it holds one path.
 const LINK_BYTES: u64 = 8 * 1024;
 
-/// How deep links are looked for in a guarded directory, and among how many entries: hooks, settings and skills are at its top,
-/// and each question looks anew.
+/// How deep, and among how many entries, links are searched in a guarded directory: hooks, settings and skills are at its top, and
+/// each question searches again.
 const LINKS_DEPTH: usize = 2;
 pub(crate) const LINKS_ENTRIES: usize = 1000;
 
-/// Directories in git's that hold very much, and nothing that runs or instructs.
+/// Directories of git that hold many files, and nothing that runs or instructs.
 const SKIPPED: [&str; 5] = ["objects", "refs", "logs", "rr-cache", "worktrees"];
 
-/// What makes a directory with a `HEAD` a whole git directory, or makes programs run once it is one.
+/// The entries that make a directory with a `HEAD` a git directory, or make programs run once it is one.
 const PARTS_OF_GIT: [&str; 7] =
     ["commondir", "config", "config.worktree", "hooks", "info", "objects", "refs"];
 
-/// Returns where the guarded names of a project's root lead, where links in guarded directories lead, and where the directories
-/// of its repository are; and whether these are all. `also` is what a profile guards besides.
+/// Returns the targets of a project's guarded names, the targets of links in guarded directories, and the directories of its
+/// repository; and whether the list is complete. `also` has the names that a profile guards besides.
 pub(crate) fn places(root: &Path, also: &[String]) -> (Vec<PathBuf>, bool) {
     let names = GUARDED.into_iter().chain(also.iter().map(String::as_str));
     let mut places: Vec<_> = names
@@ -39,13 +39,13 @@ pub(crate) fn places(root: &Path, also: &[String]) -> (Vec<PathBuf>, bool) {
     for place in &places {
         are_all &= links_in(place, LINKS_DEPTH, &mut LINKS_ENTRIES.clone(), &mut linked);
     }
-    // What leads to the whole project is no reason to guard all of it.
+    // A link to the whole project is no reason to guard all of it.
     linked.retain(|place| !root.starts_with(place));
     places.extend(linked);
     (places, are_all)
 }
 
-/// Finds where the links in a directory lead; says whether it has looked at all of its entries.
+/// Finds the targets of the links in a directory. Returns whether it has examined all entries.
 fn links_in(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) -> bool {
     let is_git = git_places(directory) == [directory];
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -67,8 +67,9 @@ fn links_in(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<Pa
     true
 }
 
-/// Returns what in a directory is git's, whatever the directory is called: all of it where git takes it for its own; and where it
-/// has a `HEAD`, what would make it one. Without a `HEAD` none is, and that one is asked about everywhere.
+/// Returns the parts of a directory that belong to git, whatever the directory is called: all of it if git would use it as a git
+/// directory; if it only has a `HEAD`, the entries that would make it one. A directory without a `HEAD` is none, and creating a
+/// `HEAD` is asked about everywhere.
 pub(crate) fn git_places(directory: &Path) -> Vec<PathBuf> {
     let there = |name: &str| directory.join(name).symlink_metadata();
     if !there("HEAD").is_ok_and(|head| !head.is_dir()) {
@@ -81,7 +82,7 @@ pub(crate) fn git_places(directory: &Path) -> Vec<PathBuf> {
     PARTS_OF_GIT.map(|part| directory.join(part)).into()
 }
 
-/// Returns where the repository around a directory has its directories, which `.git` may only name.
+/// Returns the git directories of the repository around a directory. Its `.git` may be a file that only names one.
 fn git_directories(root: &Path) -> Vec<PathBuf> {
     let named = root.ancestors().map(|directory| directory.join(".git"));
     let Some(git) = named.into_iter().find(|git| git.exists()) else {
@@ -100,13 +101,13 @@ fn git_directories(root: &Path) -> Vec<PathBuf> {
     common.into_iter().chain([directory]).collect()
 }
 
-/// Returns the directory that a line of a file names, which may be relative to where the file is.
+/// Returns the directory that a line of a file names, relative to that file or absolute.
 fn named_by(file: &Path, line: &str) -> Option<PathBuf> {
     destination(file.parent()?, Path::new(line.trim()))
 }
 
 fn line_of(file: &Path) -> Option<String> {
-    // Looked at before it is opened: to open a pipe would wait for its writer.
+    // Checked before opening: opening a pipe would wait for its writer.
     if !file.metadata().ok()?.is_file() {
         return None;
     }

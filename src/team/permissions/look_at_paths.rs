@@ -1,7 +1,7 @@
-//! The look at the disk behind a question: where its paths really lead, and what is guarded there.
+//! Examines the paths of a question on disk: where they really lead, and what is guarded there.
 //!
-//! Such a look may never return, on a disk that does not answer. So it is taken on another thread, within a limit of time, and
-//! an agent has only so many of them under way: a hanging disk stops the questions of one agent, and nothing else.
+//! On a disk that does not answer, such a look may never return. So it runs on another thread, within a time limit, and an agent
+//! has only a few at a time: a hanging disk stops the questions of one agent, and nothing else.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,48 +17,46 @@ use crate::domain::wait_times;
 use crate::sys::fs::disk;
 use crate::sys::fs::real_path::{destination, resolve};
 
-/// Looks of one agent that are under way at a time.
+/// How many looks of one agent run at a time.
 const LOOKS: usize = 4;
 
-/// What is to be looked at.
+/// What to examine.
 #[derive(Clone, Debug)]
 pub(crate) struct Survey {
-    /// The root of the project, or of the worktree that the agent stands in.
+    /// The root of the project, or of the worktree in which the agent works.
     pub(crate) root: PathBuf,
-    /// The directory of the bus.
     pub(crate) bus: PathBuf,
-    /// What relative paths begin at.
+    /// The base of relative paths.
     pub(crate) cwd: PathBuf,
-    /// What the profile guards besides.
+    /// Further names that the profile guards.
     pub(crate) also: Vec<String>,
-    /// The paths of the question.
     pub(crate) paths: Vec<PathBuf>,
 }
 
-/// What a look has found.
+/// The result of a look.
 #[derive(Clone, Debug)]
 pub(crate) struct PathsFound {
     pub(crate) ground: Ground,
-    /// Where the paths lead; `None` for one that cannot be told.
+    /// Where the paths lead; `None` if that cannot be determined.
     pub(crate) places: Vec<Option<PathBuf>>,
-    /// The same as the user or orchestrator sees it: also where a path would lead if what its links name was there.
+    /// The same as the user or orchestrator sees it: for a dangling link, where it would lead.
     pub(crate) leads: Vec<Option<PathBuf>>,
 }
 
-/// Takes the looks of one agent.
+/// Runs the looks of one agent.
 #[derive(Clone)]
 pub(crate) struct PathExaminer {
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
 impl Default for PathExaminer {
     fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(LOOKS)) }
+        Self { slots: Arc::new(Semaphore::new(LOOKS)) }
     }
 }
 
 impl PathExaminer {
-    /// Looks at the paths. `None` where that takes too long, or there is too much to look at.
+    /// Examines the paths; `None` if that takes too long, or there are too many.
     pub(crate) async fn take(self, survey: Survey) -> Option<PathsFound> {
         if survey.paths.len() > limits::LOOKED_PATHS {
             return None;
@@ -66,18 +64,18 @@ impl PathExaminer {
         self.within(wait_times::LOOK_AT_PATHS, move |until| survey.look(until)).await
     }
 
-    /// Runs a look that may hang; a thread that does keeps its place.
+    /// Runs a look that may hang. A thread that hangs keeps its slot.
     pub(crate) async fn within<T: Send + 'static>(
         self,
         limit: Duration,
         look: impl FnOnce(Instant) -> Option<T> + Send + 'static,
     ) -> Option<T> {
         let looking = async {
-            let place = self.places.acquire_owned().await.ok()?;
+            let slot = self.slots.acquire_owned().await.ok()?;
             let until = Instant::now() + limit;
             let looking = tokio::task::spawn_blocking(move || {
                 let found = look(until);
-                drop(place);
+                drop(slot);
                 found
             });
             looking.await.ok()?
@@ -87,7 +85,7 @@ impl PathExaminer {
 }
 
 impl Survey {
-    /// Looks at the disk; gives up between two paths when it is late.
+    /// Looks at the disk. Past the deadline it stops between two paths.
     fn look(self, until: Instant) -> Option<PathsFound> {
         let (mut places, mut leads) = (Vec::new(), Vec::new());
         for path in &self.paths {
@@ -110,7 +108,7 @@ impl Survey {
         let mut seen = HashSet::new();
         for place in places.iter().flatten() {
             if disk::has_other_names(place) {
-                // Under another name it may be anything, of this project or not.
+                // Under its other name it may be any file, inside or outside of this project.
                 guarded.push(place.clone());
             }
             let inside = |directory: &&Path| directory.starts_with(&self.root);
@@ -139,8 +137,8 @@ impl Survey {
     }
 }
 
-/// Says whether a text is a path, and the same one to whatever reads it: no address, no `~` that some replace by a home
-/// directory, no list of several lines, and nothing that was no text.
+/// Returns whether a text is a path, and the same one for every program: no address, no `~` that some replace by a home directory,
+/// no list of several lines, and no bytes that were not text.
 fn is_plain(path: &Path) -> bool {
     path.to_str().is_some_and(|path| {
         let is_lost = |sign: char| sign.is_control() || sign == char::REPLACEMENT_CHARACTER;
@@ -148,7 +146,7 @@ fn is_plain(path: &Path) -> bool {
     })
 }
 
-/// Says whether a text is an address: `scheme:/place`, with one slash or with several, or `file:` and any path.
+/// Returns whether a text is an address: `scheme:/place`, with one slash or several, or `file:` and any path.
 fn is_address(path: &str) -> bool {
     let Some((scheme, place)) = path.split_once(':') else {
         return false;
@@ -214,7 +212,7 @@ mod tests {
             assert_eq!(verdict, expected, "{kind} {path}");
         }
 
-        /// Edits of these files are asked about; whoever reads them is not.
+        /// Checks that edits of these files are asked about, and that reading them is allowed.
         #[track_caller]
         fn asks_before_edits_of(&self, paths: &[&str]) {
             for path in paths {
@@ -367,7 +365,7 @@ mod tests {
             .link("../../skills/write", ".claude/skills/write")
             .link("../../scripts/new.sh", ".husky/_/pre-push")
             .link("../../ci.yml", ".github/workflows/ci.yml")
-            // What leads to everything says nothing about anything.
+            // A link to everything guards nothing.
             .link("..", ".claude/project");
         project.asks_before_edits_of(&[
             "scripts/lint.sh",
@@ -384,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_keeps_very_much_of_is_not_looked_through_for_links() {
+    fn large_git_directories_are_not_searched_for_links() {
         let project = Project::new();
         project
             .file(".git/HEAD", "ref: refs/heads/main\n")
@@ -401,7 +399,7 @@ mod tests {
         let project = Project::new();
         project.directory(".claude/skills/many").directory("src");
         let file = |number: usize| project.file(&format!(".claude/skills/{number}"), "");
-        // These and `skills` itself, and `many`.
+        // These files, `skills` itself and `many` reach the limit.
         for number in 2..guarded_places::LINKS_ENTRIES {
             file(number);
         }
@@ -464,7 +462,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_look_that_hangs_keeps_a_place_and_nothing_else() {
+    async fn a_look_that_hangs_keeps_its_slot_and_nothing_else() {
         let looks = PathExaminer::default();
         let limit = Duration::from_millis(1);
         let mut hanging = Vec::new();
@@ -474,7 +472,7 @@ mod tests {
             assert_eq!(looks.clone().within(limit, look).await, None);
             hanging.push(let_go);
         }
-        // All places are taken, so that this one is not even begun.
+        // All slots are taken, so this look never begins.
         assert_eq!(looks.clone().within(limit, |_| Some(1)).await, None);
         drop(hanging);
         let long = Duration::from_mins(1);

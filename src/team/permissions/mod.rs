@@ -1,4 +1,4 @@
-//! What an agent asks to be allowed: judged by the policy, or put to a person.
+//! Permission questions of agents: judged by the policy, or put to the user or an orchestrator.
 
 pub(crate) mod ask;
 pub(crate) mod asks_orchestrator;

@@ -1,4 +1,4 @@
-//! The questions of one agent until each has its answer: being looked at, on their way to the bus, waiting there.
+//! The open questions of one agent: being examined, waiting to go on the bus, or waiting there for an answer.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -15,34 +15,34 @@ use crate::bus::state::State;
 use crate::domain::ids::{CommandId, PermissionId};
 use crate::domain::permission::Decision;
 
-/// Kinds of questions that are counted apart: more than ACP knows.
+/// How many kinds of questions are counted separately: more than ACP defines.
 const KINDS: usize = 16;
 
 #[derive(Default)]
 pub(crate) struct OpenQuestions {
-    /// The places that calls of the session have named, in this turn and before.
+    /// The paths that calls of the session have named, in this turn and before.
     pub(super) places: Places,
-    /// The looks at the disk on which answers depend.
+    /// Examines the paths on which answers depend.
     looks: PathExaminer,
-    /// Requests that wait for such a look. Dropped, one is answered `cancelled`.
+    /// Requests whose paths are being examined. Dropping one answers it `cancelled`.
     pub(super) looking: JoinSet<ExaminedRequest>,
-    /// Answers of the policy that the bus does not know yet.
+    /// The policy's answers that the bus does not know yet.
     pub(super) decided: VecDeque<(Question, Decision)>,
-    /// Answers of the policy in this turn, by kind.
+    /// The policy's answers in this turn, by kind.
     pub(super) counted: Vec<Counted>,
-    /// Questions that are not on the bus yet, in their order.
+    /// Questions that are not on the bus yet, in order.
     pub(super) unposted: VecDeque<Unposted>,
     pub(super) waiting: Vec<Waiting>,
     /// Files that are being read and written for the agent.
     pub(super) files: JoinSet<()>,
 }
 
-/// What the policy answers to one kind of question in a turn. The first stands on the bus at once, the others in one event when
-/// the turn ends: an agent may ask thousands of times a second.
+/// The policy's answers to one kind of question in a turn. The first goes on the bus at once, the others in one event when the turn
+/// ends: an agent may ask thousands of times a second.
 pub(super) struct Counted {
     kind: String,
     pub(super) decision: Decision,
-    /// The last of the others, and how many they are.
+    /// The last of the others, and their number.
     pub(super) others: Option<(Question, u64)>,
 }
 
@@ -54,64 +54,64 @@ pub(crate) struct Waiting {
     pub(crate) until: Instant,
 }
 
-/// What an agent wants, and what a look at its places has found, unless that took too long.
+/// A request, and what the examination of its paths found, unless that took too long.
 pub(crate) struct ExaminedRequest {
-    pub(super) wanted: Wanting,
+    pub(super) request: PathRequest,
     pub(super) found: Option<PathsFound>,
 }
 
-/// What an agent wants that depends on where its paths lead.
-pub(crate) enum Wanting {
-    /// To make this call, at all the places that it names.
+/// A request whose answer depends on where its paths lead.
+pub(crate) enum PathRequest {
+    /// To make this call, with all the paths that it names.
     Call(PermissionQuestion, Question, Touched),
     File(FileQuestion),
 }
 
-/// What an agent waits for.
+/// The agent's side of a question: what the answer goes to.
 pub(crate) enum Asker {
-    /// To learn whether it may make the call.
+    /// The agent waits to learn whether it may make the call.
     Call(PermissionQuestion),
-    /// That a file is written, at this place below the project.
+    /// The agent waits until a file is written, at this place below the project.
     Write(FileQuestion, PathBuf),
 }
 
-/// A question that is not on the bus yet. All tries to put it there carry one command id, so it stands there once also where the
-/// outcome of a try is unknown.
+/// A question that is not on the bus yet. All tries to put it there carry one command id, so it happens once even if the outcome of
+/// a try is unknown.
 pub(crate) struct Unposted {
     pub(super) command: CommandId,
     pub(super) question: Question,
     pub(super) asked: Asker,
-    /// The place of the newest question on the bus before the first try.
+    /// The position of the newest question on the bus before the first try.
     pub(super) behind: u64,
-    /// How often it was tried in vain, and before when it is not tried again.
+    /// How many tries have failed, and when the next may begin.
     pub(super) tries: u32,
     pub(super) again: Option<Instant>,
-    /// When it is answered with no instead.
+    /// When it is rejected instead.
     pub(super) until: Instant,
 }
 
 impl OpenQuestions {
-    /// Says whether the agent waits for an answer.
+    /// Returns whether the agent waits for an answer.
     pub(crate) fn are_open(&self) -> bool {
         !self.unposted.is_empty() || !self.waiting.is_empty() || !self.looking.is_empty()
     }
 
-    /// Takes in what the agent says of a call.
+    /// Notes the paths in an update of a call.
     pub(crate) fn note(&mut self, call: &ToolCallUpdate) {
         self.places.see(call);
     }
 
-    /// Forgets the calls, as another session begins.
+    /// Forgets the calls: another session begins.
     pub(crate) fn forget_calls(&mut self) {
         self.places = Places::default();
     }
 
-    /// Returns the next request whose places have been looked at. Cancel-safe.
+    /// Returns the next request whose paths have been examined. Cancel-safe.
     pub(crate) async fn looked(&mut self) -> ExaminedRequest {
         loop {
             match self.looking.join_next().await {
                 Some(Ok(looked)) => return looked,
-                // It was answered by being dropped.
+                // Dropping the request answered it.
                 Some(Err(error)) => {
                     tracing::error!("the path check of a permission question failed: {error}");
                 }
@@ -120,26 +120,26 @@ impl OpenQuestions {
         }
     }
 
-    /// Returns the looks of this agent.
+    /// Returns the examiner of this agent's paths.
     pub(crate) fn looks(&self) -> PathExaminer {
         self.looks.clone()
     }
 
-    /// Looks at places on the disk, beside all else; [`OpenQuestions::looked`] returns what was found.
-    pub(super) fn look(&mut self, wanted: Wanting, survey: Survey) {
+    /// Examines paths on the disk in the background; [`OpenQuestions::looked`] returns the result.
+    pub(super) fn look(&mut self, request: PathRequest, survey: Survey) {
         let looks = self.looks.clone();
         self.looking.spawn(async move {
             let found = looks.take(survey).await;
-            ExaminedRequest { wanted, found }
+            ExaminedRequest { request, found }
         });
     }
 
-    /// Notes what the policy has answered.
+    /// Counts an answer of the policy.
     pub(super) fn count(&mut self, question: Question, decision: Decision) {
         let is_same =
             |counted: &Counted| counted.kind == question.kind && counted.decision == decision;
         let known = self.counted.iter().position(is_same);
-        // Kinds are the agent's words. Those that are too many are counted with the last that is not.
+        // The agent chooses the kinds. Those above the limit are counted with the last one below it.
         let known = known.or((self.counted.len() >= KINDS).then_some(KINDS - 1));
         if let Some(counted) = known.and_then(|at| self.counted.get_mut(at)) {
             let earlier = counted.others.take();
@@ -151,20 +151,20 @@ impl OpenQuestions {
         self.decided.push_back((question, decision));
     }
 
-    /// Returns when this bridge itself says no to a question, or tries again to put one on the bus.
+    /// Returns when this bridge itself rejects a question, or next tries to put one on the bus.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let again = self.unposted.front().and_then(|first| first.again);
         let waiting = self.waiting.iter().map(|waiting| waiting.until);
         waiting.chain(again).min()
     }
 
-    /// Takes the next question that is to be put on the bus now.
+    /// Takes the next question that is due to be put on the bus.
     pub(super) fn take_unposted(&mut self, now: Instant) -> Option<Unposted> {
         let is_early = |first: &Unposted| first.again.is_some_and(|again| now < again);
         self.unposted.pop_front_if(|first| !is_early(first))
     }
 
-    /// Takes the questions whose answer is known: by the bus, or because it is overdue.
+    /// Takes the questions whose answer is known: from the bus, or because they are overdue.
     pub(super) fn take_answered(
         &mut self,
         state: &State,
@@ -175,7 +175,7 @@ impl OpenQuestions {
         for question in self.waiting.drain(..) {
             let decision = match state.permission(&question.id) {
                 Some(known) => known.answer.as_ref().map(|answer| answer.decision),
-                // It was answered so long ago that the state has forgotten it.
+                // The answer is so old that the state has forgotten it.
                 None => Some(Decision::Reject),
             };
             let overdue = (now >= question.until).then_some(Decision::Reject);
@@ -190,7 +190,7 @@ impl OpenQuestions {
 }
 
 impl Asker {
-    /// Returns what may be answered.
+    /// Returns the possible answers.
     pub(crate) fn offers(&self) -> Vec<Decision> {
         let Self::Call(asked) = self else {
             return vec![Decision::AllowOnce, Decision::Reject];
@@ -203,7 +203,7 @@ impl Asker {
         ];
         known
             .into_iter()
-            .filter_map(|(wanted, decision)| choose(options, wanted).map(|_| decision))
+            .filter_map(|(kind, decision)| choose(options, kind).map(|_| decision))
             .collect()
     }
 }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_an_agent_makes_up_are_counted_together() {
+    fn kinds_above_the_limit_are_counted_together() {
         let mut questions = OpenQuestions::default();
         for number in 0..1000 {
             questions.count(question(&format!("kind {number}"), ""), Decision::Reject);

@@ -1,5 +1,4 @@
-//! Puts a question for permission on the bus, as often as it takes: a bus that is busy for seconds, or a full disk, is no answer to
-//! an agent.
+//! Puts a question for permission on the bus, with retries: a bus that is busy for seconds, or a full disk, must not decide it.
 
 use tokio::time::Instant;
 
@@ -17,8 +16,7 @@ use crate::team::agent::pending_writes;
 use crate::team::turn::turn_record::Turn;
 
 impl OpenQuestions {
-    /// Puts a question on the bus; returns it when the bus cannot take it yet. One that the bus does not take at all is answered with
-    /// no.
+    /// Puts a question on the bus; returns it if the bus cannot accept it yet. A question that the bus refuses is rejected.
     pub(super) async fn put(
         &mut self,
         agent: &AgentContext,
@@ -74,8 +72,8 @@ impl OpenQuestions {
     }
 }
 
-/// Returns the id of a question that was put on the bus: by this try, or by one before whose outcome was unknown, which may have
-/// its answer already. Questions go there one after the other, so that one is the newest.
+/// Returns the id of a question that was put on the bus: by this try, or by an earlier one whose outcome was unknown and which may
+/// have its answer already. Questions go there one after the other, so this one is the newest.
 fn put_as(agent: &AgentContext, events: &[Event], unposted: &Unposted) -> Option<PermissionId> {
     let asked = events.iter().find_map(|event| match event {
         Event::PermissionAsked(asked) => Some(asked.id.clone()),
@@ -85,7 +83,7 @@ fn put_as(agent: &AgentContext, events: &[Event], unposted: &Unposted) -> Option
     asked.or_else(|| newest().map(|(_, id)| id))
 }
 
-/// Returns the newest question of this agent on the bus, and its place there.
+/// Returns the newest question of this agent on the bus, and its position.
 fn newest_question(agent: &AgentContext) -> Option<(u64, PermissionId)> {
     let session = agent.session();
     agent.membership.bus().look(|state| {
@@ -94,7 +92,7 @@ fn newest_question(agent: &AgentContext) -> Option<(u64, PermissionId)> {
     })
 }
 
-/// Says whether the bus may take later what it has not taken now.
+/// Returns whether the bus may accept later what it has not accepted now.
 fn may_pass(error: &BusError) -> bool {
     matches!(error, BusError::Log(error) if !matches!(error, LogError::TooLong { .. } | LogError::Newer))
 }

@@ -1,4 +1,4 @@
-//! The places of a question, as the user or orchestrator sees them: what the agent calls them, and where they really lead.
+//! The paths of a question as the user or orchestrator sees them: as the agent writes them, and where they really lead.
 
 use super::look_at_paths::PathsFound;
 use crate::acp::Touched;
@@ -7,16 +7,16 @@ use crate::domain::permission::{Policy, Verdict, judge};
 use crate::domain::text::redact::Hidden;
 use crate::team::agent::context::AgentContext;
 
-/// What is shown of a path where it leads elsewhere: so little that the place behind it is surely seen, too.
+/// How much of a path is shown if it leads elsewhere: so little that its target is surely seen, too.
 const NAMED_CHARS: usize = 100;
 
-/// What is shown of an edit that is asked about wherever it is.
+/// The note on an edit that is asked about wherever it is.
 const TOO_MANY_LINKS: &str = "… asked because a guarded directory has too many entries to check \
     every link in it";
 
-/// Returns the places of a question as they are shown: `path -> place` where a path leads elsewhere, and `path -> ?` where
-/// that cannot be told. Those that make it a question come first; what is beyond [`limits::QUESTION_PATHS`] is a number. What
-/// only may be a place is shown where it makes it a question, or where nothing else is named.
+/// Returns the paths of a question as they are shown: `path -> place` if a path leads elsewhere, and `path -> ?` if its target is
+/// unknown. Those that cause the question come first; those above [`limits::QUESTION_PATHS`] are only counted. A word that only may
+/// be a path is shown if it causes the question, or if no paths are named.
 pub(crate) fn shown_paths(
     agent: &AgentContext,
     kind: &str,
@@ -43,7 +43,7 @@ pub(crate) fn shown_paths(
     if more > 0 {
         shown.push(format!("… and {more} more"));
     }
-    // Nobody's path is shown so: one that begins like it is in quotes.
+    // No path looks like this note: one that begins with `…` is quoted.
     if kind == "edit" && found.is_some_and(|found| !found.ground.knows_all_guarded) {
         shown.push(TOO_MANY_LINKS.to_owned());
     }

@@ -1,4 +1,4 @@
-//! The files that changed in a turn: by the agent's own calls, and by git.
+//! The files that changed in a turn, according to the agent's own calls and to git.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use crate::domain::wait_times;
 use crate::sys::fs::real_path::resolve;
 use crate::team::permissions::look_at_paths::PathExaminer;
 
-/// Where shown paths begin.
+/// The directories that shown paths are relative to.
 #[derive(Clone)]
 pub(crate) struct PathBase {
     pub(crate) project: PathBuf,
     pub(crate) cwd: PathBuf,
-    /// The bus: no tool shows a path of it.
+    /// The bus directory: no tool shows a path in it.
     pub(crate) bus: PathBuf,
 }
 
 impl PathBase {
-    /// Shows all paths as people know them. Where the disk does not answer in time, they are shown as their agent wrote them.
+    /// Shows all paths as people know them. If the disk does not answer in time, they are shown as their agent wrote them.
     pub(crate) async fn shown_all(
         self,
         changes: Vec<(String, Change)>,
@@ -55,7 +55,7 @@ impl PathBase {
     }
 }
 
-/// Joins what calls say with what git says. Where both do, git knows better what became of the file.
+/// Merges the changes according to calls with those according to git. If both report a file, git knows better.
 pub(crate) fn files(
     by_calls: Vec<(String, Change)>,
     by_git: BTreeMap<String, Change>,
@@ -67,7 +67,7 @@ pub(crate) fn files(
             change,
             sources: vec![ChangeSource::ToolCall],
         });
-        // What is created and then edited is new all the same.
+        // A file that was created and then edited is still new.
         file.change = match (file.change, change) {
             (Change::Created, Change::Edited) => Change::Created,
             (_, later) => later,
@@ -85,7 +85,7 @@ pub(crate) fn files(
     files.into_values().collect()
 }
 
-/// Returns what a call that did not fail changed: the files of its diffs, else the places it names if its kind changes files.
+/// Returns the changes of a call that did not fail: the files of its diffs, else its locations if its kind changes files.
 pub(crate) fn changes(call: &ToolCall) -> Vec<(String, Change)> {
     if call.status() == "failed" {
         return Vec::new();
@@ -103,7 +103,7 @@ pub(crate) fn changes(call: &ToolCall) -> Vec<(String, Change)> {
         "move" => Change::Moved,
         _ => return Vec::new(),
     };
-    // A call that was not allowed never gets as far as that.
+    // A rejected call never completes.
     if call.status() != "completed" {
         return Vec::new();
     }

@@ -1,40 +1,39 @@
-//! What a turn brings besides its words, as its agent reports it while the turn runs.
+//! The results of a turn besides its output, as its agent reports them while the turn runs.
 
 use super::git_compare::{Before, Hold};
 use crate::acp::{Cost, TokenUsage, Update};
 use crate::domain::task::result::{Context, Money, Usage};
 
-/// What was not allowed is listed up to this many.
+/// How many rejected calls are listed.
 const MOST_REFUSED: usize = 256;
 
-/// What a turn has reported of itself so far.
+/// The results of a turn so far.
 #[derive(Default)]
 pub(crate) struct Collected {
-    /// What the conversation knew at the beginning.
+    /// What the conversation contained at the beginning.
     pub(crate) context: Option<Context>,
-    /// git's look at the beginning.
+    /// Git's look at the beginning.
     pub(super) before: Option<Before>,
-    /// The tokens of the requests so far, where each is reported by itself.
+    /// The tokens of the requests so far, if the agent reports each request.
     tokens: Option<TokenUsage>,
-    /// The tokens of turns that were ended for a message, and whose task continues.
+    /// The tokens of turns that were interrupted for a message, and whose task continues.
     interrupted: Option<TokenUsage>,
-    /// How full the model's context is, and how much fits.
+    /// The used part of the model's context, and its size.
     fill: Option<(u64, u64)>,
-    /// What the session has cost so far.
+    /// The cost of the session so far.
     cost: Option<Money>,
-    /// When a limit that is used up begins anew, in seconds since 1970.
+    /// When an exhausted quota resets, in seconds since 1970.
     pub(crate) resets_at: Option<f64>,
-    /// Where the words after the last call of a tool begin.
+    /// Where the output after the last tool call begins.
     last_words: usize,
-    /// What was not allowed.
     pub(super) refused: Vec<Refused>,
 }
 
-/// Something that an agent was not allowed to do.
+/// A request of an agent that was rejected.
 pub(crate) struct Refused {
-    /// The call of a tool, if it was one.
+    /// The id of the tool call, if it was one.
     pub(crate) call: Option<String>,
-    /// What people are shown of it.
+    /// The title that people see.
     pub(crate) title: String,
 }
 
@@ -43,13 +42,13 @@ impl Collected {
         Self { context: Some(context), before, ..Self::default() }
     }
 
-    /// Takes in an update; so much has been said before it.
-    pub(crate) fn hear(&mut self, update: &Update, said: usize) {
+    /// Handles an update; `output_bytes` is the length of the output before it.
+    pub(crate) fn hear(&mut self, update: &Update, output_bytes: usize) {
         match update {
             Update::ToolCall(call) => {
                 let is_over = matches!(call.status.as_deref(), Some("completed" | "failed"));
                 if !is_over {
-                    self.last_words = said;
+                    self.last_words = output_bytes;
                 }
             }
             Update::Tokens(tokens) => {
@@ -66,31 +65,31 @@ impl Collected {
         }
     }
 
-    /// Returns what the prompt waits for, if anything.
+    /// Returns the hold that delays the prompt, if there is one.
     pub(crate) fn hold(&self) -> Option<Hold> {
         self.before.as_ref().map(Before::hold)
     }
 
-    /// Takes in the end of a turn that was ended for a message: what follows is another turn of the same task.
+    /// Notes the end of a turn that was interrupted for a message: another turn of the same task follows.
     pub(crate) fn note_interrupted(&mut self, of_turn: Option<TokenUsage>) {
         self.interrupted = sum(self.interrupted, of_turn.or(self.tokens.take()));
     }
 
-    /// Takes in that something was not allowed.
+    /// Adds a rejected request.
     pub(crate) fn refuse(&mut self, refused: Refused) {
-        // A model may ask on and on; the transcript has all of it.
+        // A model may ask without end; the transcript has every request.
         if self.refused.len() < MOST_REFUSED {
             self.refused.push(refused);
         }
     }
 
-    /// Returns what was not allowed, as people are shown it.
+    /// Returns the titles of rejected requests.
     pub(crate) fn refused_titles(&self) -> Vec<&str> {
         let titles = self.refused.iter();
         titles.map(|refused| refused.title.as_str()).collect()
     }
 
-    /// Returns what the session has cost so far, as reported in this turn.
+    /// Returns the cost of the session so far, as reported in this turn.
     pub(crate) fn spent(&mut self) -> Option<Money> {
         self.cost.take()
     }
@@ -109,11 +108,11 @@ impl Collected {
         (!usage.is_empty()).then_some(usage)
     }
 
-    /// Says where in the output the last words begin, if something was said before them.
+    /// Returns where in the output the last words begin, if there is output before them.
     pub(crate) fn last_words(&self, output: &str) -> Option<u64> {
         let last = output.get(self.last_words..)?;
-        let tells = self.last_words > 0 && !last.trim().is_empty();
-        tells.then_some(self.last_words as u64)
+        let is_part = self.last_words > 0 && !last.trim().is_empty();
+        is_part.then_some(self.last_words as u64)
     }
 }
 
@@ -139,7 +138,7 @@ mod tests {
         collected.hear(&begins("in_progress"), 8);
         collected.hear(&begins("completed"), 12);
         assert_eq!(collected.last_words("I look. Found it."), Some(8));
-        assert_eq!(collected.last_words("I look. \n"), None, "nothing was said");
+        assert_eq!(collected.last_words("I look. \n"), None, "no output follows");
     }
 
     #[test]

@@ -1,28 +1,28 @@
-//! What an error of an agent means for a task, and what is to be done about it: how to log in, when to try again.
+//! The meaning of an agent's error for a task, and advice on it: how to log in, when to try again.
 
 use crate::acp::AcpError;
 use crate::config::Profile;
 use crate::domain::task::TaskError;
 use crate::domain::task::{error_class, retry_time};
 
-/// What is known that an error does not tell itself.
+/// Facts that an error itself does not contain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Advice<'a> {
     /// How to log in: the end of a sentence that begins "to log in,".
     pub(crate) login: Option<&'a str>,
-    /// When a limit that is used up begins anew, in seconds since 1970, if the agent has said so.
+    /// When an exhausted quota resets, in seconds since 1970, if the agent has reported it.
     pub(crate) resets_at: Option<f64>,
     pub(crate) now_ms: i64,
 }
 
 impl<'a> Advice<'a> {
-    /// Knows what a profile says.
+    /// Returns the advice of a profile.
     pub(crate) fn of(profile: &'a Profile, now_ms: i64) -> Self {
         let login = profile.login.as_ref();
         Self { login: login.map(|login| login.value.as_str()), resets_at: None, now_ms }
     }
 
-    /// Says what an agent's answer to a request means.
+    /// Classifies an agent's error answer to a request.
     pub(crate) fn on(&self, error: &AcpError) -> TaskError {
         let class = match error {
             AcpError::Refused { code, .. } => error_class::class(Some(*code), &error.words()),
@@ -32,7 +32,7 @@ impl<'a> Advice<'a> {
         self.complete(class.unwrap_or(error_class::AGENT), error.to_string(), &error.words())
     }
 
-    /// Says what it means that an agent answers so, or not at all, while it gets ready.
+    /// Classifies an error, or no answer, while the agent starts.
     pub(crate) fn on_start(&self, error: &AcpError) -> TaskError {
         let AcpError::Deadline { method, after } = error else {
             return self.on(error);
@@ -46,7 +46,7 @@ impl<'a> Advice<'a> {
         TaskError::new(error_class::START, message)
     }
 
-    /// Says what the words mean with which an agent has given up.
+    /// Classifies the output with which an agent gave up.
     pub(crate) fn on_words(&self, words: &str, message: String) -> TaskError {
         let class = error_class::class(None, words).unwrap_or(error_class::AGENT);
         self.complete(class, message, words)
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_get_ready_is_told_of_with_the_setting_that_helps() {
+    fn an_agent_that_does_not_get_ready_is_reported_with_the_setting_that_helps() {
         let error =
             AcpError::Deadline { method: "initialize".into(), after: Duration::from_mins(2) };
         let error = advice().on_start(&error);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_answer_is_silent_and_the_rest_is_the_agents() {
+    fn a_missing_answer_is_classed_as_silent_and_other_errors_as_the_agents() {
         let class = |error: AcpError| advice().on(&error).class;
         let late =
             AcpError::Deadline { method: "session/new".into(), after: Duration::from_mins(1) };

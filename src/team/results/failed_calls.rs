@@ -1,4 +1,4 @@
-//! The tool calls of a turn that failed or were not allowed, as a task's result lists them.
+//! The tool calls of a turn that failed or were rejected, as a task's result lists them.
 
 use super::collect::Refused;
 use crate::acp::ToolCall;
@@ -6,10 +6,11 @@ use crate::domain::limits;
 use crate::domain::task::result::FailedCall;
 use crate::domain::text::redact::Secrets;
 
-/// The reason of a call that was not allowed, where its agent gives none.
+/// The reason of a rejected call, if its agent gives none.
 const NOT_ALLOWED: &str = "it was not allowed";
 
-/// Returns the calls that failed, as their agent says, or were not allowed, of which some agents say nothing more.
+/// Returns the calls that failed according to their agent, and those that were rejected, about which some agents report nothing
+/// more.
 pub(crate) fn failed_calls(
     calls: &[&ToolCall],
     refused: &[Refused],
@@ -33,7 +34,7 @@ pub(crate) fn failed_calls(
 }
 
 fn failed(call: &ToolCall, refused: bool, secrets: &Secrets) -> FailedCall {
-    // gemini tells of a call that it refuses itself nothing but its id, in which the tool's name stands.
+    // gemini reports a call that it refuses itself only by its id, which contains the tool's name.
     let kind = Some(call.kind()).filter(|kind| *kind != "other");
     let titles = [call.title(), call.name(), kind.unwrap_or_default(), call.id()];
     let title = titles.into_iter().find(|title| !title.trim().is_empty());
@@ -49,7 +50,7 @@ fn failed(call: &ToolCall, refused: bool, secrets: &Secrets) -> FailedCall {
     }
 }
 
-/// Returns the beginning of a text, saying that more is left out.
+/// Returns the beginning of a text, with a note if the rest is left out.
 fn cut(text: &str, most: usize, secrets: &Secrets) -> String {
     let text = secrets.hidden(text.trim());
     let (head, is_cut) = text.head(most);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_allowed_is_listed_and_every_call_has_a_title() {
+    fn rejected_calls_are_listed_and_every_call_has_a_title() {
         let bare = |id: &str, status: Option<&str>| ToolCallUpdate {
             id: id.into(),
             status: status.map(str::to_owned),

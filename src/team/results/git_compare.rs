@@ -1,7 +1,7 @@
-//! What git says that a task has changed: the look before it is compared with the one after it.
+//! The changes of a task according to git: a look before it, compared with one after it.
 //!
-//! A task's prompt waits for the first look, but not for long. Where git could not look, or not in time, the result says what is not
-//! known, and why. What it finds may be another's doing.
+//! A task's prompt waits for the first look, but not for long. If git could not look, or not in time, the result says what is
+//! unknown, and why. A change found may be another process's work.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use super::git_snapshot::{GitSnapshot, compare};
 use crate::domain::task::result::{Change, GitLook};
 use crate::domain::wait_times;
 
-/// A look at the start of a task, under way or done.
+/// A look at the start of a task, running or done.
 pub(crate) struct Before {
     repository: Repository,
     looking: AbortOnDropHandle<Result<GitSnapshot, GitTrouble>>,
     hold: Hold,
 }
 
-/// What the prompt of a task waits for.
+/// Delays the prompt of a task until git has looked.
 #[derive(Clone)]
 pub(crate) struct Hold {
     looked: CancellationToken,
-    /// Whether the agent had its prompt before git had looked.
+    /// Whether the agent got its prompt before git had looked.
     late: Arc<AtomicBool>,
 }
 
@@ -46,7 +46,7 @@ impl Hold {
 }
 
 impl Repository {
-    /// Begins the look at a task's start; `done` gets the report when it is done.
+    /// Begins the look at a task's start; `done` receives its report.
     pub(crate) fn look_before(self, done: impl FnOnce(&str) + Send + 'static) -> Before {
         let repository = self.clone();
         let hold = Hold { looked: CancellationToken::new(), late: Arc::default() };
@@ -65,12 +65,12 @@ impl Repository {
 }
 
 impl Before {
-    /// Returns what the prompt waits for.
+    /// Returns the hold that delays the prompt.
     pub(crate) fn hold(&self) -> Hold {
         self.hold.clone()
     }
 
-    /// Looks again, and says what has changed since the start, by path from the project.
+    /// Looks again, and returns the changes since the start, by path from the project.
     pub(crate) async fn compare(self) -> (BTreeMap<String, Change>, GitLook) {
         let Self { repository, looking, hold } = self;
         let compared = async {

@@ -1,6 +1,6 @@
-//! Asking git: a bounded child process that writes nothing into the repository and runs nothing that the repository names.
+//! Asks git: a bounded child process that writes nothing into the repository and runs nothing that the repository names.
 //!
-//! It fails without harm: whoever asks says what is not known, and why.
+//! A failure does no harm: the caller reports what is unknown, and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -14,17 +14,17 @@ use crate::domain::wait_times;
 use crate::supervisor::{self, ChildSpec, SpawnError};
 use crate::sys::fs::{bounded_file, disk};
 
-/// The most that is read of what git says: some ten thousand files.
+/// How much of git's output is read: enough for some ten thousand files.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The most that is read of a `.git` file: it holds one path.
+/// How much of a `.git` file is read: it holds one path.
 const LINK_BYTES: u64 = 8 * 1024;
 
-/// What git gets of our environment: enough to be found and to know its user's settings, and no `GIT_*`.
+/// The variables that git gets of our environment: enough to be found and to know its user's settings, and no `GIT_*`.
 const PASSED: [&str; 3] = ["PATH", "HOME", "XDG_CONFIG_HOME"];
 
-/// What git gets besides: it takes no lock of the repository, where an agent may be committing, speaks English, and fetches nothing,
-/// as the transport, too, is a program that the repository names.
+/// Further variables for git. It takes no lock of the repository, where an agent may be committing; it speaks English; and it
+/// fetches nothing, as the transport, too, is a program that the repository names.
 const SET: [(&str, &str); 4] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
@@ -32,8 +32,8 @@ const SET: [(&str, &str); 4] = [
     ("LC_ALL", "C"),
 ];
 
-/// What a repository may name to be run, and none of it is. A bare repository among the files of a project is not taken for the one
-/// around it (from git 2.38 on; [`Repository::place`] holds it for all).
+/// Turns off the programs that a repository may name. Git also ignores a bare repository among the files of a project (from git
+/// 2.38 on; for earlier versions [`Repository::place`] names the right one).
 const FIXED: [&str; 9] = [
     "--no-pager",
     "-c",
@@ -46,15 +46,15 @@ const FIXED: [&str; 9] = [
     "safe.bareRepository=explicit",
 ];
 
-/// How many filters a repository may name: Git LFS names one. Each takes three words of git's arguments.
+/// How many filters a repository may name: Git LFS names one. Each takes three of git's arguments.
 const MOST_FILTERS: usize = 64;
 
-/// Says whether git tracks anything in a directory, as far as git can be asked.
+/// Returns whether git tracks anything in a directory, as far as git can be asked.
 ///
-/// Where it cannot (it is slow, or the repository is another user's, as in many containers), the answer is no, with a warning: a yes
-/// would keep the bus from being opened at all, and what a clone brings is not believed anyway.
+/// If it cannot (it is slow, or the repository is another user's, as in many containers), the answer is no, with a warning. A yes
+/// would keep the bus from being opened at all, and a bus from a clone is not trusted anyway.
 pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>) -> bool {
-    // As git sees it: without links on the way.
+    // As git sees it: with all links resolved.
     let Ok(directory) = directory.canonicalize() else {
         return false;
     };
@@ -62,7 +62,7 @@ pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>
     let Some(repository) = Repository::of(around, &environment) else {
         return false;
     };
-    // Asked in the directory itself, whose path need not be text.
+    // Git runs in the directory itself, as its path need not be text.
     let repository = Repository { project: directory, ..repository };
     match repository.git(&[], &["ls-files", "-z", "--", "."]).await {
         Ok(files) => !files.is_empty(),
@@ -75,37 +75,33 @@ pub async fn is_tracked(directory: &Path, environment: Vec<(OsString, OsString)>
     }
 }
 
-/// Where to look.
 #[derive(Clone, Debug)]
 pub(crate) struct Repository {
     /// The directory that has `.git`.
     root: PathBuf,
-    /// The project, in it or the same.
+    /// The project: the root or a directory in it.
     project: PathBuf,
     environment: Vec<(OsString, OsString)>,
 }
 
-/// Why git could not tell.
+/// Why git has no answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum GitTrouble {
-    /// There is no git.
     #[error("git is not installed")]
     NoGit,
-    /// It could not be started or heard.
+    /// It could not be started, or its output not be read.
     #[error("failed to run git: {0}")]
     Unheard(String),
     #[error("git failed: {0}")]
     Refused(String),
-    /// It is not done in time.
     #[error("git took longer than {} s", wait_times::GIT.as_secs())]
     Slow,
-    /// It says too much.
     #[error("git's output is too long")]
     Long,
 }
 
 impl Repository {
-    /// Finds the repository of a project, by looking for `.git` upwards.
+    /// Finds the repository of a project by searching upwards for `.git`.
     pub(crate) fn of(project: &Path, environment: &[(OsString, OsString)]) -> Option<Self> {
         let root = project.ancestors().find(|directory| is_repository(&directory.join(".git")))?;
         let passed = |(name, _): &&(OsString, OsString)| PASSED.iter().any(|known| name == known);
@@ -114,7 +110,7 @@ impl Repository {
         Some(Self { root: root.to_owned(), project: project.to_owned(), environment })
     }
 
-    /// Looks at the working tree, and at files that are of interest anyway.
+    /// Looks at the working tree, and at the files in `also`.
     pub(super) async fn look(
         &self,
         also: &BTreeMap<String, super::git_snapshot::State>,
@@ -131,8 +127,8 @@ impl Repository {
             ".",
         ];
         let filters_off = self.filters_off().await?;
-        let said = self.git(&filters_off, &status).await?;
-        let mut look = GitSnapshot::parse(&said)
+        let output = self.git(&filters_off, &status).await?;
+        let mut look = GitSnapshot::parse(&output)
             .ok_or_else(|| GitTrouble::Unheard("its output is not understood".to_owned()))?;
         let paths: Vec<String> = look.dirty.keys().chain(also.keys()).cloned().collect();
         let root = self.root.clone();
@@ -141,7 +137,7 @@ impl Repository {
         Ok(look)
     }
 
-    /// Returns what commits did between two of them.
+    /// Returns the changes between the commits of two snapshots.
     pub(super) async fn commits(
         &self,
         before: &GitSnapshot,
@@ -167,18 +163,18 @@ impl Repository {
         Ok(committed(&self.git(&[], &diff).await?))
     }
 
-    /// Returns the settings that turn every filter off that any configuration names: git runs them on files that seem changed.
+    /// Returns the settings that turn off every filter that any configuration names: git runs filters on files that seem changed.
     ///
-    /// To take the attributes from elsewhere (`--attr-source`) is not enough: those in `.git/info` still count.
+    /// Taking the attributes from elsewhere (`--attr-source`) is not enough: those in `.git/info` still count.
     async fn filters_off(&self) -> Result<Vec<String>, GitTrouble> {
         let keys = self.git(&[], &["config", "-z", "--list", "--name-only"]).await?;
         settings_against(&keys)
     }
 
-    /// Says which repository is meant: the one that [`Repository::of`] has found, and no other one on the way to it.
+    /// Returns the options that name the repository that [`Repository::of`] found, so that git uses no nearer one.
     fn place(&self) -> Vec<OsString> {
         if !self.is_ours() {
-            // Named so, git would not ask any more whose it is (`safe.directory`).
+            // If named explicitly, git would skip its check of the owner (`safe.directory`).
             return Vec::new();
         }
         let named = |option: &str, path: &Path| {
@@ -189,21 +185,21 @@ impl Repository {
         vec![named("--git-dir=", &self.root.join(".git")), named("--work-tree=", &self.root)]
     }
 
-    /// Tells whether all of the repository that git asks about belongs to this user. In a linked worktree `.git` is a file that names
-    /// the directory.
+    /// Returns whether all parts of the repository whose owner git checks belong to this user. In a linked worktree `.git` is a
+    /// file that names the directory.
     fn is_ours(&self) -> bool {
         let named = self.root.join(".git");
         if !disk::belongs_to_us(&self.root) || !disk::belongs_to_us(&named) {
             return false;
         }
-        // Whatever is in its place is read no further than a path is long.
+        // Whatever is there is read only up to the length of a path.
         let text = bounded_file::read(&named, LINK_BYTES).ok();
         let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
         let directory = text.and_then(|text| Some(text.strip_prefix("gitdir:")?.trim().to_owned()));
         directory.is_none_or(|directory| disk::belongs_to_us(&self.root.join(directory)))
     }
 
-    /// Asks git, within limits of time and length. What is too slow or says too much is ended.
+    /// Runs git within limits of time and output. A child above them is killed.
     async fn git(&self, settings: &[String], arguments: &[&str]) -> Result<Vec<u8>, GitTrouble> {
         let fixed = FIXED.iter().map(OsString::from);
         let settings = settings.iter().map(OsString::from);
@@ -222,14 +218,14 @@ impl Repository {
             Err(error) => return Err(GitTrouble::Unheard(error.to_string())),
         };
         drop(pipes.stdin);
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         let listening = async {
             let mut stdout = pipes.stdout.take(MOST_BYTES + 1);
             stdout
-                .read_to_end(&mut said)
+                .read_to_end(&mut output)
                 .await
                 .map_err(|error| GitTrouble::Unheard(error.to_string()))?;
-            if said.len() as u64 > MOST_BYTES {
+            if output.len() as u64 > MOST_BYTES {
                 return Err(GitTrouble::Long);
             }
             let exit = child.exited().await;
@@ -240,11 +236,11 @@ impl Repository {
             Err(GitTrouble::Refused(words.lines().next().unwrap_or_default().to_owned()))
         };
         let heard = tokio::time::timeout(wait_times::GIT, listening).await;
-        // Dropped, a child that still runs is killed.
-        heard.unwrap_or(Err(GitTrouble::Slow)).map(|()| said)
+        // Dropping a child that still runs kills it.
+        heard.unwrap_or(Err(GitTrouble::Slow)).map(|()| output)
     }
 
-    /// Returns where a path of the repository is from the project, if it is in it.
+    /// Returns a path of the repository relative to the project, if it is in it.
     pub(super) fn in_project(&self, path: &str) -> Option<String> {
         let whole = self.root.join(path);
         let inner = whole.strip_prefix(&self.project).ok()?;
@@ -252,12 +248,12 @@ impl Repository {
     }
 }
 
-/// Tells whether git would take what is called `.git` for a repository, or for a file that names one.
+/// Returns whether git would take this `.git` for a repository, or for a file that names one.
 fn is_repository(named: &Path) -> bool {
     named.is_file() || (named.join("HEAD").exists() && named.join("objects").is_dir())
 }
 
-/// Makes the settings that turn off the filters among these keys of a configuration, each with a zero byte behind it.
+/// Returns the settings that turn off the filters among these configuration keys, each of which ends with a zero byte.
 fn settings_against(keys: &[u8]) -> Result<Vec<String>, GitTrouble> {
     let unusable = |why: &str| GitTrouble::Refused(format!("the repository's filters {why}"));
     let name = |key: &[u8]| {
@@ -271,7 +267,7 @@ fn settings_against(keys: &[u8]) -> Result<Vec<String>, GitTrouble> {
     if names.len() > MOST_FILTERS {
         return Err(unusable("are too many"));
     }
-    // On a command line the value begins behind the first `=`.
+    // On a command line the value begins after the first `=`.
     if names.iter().any(|name| name.contains('=')) {
         return Err(unusable("cannot be turned off: one has `=` in its name"));
     }
@@ -284,7 +280,7 @@ fn settings_against(keys: &[u8]) -> Result<Vec<String>, GitTrouble> {
     Ok(off.collect())
 }
 
-/// Returns the marks of those files that are there.
+/// Returns the marks of the files that exist.
 fn marks(root: &Path, paths: Vec<String>) -> BTreeMap<String, Mark> {
     let marked = paths.into_iter().filter_map(|path| {
         let mark = disk::size_and_touched_ns(&root.join(&path)).ok()?;

@@ -1,16 +1,16 @@
-//! A working tree as git describes it at one moment, read from git's own words; and what differs between two of them: pure.
+//! A working tree as git describes it at one moment, parsed from git's output; and the difference between two of them. Pure.
 //!
-//! Two looks at a working tree, before and after a task. A file that was changed before and is changed after counts only when
-//! its size or its time of writing is another; a file that was committed meanwhile counts by what the commits did to it.
+//! Snapshots are taken before and after a task. A file that differs from the commit in both counts only if its size or modification
+//! time changed. A file that was committed meanwhile counts by what the commits did to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::task::result::Change;
 
-/// What git tells of a repository without any commit instead of the commit's name.
+/// Git's name for the missing commit of a repository without any.
 const INITIAL: &str = "(initial)";
 
-/// The tree without any file, in repositories that name things by SHA-1. Others refuse it, and then it is said so.
+/// The empty tree in repositories that use SHA-1. Others refuse it, and the result then says so.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 /// A working tree as git sees it at one moment.
@@ -18,9 +18,9 @@ const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 pub(crate) struct GitSnapshot {
     /// The commit that is checked out.
     pub(crate) head: String,
-    /// What differs from it, by path from the repository's root.
+    /// The files that differ from it, by path from the repository's root.
     pub(crate) dirty: BTreeMap<String, State>,
-    /// The marks of all files of interest that are there.
+    /// The marks of all files of interest that exist.
     pub(crate) marks: BTreeMap<String, Mark>,
 }
 
@@ -35,16 +35,16 @@ pub(crate) enum State {
     Gone,
 }
 
-/// What changes with a file's content: its size, and when it was written, in nanoseconds.
+/// A value that changes with a file's content: its size and its modification time in nanoseconds.
 pub(crate) type Mark = (u64, i128);
 
 impl GitSnapshot {
-    /// Reads `git status --porcelain=v2 --branch -z`; none when that is not what it is.
+    /// Parses `git status --porcelain=v2 --branch -z`; `None` for other output.
     pub(crate) fn parse(status: &[u8]) -> Option<Self> {
         let mut look = Self::default();
         let mut parts = status.split(|byte| *byte == 0);
         while let Some(part) = parts.next() {
-            // A path that is no text is shown as well as it can be.
+            // A path that is not text is shown as well as possible.
             let line = String::from_utf8_lossy(part);
             let Some((kind, rest)) = line.split_once(' ') else {
                 continue;
@@ -58,7 +58,7 @@ impl GitSnapshot {
                 "1" => look.changed(rest, 7)?,
                 "2" => {
                     look.changed(rest, 8)?;
-                    // The name that it had comes as a part of its own.
+                    // The old name is a part of its own.
                     let before = String::from_utf8_lossy(parts.next()?).into_owned();
                     look.dirty.insert(before, State::Gone);
                 }
@@ -70,7 +70,7 @@ impl GitSnapshot {
         (!look.head.is_empty()).then_some(look)
     }
 
-    /// Takes in a file that differs; so many fields stand before its path.
+    /// Adds a file that differs, given the number of fields before its path.
     fn changed(&mut self, rest: &str, fields: usize) -> Option<()> {
         let path = rest.splitn(fields + 1, ' ').last()?;
         let state = match rest.get(..2)?.as_bytes() {
@@ -82,13 +82,13 @@ impl GitSnapshot {
         Some(())
     }
 
-    /// Returns what names the commit, or the lack of one, in a comparison.
+    /// Returns the name of the commit for a comparison, or of the empty tree if there is none.
     pub(crate) fn tree(&self) -> &str {
         if self.head == INITIAL { EMPTY_TREE } else { &self.head }
     }
 }
 
-/// Reads `git diff-tree --name-status -z`: what commits did to which file.
+/// Parses `git diff-tree --name-status -z`: the changes that commits made to files.
 pub(crate) fn committed(diff: &[u8]) -> BTreeMap<String, Change> {
     let mut parts = diff.split(|byte| *byte == 0);
     let mut changes = BTreeMap::new();
@@ -103,7 +103,7 @@ pub(crate) fn committed(diff: &[u8]) -> BTreeMap<String, Change> {
     changes
 }
 
-/// Says what has changed between two looks, given what the commits between them did.
+/// Returns the changes between two snapshots, given those that the commits between them made.
 pub(crate) fn compare(
     before: &GitSnapshot,
     after: &GitSnapshot,
@@ -127,7 +127,7 @@ fn change_of(
     let mark_before = before.marks.get(path);
     let mark_after = after.marks.get(path);
     match (before.dirty.get(path), after.dirty.get(path)) {
-        // It was looked at both times, so it tells itself.
+        // Both snapshots have its mark, which decides.
         (Some(was), _) => match (*was, mark_before, mark_after) {
             (State::Gone, _, None) => None,
             (State::Gone, _, Some(_)) => Some(Change::Created),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_commits_did_is_read() {
+    fn changes_by_commits_are_parsed() {
         let diff = committed(b"A\0new.rs\0M\0old.rs\0D\0gone.rs\0T\0link\0");
         let diff: Vec<_> = diff.iter().map(|(path, change)| (path.as_str(), *change)).collect();
         let expected = [
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_committed_counts_by_what_the_commits_did_unless_it_was_done_before() {
+    fn a_committed_file_counts_by_its_commits_unless_it_was_changed_before() {
         let before = look("1", &[("done before", State::Other, Some(1))]);
         let mut after = look("2", &[("and again", State::Other, Some(2))]);
         after.marks.insert("done before".into(), (1, 1));

@@ -1,4 +1,4 @@
-//! What came of a task: output, changed files, cost, and advice on errors.
+//! The results of a task: output, changed files, cost, and advice on errors.
 
 pub(crate) mod changed_files;
 pub(crate) mod collect;

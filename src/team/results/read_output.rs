@@ -1,4 +1,4 @@
-//! What came of a task: its output, whole or in parts, also while it runs.
+//! Reads the output of a task, whole or in parts, even while it runs.
 
 use crate::bus::BusError;
 use crate::bus::api::message_text::shown_part;
@@ -15,7 +15,7 @@ use crate::team::turn::transcript;
 /// A part of a task's output.
 #[derive(Clone, Debug)]
 pub struct TaskOutput {
-    /// The task as it is now.
+    /// The current state of the task.
     pub task: Task,
     /// The text from `offset` on.
     pub text: String,
@@ -27,26 +27,25 @@ pub struct TaskOutput {
     pub total: usize,
     /// Which files changed and which calls failed, once it is over.
     pub details: Option<Details>,
-    /// Whether it runs, and its agent has shown no sign of life for too long.
+    /// Whether it runs, but its agent has shown no sign of life for too long.
     pub is_silent: bool,
 }
 
 impl TaskOutput {
-    /// Says whether this is all that will ever come of the task: the member that has assigned it needs no notice of its end.
+    /// Returns whether this is the last of the task's output: the member that assigned it needs no notice of its end.
     pub fn is_the_end(&self) -> bool {
         self.task.status.is_final() && self.next_offset.is_none()
     }
 }
 
 impl Team {
-    /// Returns a task.
     pub fn task(&self, id: &TaskId) -> Result<Task, TeamError> {
         self.bus().refresh()?;
         let task = self.bus().find_task(id)?;
         task.ok_or_else(|| Refusal::UnknownTask { id: id.clone() }.into())
     }
 
-    /// Says at which place in its agent's queue a task is; 1 is next. None when it does not wait.
+    /// Returns a task's position in its agent's queue, where 1 is next; `None` if it is not queued.
     pub fn position(&self, task: &Task) -> Option<usize> {
         self.bus().look(|state| {
             let queue = &state.session(task.session)?.queue;
@@ -54,7 +53,7 @@ impl Team {
         })
     }
 
-    /// Reads a part of a task's output; of a running one what it has said so far.
+    /// Reads a part of a task's output; for a running task, of its output so far.
     pub async fn output(
         &self,
         id: &TaskId,
@@ -64,10 +63,10 @@ impl Team {
         let task = self.task(id)?;
         let whole = match task.output {
             Some(body) if body.bytes > 0 => self.bus().text(body)?,
-            // It runs, or its agent ended before its end and could not say more: what it had said is in the transcript.
-            _ => self.said_so_far(id).await?,
+            // The task runs, or its agent ended before it could report the output: the transcript has it.
+            _ => self.output_so_far(id).await?,
         };
-        // What comes along with the first part has to fit into the same answer.
+        // The details that come with the first part must fit into the same answer.
         let max = if offset == 0 && task.has_details {
             max.min(limits::ANSWER_BYTES - 2 * limits::LIST_BYTES)
         } else {
@@ -107,10 +106,10 @@ impl Team {
         Ok(details)
     }
 
-    async fn said_so_far(&self, id: &TaskId) -> Result<String, TeamError> {
-        match self.bus().read_transcript(id, transcript::said).await {
-            Ok(said) => Ok(said),
-            // It has not begun.
+    async fn output_so_far(&self, id: &TaskId) -> Result<String, TeamError> {
+        match self.bus().read_transcript(id, transcript::output).await {
+            Ok(output) => Ok(output),
+            // The task has not begun.
             Err(BusError::Log(LogError::Gone)) => Ok(String::new()),
             Err(error) => Err(error.into()),
         }

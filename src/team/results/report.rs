@@ -1,4 +1,4 @@
-//! The result of a task besides its output: what is asked before its turn, and how the answers are put together after it.
+//! Collects a task's results besides its output: begins the queries before its turn, and combines the answers after it.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::team::agent::context::AgentContext;
 use crate::team::permissions::look_at_paths::PathExaminer;
 use crate::team::turn::transcript;
 
-/// Begins to collect for a task's turn, whose prompt waits for git's first look ([`Collected::hold`]).
+/// Begins to collect results for a task's turn. Its prompt waits for git's first look ([`Collected::hold`]).
 pub(crate) fn begin(agent: &AgentContext, task: &TaskId, context: Context) -> Collected {
     let repository = Repository::of(&agent.identity.root, &agent.launch.environment);
     let before = repository.map(|repository| {
@@ -28,21 +28,21 @@ pub(crate) fn begin(agent: &AgentContext, task: &TaskId, context: Context) -> Co
     Collected::begin(context, before)
 }
 
-/// The words and calls of a turn that has ended, as far as its result is made of them.
+/// The output and calls of a turn that has ended.
 #[derive(Clone, Copy)]
-pub(crate) struct Said<'a> {
+pub(crate) struct TurnOutput<'a> {
     pub(crate) output: &'a str,
     pub(crate) calls: &'a ToolCalls,
-    /// The tokens of the turn, where its end tells them.
+    /// The tokens of the turn, if its end reports them.
     pub(crate) usage: Option<TokenUsage>,
 }
 
-/// Puts together the result of a turn, with its details as a text of their own. Once the agent is asked to end, git is not waited
-/// for any more.
+/// Combines the results of a turn, with the details as a separate text. Once the agent is asked to stop, it no longer waits for
+/// git.
 pub(crate) async fn put_together(
     agent: &AgentContext,
     mut collected: Collected,
-    said: Said<'_>,
+    turn: TurnOutput<'_>,
     session_cost: &mut SessionCost,
     examiner: PathExaminer,
 ) -> (TaskReport, Option<String>) {
@@ -62,20 +62,20 @@ pub(crate) async fn put_together(
         cwd: agent.identity.cwd.clone(),
         bus: agent.launch.bus_dir.clone(),
     };
-    let all = said.calls.all();
+    let all = turn.calls.all();
     let by_calls = all.iter().copied().flat_map(changes).collect();
     let failed_calls = failed_calls(&all, &collected.refused, &agent.secrets);
     let by_calls = base.shown_all(by_calls, examiner).await;
     let details = Details {
         files: files(by_calls, by_git),
         failed_calls,
-        calls_left_out: said.calls.forgotten(),
+        calls_left_out: turn.calls.forgotten(),
         git,
     };
     let report = TaskReport {
         context: collected.context,
-        usage: collected.usage(said.usage, cost),
-        last_words: collected.last_words(said.output),
+        usage: collected.usage(turn.usage, cost),
+        last_words: collected.last_words(turn.output),
         details: None,
     };
     let details = (!details.is_empty()).then(|| {

@@ -1,8 +1,8 @@
-//! What an agent's session costs, and how much of it each turn adds.
+//! The cost of an agent's session, and the share of each turn.
 
 use crate::domain::task::result::{Context, Money};
 
-/// What an agent's session has cost: agents report one growing sum.
+/// The cost of an agent's session: agents report one growing sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SessionCost {
     Nothing,
@@ -11,7 +11,8 @@ pub(crate) enum SessionCost {
     Unknown,
 }
 
-/// Says what a process begins with, given whether there was an earlier session to resume, and whether that succeeded.
+/// Returns the initial context and cost of a process, given whether there was an earlier session to resume, and whether that
+/// succeeded.
 pub(crate) fn at_start_of_process(earlier: bool, resumed: bool) -> (Context, SessionCost) {
     match (earlier, resumed) {
         (_, true) => (Context::Resumed, SessionCost::Unknown),
@@ -21,7 +22,7 @@ pub(crate) fn at_start_of_process(earlier: bool, resumed: bool) -> (Context, Ses
 }
 
 impl SessionCost {
-    /// Takes in the newest sum; returns what the turn has added, where that is known.
+    /// Updates the sum; returns what the turn added, if that is known.
     pub(crate) fn grow(&mut self, sum: Option<Money>) -> Option<Money> {
         let sum = sum?;
         let added = match self {

@@ -1,4 +1,4 @@
-//! Waits for a task: until it is over, or needs an orchestrator's answer.
+//! Waits until a task is over or needs an orchestrator's answer.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct Waited {
 }
 
 impl Team {
-    /// Waits for the end of a task, or until it does not continue without an orchestrator's answer; returns how it is then.
+    /// Waits until a task is over or needs an orchestrator's answer; returns its state then.
     pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Waited, TeamError> {
         let look = |bus: &Bus| {
             bus.look(|state| {

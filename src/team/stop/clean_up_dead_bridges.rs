@@ -1,8 +1,8 @@
-//! Sweeping up behind dead bridges: what is left of their agents is ended, and what they have left on the bus is put in order.
+//! Cleans up after dead bridges: it ends the leftover processes of their agents, and records that on the bus.
 //!
-//! An agent is swept when the bus says that it is dead, or when its bridge is gone and its shim does not come to its end by
-//! itself, because it was stopped, say. What belongs to agents that this bus does not know is never touched, nor what was started
-//! for another bus directory: a log that was copied names the processes of the original.
+//! An agent is swept when the bus says that it is dead, or when its bridge is gone and its shim does not end by itself, for example
+//! because it was suspended. Processes of agents that this bus does not know are never touched, nor those started for another bus
+//! directory: a copied log names the processes of the original.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::team::error::TeamError;
 use crate::team::team_handle::Team;
 
 impl Team {
-    /// Sweeps now and then every minute, until it is dropped.
+    /// Sweeps now, and then every minute until it is dropped.
     pub async fn keep_swept(&self) {
         let mut orphaned = BTreeMap::new();
         loop {
@@ -35,7 +35,8 @@ impl Team {
         }
     }
 
-    /// Sweeps once. `orphaned` has the agents whose bridge is gone and whose presence is still held, and since when.
+    /// Sweeps once. `orphaned` holds the agents whose bridge is gone and whose presence is still held, each with the time when that
+    /// was first seen.
     async fn sweep(&self, orphaned: &mut BTreeMap<SessionId, Instant>) -> Result<(), TeamError> {
         self.bus().reap_dead_sessions().await?;
         let now = Instant::now();
@@ -57,16 +58,16 @@ impl Team {
         let late = without_bridge.into_iter().filter(|(id, _)| is_late(id));
         dead.extend(late);
         if !dead.is_empty() {
-            self.end_what_is_left(dead).await?;
-            // Whose shim was ended is dead now.
+            self.end_leftovers(dead).await?;
+            // Agents whose shim was killed are dead now.
             self.bus().reap_dead_sessions().await?;
         }
         self.bus().clear_presences()?;
         Ok(())
     }
 
-    /// Ends what may be left of an agent that was found dead; returns whether it is certain now that nothing is.
-    pub(crate) async fn sweep_up_behind(&self, session: SessionId) -> Result<bool, TeamError> {
+    /// Ends the leftover processes of an agent that was found dead. Returns whether certainly none is left.
+    pub(crate) async fn clean_up_after(&self, session: SessionId) -> Result<bool, TeamError> {
         let unswept = |state: &State| {
             let mut unswept = state.unswept();
             let found = unswept.find(|(id, _)| *id == session);
@@ -75,14 +76,11 @@ impl Team {
         let Some(run) = self.bus().look(unswept) else {
             return Ok(true);
         };
-        self.end_what_is_left(BTreeMap::from([(session, run)])).await?;
+        self.end_leftovers(BTreeMap::from([(session, run)])).await?;
         Ok(self.bus().look(unswept).is_none())
     }
 
-    async fn end_what_is_left(
-        &self,
-        dead: BTreeMap<SessionId, Option<Run>>,
-    ) -> Result<(), TeamError> {
+    async fn end_leftovers(&self, dead: BTreeMap<SessionId, Option<Run>>) -> Result<(), TeamError> {
         let boot = self.bus().now().tick.boot;
         let launch = &self.inner.launch;
         let place = launch.place();
@@ -94,7 +92,7 @@ impl Team {
         let left = end_remains(env_vars::RUN, remains.collect()).await;
         for session in dead.into_keys() {
             match left.get(&launch.mark(session)) {
-                // A live one becomes a dead one first, and is looked for once more.
+                // A session that is still live must become dead first; the next sweep finds it again.
                 None => drop(self.inner.membership.ask(Operation::Swept(session)).await?),
                 Some(pids) => tracing::warn!(
                     %session, ?pids, "failed to kill leftover processes of a dead agent; retrying \
@@ -116,7 +114,8 @@ fn without_bridge(state: &State) -> BTreeMap<SessionId, Option<Run>> {
     orphans.map(|session| (session.id, session.run.clone())).collect()
 }
 
-/// Names the processes that were written down; those of another boot are no more, and one without a start time names no process.
+/// Returns the recorded processes that may still exist. Those of another boot are gone, and a pid without a start time identifies
+/// no process.
 fn processes(run: &Run, boot: u32) -> Vec<(u32, u64)> {
     let marks = run.shim.iter().chain([&run.agent]);
     let of_now = marks.filter(|_| run.boot == boot);
@@ -129,7 +128,7 @@ mod tests {
     use crate::domain::member::ProcessMark;
 
     #[test]
-    fn a_pid_without_its_start_time_or_of_another_boot_names_no_process() {
+    fn a_pid_without_its_start_time_or_of_another_boot_identifies_no_process() {
         let mark = |pid, started| ProcessMark { pid, started };
         let run = Run {
             boot: 1,

@@ -1,4 +1,4 @@
-//! The ends of a bridge's own agents, for when the bus takes no request: what it holds itself it can end without an append.
+//! Stops a bridge's own agents when the bus accepts no request: for these no append is needed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::ids::SessionId;
 use crate::sys::mutex::lock;
 
-/// The ends of all agents that have actors. Clones are the same.
+/// The ends of all agents that have actors. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Ends {
     ends: Arc<Mutex<BTreeMap<SessionId, OwnEnd>>>,
@@ -19,12 +19,12 @@ pub(crate) struct Ends {
 pub(crate) struct OwnEnd {
     /// Cancelled to end its processes at once.
     pub(crate) force: CancellationToken,
-    /// Cancelled when they are gone for good. What is to be written of them may be left.
+    /// Cancelled when they are gone and will not be restarted. Events about them may still be pending.
     pub(crate) gone: CancellationToken,
 }
 
 impl Ends {
-    /// Takes in an agent that begins; it ends at once with the whole team, too.
+    /// Adds an agent that starts. A force stop of the whole team ends it too.
     pub(crate) fn begin(&self, session: SessionId, force_stop: &CancellationToken) -> OwnEnd {
         let end = OwnEnd { force: force_stop.child_token(), gone: CancellationToken::new() };
         self.with(|ends| ends.insert(session, end.clone()));
@@ -36,12 +36,12 @@ impl Ends {
         self.with(|ends| ends.get(&session).cloned())
     }
 
-    /// Forgets an agent whose end is written.
+    /// Forgets an agent whose end is recorded.
     pub(crate) fn forget(&self, session: SessionId) {
         self.with(|ends| ends.remove(&session));
     }
 
-    /// Waits until of all agents that are here now no process is left.
+    /// Waits until every agent present now has no process left.
     pub(crate) async fn all_gone(&self) {
         let all: Vec<_> = self.with(|ends| ends.values().cloned().collect());
         for end in all {

@@ -1,4 +1,4 @@
-//! Ending agents: gracefully, by signals, without the bus, and after a bridge that died.
+//! Stopping agents: gracefully, by signals, without the bus, and after a bridge that died.
 
 pub(crate) mod clean_up_dead_bridges;
 pub(crate) mod end_without_bus;

@@ -1,4 +1,4 @@
-//! Stopping an agent: gracefully, or by signals at once; bounded either way.
+//! Stops an agent: gracefully, or by signals at once. Both are bounded.
 
 use tokio_util::sync::CancellationToken;
 
@@ -7,7 +7,7 @@ use crate::bus::state::StopMode;
 use crate::domain::grace_periods;
 use crate::supervisor::{StopPlan, Supervised};
 
-/// Ends an agent with all it started. Returns what there is to say when something is left of it.
+/// Stops an agent and all processes that it started. Returns an error text if any are left.
 pub(crate) async fn stop(
     child: &Supervised,
     connection: Option<(&Connection, &AcpSessionId)>,
@@ -33,7 +33,7 @@ async fn gracefully(
 ) -> Result<crate::supervisor::Exit, crate::supervisor::StopError> {
     if let Some((connection, session)) = connection {
         let goodbye = async {
-            // Not every agent offers it.
+            // Not every agent supports it.
             let _ = tokio::time::timeout(
                 grace_periods::CLOSE_SESSION,
                 connection.close_session(session),
@@ -41,7 +41,7 @@ async fn gracefully(
             .await;
             connection.shutdown().await;
         };
-        // One that hangs is ended by the signals that follow.
+        // The signals that follow end an agent that hangs.
         let _ = tokio::time::timeout(grace_periods::CLOSE, goodbye).await;
     }
     child.stop(StopPlan::GRACEFUL).await

@@ -1,6 +1,6 @@
-//! How a turn of an agent begins: with a task, with the rest of one, or with mail.
+//! Begins a turn of an agent: with a task, with the rest of one, or with messages.
 //!
-//! Methods of the actor: `begin_task`, `resume_task` (behind a crash), `continue_task` (behind a message that ended its turn) and
+//! Methods of the actor: `begin_task`, `resume_task` (after a crash), `continue_task` (after a message interrupted it) and
 //! `begin_wake`.
 
 use tokio::time::Instant;
@@ -36,18 +36,18 @@ use crate::team::permissions::effective_policy;
 use crate::team::results::report;
 use crate::team::results::session_cost::SessionCost;
 
-/// What the prompt says to an agent that continues a task after a crash.
+/// The introduction of the prompt with which an agent continues a task after a crash.
 const RESUMED: &str = "Your process ended in the middle of this task and was restarted. Check how \
                        far you got, and continue from there.";
 
-/// How often a prompt is read again that cannot be read: over six seconds.
+/// How often the bridge retries to read a prompt: over six seconds.
 const READS_AGAIN: u32 = 5;
 
 impl Actor {
     pub(crate) async fn begin_task(&mut self, id: TaskId) {
         match self.agent.membership.ask(Operation::StartTask(id.clone())).await {
             Ok(_) => {}
-            // It was cancelled meanwhile.
+            // The task was cancelled meanwhile.
             Err(BusError::Refused(_)) => return,
             Err(error) => {
                 tracing::warn!("failed to start {id}: {error}");
@@ -82,8 +82,7 @@ impl Actor {
         self.begin_turn(Some(id), prompt, call, &messages);
     }
 
-    /// Reads what a task is to do, again where that fails: descriptors that have run out, or a disk that hangs for a moment, are no end
-    /// of a task.
+    /// Reads the prompt of a task, with retries: a lack of descriptors, or a disk that hangs for a moment, must not end a task.
     pub(crate) async fn prompt_of(&self, task: &Task) -> Result<String, BusError> {
         let mut pauses = (1..=READS_AGAIN).map(pending_writes::pause);
         loop {
@@ -120,7 +119,7 @@ impl Actor {
         let resume = Operation::ResumeTask(id.clone());
         match self.agent.membership.ask_again(self.resuming, resume).await {
             Ok(_) => {}
-            // It is over.
+            // The task is over.
             Err(BusError::Refused(_)) => return,
             Err(error) => {
                 tracing::warn!("failed to resume {id}: {error}");
@@ -136,7 +135,7 @@ impl Actor {
         self.begin_turn(Some(id), prompt, call, &messages);
     }
 
-    /// Continues the task whose turn was ended for a message: with the message, and with the prompt of the task.
+    /// Continues the task whose turn was interrupted for a message: with the message, and with the prompt of the task.
     pub(crate) async fn continue_task(&mut self, id: TaskId) {
         let Some(earlier) = self.mid_turn.take_interrupted() else {
             return;
@@ -165,7 +164,7 @@ impl Actor {
         self.finish(id, outcome, earlier.output).await;
     }
 
-    /// Prepares the session as the task asks: a new one, another mode, another model.
+    /// Prepares the session for the task: a fresh one, another mode, another model.
     async fn prepare(&mut self, task: &Task) -> Result<(), Outcome> {
         let policy = effective_policy::of_task(&self.agent, task);
         if task.fresh && self.used {
@@ -176,7 +175,7 @@ impl Actor {
             let mut session =
                 session.map_err(|error| Outcome::failed(self.agent.advice().on(&error)))?;
             let set = set_mode(&self.agent, &self.process.connection, &mut session, policy).await;
-            // In the wrong mode the new session is not used at all.
+            // A session in the wrong mode is not used at all.
             set.map_err(Outcome::failed)?;
             self.process.session = session;
             self.questions.forget_calls();
@@ -186,7 +185,7 @@ impl Actor {
             self.conversation = Context::New;
             self.session_cost = SessionCost::Nothing;
             self.record_session().await;
-            // The new session has to find the tools anew, and some agents show them late.
+            // The new session must load the tools again, and some agents show them late.
             tokio::time::sleep(self.agent.profile.settle.value).await;
         }
         self.enter_mode(policy).await.map_err(Outcome::failed)?;
@@ -205,10 +204,10 @@ impl Actor {
         Ok(())
     }
 
-    /// Puts the session into the mode of a policy, unless it is in it. An agent may have left the one it was put into.
+    /// Puts the session into the mode of a policy, if it is in another. An agent may have left the mode it was put into.
     pub(crate) async fn enter_mode(&mut self, policy: Policy) -> Result<(), TaskError> {
-        let wanted = self.agent.profile.mode_under(policy);
-        if wanted.is_none_or(|wanted| self.process.session.is_put_into(wanted)) {
+        let required = self.agent.profile.mode_under(policy);
+        if required.is_none_or(|required| self.process.session.is_put_into(required)) {
             return Ok(());
         }
         let AgentProcess { connection, session, .. } = &mut self.process;
@@ -229,10 +228,11 @@ impl Actor {
             self.receive_mail(call, DeliveryMethod::Prompt).await;
         if messages.is_empty() {
             if failed {
-                // It stays unread, and wakes the agent later.
+                // The messages stay unread, and wake the agent later.
                 self.mid_turn.wake_later();
             }
-            // Else another process was faster. Mail that is unread again, as of a request that is open again, wakes the agent then.
+            // Else another process was faster. Messages that become unread again, such as those of a reopened request, wake the
+            // agent then.
             self.rest().await;
             return;
         }
@@ -246,7 +246,7 @@ impl Actor {
         }
     }
 
-    /// Returns the mail of a wake that has these messages in its prompt, and was begun for mail up to that place.
+    /// Returns the messages of a wake: those in its prompt, out of all up to the position for which it began.
     fn wake(&self, messages: &[LoadedMessage], newest: u64) -> Tried {
         let bus = self.agent.bus();
         bus.look(|state| Tried::by(state, self.agent.name(), messages, newest))
@@ -259,7 +259,7 @@ impl Actor {
         call: CallId,
         messages: &[LoadedMessage],
     ) {
-        // A wake is no task, but its transcript needs a name of the same kind.
+        // A wake has no task, but its transcript needs a name of the same kind.
         let transcript = task
             .clone()
             .unwrap_or_else(|| TaskId::from_bits(random_ids::session().0.as_u64_pair().1));

@@ -1,7 +1,7 @@
-//! Delivery into a running turn: messages are steered into it, or drained when the agent asks; and the agent's words prove that its
+//! Delivers messages into a running turn: it steers them, or answers an agent that drains. The agent's output then proves that its
 //! model has seen them.
 //!
-//! `delivery` decides and writes the texts; this carries them. Messages that were not accepted are requeued, and are unread again.
+//! `delivery` decides and writes the texts; this carries them. Messages that the agent did not accept are requeued.
 
 use std::time::Duration;
 
@@ -29,35 +29,35 @@ use crate::team::agent::context::AgentContext;
 use crate::team::agent::pending_writes::Unwritten;
 use crate::team::agent::start_process::AgentProcess;
 
-/// How deliveries into one agent's turns stand.
+/// The state of deliveries into one agent's turns.
 #[derive(Default)]
 pub(crate) struct MidTurnDelivery {
-    /// The text that is being put into the turn.
+    /// The text that is being steered into the turn.
     steering: Option<Steering>,
-    /// No text is put there before.
+    /// When the next text may be steered.
     not_before: Option<Instant>,
-    /// How often it has said that it has no turn, since it last took something.
-    in_vain: u32,
-    /// Whether the agent does not steer although it says it does.
+    /// How many attempts have failed since the agent last took a text.
+    failures: u32,
+    /// Whether steering failed although the agent offers it.
     refuses_steering: bool,
     /// Whether the agent has asked for messages.
     drains: bool,
-    /// Its questions for messages that are not answered yet.
+    /// Its requests for messages that are not answered yet.
     questions: Vec<DrainQuestion>,
-    /// Deliveries of which it is not known yet whether the model has seen them.
+    /// Deliveries that the model is not yet known to have seen.
     proof: Proof,
     /// When it was last woken by a message.
     pub(crate) woken: Option<Instant>,
-    /// The mail of wakes that failed.
+    /// The messages of wakes that failed.
     pub(crate) tried: Tried,
-    /// The turn that was ended for a message, and whose task continues.
+    /// The turn that was interrupted for a message, and whose task continues.
     interrupted: Option<Turn>,
 }
 
-/// A text on its way into a turn.
+/// A text that the agent has not yet accepted or refused.
 struct Steering {
     call: CallId,
-    /// Dropped, it is not asked for any more.
+    /// The steer request. Dropping it abandons the request.
     asking: AbortOnDropHandle<Result<Steered, AcpError>>,
 }
 
@@ -91,23 +91,23 @@ impl LiveAgent<'_> {
 }
 
 impl MidTurnDelivery {
-    /// Says whether the agent has yet to report what became of the last text.
+    /// Returns whether the agent has yet to report the outcome of the last text.
     pub(crate) fn is_steering(&self) -> bool {
         self.steering.is_some()
     }
 
-    /// Says whether a call's taking is still open here, so that no end of a turn proves it.
+    /// Returns whether the delivery of a call is still open here, so that the end of a turn does not prove it.
     pub(crate) fn holds(&self, call: CallId) -> bool {
         self.proof.is_open(call)
     }
 
-    /// Waits after an attempt in vain.
+    /// Delays the next attempt after a failed one.
     fn wait(&mut self) {
-        self.in_vain = self.in_vain.saturating_add(1);
-        self.not_before = Some(Instant::now() + steer::pause(self.in_vain));
+        self.failures = self.failures.saturating_add(1);
+        self.not_before = Some(Instant::now() + steer::pause(self.failures));
     }
 
-    /// Waits before mail wakes the agent again: none of it could be read.
+    /// Delays the next wake: none of the messages could be read.
     pub(crate) fn wake_later(&mut self) {
         self.wait();
         self.woken = self.not_before;
@@ -117,12 +117,12 @@ impl MidTurnDelivery {
         self.not_before
     }
 
-    /// Returns the task that continues after its turn was ended for a message.
+    /// Returns the task that continues after its turn was interrupted for a message.
     pub(crate) fn task_to_continue(&self) -> Option<TaskId> {
         self.interrupted.as_ref()?.task.clone()
     }
 
-    /// Waits until the agent reports what became of a steered text, if one is on its way.
+    /// Waits until the agent reports the outcome of the steered text; for ever if there is none.
     pub(crate) async fn steering_done(&mut self) -> Result<Steered, AcpError> {
         match &mut self.steering {
             Some(steering) => match (&mut steering.asking).await {
@@ -136,12 +136,12 @@ impl MidTurnDelivery {
         }
     }
 
-    /// Takes in what the agent says in a turn, before and after the turn has taken it in.
+    /// Handles an update of a turn. It compares the turn's calls before and after the update.
     pub(crate) fn hear(&mut self, update: &Update, turn: &mut Turn) -> Sign {
         let mut sign = Sign::default();
         match update {
             Update::MessageText(_) | Update::ThoughtText(_) | Update::Plan(_) => sign.own = true,
-            // What is said of a call that is known is not its model's.
+            // An update of a known call is not output of the model.
             Update::ToolCall(call) => sign.own = turn.calls.get(&call.id).is_none(),
             _ => {}
         }
@@ -156,7 +156,7 @@ impl MidTurnDelivery {
             }
             _ => false,
         };
-        // Some tell the end of a call twice.
+        // Some agents report the end of a call twice.
         let was_over = is_over(turn);
         turn.hear(update);
         sign.ended_well = !was_over && has_ended_well(turn);
@@ -165,17 +165,17 @@ impl MidTurnDelivery {
         sign
     }
 
-    /// Takes in what calls of our tools hold, as the last running one has ended.
+    /// Notes the calls of our tools that hold messages, now that the last running call has ended.
     pub(crate) fn calls_over(&mut self, calls: Vec<CallId>) {
         self.proof.answered(calls);
     }
 
-    /// Takes in a question for messages.
+    /// Queues a request for messages.
     pub(crate) fn ask(&mut self, question: DrainQuestion) {
         self.questions.push(question);
     }
 
-    /// Keeps a turn that was ended for a message: its task continues; a turn with mail begins again.
+    /// Keeps a turn that was interrupted for a message, as its task continues. A turn for messages simply begins again.
     pub(crate) fn keep_interrupted(&mut self, turn: Turn) {
         self.woken = None;
         if turn.task.is_some() {
@@ -187,7 +187,7 @@ impl MidTurnDelivery {
         self.interrupted.take()
     }
 
-    /// Returns what can carry words into a turn of the agent.
+    /// Returns the delivery methods that work during a turn of the agent.
     pub(crate) fn reach(&self, agent: &AgentContext, connection: &Connection) -> Reach {
         let info = connection.agent();
         let offers = info.is_some_and(|info| info.offers(Feature::Steering));
@@ -195,17 +195,17 @@ impl MidTurnDelivery {
         Reach::of(agent.profile.mid_turn.value, shown)
     }
 
-    /// Puts on the bus by which methods messages reach the agent.
+    /// Records on the bus the delivery methods that reach the agent.
     pub(crate) async fn announce_methods(&self, live: &mut LiveAgent<'_>) {
         let reach = self.reach(live.agent, &live.process.connection);
         let (session, methods) = (live.agent.session(), reach.methods());
         live.record(Operation::DeliveryMethods { session, methods }).await;
     }
 
-    /// Answers an agent that asks for messages, and settles those that its model has seen.
+    /// Answers an agent that drains, and settles the messages that its model has seen.
     pub(crate) async fn tend(&mut self, mut live: LiveAgent<'_>) {
         for call in self.proof.proven() {
-            // Else the end of the turn says so, when the word of it has come.
+            // Else the end of the turn settles it, once the bus has recorded the answer.
             if is_written(live.agent, call) {
                 live.settle(call, true).await;
             }
@@ -218,7 +218,7 @@ impl MidTurnDelivery {
         }
     }
 
-    /// Delivers unread messages to an agent that asks. A question that is dropped is answered with nothing.
+    /// Delivers unread messages to an agent that drains. A request that is dropped gets an empty answer.
     async fn answer(&mut self, live: &mut LiveAgent<'_>, question: DrainQuestion) {
         let continues = |turn: &Turn| turn.cancelled.is_none() && turn.interrupted.is_none();
         let in_turn = live.turn.is_some_and(continues);
@@ -240,7 +240,7 @@ impl MidTurnDelivery {
         }
     }
 
-    /// Puts unread messages into the turn that runs.
+    /// Steers unread messages into the running turn.
     pub(crate) async fn steer(&mut self, mut live: LiveAgent<'_>) {
         let call = random_ids::call();
         let ReceivedMail { messages, more, .. } = live.receive(call, DeliveryMethod::Steer).await;
@@ -260,7 +260,7 @@ impl MidTurnDelivery {
         self.steering = Some(Steering { call, asking: AbortOnDropHandle::new(asking) });
     }
 
-    /// Takes in what became of a steered text.
+    /// Handles the outcome of a steered text.
     pub(crate) async fn steered(
         &mut self,
         mut live: LiveAgent<'_>,
@@ -272,7 +272,7 @@ impl MidTurnDelivery {
         self.wait();
         match outcome {
             Ok(Steered::Taken) => {
-                self.in_vain = 0;
+                self.failures = 0;
                 self.not_before = Some(Instant::now() + wait_times::GATHER_MESSAGES);
                 if let Some(turn) = live.turn {
                     let agent = live.agent;
@@ -282,7 +282,7 @@ impl MidTurnDelivery {
                     self.proof.take(call, Instant::now() + lag);
                     return;
                 }
-                // The turn has ended meanwhile, and nothing proves that its model was shown it.
+                // The turn has ended meanwhile, and nothing proves that the model was shown the text.
             }
             Ok(Steered::NoTurn) => {}
             // The end of the process requeues everything.
@@ -300,7 +300,7 @@ impl MidTurnDelivery {
         live.settle(call, false).await;
     }
 
-    /// Settles open deliveries of a turn that has ended, and ends the calls of our tools that run on without it.
+    /// Settles the open deliveries of a turn that has ended, and ends the calls of our tools that outlive it.
     pub(crate) async fn end_turn(&mut self, mut live: LiveAgent<'_>, status: TaskStatus) {
         self.questions.clear();
         for (call, seen) in self.proof.end(status == TaskStatus::Done) {
@@ -308,10 +308,10 @@ impl MidTurnDelivery {
             live.settle(call, seen).await;
         }
         self.not_before = None;
-        self.in_vain = 0;
+        self.failures = 0;
         let session = live.agent.session();
         if let Err(error) = live.agent.bus().refresh() {
-            // Then what its calls hold comes back by its deadline, or with the end of the next turn.
+            // Then the messages of its calls are requeued at their deadline, or at the end of the next turn.
             tracing::debug!("failed to refresh the bus for {}: {error}", live.agent.name());
         }
         let has_calls = live.agent.bus().look(|state| {

@@ -1,4 +1,4 @@
-//! How a turn of an agent ends: cancelled, interrupted for a message, abandoned, or by itself; and what that means for the bus.
+//! Ends a turn of an agent: cancelled, interrupted for a message, abandoned, or by itself; and records what follows for its task.
 //!
 //! Methods of the actor: `cancel_turn`, `interrupt`, `abandon_task`, `end_turn` and `finish`.
 
@@ -21,7 +21,7 @@ use crate::team::agent::actor::Actor;
 use crate::team::agent::pending_writes::End;
 use crate::team::results::collect::Collected;
 use crate::team::results::error_advice::Advice;
-use crate::team::results::report::{self, Said};
+use crate::team::results::report::{self, TurnOutput};
 
 impl Actor {
     pub(crate) async fn cancel_turn(&mut self) {
@@ -38,7 +38,7 @@ impl Actor {
         }
     }
 
-    /// Ends the turn for a message; the end of the turn then says how it continues.
+    /// Interrupts the turn for a message; the end of the turn decides how it continues.
     pub(crate) async fn interrupt(&mut self) {
         self.recall();
         if let Err(error) = self.process.connection.cancel(&self.process.session.id).await {
@@ -52,7 +52,7 @@ impl Actor {
         }
     }
 
-    /// Keeps the prompt of the turn back, if it is not on its way yet: the agent would take it for one that is not cancelled.
+    /// Holds back the prompt of the turn if it has not been sent: sent after the cancel, it would not count as cancelled.
     pub(crate) fn recall(&self) {
         if let Some(turn) = &self.turn {
             turn.recall.cancel();
@@ -61,7 +61,7 @@ impl Actor {
 
     /// Ends a task whose agent does not end its turn. The turn still counts as running: no other may begin.
     pub(crate) async fn abandon_task(&mut self) {
-        // First of all, so that no process takes the agent for free when its task ends.
+        // First, so that no process considers the agent free when its task ends.
         self.record(Operation::Stuck(self.agent.session())).await;
         let Some(turn) = &mut self.turn else { return };
         turn.abandoned = true;
@@ -75,9 +75,9 @@ impl Actor {
         }
     }
 
-    /// Takes in the end of a turn. Returns whether the agent's connection is over.
+    /// Handles the end of a turn. Returns whether the agent's connection is over.
     pub(crate) async fn end_turn(&mut self, ended: Result<PromptOutcome, AcpError>) -> bool {
-        // What the agent said before its answer waits already.
+        // The agent's updates before its answer are already queued.
         while let Some(event) = self.process.events.try_recv() {
             self.hear(event);
         }
@@ -94,7 +94,7 @@ impl Actor {
         } else {
             outcome
         };
-        // Whatever is made of it for the task: our tools' calls in it ended with it.
+        // Calls of our tools end with the turn as it ended, whatever that means for the task.
         let ended_as = outcome.status;
         let outcome = if asked || turn.abandoned {
             outcome
@@ -104,12 +104,12 @@ impl Actor {
         let line = transcript::of_end(self.agent.wall_ms(), &outcome);
         self.agent.transcribe(&turn.transcript, line);
         let interrupted = turn.was_interrupted(&outcome);
-        // What was in a prompt that was ended for a message is prompted again.
+        // The messages of an interrupted prompt are prompted again.
         let seen = turn.alive && outcome.proves_taking() && !interrupted;
         self.settle(&turn, seen, ended_as).await;
         self.end_deliveries(ended_as).await;
         if outcome.gone {
-            // The death writes the end of the task, and knows more about it.
+            // The handler of the process's death ends the task, and knows more about it.
             return true;
         }
         let continues = interrupted && turn.task.is_some();
@@ -125,7 +125,7 @@ impl Actor {
         false
     }
 
-    /// Writes what the end of a turn means for its task, or for the mail that it was about.
+    /// Records the consequences of a turn's end for its task, or for the messages that woke the agent.
     async fn conclude(&mut self, mut turn: Turn, outcome: Outcome) {
         match turn.task {
             Some(task) if !turn.abandoned => {
@@ -143,24 +143,24 @@ impl Actor {
         }
     }
 
-    /// Says on the bus that the agent has nothing to do, unless that is known.
+    /// Records on the bus that the agent is idle, unless the bus knows that.
     pub(super) async fn rest(&mut self) {
         let session = self.agent.session();
         let running = self.agent.bus().look(|state| {
             state.session(session).is_some_and(|live| live.activity == Activity::Running)
         });
-        // The end of a task that is not written yet leaves it running.
+        // A task whose end is still pending counts as running.
         if running || !self.unwritten.is_empty() {
             self.record(Operation::Activity { session, activity: Activity::Idle }).await;
         }
     }
 
-    /// Says what became of the messages that went into the prompt, and of those that the model took by tools in its turn.
+    /// Settles the messages of the prompt, and those that the model received by tools in its turn.
     async fn settle(&mut self, turn: &Turn, seen: bool, status: TaskStatus) {
         if let Some(call) = turn.prompt_call {
             self.settle_call(call, seen).await;
         }
-        // The answer of a tool in a turn that was cancelled may not have reached the model any more.
+        // In a cancelled turn, the answer of a tool may no longer have reached the model.
         if seen && status != TaskStatus::Cancelled {
             let mut shown = shown_by_tools(&self.agent, turn).await;
             shown.retain(|call| !self.mid_turn.holds(*call));
@@ -199,8 +199,8 @@ impl Actor {
         output: &str,
         calls: &ToolCalls,
     ) -> (TaskReport, Option<String>) {
-        let (said, examiner) = (Said { output, calls, usage }, self.questions.looks());
-        report::put_together(&self.agent, collected, said, &mut self.session_cost, examiner).await
+        let (turn, examiner) = (TurnOutput { output, calls, usage }, self.questions.looks());
+        report::put_together(&self.agent, collected, turn, &mut self.session_cost, examiner).await
     }
 
     async fn settle_call(&mut self, call: CallId, seen: bool) {

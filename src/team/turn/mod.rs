@@ -1,4 +1,4 @@
-//! One turn of an agent: how it begins, what is delivered in it, and what its end means.
+//! One turn of an agent: its beginning, the messages delivered in it, and the meaning of its end.
 
 pub(crate) mod begin_turn;
 pub(crate) mod deliver_mid_turn;

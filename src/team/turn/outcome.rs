@@ -1,4 +1,4 @@
-//! What the end of a turn means for its task: done, cancelled, failed, and why.
+//! The meaning of a turn's end for its task: done, cancelled, failed, and why.
 
 use crate::acp::{AcpError, PromptOutcome, StopReason, TokenUsage};
 use crate::domain::task::error_class;
@@ -6,7 +6,7 @@ use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::text::redact::Secrets;
 use crate::team::results::error_advice::Advice;
 
-/// How much of an agent's words goes into an error: enough for a reason; the output has all of it.
+/// How much of an agent's output goes into an error: enough for a reason. The output has all of it.
 const SHOWN_REASON_CHARS: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Says what the end of a prompt means. `asked` says whether the bridge asked for the end.
+    /// Returns the outcome of a prompt. `asked` says whether the bridge asked for its end.
     pub(crate) fn of(
         ended: &Result<PromptOutcome, AcpError>,
         asked: bool,
@@ -44,8 +44,8 @@ impl Outcome {
         }
     }
 
-    /// Says what the end means of a turn in which the agent reported that it could not continue: the turn ends well, and its
-    /// words are the reason.
+    /// Returns the outcome of a turn in which the agent reported that it could not continue. Such a turn ends well, and its output
+    /// is the reason.
     pub(crate) fn of_failing(self, output: &str, advice: Advice<'_>, secrets: &Secrets) -> Self {
         if self.status != TaskStatus::Done {
             return self;
@@ -60,8 +60,7 @@ impl Outcome {
         }
     }
 
-    /// Says what the end means of a turn that the agent ended itself, as cancelled, after a no: these are the titles of what was
-    /// not allowed in it.
+    /// Returns the outcome of a turn that the agent itself ended as cancelled after a rejection. `titles` name the rejected calls.
     pub(crate) fn of_refused(self, titles: &[&str]) -> Self {
         let (TaskStatus::Cancelled, Some(last)) = (self.status, titles.last()) else {
             return self;
@@ -74,7 +73,7 @@ impl Outcome {
         }
     }
 
-    /// An end about which there is nothing to say.
+    /// Returns an outcome without details.
     pub(crate) fn plain(status: TaskStatus) -> Self {
         Self { status, stop_reason: None, error: None, usage: None, gone: false }
     }
@@ -110,12 +109,12 @@ impl Outcome {
         Self { error: Some(error), ..Self::plain(TaskStatus::Failed) }
     }
 
-    /// Says whether the model has taken what its prompt carried, given that it showed a sign of its own.
+    /// Returns whether the model has read its prompt, given that it showed a sign of its own.
     pub(crate) fn proves_taking(&self) -> bool {
-        // A prompt that is too long is refused with an error, and then there is no reason of a turn.
+        // A prompt that is too long is refused with an error, and then the turn has no stop reason.
         let by_limit =
             |error: &TaskError| error.class == error_class::LIMIT && self.stop_reason.is_some();
-        // What was not allowed the model had wanted to do.
+        // The model itself asked for the rejected call.
         let by_refused = |error: &TaskError| {
             error.class == error_class::REFUSED && self.stop_reason.as_deref() == Some("cancelled")
         };
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_end_of_a_turn_that_could_not_go_on_is_a_failure() {
+    fn a_turn_that_could_not_continue_is_a_failure_even_if_it_ends_well() {
         let failed = stop(StopReason::EndTurn).of_failing(
             "no model\n",
             Advice::default(),
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_turn_that_could_not_go_on_tell_the_class() {
+    fn the_output_of_a_turn_that_could_not_continue_determines_the_class() {
         let words = "exceeded retry limit, last status: 429 Too Many Requests";
         let failed =
             stop(StopReason::EndTurn).of_failing(words, Advice::default(), &Secrets::default());

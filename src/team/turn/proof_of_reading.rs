@@ -1,25 +1,25 @@
-//! Whether a model was shown the words that went into its turn: proven by its own words after them.
+//! Proves that a model was shown the text delivered into its turn: by its own output after the text.
 //!
-//! An agent takes a text at once, and shows it to its model with the next request. What the model says until then belongs to a
-//! request that was made without the text, and ends with the turn if that is cancelled or crashes. So what was steered is proven
-//! by words behind the end of a tool call, with no other call running: these are a later request's. Where no call ends, only the
-//! good end of the turn is left, after words of any kind: an agent begins a last request for what it has not yet shown. An agent
-//! that asks for messages does so between two requests: the next words prove it.
+//! An agent accepts a text at once, and shows it to its model with the next request. Output until then belongs to a request that
+//! was made without the text; if the turn is cancelled or crashes, the text may never be shown. So a steered text is proven by
+//! output after the end of a tool call, with no other call running: that output belongs to a later request. If no call ends, only a
+//! good end of the turn proves it, after output of any kind: an agent makes a last request for a text that it has not shown yet. An
+//! agent that drains does so between two requests, so its next output is the proof.
 //!
-//! Some adapters say that a text is taken when it is only on its way into their program. There a call's end counts only some time
-//! after that: the request behind a call that ends at once may have been made without the text.
+//! Some adapters report a text as taken while it is still on the way into their program. For these a call's end counts only some
+//! time later: the request after a call that ends at once may have been made without the text.
 
 use tokio::time::Instant;
 
 use crate::domain::ids::CallId;
 
-/// What has been put into a turn, and is not known to have been shown.
+/// The texts delivered into a turn that are not known to have been shown.
 #[derive(Debug, Default)]
 pub(crate) struct Proof {
     given: Vec<DeliveredText>,
-    /// Calls whose answers our tools gave before the last tool call ended: the next words prove that they were read.
+    /// Calls that our tools answered before the last tool call ended. The next output proves that their answers were read.
     answered: Vec<CallId>,
-    /// What has been proven, and the bus does not know yet.
+    /// Proven calls that the bus does not know yet.
     proven: Vec<CallId>,
 }
 
@@ -27,39 +27,39 @@ pub(crate) struct Proof {
 struct DeliveredText {
     call: CallId,
     stage: Stage,
-    /// Whether the model has said anything since it was put there.
+    /// Whether the model has produced output since the delivery.
     spoken: bool,
 }
 
-/// How far a text has come.
+/// How far the delivery of a text has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The agent has not yet said that it takes it.
+    /// The agent has not accepted it yet.
     Offered,
-    /// The agent has it, from then on for sure; a request that was made without it may still run.
+    /// The agent certainly has it from this time on. A request that was made without it may still run.
     Taken(Instant),
-    /// The next request of the model is made with it, and its words are the proof.
+    /// The model's next request includes it, and the output of that request is the proof.
     Next,
 }
 
-/// What an agent has said, as far as it proves anything.
+/// What an update proves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sign {
-    /// These are words of its model: a text, a thought, a plan, a new call.
+    /// It is output of the model: a text, a thought, a plan, a new call.
     pub(crate) own: bool,
-    /// A tool call has ended, and no other runs.
+    /// A tool call ended, and no other runs.
     pub(crate) calls_over: bool,
-    /// A tool call has ended, and has not failed.
+    /// A tool call ended without failing.
     pub(crate) ended_well: bool,
 }
 
 impl Proof {
-    /// Notes what is offered to the agent.
+    /// Notes a text that is offered to the agent.
     pub(crate) fn offer(&mut self, call: CallId) {
         self.give(call, Stage::Offered);
     }
 
-    /// Notes what the agent has been given as the answer to its own question.
+    /// Notes a text that the agent received as the answer to its own request.
     pub(crate) fn answer(&mut self, call: CallId) {
         self.give(call, Stage::Next);
     }
@@ -69,7 +69,7 @@ impl Proof {
         self.given.push(DeliveredText { call, stage, spoken });
     }
 
-    /// Notes that the agent has taken what it was offered, for sure from then on.
+    /// Notes that the agent has accepted an offered text, and certainly has it from `since` on.
     pub(crate) fn take(&mut self, call: CallId, since: Instant) {
         let mut given = self.given.iter_mut();
         if let Some(given) = given.find(|given| given.call == call) {
@@ -77,23 +77,23 @@ impl Proof {
         }
     }
 
-    /// Forgets what the agent has not taken.
+    /// Forgets a text that the agent did not accept.
     pub(crate) fn withdraw(&mut self, call: CallId) {
         self.given.retain(|given| given.call != call);
     }
 
-    /// Says whether it is open whether this was shown.
+    /// Returns whether it is still unknown if this text was shown.
     pub(crate) fn is_open(&self, call: CallId) -> bool {
         self.given.iter().any(|given| given.call == call) || self.proven.contains(&call)
     }
 
-    /// Notes the calls of our tools that have been answered, as a tool call has ended and no other runs.
+    /// Notes the answered calls of our tools, now that a tool call has ended and no other runs.
     pub(crate) fn answered(&mut self, calls: impl IntoIterator<Item = CallId>) {
         let open: Vec<_> = calls.into_iter().filter(|call| !self.is_open(*call)).collect();
         self.answered = open;
     }
 
-    /// Takes in what the agent says.
+    /// Handles a sign of the agent.
     pub(crate) fn hear(&mut self, sign: Sign, now: Instant) {
         if sign.own {
             for given in &mut self.given {
@@ -112,14 +112,14 @@ impl Proof {
         }
     }
 
-    /// Returns what has been proven since.
+    /// Returns the calls proven since the last look.
     pub(crate) fn proven(&mut self) -> Vec<CallId> {
         std::mem::take(&mut self.proven)
     }
 
-    /// Takes in the end of the turn, a good one or another; returns what was not taken back by anybody, and whether it was shown.
+    /// Ends the turn; `good` says whether it ended well. Returns the texts that were not withdrawn, and whether each was shown.
     pub(crate) fn end(&mut self, good: bool) -> Vec<(CallId, bool)> {
-        // These are the tools' to account for, which know more.
+        // The end of the turn settles the tools' own calls, with better knowledge.
         self.answered.clear();
         let shown = |given: DeliveredText| {
             let by_its_end = good && given.spoken && matches!(given.stage, Stage::Taken(_));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_request_that_ran_already_prove_nothing() {
+    fn output_of_a_request_that_ran_already_proves_nothing() {
         let mut proof = taken();
         proof.hear(WORDS, Instant::now());
         assert_eq!(proof.proven(), []);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn words_behind_the_end_of_the_calls_are_the_proof() {
+    fn output_after_the_end_of_the_calls_is_the_proof() {
         let mut proof = taken();
         proof.hear(CALLS_OVER, Instant::now());
         assert_eq!(proof.proven(), []);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_ends_before_the_agent_has_taken_it_proves_nothing() {
+    fn a_call_that_ends_before_the_agent_accepts_the_text_proves_nothing() {
         let mut proof = Proof::default();
         proof.offer(CALL);
         proof.hear(CALLS_OVER, Instant::now());
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_ends_while_it_may_be_on_its_way_proves_nothing() {
+    fn a_call_that_ends_while_the_text_may_be_on_the_way_proves_nothing() {
         let mut proof = Proof::default();
         let now = Instant::now();
         proof.offer(CALL);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_end_proves_what_words_followed_and_nothing_else() {
+    fn a_good_end_proves_only_texts_that_output_followed() {
         let mut proof = taken();
         assert_eq!(proof.end(true), [(CALL, false)], "not a word");
         let mut proof = taken();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_words_prove_what_an_agent_asked_for_and_an_end_without_any_does_not() {
+    fn the_next_output_proves_a_drained_text_and_an_end_without_output_does_not() {
         let mut proof = Proof::default();
         proof.answer(CALL);
         assert!(proof.is_open(CALL));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn words_prove_what_our_tools_answered_before() {
+    fn output_proves_earlier_answers_of_our_tools() {
         let mut proof = Proof::default();
         proof.hear(CALLS_OVER, Instant::now());
         proof.answered([CALL]);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_its_way_stays_open_when_the_turn_ends() {
+    fn a_text_on_the_way_stays_open_when_the_turn_ends() {
         let mut proof = Proof::default();
         proof.offer(CALL);
         assert_eq!(proof.end(true), []);

@@ -1,4 +1,4 @@
-//! Receives unread messages for an agent's model, and settles whether the model has seen them.
+//! Receives unread messages for an agent's model, and settles them as seen or not.
 
 use crate::bus::rules::Operation;
 use crate::bus::{BusError, LoadedMessage};
@@ -12,13 +12,13 @@ use crate::team::agent::pending_writes::Unwritten;
 #[derive(Default)]
 pub(crate) struct ReceivedMail {
     pub(crate) messages: Vec<LoadedMessage>,
-    /// How many are left.
+    /// How many unread messages are left.
     pub(crate) more: usize,
-    /// Whether some of those cannot be read now.
+    /// Whether the texts of some of these cannot be read now.
     pub(crate) failed: bool,
 }
 
-/// Receives unread messages: those whose texts can be read. What the bus cannot deliver now stays unread.
+/// Receives unread messages whose texts can be read. Messages that the bus cannot deliver now stay unread.
 pub(crate) async fn receive(
     agent: &AgentContext,
     unwritten: &mut Unwritten,
@@ -42,7 +42,7 @@ pub(crate) async fn receive(
             Err(BusError::Refused(_)) => return ReceivedMail::default(),
             Err(error) => {
                 tracing::warn!("failed to receive messages for a prompt: {error}");
-                // The delivery may be on the bus, and its messages are not shown.
+                // The delivery may be on the bus, although its messages are not shown.
                 settle(agent, unwritten, call, false).await;
                 return ReceivedMail { failed: true, ..ReceivedMail::default() };
             }
@@ -56,7 +56,7 @@ pub(crate) async fn receive(
     })
 }
 
-/// Says whether there are unread messages, so that nothing is written where there are none.
+/// Returns whether there are unread messages. Without any, nothing needs to be written.
 pub(crate) fn has_unread(agent: &AgentContext) -> bool {
     let bus = agent.bus();
     if let Err(error) = bus.refresh() {

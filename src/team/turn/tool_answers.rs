@@ -1,4 +1,5 @@
-//! Which answers of our own tools an agent can have had: those that were written before its turn showed a sign of them.
+//! Determines which answers of our own tools an agent can have received: those that were written before its turn showed a sign of
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use crate::domain::messaging::DeliveryMethod;
 use crate::domain::wait_times;
 use crate::team::agent::context::AgentContext;
 
-/// Returns the calls of our tools that delivered messages, or have claimed requests, and whose answers nothing has proven yet.
+/// Returns the calls of our tools that delivered messages or claimed requests, and whose answers nothing has proven yet.
 pub(crate) fn held_by_tools(agent: &AgentContext) -> Vec<CallId> {
     let (bus, session) = (agent.bus(), agent.session());
     if let Err(error) = bus.refresh() {
@@ -24,15 +25,14 @@ pub(crate) fn held_by_tools(agent: &AgentContext) -> Vec<CallId> {
     })
 }
 
-/// Says whether a call has come to its agent as far as can be known: that of a tool when its answer was written.
+/// Returns whether a call has reached its agent, as far as can be known: a tool's call has when its answer was written.
 pub(crate) fn is_written(agent: &AgentContext, call: CallId) -> bool {
     let is_open = held_by_tools(agent).contains(&call);
     !is_open || agent.bus().look(|state| state.is_written(agent.session(), call))
 }
 
-/// Returns the calls of our tools whose answers the good end of a turn proves, and no words before it: their answers were
-/// written, and the agent can have had them. A call that has failed, whose endpoint has died, or whose agent has ceased to wait
-/// for it has brought it nothing.
+/// Returns the calls of our tools that the good end of a turn proves and no earlier output did: their answers were written, and the
+/// agent can have received them. Not included are calls that failed, whose endpoint died, or for which the agent stopped waiting.
 pub(crate) async fn shown_by_tools(agent: &AgentContext, turn: &Turn) -> Vec<CallId> {
     let (bus, session) = (agent.bus(), agent.session());
     let mut calls = held_by_tools(agent);

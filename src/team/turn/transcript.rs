@@ -1,4 +1,4 @@
-//! The transcript of a turn: one JSON line for everything that was said, for reading only.
+//! The transcript of a turn: one JSON line per update, for reading only.
 
 use serde_json::{Value, json};
 
@@ -8,22 +8,22 @@ use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::redact::Hidden;
 use crate::domain::time::iso8601;
 
-/// Writes the line of the prompt.
+/// Returns the line of the prompt.
 pub(crate) fn of_prompt(wall_ms: i64, agent: &str, text: &str) -> String {
     line(wall_ms, "prompt", &json!({ "agent": agent, "text": text }))
 }
 
-/// Writes the line of words that went into a turn that ran.
-pub(crate) fn of_words(wall_ms: i64, way: DeliveryMethod, text: &str) -> String {
-    line(wall_ms, way.as_str(), &json!({ "text": text }))
+/// Returns the line of a text that was delivered into a running turn.
+pub(crate) fn of_words(wall_ms: i64, method: DeliveryMethod, text: &str) -> String {
+    line(wall_ms, method.as_str(), &json!({ "text": text }))
 }
 
-/// Writes the line of what an agent has taken into its turn of such words.
+/// Returns the line for such a text that the agent accepted.
 pub(crate) fn of_taken(wall_ms: i64) -> String {
     line(wall_ms, "taken", &json!({}))
 }
 
-/// Writes the line of the end: why, what went wrong, and the tokens of the turn where the agent tells.
+/// Returns the line of the end: the reason, the error, and the turn's tokens if the agent reports them.
 pub(crate) fn of_end(wall_ms: i64, outcome: &Outcome) -> String {
     let error = outcome.error.as_ref().map(|error| error.message.as_str());
     let usage = outcome.usage.map(tokens);
@@ -35,17 +35,17 @@ fn tokens(usage: TokenUsage) -> Value {
     json!({ "input": usage.input, "output": usage.output, "cached": usage.cached, "total": usage.total })
 }
 
-/// Writes the line of what git was seen to tell.
+/// Returns the line of a report by git.
 pub(crate) fn of_git(wall_ms: i64, report: &str) -> String {
     line(wall_ms, "git", &json!({ "told": report }))
 }
 
-/// Writes the line of a permission question and its answer.
+/// Returns the line of a permission question and its answer.
 pub(crate) fn of_permission(wall_ms: i64, title: &str, answer: &str) -> String {
     line(wall_ms, "permission", &json!({ "title": title, "answer": answer }))
 }
 
-/// Writes the line of an update.
+/// Returns the line of an update.
 pub(crate) fn of_update(wall_ms: i64, update: &Update) -> String {
     let (kind, body) = match update {
         Update::MessageText(text) => ("text", json!({ "text": text })),
@@ -90,8 +90,8 @@ pub(crate) fn of_update(wall_ms: i64, update: &Update) -> String {
     line(wall_ms, kind, &body)
 }
 
-/// Returns what the agent has said so far, from its transcript.
-pub(crate) fn said(transcript: &str) -> String {
+/// Returns the agent's output so far, from its transcript.
+pub(crate) fn output(transcript: &str) -> String {
     let texts = transcript.lines().filter_map(|line| {
         let value: Value = serde_json::from_str(line).ok()?;
         (value["kind"] == "text").then(|| value["text"].as_str().map(str::to_owned)).flatten()
@@ -114,7 +114,7 @@ mod tests {
     use crate::domain::task::TaskStatus;
 
     #[test]
-    fn what_was_said_is_read_back_from_the_transcript() {
+    fn the_output_is_read_back_from_the_transcript() {
         let lines = [
             of_prompt(0, "codex", "text of a prompt"),
             of_update(1, &Update::MessageText("one\n".to_owned())),
@@ -122,7 +122,7 @@ mod tests {
             of_update(3, &Update::MessageText("two".to_owned())),
             of_end(4, &Outcome::plain(TaskStatus::Done)),
         ];
-        assert_eq!(said(&lines.join("\n")), "one\ntwo");
-        assert_eq!(said("torn {"), "");
+        assert_eq!(output(&lines.join("\n")), "one\ntwo");
+        assert_eq!(output("torn {"), "");
     }
 }

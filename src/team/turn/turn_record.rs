@@ -1,4 +1,4 @@
-//! One turn of an agent: what it was given, and what it has said so far.
+//! One turn of an agent: its input, and its output so far.
 
 use std::collections::BTreeSet;
 
@@ -13,25 +13,24 @@ use crate::domain::ids::{CallId, TaskId};
 use crate::domain::task::TaskStatus;
 use crate::team::results::collect::Collected;
 
-/// The longest output that is kept for a task's result; the transcript has everything.
+/// The longest output that a task's result keeps; the transcript has everything.
 const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 
-/// The end of a turn, when it comes. It runs by itself, so that the prompt is on its way as soon as git has looked, and ends with its
-/// turn.
+/// The future end of a turn. It runs by itself, so that the prompt is sent as soon as git has looked, and it ends with its turn.
 pub(crate) type Prompting = AbortOnDropHandle<Result<PromptOutcome, AcpError>>;
 
 /// A running turn.
 pub(crate) struct Turn {
-    /// Its task; none for a wake.
+    /// Its task; `None` for a wake.
     pub(crate) task: Option<TaskId>,
     /// The name of its transcript.
     pub(crate) transcript: TaskId,
     /// The call under which messages were delivered in its prompt.
     pub(crate) prompt_call: Option<CallId>,
-    /// What a wake was begun for.
+    /// The messages for which a wake was begun.
     pub(crate) wake: Tried,
     pub(crate) prompting: Prompting,
-    /// Keeps a prompt back that has not been sent yet.
+    /// Holds back a prompt that has not been sent yet.
     pub(crate) recall: CancellationToken,
     /// When it was cancelled.
     pub(crate) cancelled: Option<Instant>,
@@ -39,24 +38,22 @@ pub(crate) struct Turn {
     pub(crate) interrupted: Option<Instant>,
     /// Whether its task has been abandoned already.
     pub(crate) abandoned: bool,
-    /// When the agent last showed a sign of life, and how many lines and bytes of stderr there were then.
+    /// When the agent last showed a sign of life, and the number of lines and bytes of stderr by then.
     pub(crate) heard: Instant,
     pub(crate) heard_so_far: (u64, u64),
-    /// When that was last written on the bus.
+    /// When a sign of life was last recorded on the bus.
     pub(crate) stirred: Instant,
-    /// What the agent has said.
     pub(crate) output: String,
-    /// Whether the output is longer than what is kept.
+    /// Whether the output is longer than the part that is kept.
     overlong: bool,
-    /// Since when the agent cannot continue, as it has reported.
+    /// When the agent reported that it cannot continue.
     pub(crate) failing: Option<Instant>,
     /// Whether the model has shown a sign of its own.
     pub(crate) alive: bool,
-    /// The tool calls of the turn.
     pub(crate) calls: ToolCalls,
     /// The calls of our tools that held messages when a tool call of the turn ended well.
     pub(crate) answered: BTreeSet<CallId>,
-    /// What it brings besides its words.
+    /// The results of the turn besides its output.
     pub(crate) collected: Collected,
 }
 
@@ -85,7 +82,7 @@ impl Turn {
         }
     }
 
-    /// Says whether a turn that has ended so was ended for a message, so that its task continues.
+    /// Returns whether a turn with this outcome was interrupted for a message, so that its task continues.
     pub(crate) fn was_interrupted(&self, outcome: &Outcome) -> bool {
         self.interrupted.is_some()
             && self.cancelled.is_none()
@@ -93,14 +90,14 @@ impl Turn {
             && outcome.status == TaskStatus::Cancelled
     }
 
-    /// Says whether the agent can have had the answer of a call of our tools: it came before a tool call ended well. Where an agent
-    /// does not tell of its calls, or not how they end, nothing speaks against it.
+    /// Returns whether the agent can have received the answer of a call of our tools: it came before a tool call ended well. If an
+    /// agent does not report its calls, or not how they end, nothing speaks against it.
     pub(crate) fn can_have_had(&self, call: CallId) -> bool {
-        let tells_of_calls = !self.calls.all().is_empty() && self.calls.running().next().is_none();
-        self.answered.contains(&call) || !tells_of_calls
+        let reports_calls = !self.calls.all().is_empty() && self.calls.running().next().is_none();
+        self.answered.contains(&call) || !reports_calls
     }
 
-    /// Takes over what was said in the turn before, whose task this one continues.
+    /// Takes over the output of the previous turn, whose task this one continues.
     pub(crate) fn continue_from(&mut self, earlier: Turn) {
         self.output = earlier.output;
         self.overlong = earlier.overlong;
@@ -108,7 +105,7 @@ impl Turn {
         self.calls = earlier.calls;
     }
 
-    /// Takes in what the agent says.
+    /// Handles an update.
     pub(crate) fn hear(&mut self, update: &Update) {
         self.collected.hear(update, self.output.len());
         match update {

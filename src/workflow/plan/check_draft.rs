@@ -1,4 +1,4 @@
-//! The checks of a draft, each of which adds the problems that it finds.
+//! The checks of a draft. Each adds the problems that it finds.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use crate::domain::wait_times;
 use crate::domain::workflow::{Approver, Field, Gate, Repeat, Step, StepReference, When};
 use crate::team::Candidates;
 
-/// How a list is named.
+/// The correct form of a list reference.
 const LIST_FORM: &str = "write `steps.NAME.json` or `steps.NAME.json.FIELD`, which must be a list";
 
-/// What was found so far.
+/// The problems found so far.
 #[derive(Default)]
 pub(super) struct Check {
     pub(super) problems: Vec<Problem>,
@@ -85,7 +85,7 @@ impl Check {
         }
     }
 
-    /// Names all steps: as they were named, and the others after their agents, by names that are still free.
+    /// Names all steps: by their given names, and the others after their agents, with a number if that name is taken.
     pub(super) fn names(&mut self, steps: &[StepDraft]) -> Vec<Name> {
         let mut given: Vec<Option<Name>> = vec![None; steps.len()];
         let mut taken = BTreeSet::new();
@@ -185,7 +185,7 @@ impl Check {
                     };
                     self.add(place, format!("no step is named `{text}`{hint}"));
                 }
-                // Said twice is said once.
+                // A name given twice counts once.
                 Some(name) if found.contains(name) => {}
                 Some(name) => found.push(name.clone()),
             }
@@ -273,7 +273,7 @@ impl Check {
         Some(Repeat { times, steps })
     }
 
-    /// Only what comes before a step can be done again with it.
+    /// Checks that only earlier steps are repeated with a step.
     pub(super) fn rounds(&mut self, steps: &[Step]) {
         for (index, step) in steps.iter().enumerate() {
             let before = before(step, steps);
@@ -314,7 +314,7 @@ impl Check {
         }
     }
 
-    /// A condition is on something that the step depends on, a list comes from before, and the items' names are free.
+    /// Checks that conditions name dependencies, that lists come from earlier steps, and that the names of items are free.
     pub(super) fn sources(&mut self, steps: &[Step]) {
         for (index, step) in steps.iter().enumerate() {
             if let Some(When { source, .. }) = &step.when
@@ -332,7 +332,7 @@ impl Check {
         }
     }
 
-    /// The items of a step are called as it is, with a dot and a number.
+    /// Checks the names of a step's items: the step's own name with a dot and a number.
     fn item_names(&mut self, index: usize, name: &Name, steps: &[Step]) {
         let longest = format!("{name}.{}", limits::MAX_ITEMS);
         if longest.len() > MAX_NAME_BYTES {
@@ -352,7 +352,7 @@ impl Check {
         }
     }
 
-    /// Finds circles, each once and named in full.
+    /// Finds cycles, each once and named in full.
     pub(super) fn cycles(&mut self, steps: &[Step]) {
         let mut over = BTreeSet::new();
         for step in steps {
@@ -372,9 +372,9 @@ impl Check {
             return;
         }
         if let Some(begin) = path.iter().position(|name| **name == step.name) {
-            let mut circle: Vec<_> = path[begin..].iter().map(|name| name.as_str()).collect();
-            circle.push(step.name.as_str());
-            let what = format!("they depend on each other in a cycle: {}", circle.join(" → "));
+            let mut cycle: Vec<_> = path[begin..].iter().map(|name| name.as_str()).collect();
+            cycle.push(step.name.as_str());
+            let what = format!("they depend on each other in a cycle: {}", cycle.join(" → "));
             return self.add("steps", what);
         }
         path.push(&step.name);
@@ -439,7 +439,7 @@ fn no_dependency(name: &Name, steps: &[Step]) -> String {
     }
 }
 
-/// Says what was perhaps meant by the name of a step that is not there.
+/// Returns a hint if no step has this name: the steps with similar names.
 fn absent(name: &Name, steps: &[Step]) -> Option<String> {
     if steps.iter().any(|step| step.name == *name) {
         return None;

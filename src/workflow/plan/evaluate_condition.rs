@@ -1,4 +1,4 @@
-//! Conditions of a plan: `steps.NAME.FIELD == VALUE`, read, and looked at when the step that they name is over.
+//! Conditions of a plan, `steps.NAME.FIELD == VALUE`: parsed, and evaluated when the step that they name is over.
 
 use serde_json::Value;
 
@@ -8,19 +8,19 @@ use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::{Field, Relation, StepReference, StepStatus, When};
 use crate::workflow::run::step_output::{StepOutput, as_text};
 
-/// What a condition has come to.
+/// The result of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConditionResult {
     Holds,
-    /// It does not: why, in a few words.
+    /// It does not hold, for this reason.
     Not(String),
-    /// That cannot be read now: it is to be weighed again.
+    /// The output cannot be read now: try again later.
     Later,
-    /// It has no answer: what it looks at is not there, or is no number.
+    /// It has no answer: its value is missing or not a number.
     Unclear(String),
 }
 
-/// Reads a condition. An error says what would be right.
+/// Parses a condition. An error says what would be right.
 pub(crate) fn parse(text: &str) -> Result<When, String> {
     const FORM: &str = "write `steps.NAME.FIELD == VALUE`, with `status`, `output` or `json.FIELD` and one of == != < <= > >= \
         contains";
@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<When, String> {
         let most = limits::WHEN_CHARS;
         return Err(format!("it is longer than {most} characters"));
     }
-    // A path has no space and no sign in it, so it ends where the first of them stands.
+    // A path contains no space and no operator, so it ends at the first of these.
     let text = text.trim();
     let end = text.find(|letter: char| letter.is_whitespace() || "=!<>".contains(letter));
     let (path, rest) = text.split_at(end.ok_or(FORM)?);
@@ -56,7 +56,7 @@ fn unquoted(text: &str) -> String {
     }
 }
 
-/// Finds what can never hold.
+/// Refuses conditions that can never hold.
 fn check(when: &When) -> Result<(), String> {
     let needs_number = matches!(
         when.relation,
@@ -88,8 +88,8 @@ fn check(when: &When) -> Result<(), String> {
     }
 }
 
-/// Looks whether a condition holds for a step that is over.
-pub(crate) fn weigh(when: &When, given: &StepOutput) -> ConditionResult {
+/// Evaluates a condition on a step that is over.
+pub(crate) fn evaluate(when: &When, given: &StepOutput) -> ConditionResult {
     let StepReference { step, field } = &when.source;
     let value = match field {
         Field::Status => Value::from(given.status.as_str()),
@@ -101,8 +101,8 @@ pub(crate) fn weigh(when: &When, given: &StepOutput) -> ConditionResult {
             Err(why) => return ConditionResult::Unclear(why),
         },
         Field::Output | Field::Files => {
-            let said: Vec<_> = given.said().map(|said| said.output.trim()).collect();
-            Value::from(said.join("\n"))
+            let outputs: Vec<_> = given.pieces().map(|piece| piece.output.trim()).collect();
+            Value::from(outputs.join("\n"))
         }
     };
     match holds(when, &value) {
@@ -115,15 +115,15 @@ pub(crate) fn weigh(when: &When, given: &StepOutput) -> ConditionResult {
 }
 
 fn holds(when: &When, value: &Value) -> Result<bool, String> {
-    let wanted = when.value.as_str();
+    let expected = when.value.as_str();
     let text = as_text(value);
     let is = |value: &Value| {
         let text = as_text(value);
-        let numbers = number(&text).zip(number(wanted));
-        text == wanted || numbers.is_some_and(|(one, other)| one.total_cmp(&other).is_eq())
+        let numbers = number(&text).zip(number(expected));
+        text == expected || numbers.is_some_and(|(one, other)| one.total_cmp(&other).is_eq())
     };
     let compared = || {
-        let numbers = number(&text).zip(number(wanted));
+        let numbers = number(&text).zip(number(expected));
         let (one, other) = numbers.ok_or_else(|| format!("{} is not a number", shown(value)))?;
         Ok::<_, String>(one.total_cmp(&other))
     };
@@ -136,7 +136,7 @@ fn holds(when: &When, value: &Value) -> Result<bool, String> {
         Relation::AtLeast => compared()?.is_ge(),
         Relation::Contains => match value {
             Value::Array(items) => items.iter().any(is),
-            _ => text.contains(wanted),
+            _ => text.contains(expected),
         },
     })
 }
@@ -158,8 +158,8 @@ mod tests {
     use crate::workflow::run::step_output::tests::given;
 
     #[track_caller]
-    fn weighed(condition: &str, output: &str) -> ConditionResult {
-        weigh(&parse(condition).unwrap(), &given("a", output))
+    fn evaluated(condition: &str, output: &str) -> ConditionResult {
+        evaluate(&parse(condition).unwrap(), &given("a", output))
     }
 
     #[test]
@@ -186,54 +186,54 @@ mod tests {
             ("steps.a.status == done", true),
             ("steps.a.status != done", false),
         ] {
-            let holds = weighed(condition, output) == ConditionResult::Holds;
+            let holds = evaluated(condition, output) == ConditionResult::Holds;
             assert_eq!(holds, expected, "{condition}");
         }
     }
 
     #[test]
-    fn what_does_not_hold_says_what_is_there_instead() {
-        let told = |condition: &str| match weighed(condition, "[\"x\"]") {
+    fn a_false_condition_reports_the_actual_value() {
+        let reason = |condition: &str| match evaluated(condition, "[\"x\"]") {
             ConditionResult::Holds | ConditionResult::Later => "holds".to_owned(),
             ConditionResult::Not(why) | ConditionResult::Unclear(why) => why,
         };
-        assert_eq!(told("steps.a.json.0 == y"), "steps.a.json.0 == y is false: the value is `x`");
-        assert_eq!(told("steps.a.json.0 > 1"), "steps.a.json.0 > 1: `x` is not a number");
+        assert_eq!(reason("steps.a.json.0 == y"), "steps.a.json.0 == y is false: the value is `x`");
+        assert_eq!(reason("steps.a.json.0 > 1"), "steps.a.json.0 > 1: `x` is not a number");
         assert_eq!(
-            told("steps.a.json.b == 1"),
+            reason("steps.a.json.b == 1"),
             "the JSON in the output of step `a` has no field `b`"
         );
         let unneeded = StepOutput { status: StepStatus::Unneeded, ..given("a", "") };
         let when = parse("steps.a.json.ok == true").unwrap();
-        assert_eq!(weigh(&when, &unneeded), ConditionResult::Not("a is not needed".into()));
+        assert_eq!(evaluate(&when, &unneeded), ConditionResult::Not("a is not needed".into()));
     }
 
     #[test]
-    fn a_condition_that_cannot_be_is_refused_with_what_would_be_right() {
-        let told = |text: &str| parse(text).unwrap_err();
-        assert!(told("").starts_with("write `steps.NAME.FIELD == VALUE`"));
-        assert!(told("steps.a.status").starts_with("write `steps"));
-        assert!(told("steps.a.status = done").starts_with("write `steps"));
-        assert!(told("steps.a.status ==").starts_with("the value is missing"));
-        assert_eq!(told("steps.a.statsu == done"), "did you mean `.status`?");
+    fn an_impossible_condition_is_refused_with_a_correction() {
+        let error = |text: &str| parse(text).unwrap_err();
+        assert!(error("").starts_with("write `steps.NAME.FIELD == VALUE`"));
+        assert!(error("steps.a.status").starts_with("write `steps"));
+        assert!(error("steps.a.status = done").starts_with("write `steps"));
+        assert!(error("steps.a.status ==").starts_with("the value is missing"));
+        assert_eq!(error("steps.a.statsu == done"), "did you mean `.status`?");
         assert_eq!(
-            told("steps.a.status == fialed"),
+            error("steps.a.status == fialed"),
             "`fialed` is not a final step status: did you mean `failed`?"
         );
         assert_eq!(
-            told("steps.a.status > done"),
+            error("steps.a.status > done"),
             "`>` compares numbers, but `done` is not a \
             number"
         );
-        assert_eq!(told("steps.a.status contains done"), "a status is compared with == or !=");
-        assert!(told("steps.a.files == x").starts_with("files cannot be compared"));
+        assert_eq!(error("steps.a.status contains done"), "a status is compared with == or !=");
+        assert!(error("steps.a.files == x").starts_with("files cannot be compared"));
         assert!(
-            told(&format!("steps.a.output == {}", "x".repeat(500))).starts_with("it is longer")
+            error(&format!("steps.a.output == {}", "x".repeat(500))).starts_with("it is longer")
         );
     }
 
     #[test]
-    fn a_condition_is_shown_as_it_is_read() {
+    fn a_condition_is_shown_as_it_was_parsed() {
         for text in ["steps.a.json.b.0 >= 3", "steps.a.status != done"] {
             assert_eq!(parse(text).unwrap().to_string(), text);
         }

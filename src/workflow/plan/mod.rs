@@ -1,4 +1,4 @@
-//! Plans: what a caller wrote, checked before anything runs. Every problem is found at once, each with its place.
+//! Plans: a caller's draft, checked before anything runs. Every problem is reported at once, each with its place.
 
 mod check_draft;
 pub(crate) mod evaluate_condition;

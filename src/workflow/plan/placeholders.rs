@@ -1,33 +1,32 @@
-//! Prompts with placeholders: `{{steps.NAME.output}}`, `.status`, `.files`, `.json.FIELD`, and `{{item.FIELD}}`.
+//! Parses prompts with placeholders: `{{steps.NAME.output}}`, `.status`, `.files`, `.json.FIELD`, and `{{item.FIELD}}`.
 //!
-//! Only what looks like a path of words between `{{` and `}}` is a placeholder, so that code with braces stays what it is; `\{{`
-//! stands for `{{` itself.
+//! Only a path of words between `{{` and `}}` is a placeholder, so code with braces stays as it is. `\{{` stands for `{{` itself.
 
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::{Field, StepReference};
 
-/// What stands between a step and the path of a field.
+/// The separator between a step and the path of a field.
 const JSON: &str = ".json.";
 
-/// What the item of a list is called.
+/// The name of the item of a list.
 const ITEM: &str = "item";
 
-/// The fields by their names.
+/// The names of the fields.
 const FIELDS: [&str; 4] = ["output", "status", "files", "json"];
 
 /// A piece of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Text(String),
-    /// Something of another step.
+    /// A value of another step.
     Value(StepReference),
-    /// The item of the list that the step is for, or a field of it as a path of keys and indices.
+    /// The list item of the step, or a field of it as a path of keys and indices.
     Item(Vec<String>),
 }
 
-/// A prompt in pieces, and what is wrong with it. A placeholder that is wrong stays as text.
+/// Parses a prompt into parts, and returns its problems. A wrong placeholder stays as text.
 pub(crate) fn parse(prompt: &str) -> (Vec<Part>, Vec<String>) {
     let (mut parts, mut problems) = (Vec::new(), Vec::new());
     let (mut text, mut rest) = (String::new(), prompt);
@@ -68,7 +67,7 @@ pub(crate) fn parse(prompt: &str) -> (Vec<Part>, Vec<String>) {
     (parts, problems)
 }
 
-/// Returns what stands before the next `}}`, if it is a path of words.
+/// Returns the text before the next `}}`, if it is a path of words.
 fn inner(text: &str) -> Option<&str> {
     let inner = &text[..text.find("}}")?];
     let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
@@ -94,13 +93,13 @@ fn placeholder(path: &str) -> Result<Part, String> {
 const FORMS: &str =
     "write `{{steps.NAME.output}}`, `.status`, `.files` or `.json.FIELD`, or `\\{{` for braces";
 
-/// Reads what is asked of a step, as it stands between braces. An error says what was perhaps meant, where that can be said.
+/// Parses a reference to a step's output as it is written between braces. An error may have a hint at what was meant.
 pub(crate) fn source(path: &str) -> Result<StepReference, Option<String>> {
     let (step, field) = path
         .strip_prefix("steps.")
         .and_then(|rest| match rest.split_once(JSON) {
             Some((step, path)) => Some((step, Ok(Field::Json(keys(path)?)))),
-            // The name of a step may have dots in it.
+            // The name of a step may contain dots.
             None => rest.rsplit_once('.').map(|(step, word)| (step, field(word))),
         })
         .ok_or(None)?;
@@ -122,7 +121,7 @@ fn field(word: &str) -> Result<Field, Option<String>> {
     })
 }
 
-/// Reads a path of keys and indices.
+/// Parses a path of keys and indices.
 fn keys(path: &str) -> Option<Vec<String>> {
     let keys: Vec<_> = path.split('.').map(str::to_owned).collect();
     (!keys.iter().any(String::is_empty)).then_some(keys)
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_that_hold_no_path_stay_what_they_are() {
+    fn braces_without_a_path_stay_text() {
         for code in ["let a = {{ 1 }};", "{{}}", "{{", "x }} {{ y", "{{a b}}", "{{{ö}}}"] {
             check(code, &[text(code)]);
         }

@@ -1,6 +1,6 @@
-//! A plan as its caller wrote it, before any check.
+//! A plan as its caller wrote it, before all checks.
 
-/// A step as it was written.
+/// A step as its author wrote it.
 #[derive(Clone, Debug, Default)]
 pub struct StepDraft {
     /// Its name; by default that of its agent.
@@ -9,27 +9,26 @@ pub struct StepDraft {
     pub agent: String,
     /// What to do, with placeholders.
     pub prompt: String,
-    /// The model to use.
     pub model: Option<String>,
-    /// The names of the steps that have to be done first.
+    /// The names of the steps that must be done first.
     pub depends_on: Vec<String>,
     /// A condition on an earlier step; if it does not hold, this step is not needed.
     pub when: Option<String>,
     /// The list in the output of an earlier step; this step runs once for each item.
     pub for_each: Option<String>,
-    /// How long an attempt may take.
+    /// The time limit of an attempt.
     pub timeout_seconds: Option<u64>,
-    /// How many more attempts it has.
+    /// How many further attempts it has.
     pub retries: Option<u64>,
     /// The agents to try next, each when the one before is missing, out of quota, or has crashed.
     pub fallback: Vec<String>,
     /// Whether each attempt begins a new session of the agent.
     pub fresh: bool,
-    /// The approver without whom it does not begin.
+    /// Whose approval it needs before it begins.
     pub approve: Option<String>,
     /// A program and its arguments that must succeed once the task is done.
     pub gate: Vec<String>,
-    /// How long the gate may take.
+    /// The time limit of the gate.
     pub gate_seconds: Option<u64>,
     /// How many times the step runs at most until its gate succeeds.
     pub repeat: Option<u64>,
@@ -37,7 +36,7 @@ pub struct StepDraft {
     pub repeat_steps: Vec<String>,
 }
 
-/// A workflow as it was written.
+/// A workflow as its author wrote it.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     /// Its name, for people.

@@ -1,16 +1,15 @@
-//! What is wrong with a plan, each problem with its place.
+//! The problems of a plan, each with its place.
 
 use std::fmt;
 
-/// Problems that one refusal lists before it only counts the rest.
+/// How many problems an error lists. The rest is only counted.
 const MOST_PROBLEMS: usize = 40;
 
-/// One problem of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Its place, such as `steps[1].agent`; empty for the plan as a whole.
     pub place: String,
-    /// What is wrong, and what would be right.
+    /// The problem, and its correction.
     pub what: String,
 }
 

@@ -1,4 +1,4 @@
-//! A plan that can run, and the order in which its steps can.
+//! A plan that can run, and the order of its steps.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use crate::domain::workflow::Step;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub name: String,
-    /// The steps, in the order in which they were written.
+    /// The steps, in the author's order.
     pub steps: Vec<Step>,
     /// Their prompts, in the same order.
     pub prompts: Vec<String>,
 }
 
 impl Plan {
-    /// Returns the steps in the order in which they can run: each group needs only those before it, so its steps can run at once.
+    /// Returns the steps in groups: each group depends only on earlier groups, so its steps can run at once.
     pub fn order(&self) -> Vec<Vec<Name>> {
         let mut done = BTreeSet::new();
         let mut order = Vec::new();

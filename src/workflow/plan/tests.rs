@@ -30,7 +30,7 @@ fn step(name: &str, depends_on: &[&str], prompt: &str) -> StepDraft {
 }
 
 #[test]
-fn a_gate_whose_program_is_not_there_is_told_before_anything_runs() {
+fn a_missing_program_of_a_gate_is_reported_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let tool = folder.path().join("tool");
     std::fs::write(&tool, "").unwrap();
@@ -77,11 +77,11 @@ fn a_diamond_runs_in_three_groups() {
     let order: Vec<Vec<String>> =
         plan.order().iter().map(|group| group.iter().map(ToString::to_string).collect()).collect();
     assert_eq!(order, [vec!["a"], vec!["b", "c"], vec!["d"]]);
-    assert_eq!(plan.steps[2].depends_on.len(), 1, "said twice is said once");
+    assert_eq!(plan.steps[2].depends_on.len(), 1, "a dependency named twice counts once");
 }
 
 #[test]
-fn a_step_without_a_name_is_called_after_its_agent_by_a_free_name() {
+fn an_unnamed_step_is_named_after_its_agent_with_a_free_number() {
     let plan =
         checked(vec![step("", &[], "x"), step("codex-2", &[], "x"), step("", &["codex"], "x")])
             .unwrap();
@@ -131,7 +131,7 @@ fn a_step_needs_one_installed_program_of_its_agents() {
 }
 
 #[test]
-fn circles_are_named_in_full() {
+fn cycles_are_named_in_full() {
     refused(
         vec![
             step("a", &["b"], "x"),
@@ -149,7 +149,7 @@ fn circles_are_named_in_full() {
 }
 
 #[test]
-fn limits_are_told_with_what_is_too_much() {
+fn exceeded_limits_are_reported_with_the_excess() {
     refused(Vec::new(), &["steps: there are none"]);
     let many = vec![step("", &[], "x"); limits::MAX_STEPS + 1];
     refused(many, &["steps: there are 201; the limit is 200: divide the workflow"]);

@@ -1,5 +1,4 @@
-//! Plans in TOML files: read with a place for every problem, and what is wrong with the plan as a whole shown at the line that
-//! says it.
+//! Reads plans from TOML files. Every problem has a place, and those of the plan as a whole are shown at the line that causes them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,31 +34,21 @@ const STEP_KEYS: [&str; 16] = [
     "repeat_steps",
 ];
 
-/// Why a plan file is no plan.
+/// Why a plan file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read.
     #[error("failed to read the plan {file}: {source}")]
-    Read {
-        /// As it was named.
-        file: String,
-        source: std::io::Error,
-    },
-    /// It is not one that may be read.
+    Read { file: String, source: std::io::Error },
+    /// It may not be read.
     #[error("the plan {file} {problem}")]
-    Refused {
-        /// As it was named.
-        file: String,
-        /// What is wrong with it.
-        problem: &'static str,
-    },
-    /// It says something that is not understood, or cannot run.
+    Refused { file: String, problem: &'static str },
+    /// It cannot be understood, or its plan cannot run.
     #[error("{}", lines(.0))]
     Wrong(Vec<Problem>),
 }
 
 impl FileError {
-    /// Says whether the file may be there as it was: it cannot be read now.
+    /// Returns whether the file may exist unchanged, although it cannot be read now.
     pub(crate) fn is_fault(&self) -> bool {
         use io::ErrorKind::{InvalidData, NotADirectory, NotFound};
         let Self::Read { source, .. } = self else {
@@ -69,16 +58,16 @@ impl FileError {
     }
 }
 
-/// A draft, and where in its file each part of it stands.
+/// A draft, and the place of each of its parts in its file.
 pub struct LocatedDraft {
     pub draft: Draft,
     file: String,
     text: String,
-    /// The offset in bytes of every key, by its place: `steps[1].agent`.
+    /// The byte offset of every key, by its place: `steps[1].agent`.
     places: BTreeMap<String, usize>,
 }
 
-/// Reads a plan file. `shown` is how it is called in errors.
+/// Reads a plan file. `shown` is its name in errors.
 pub fn read(path: &Path, shown: &str) -> Result<LocatedDraft, FileError> {
     let file = shown.to_owned();
     let refused = |problem| FileError::Refused { file: shown.to_owned(), problem };
@@ -97,7 +86,7 @@ pub fn read(path: &Path, shown: &str) -> Result<LocatedDraft, FileError> {
     parse(shown, text)
 }
 
-/// Reads a plan file of a project, and names the bytes that were read. It has to be inside of it.
+/// Reads a plan file of a project, which must be inside it. Returns also the identity of the bytes that were read.
 pub fn read_in(project: &Path, given: &str) -> Result<(LocatedDraft, Brought), FileError> {
     let path = project.join(given);
     match path.canonicalize() {
@@ -119,7 +108,7 @@ fn parse(file: &str, text: String) -> Result<LocatedDraft, FileError> {
     let draft = match DeTable::parse(&text) {
         Ok(document) => plan.document(document.get_ref()),
         Err(error) => {
-            // One slip of syntax makes what follows meaningless, so it is told alone.
+            // After a syntax error other problems are meaningless, so it is reported alone.
             let message = format!("this is not TOML: {}", error.message());
             plan.reader.report(&error.span().unwrap_or_default(), message);
             Draft::default()
@@ -134,12 +123,12 @@ fn parse(file: &str, text: String) -> Result<LocatedDraft, FileError> {
 }
 
 impl LocatedDraft {
-    /// Names the bytes that it was read from, of the file at this place.
+    /// Identifies the bytes that it was read from, as those of the file at this path.
     pub fn brought(&self, path: &Path) -> Brought {
         Brought::of(path, self.text.as_bytes())
     }
 
-    /// Returns what its gates would run, a line for each.
+    /// Returns the commands of its gates, a line for each.
     pub fn gates(&self) -> Vec<String> {
         let steps = self.draft.steps.iter().enumerate();
         let gates = steps.filter(|(_, step)| !step.gate.is_empty());
@@ -151,7 +140,7 @@ impl LocatedDraft {
         gates.map(line).collect()
     }
 
-    /// Returns what is wrong with the plan, each problem at its place in the file.
+    /// Returns the problems of the plan, each at its place in the file.
     pub fn locate(&self, problems: &Problems) -> FileError {
         let reader = Reader::new(Path::new(&self.file), &self.text);
         let located = problems.0.iter().map(|problem| {
@@ -166,7 +155,7 @@ impl LocatedDraft {
         FileError::Wrong(located.collect())
     }
 
-    /// Returns where a part of the plan stands, or what it is a part of.
+    /// Returns the offset of a part of the plan, or of the nearest enclosing part.
     fn offset(&self, place: &str) -> usize {
         let mut place = place;
         loop {
@@ -301,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_says_what_the_tool_says() {
+    fn a_plan_file_has_every_field_of_the_tool() {
         let text = r#"
             name = "two"
             [[steps]]
@@ -349,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_told_with_line_column_and_the_nearest_key() {
+    fn an_error_is_reported_with_line_column_and_the_nearest_key() {
         refused(
             "name = \"x\"\n[[steps]]\nagnet = \"codex\"\nprompt = 3\n[[step]]\n",
             &[
@@ -372,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_plan_is_told_at_its_line() {
+    fn problems_of_the_plan_are_reported_at_their_lines() {
         refused(
             "name = \"x\"\n\n[[steps]]\nname = \"a\"\nagent = \"codx\"\nprompt = \"{{steps.b.output}}\"\n\
              depends_on = [\"c\"]\n[[steps]]\nname = \"a\"\nagent = \"codex\"\nprompt = \"\"\n",
@@ -395,12 +384,12 @@ mod tests {
         std::fs::write(project.join("plan.toml"), plan).unwrap();
         std::fs::write(root.path().join("other.toml"), plan).unwrap();
         assert!(read_in(&project, "plan.toml").is_ok());
-        let told = |given: &str| read_in(&project, given).err().unwrap().to_string();
-        assert_eq!(told("../other.toml"), "the plan ../other.toml is outside the project");
+        let message = |given: &str| read_in(&project, given).err().unwrap().to_string();
+        assert_eq!(message("../other.toml"), "the plan ../other.toml is outside the project");
         let other = root.path().join("other.toml");
         std::os::unix::fs::symlink(other, project.join("link.toml")).unwrap();
-        assert_eq!(told("link.toml"), "the plan link.toml is outside the project");
-        assert!(told("none.toml").starts_with("failed to read the plan none.toml: "));
-        assert_eq!(told("."), "the plan . is not a file");
+        assert_eq!(message("link.toml"), "the plan link.toml is outside the project");
+        assert!(message("none.toml").starts_with("failed to read the plan none.toml: "));
+        assert_eq!(message("."), "the plan . is not a file");
     }
 }

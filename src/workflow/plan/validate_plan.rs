@@ -1,4 +1,4 @@
-//! Makes a plan of a draft. Every problem is found at once, so that the caller corrects the draft once.
+//! Turns a draft into a plan. Every problem is found at once, so that the caller corrects the draft only once.
 
 use super::check_draft::{Check, place};
 use super::plan_draft::Draft;
@@ -8,7 +8,7 @@ use crate::domain::limits;
 use crate::domain::workflow::Step;
 use crate::team::Candidates;
 
-/// Makes a plan of a draft, or lists all its problems.
+/// Turns a draft into a plan, or lists all its problems.
 pub fn validate(draft: Draft, known: &Candidates) -> Result<Plan, Problems> {
     let mut check = Check::default();
     check.limits(&draft);

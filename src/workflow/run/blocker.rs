@@ -1,4 +1,4 @@
-//! What blocks a step: whether it may go away by itself, or the step has failed.
+//! What blocks a step, and whether it may pass or the step has failed.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use crate::team::TeamError;
 /// A step of a workflow.
 pub(crate) type Key = (WorkflowId, Name);
 
-/// Since when steps are blocked by something that may go away by itself.
+/// When steps were blocked by something that may pass.
 #[derive(Default)]
 pub(crate) struct BlockedSince(BTreeMap<Key, Instant>);
 
 impl BlockedSince {
-    /// Notes that a step is blocked; returns whether that has lasted so long that the step fails.
+    /// Notes that a step is blocked; returns whether it has been for so long that it fails.
     pub(crate) fn note(&mut self, key: Key) -> bool {
         let since = self.0.entry(key).or_insert_with(Instant::now);
         since.elapsed() >= wait_times::STEP_BLOCKED
     }
 
-    /// Says whether a step has been blocked for so long that it fails.
+    /// Returns whether a step has been blocked for so long that it fails.
     pub(crate) fn has_lasted(&self, key: &Key) -> bool {
         let since = self.0.get(key);
         since.is_some_and(|since| since.elapsed() >= wait_times::STEP_BLOCKED)
@@ -46,17 +46,17 @@ impl BlockedSince {
 
 /// Why a step could not begin now.
 pub(crate) enum Blocker {
-    /// Another process has moved the step or the workflow; the next look says what to do.
+    /// Another process has changed the step or the workflow; the next look decides.
     MovedOn,
-    /// The bus or the agent cannot take it now.
+    /// The bus or the agent cannot accept it now.
     Busy,
-    /// What belongs to it cannot be read or kept now, as it says. What lasts has failed, with this class of error.
+    /// Its data cannot be read or stored now. If that lasts, the step fails with this class of error and this reason.
     Now(&'static str, String),
-    /// It will never begin so: the class of the error, and what it says.
+    /// It can never begin: the class of the error, and the reason.
     Never(&'static str, String),
 }
 
-/// Something cannot be read that was on the bus, or be stored.
+/// Data of the bus could not be read, or new data not be stored.
 impl From<BusError> for Blocker {
     fn from(error: BusError) -> Self {
         match error {
@@ -69,7 +69,7 @@ impl From<BusError> for Blocker {
 }
 
 impl Blocker {
-    /// Says what it means that an agent was not given a step.
+    /// Classifies the error when a step could not be assigned to an agent.
     pub(crate) fn of(error: TeamError) -> Self {
         match error {
             TeamError::Bus(BusError::Refused(refusal)) => match refusal {
@@ -79,12 +79,12 @@ impl Blocker {
                 | Refusal::StepElsewhere { .. }
                 | Refusal::Left => Self::MovedOn,
                 other @ Refusal::TooManyItems { .. } => Self::Never("flow", other.to_string()),
-                // An agent that is being stopped is gone soon, and then there is another or none.
+                // An agent that is stopping is gone soon, and then another may take the step.
                 Refusal::QueueFull { .. } | Refusal::Stopping { .. } => Self::Busy,
                 other => Self::Never("start", other.to_string()),
             },
             TeamError::Bus(_) => Self::Busy,
-            other @ TeamError::UnreadableYes { .. } => {
+            other @ TeamError::UnreadableApproval { .. } => {
                 Self::Now(error_class::START, other.message_for_model())
             }
             other @ TeamError::Model { .. } => {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_blocks_a_step_fails_it_after_a_minute_without_a_break() {
+    async fn a_step_fails_after_a_minute_of_being_blocked_without_a_break() {
         let mut blocked = BlockedSince::default();
         let id = WorkflowId::parse("wf-k3j7x2abq5wt").unwrap();
         let key = (id.clone(), Name::parse("a").unwrap());

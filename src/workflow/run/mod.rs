@@ -1,4 +1,4 @@
-//! Running a workflow: what happens next, and doing it.
+//! Runs a workflow: decides the next actions, and performs them.
 
 pub(crate) mod blocker;
 pub mod next_actions;

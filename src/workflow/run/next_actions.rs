@@ -1,7 +1,7 @@
-//! What happens next in a workflow: a pure function of what the log says and what has come of the tasks.
+//! Decides the next actions of a workflow: a pure function of the state and the tasks.
 //!
-//! It remembers nothing. Whoever leads a workflow asks again after every change, does what it says, and may die at any moment: the
-//! next one asks the same question and gets the same answer.
+//! It remembers nothing. The owner of a workflow asks again after every change, performs the actions, and may die at any moment:
+//! the next owner asks the same question and gets the same answer.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::domain::task::{TaskError, TaskStatus, error_class};
 use crate::domain::workflow::{Again, StepMove, StepStatus};
 use crate::workflow::plan::evaluate_condition::ConditionResult;
 
-/// Kinds of errors after which another agent may do better: the agent is missing, has no login or quota left, or has crashed.
+/// Classes of errors after which another agent may do better: the agent is missing, has no login or quota left, or has crashed.
 const AGENTS_OWN: [&str; 11] = [
     "start",
     "crashed",
@@ -28,19 +28,19 @@ const AGENTS_OWN: [&str; 11] = [
     error_class::UNAVAILABLE,
 ];
 
-/// What has come of the task of a step that runs.
+/// The progress of the task of a running step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskSeen {
-    /// It is queued or in its turn, and its end is not asked for.
+    /// It is queued or in its turn, and no cancel is requested.
     Going,
-    /// Its end is asked for.
+    /// A cancel is requested.
     Ending,
-    /// It has had its time, and its end is not asked for.
+    /// Its time is up, and no cancel is requested.
     Overdue,
     Ended(TaskEnd),
-    /// It is done, and the step's gate is being looked at.
+    /// It is done, and the step's gate is running.
     Gating,
-    /// It is done, and so is the gate: it holds, or this is why not.
+    /// It is done, and the gate succeeded or failed for this reason.
     Gated(Result<(), String>),
 }
 
@@ -51,30 +51,29 @@ pub struct TaskEnd {
     pub error: Option<TaskError>,
 }
 
-/// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Say what happens to a step.
+    /// Record a change of a step.
     Move(Name, StepMove),
-    /// Give a step to an agent.
+    /// Assign a step to an agent.
     Start(Name),
-    /// Find the list of a step, which then is done for each item of it.
+    /// Expand a step: find its list, and run the step for each item.
     Expand(Name),
-    /// Ask for the end of a task.
+    /// Request the cancel of a task.
     CancelTask(TaskId),
-    /// Look whether the gate of a step holds whose task is done.
+    /// Run the gate of a step whose task is done.
     Gate(Name),
 }
 
-/// Says what happens next. `width` is how many of its tasks may run at once; `seen` is asked about steps whose task runs, `weighed`
-/// about the conditions of steps that could begin.
+/// Returns the next actions. `width` is how many tasks may run at once; `seen` is called for steps whose task runs, `evaluated` for
+/// the conditions of steps that could begin.
 ///
-/// Moves come alone, as they may change what else is to be done; the next look says that.
+/// Moves come alone, as they may change the other actions; the next call returns those.
 pub fn next(
     workflow: &Workflow,
     width: usize,
     seen: impl Fn(&StepRun) -> TaskSeen,
-    weighed: impl Fn(&StepRun) -> ConditionResult,
+    evaluated: impl Fn(&StepRun) -> ConditionResult,
 ) -> Vec<Action> {
     if workflow.owner.is_none() || workflow.status.is_final() {
         return Vec::new();
@@ -115,7 +114,7 @@ pub fn next(
     }
     moves.extend(stopped(workflow));
     if !moves.is_empty() {
-        // Two rounds may want the same step again.
+        // Two rounds may repeat the same step.
         let mut known = BTreeSet::new();
         moves.retain(|action| match action {
             Action::Move(name, _) => known.insert(name.clone()),
@@ -123,8 +122,8 @@ pub fn next(
         });
         return moves;
     }
-    // Only now: a round that begins anew takes back what a step waited for that looked ready.
-    let begin = beginnings(workflow, width, weighed);
+    // Only now: a repeated round may reset the dependencies of steps that look ready.
+    let begin = beginnings(workflow, width, evaluated);
     if !begin.moves.is_empty() {
         return begin.moves;
     }
@@ -132,7 +131,7 @@ pub fn next(
     others
 }
 
-/// Returns the moves of steps that wait in vain.
+/// Returns the moves of steps that can no longer begin.
 fn stopped(workflow: &Workflow) -> impl Iterator<Item = Action> {
     let steps = workflow.steps.iter();
     let waiting =
@@ -151,20 +150,21 @@ fn stopped(workflow: &Workflow) -> impl Iterator<Item = Action> {
     })
 }
 
-/// What is to be done with the steps that wait for no other.
+/// The actions for steps that wait for no other step.
 #[derive(Default)]
 struct Beginnings {
     moves: Vec<Action>,
     starts: Vec<Action>,
 }
 
-/// Says what begins, as much as may run at once, and what is not needed. One that is done for a list takes no place itself.
+/// Returns the steps to begin, up to the width, and the moves of steps that are not needed. A step with `for_each` takes no slot
+/// itself.
 ///
-/// A condition costs a look at what was said, so one that finds no place is not weighed yet.
+/// Evaluating a condition reads an output, so a step without a slot is not evaluated yet.
 fn beginnings(
     workflow: &Workflow,
     width: usize,
-    weighed: impl Fn(&StepRun) -> ConditionResult,
+    evaluated: impl Fn(&StepRun) -> ConditionResult,
 ) -> Beginnings {
     let mut all = Beginnings::default();
     let running = workflow.steps.iter();
@@ -179,17 +179,17 @@ fn beginnings(
     // The agent of an interrupted step is resumed before a new one gets its name.
     waiting.sort_by_key(|step| !step.interrupted);
     for step in waiting {
-        let takes_place = step.plan.for_each.is_none() && !step.needs_approval();
-        if takes_place && free == 0 {
+        let takes_slot = step.plan.for_each.is_none() && !step.needs_approval();
+        if takes_slot && free == 0 {
             continue;
         }
-        // For its items a step is weighed once.
-        let weighed = match (&step.plan.when, &step.item) {
-            (Some(_), None) => weighed(step),
+        // The condition of a step is evaluated once for all its items.
+        let evaluated = match (&step.plan.when, &step.item) {
+            (Some(_), None) => evaluated(step),
             _ => ConditionResult::Holds,
         };
         let name = step.plan.name.clone();
-        match weighed {
+        match evaluated {
             ConditionResult::Later => {}
             ConditionResult::Not(why) => {
                 all.moves.push(Action::Move(name, StepMove::Pass(short(&why))));
@@ -212,7 +212,7 @@ fn beginnings(
     all
 }
 
-/// Says how a step ends that is done for a list, once all items are over.
+/// Returns the end of a step with `for_each`, once all its items are over.
 fn after_items(workflow: &Workflow, step: &StepRun) -> Option<Action> {
     let (mut count, mut failed) = (0_usize, Vec::new());
     for item in workflow.items_of(step) {
@@ -230,10 +230,12 @@ fn after_items(workflow: &Workflow, step: &StepRun) -> Option<Action> {
             StepMove::Cancel("the workflow was cancelled".to_owned())
         }
         Some(first) => {
-            let (name, told) = (&first.plan.name, first.status.phrase());
+            let (name, outcome) = (&first.plan.name, first.status.phrase());
             let why = first.why.as_deref().unwrap_or_default();
-            let why =
-                format!("{} of {count} items did not succeed: {name} {told}: {why}", failed.len());
+            let why = format!(
+                "{} of {count} items did not succeed: {name} {outcome}: {why}",
+                failed.len()
+            );
             StepMove::Fail(short(&why))
         }
     };
@@ -241,33 +243,33 @@ fn after_items(workflow: &Workflow, step: &StepRun) -> Option<Action> {
 }
 
 fn after_end(workflow: &Workflow, step: &StepRun, end: &TaskEnd) -> StepMove {
-    let told = |fallback: &str| {
+    let reason = |fallback: &str| {
         let error = end.error.as_ref();
         error.map_or_else(|| fallback.to_owned(), |error| short(&error.message))
     };
-    // Tasks that were begun for an earlier leader ended because that one did; agents that were coming up did not come up.
-    let ended_with_leader = step.begun_by != workflow.owner
+    // Tasks begun for an earlier owner ended because that owner did; agents that were starting did not become ready.
+    let ended_with_owner = step.begun_by != workflow.owner
         && (end.status != TaskStatus::Failed || class_of(end) == "start");
     match end.status {
         TaskStatus::Done => StepMove::Finish,
         _ if workflow.cancel_asked => StepMove::Cancel("the workflow was cancelled".to_owned()),
-        // Nor has a task failed that was behind a turn which does not end.
-        _ if ended_with_leader || class_of(end) == error_class::STUCK => {
+        // A task queued behind a turn that does not end has not failed either.
+        _ if ended_with_owner || class_of(end) == error_class::STUCK => {
             if step.interruptions < limits::MAX_INTERRUPTIONS {
-                StepMove::Again(Again::Interrupted, told("it was interrupted"))
+                StepMove::Again(Again::Interrupted, reason("it was interrupted"))
             } else {
                 let times = step.interruptions + 1;
                 StepMove::Fail(format!("it was interrupted {times} times"))
             }
         }
         TaskStatus::Cancelled if class_of(end) != "timeout" => {
-            StepMove::Cancel(told("its task was cancelled"))
+            StepMove::Cancel(reason("its task was cancelled"))
         }
-        _ => after_failure(step, class_of(end), &told("its task failed")),
+        _ => after_failure(step, class_of(end), &reason("its task failed")),
     }
 }
 
-/// Says what follows when the gate of a step does not hold: another round of all that the step repeats, or a failure.
+/// Returns the moves after the gate of a step failed: another round of all steps that it repeats, or a failure.
 fn after_gate(workflow: &Workflow, step: &StepRun, why: &str) -> Vec<Action> {
     let name = step.plan.name.clone();
     let Some(repeat) = &step.plan.repeat else {
@@ -285,7 +287,7 @@ fn after_gate(workflow: &Workflow, step: &StepRun, why: &str) -> Vec<Action> {
         let again = StepMove::Again(Again::Repeat, short(why));
         Action::Move(name.clone(), again)
     };
-    // Its own comes last: until then it is the reason for the others.
+    // The step's own move comes last: until then the others refer to it.
     let mut moves: Vec<_> = repeat.steps.iter().filter(done).map(again).collect();
     moves.push(again(&name));
     moves
@@ -295,7 +297,7 @@ fn class_of(end: &TaskEnd) -> &str {
     end.error.as_ref().map_or("", |error| error.class.as_str())
 }
 
-/// Says what follows when an attempt of a step failed, or could not begin.
+/// Returns the move after an attempt of a step failed or could not begin.
 pub fn after_failure(step: &StepRun, class: &str, why: &str) -> StepMove {
     let why = short(why);
     if AGENTS_OWN.contains(&class) && step.has_fallback() {
@@ -307,7 +309,7 @@ pub fn after_failure(step: &StepRun, class: &str, why: &str) -> StepMove {
     }
 }
 
-/// Returns the beginning of a sentence, as it may go on the bus.
+/// Returns a sentence cut to the length that the bus allows.
 pub(crate) fn short(why: &str) -> String {
     let mut head: String = why.chars().take(limits::WHY_CHARS).collect();
     if head.len() < why.len() {

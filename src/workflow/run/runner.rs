@@ -1,6 +1,6 @@
-//! The runner: asks the engine what happens next after every change of the bus, and does it.
+//! The runner: after every change of the bus it asks the engine for the next actions, and performs them.
 //!
-//! It keeps nothing that must last. One runner a bridge leads all its workflows, and does one thing at a time: each takes a
+//! It keeps no lasting state. Each bridge has one runner for all its workflows. It does one thing at a time: each takes a
 //! millisecond, as it waits for no agent.
 
 use std::cell::RefCell;
@@ -31,7 +31,7 @@ use crate::team::{Assignment, Team, TeamError};
 use crate::workflow::gate_consent::{self, Barred};
 use crate::workflow::plan::evaluate_condition::ConditionResult;
 
-/// Leads all workflows of a team's bridge until it is told to stop.
+/// Runs all workflows of a team's bridge until `ending` is cancelled.
 pub(crate) async fn run(team: Team, ending: CancellationToken) {
     let mut changes = team.bus().changes();
     let mut runner = Runner {
@@ -68,38 +68,38 @@ async fn sleep_until(wake: Option<Instant>) {
 
 struct Runner {
     team: Team,
-    /// The prompts of the workflows that run, read once.
+    /// The prompts of the running workflows, read once.
     prompts: BTreeMap<WorkflowId, Arc<Vec<String>>>,
-    /// Since when what belongs to a step cannot be read or kept.
+    /// When steps were blocked because their data cannot be read or stored.
     blocked: BlockedSince,
-    /// Since when the turns of tasks with a time limit are seen to run.
+    /// When the turns of tasks with a time limit were first seen to run.
     turns: BTreeMap<TaskId, Instant>,
-    /// The tasks whose end was asked for because they had their time.
+    /// The tasks that were cancelled because their time was up.
     overdue: BTreeSet<TaskId>,
-    /// The gates of tasks that are done, with what came of them.
-    gates: BTreeMap<TaskId, Looking>,
-    /// Notified when a gate has come to its end.
+    /// The gates of finished tasks, running or done.
+    gates: BTreeMap<TaskId, RunningGate>,
+    /// Notified when a gate has ended.
     looked: Arc<Notify>,
-    /// When to look again although nothing changes.
+    /// When to look again even if nothing changes.
     wake: Option<Instant>,
 }
 
-/// A gate that is being looked at; dropped, its command is killed.
-type Looking = AbortOnDropHandle<Result<(), String>>;
+/// A running gate. Dropping it kills its command.
+type RunningGate = AbortOnDropHandle<Result<(), String>>;
 
 impl Runner {
     fn bus(&self) -> &Bus {
         self.team.bus()
     }
 
-    /// Does what is to be done in all workflows that this bridge leads.
+    /// Performs the next actions of all workflows that this bridge owns.
     async fn look(&mut self, ending: &CancellationToken) {
         self.wake = None;
         self.team.end_stuck().await;
         let me = self.team.membership().session();
         let ids: Vec<_> = self.bus().look(|state| {
-            let led = state.workflows_of(me);
-            led.map(|workflow| workflow.id.clone()).collect()
+            let ours = state.workflows_of(me);
+            ours.map(|workflow| workflow.id.clone()).collect()
         });
         self.prompts.retain(|id, _| ids.contains(id));
         self.blocked.retain(&ids);
@@ -113,12 +113,12 @@ impl Runner {
         }
     }
 
-    /// Looks at a workflow once; returns whether anything was done, after which there may be more to do.
+    /// Performs the next actions of a workflow once; returns whether it did anything, after which there may be more to do.
     async fn advance(&mut self, id: &WorkflowId, ending: &CancellationToken) -> bool {
-        // It may have another leader by now, as while this process was stopped.
+        // It may have another owner by now, for example because this process was suspended.
         let me = self.team.membership().session();
-        let led = |workflow: &&Workflow| workflow.owner == Some(me);
-        let Some(workflow) = self.bus().look(|state| state.workflow(id).filter(led).cloned())
+        let is_ours = |workflow: &&Workflow| workflow.owner == Some(me);
+        let Some(workflow) = self.bus().look(|state| state.workflow(id).filter(is_ours).cloned())
         else {
             return false;
         };
@@ -131,12 +131,12 @@ impl Runner {
             let at = steps.position(|other| std::ptr::eq(other, step));
             at.and_then(|at| seen[at].clone()).unwrap_or(TaskSeen::Going)
         };
-        let material = StepInputs { team: &self.team, workflow: &workflow };
-        // More could not have agents of their own.
+        let inputs = StepInputs { team: &self.team, workflow: &workflow };
+        // More steps could not have agents of their own.
         let width = self.bus().look(|state| state.limits().agents);
         let (blocked, later) = (&self.blocked, RefCell::new(Vec::new()));
-        let weighed = |step: &StepRun| match material.weigh(step) {
-            Ok(weighed) => weighed,
+        let evaluated = |step: &StepRun| match inputs.evaluate_condition(step) {
+            Ok(evaluated) => evaluated,
             Err(error) => {
                 let key = (id.clone(), step.plan.name.clone());
                 if blocked.has_lasted(&key) {
@@ -146,10 +146,10 @@ impl Runner {
                 ConditionResult::Later
             }
         };
-        let actions = next_actions::next(&workflow, width, seen, weighed);
+        let actions = next_actions::next(&workflow, width, seen, evaluated);
         for key in later.into_inner() {
             self.blocked.note(key);
-            self.again();
+            self.look_again_soon();
         }
         let (mut moves, mut did) = (Vec::new(), false);
         for action in actions {
@@ -170,14 +170,14 @@ impl Runner {
                 }
             }
         }
-        // Whole rounds of a loop stay together: what goes before a step's own return is below the limit.
+        // Whole rounds of a loop stay together: the moves before a step's own are below the limit.
         for moves in moves.chunks(limits::MOVES_AT_ONCE) {
             did |= self.write(Operation::MoveSteps(id.clone(), moves.to_vec())).await;
         }
         did
     }
 
-    /// Returns whether a step has begun; if it never can, that is one of the moves.
+    /// Returns whether a step has begun. If it never can, adds its failure to the moves.
     fn begun(
         &mut self,
         workflow: &Workflow,
@@ -202,39 +202,39 @@ impl Runner {
         };
         match begun {
             Ok(()) => return true,
-            Err(Blocker::MovedOn | Blocker::Busy | Blocker::Now(..)) => self.again(),
+            Err(Blocker::MovedOn | Blocker::Busy | Blocker::Now(..)) => self.look_again_soon(),
             Err(Blocker::Never(class, why)) => {
-                if let Some(played) = workflow.step(&step) {
-                    moves.push((step, after_failure(played, class, &why)));
+                if let Some(step_run) = workflow.step(&step) {
+                    moves.push((step, after_failure(step_run, class, &why)));
                 }
             }
         }
         false
     }
 
-    /// Begins to look whether the gate of a step holds, if it may run; returns whether that has begun. If it never can, that is one
-    /// of the moves.
+    /// Starts the gate of a step, if it may run; returns whether it has started. If it never can, adds the step's failure to the
+    /// moves.
     fn gate(&mut self, workflow: &Workflow, step: Name, moves: &mut Vec<(Name, StepMove)>) -> bool {
         let key = (workflow.id.clone(), step.clone());
         let why = match gate_consent::barred(&self.team, workflow) {
             Ok(()) => {
                 self.blocked.end(&key);
-                return self.look_at_gate(workflow, &step);
+                return self.start_gate(workflow, &step);
             }
             Err(Barred::Now(why)) if !self.blocked.note(key) => {
                 tracing::debug!("the gate of {step} waits: {why}");
-                self.again();
+                self.look_again_soon();
                 return false;
             }
             Err(Barred::Now(why) | Barred::Ever(why)) => why,
         };
-        // For good: neither another try nor another round brings the yes back.
+        // Final: neither a retry nor another round restores the approval.
         moves.push((step, StepMove::Fail(next_actions::short(&why))));
         false
     }
 
-    /// Begins to look whether the gate of a step holds.
-    fn look_at_gate(&mut self, workflow: &Workflow, name: &Name) -> bool {
+    /// Starts the gate of a step.
+    fn start_gate(&mut self, workflow: &Workflow, name: &Name) -> bool {
         let step = workflow.step(name);
         let Some((gate, task)) =
             step.and_then(|step| step.plan.gate.clone().zip(step.task.clone()))
@@ -252,7 +252,7 @@ impl Runner {
         true
     }
 
-    /// Returns what has come of the gate of a task that is done, if it was begun to be looked at.
+    /// Returns the progress of the gate of a finished task, if it was started.
     async fn gated(&mut self, task: &TaskId) -> Option<TaskSeen> {
         let looking = self.gates.get_mut(task)?;
         if !looking.is_finished() {
@@ -265,8 +265,8 @@ impl Runner {
         Some(TaskSeen::Gated(outcome))
     }
 
-    /// Sees to it that there is another look soon.
-    fn again(&mut self) {
+    /// Schedules another look soon.
+    fn look_again_soon(&mut self) {
         self.wake_at(Instant::now() + wait_times::RETRY);
     }
 
@@ -274,7 +274,7 @@ impl Runner {
         self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
     }
 
-    /// Returns what has come of a step's task; nothing when the step does not run.
+    /// Returns the progress of a step's task; `None` if the step does not run.
     async fn seen(&mut self, step: &StepRun) -> Option<TaskSeen> {
         let id = step.task.as_ref()?;
         if step.status != StepStatus::Running {
@@ -286,20 +286,20 @@ impl Runner {
         }
         match self.bus().find_task(id) {
             Ok(Some(task)) => Some(self.seen_task(step, &task)),
-            // Its assignment is older than the log.
+            // The log no longer has its assignment.
             Ok(None) => {
                 Some(TaskSeen::Ended(TaskEnd { status: TaskStatus::Interrupted, error: None }))
             }
             Err(error) => {
                 tracing::warn!("failed to look up {id}: {error}");
-                self.again();
+                self.look_again_soon();
                 None
             }
         }
     }
 
     fn seen_task(&mut self, step: &StepRun, task: &Task) -> TaskSeen {
-        // A bridge that hangs ends nothing, whoever asks.
+        // A bridge that hangs does not act on a cancel request.
         let status = if self.bus().look(|state| state.is_cancel_unheard(task)) {
             TaskStatus::Cancelled
         } else {
@@ -334,20 +334,20 @@ impl Runner {
     async fn cancel_task(&mut self, id: &TaskId) -> bool {
         match self.team.cancel_task(id, Duration::ZERO).await {
             Ok(()) => true,
-            // It has ended, which the next look sees.
+            // The task has ended, which the next look sees.
             Err(TeamError::Bus(BusError::Refused(_))) => {
-                self.again();
+                self.look_again_soon();
                 false
             }
             Err(error) => {
                 tracing::warn!("failed to cancel {id}: {error}");
-                self.again();
+                self.look_again_soon();
                 false
             }
         }
     }
 
-    /// Writes something in the bridge's name; returns whether it is on the bus.
+    /// Records an event of the bridge; returns whether it is on the bus.
     async fn write(&mut self, operation: Operation) -> bool {
         match self.team.membership().ask(operation).await {
             Ok(_) => return true,
@@ -357,24 +357,24 @@ impl Runner {
             ),
             Err(error) => tracing::warn!("failed to record a workflow event: {error}"),
         }
-        self.again();
+        self.look_again_soon();
         false
     }
 
-    /// Gives a step to an agent.
+    /// Assigns a step to an agent.
     async fn start(&mut self, workflow: &Workflow, name: &Name) -> Result<(), Blocker> {
         let Some(step) = workflow.step(name) else {
             return Err(Blocker::MovedOn);
         };
         let prompts = self.prompts_of(workflow)?;
-        // The prompts are those of the plan, to which items are no addition.
+        // The prompts are in the plan's order, which does not count items.
         let planned = step.item.as_ref().map_or(name, |item| &item.of);
         let mut plan = workflow.planned();
         let at = plan.position(|step| step.plan.name == *planned);
         let template = at.and_then(|at| prompts.get(at));
         let template = template.map_or("", String::as_str);
-        let material = StepInputs { team: &self.team, workflow };
-        let (given, item) = (material.given(step, template)?, material.item(step)?);
+        let inputs = StepInputs { team: &self.team, workflow };
+        let (given, item) = (inputs.given(step, template)?, inputs.item(step)?);
         let prompt = step_prompt::fill(template, &step.plan, &given, item.as_ref())
             .map_err(|why| Blocker::Never("flow", why))?;
         let prompt = step_prompt::with_feedback(prompt, step.feedback.as_deref());
@@ -389,17 +389,17 @@ impl Runner {
         start_step::give(&self.team, step, assignment).await
     }
 
-    /// Does a step for each item of its list from here on.
+    /// Expands a step: from here on it runs for each item of its list.
     async fn expand(&self, workflow: &Workflow, name: &Name) -> Result<(), Blocker> {
         let Some(step) = workflow.step(name) else {
             return Err(Blocker::MovedOn);
         };
-        let material = StepInputs { team: &self.team, workflow };
-        let (items, count) = material.list(step)?;
+        let inputs = StepInputs { team: &self.team, workflow };
+        let (items, count) = inputs.list(step)?;
         let items = NewItems { count, items: self.bus().long_body(items).await? };
         let step = StepOf { workflow: workflow.id.clone(), step: name.clone() };
-        let asked = self.team.membership().ask(Operation::ExpandStep(step, items)).await;
-        asked.map(|_| ()).map_err(|error| Blocker::of(error.into()))
+        let expanded = self.team.membership().ask(Operation::ExpandStep(step, items)).await;
+        expanded.map(|_| ()).map_err(|error| Blocker::of(error.into()))
     }
 
     fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<Vec<String>>, Blocker> {

@@ -1,4 +1,4 @@
-//! Giving a step to an agent: to the one that had it when it was interrupted, else to one that is free, else to a new one.
+//! Assigns a step to an agent: to the one that had it when it was interrupted, else to an idle one, else to a new one.
 
 use super::blocker::Blocker;
 use crate::bus::BusError;
@@ -6,12 +6,12 @@ use crate::bus::rules::Refusal;
 use crate::bus::state::StepRun;
 use crate::team::{AgentSlot, Assignee, Assignment, Team, TeamError};
 
-/// What an agent is told that goes on with a step. Whether it remembers the step is not known yet, so the whole prompt follows.
+/// The introduction for an agent that continues a step. The agent may not remember the step, so the whole prompt follows.
 const BEGUN_BEFORE: &str = "This step was started before, and interrupted when its orchestrator \
                             ended. Check what is already done, and continue from there. The step \
                             is:";
 
-/// Gives a step to an agent. The assignment is for whom the step wants.
+/// Assigns a step to an agent. The assignment names the agent or profile of the step.
 pub(crate) async fn give(
     team: &Team,
     step: &StepRun,
@@ -27,7 +27,7 @@ pub(crate) async fn give(
             team.assign(Assignment { agent, ..assignment }).await
         }
         Assignee::New(_) if is_profile => team.assign_to_new(assignment).await,
-        // An agent that was live when the workflow was made, and may have ended with its orchestrator: it is resumed.
+        // The agent was live when the workflow was created, and may have ended with its orchestrator: it is resumed.
         Assignee::New(_) => team.assign(assignment).await,
     };
     match assigned {
@@ -48,7 +48,7 @@ fn is_limit(error: &TeamError) -> bool {
     matches!(error, TeamError::Bus(BusError::Refused(Refusal::TooManyAgents { .. })))
 }
 
-/// Gives an interrupted step back to the agent that had it, which goes on in its conversation; nothing when it cannot.
+/// Assigns an interrupted step to the agent that had it, which continues its conversation; `None` if it cannot.
 async fn resume_conversation(
     team: &Team,
     step: &StepRun,
@@ -65,7 +65,7 @@ async fn resume_conversation(
         }
     };
     let mut again = assignment.clone();
-    // What was only queued was not begun.
+    // A task that was only queued had not begun.
     if task.started_ms.is_some() {
         again.prompt = format!("{BEGUN_BEFORE}\n\n{}", assignment.prompt);
     }

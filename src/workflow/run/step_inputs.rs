@@ -1,4 +1,4 @@
-//! What a step is given of the others: read from the bus when it can begin.
+//! The inputs of a step: the outputs of others, read from the bus when it can begin.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +17,21 @@ use crate::team::Team;
 use crate::workflow::plan::evaluate_condition::{self, ConditionResult};
 use crate::workflow::plan::placeholders::{self, Part};
 
-/// Reads what the steps of one workflow have come to.
+/// Reads the outputs of the steps of one workflow.
 pub(crate) struct StepInputs<'a> {
     pub(crate) team: &'a Team,
     pub(crate) workflow: &'a Workflow,
 }
 
-/// What is read of a step.
+/// How much of a step's output to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    Words,
-    WordsAndFiles,
+    Text,
+    TextAndFiles,
 }
 
 impl StepInputs<'_> {
-    /// Collects what a step is given: of the steps that it depends on, and of those that its prompt names.
+    /// Collects the inputs of a step: the outputs of the steps that it depends on, and of those that its prompt names.
     pub(crate) fn given(
         &self,
         step: &StepRun,
@@ -40,24 +40,24 @@ impl StepInputs<'_> {
         let (parts, _) = placeholders::parse(template);
         let depends_on = step.plan.depends_on.iter().cloned();
         let mut names: BTreeMap<Name, Extent> =
-            depends_on.map(|name| (name, Extent::Words)).collect();
+            depends_on.map(|name| (name, Extent::Text)).collect();
         for part in parts {
             let Part::Value(StepReference { step, field }) = part else {
                 continue;
             };
-            let extent = names.entry(step).or_insert(Extent::Words);
+            let extent = names.entry(step).or_insert(Extent::Text);
             if field == Field::Files {
-                *extent = Extent::WordsAndFiles;
+                *extent = Extent::TextAndFiles;
             }
         }
         let before =
             names.iter().filter_map(|(name, extent)| Some((self.workflow.step(name)?, *extent)));
-        before.map(|(before, extent)| self.given_by(before, extent)).collect()
+        before.map(|(before, extent)| self.output_of(before, extent)).collect()
     }
 
-    fn given_by(&self, step: &StepRun, extent: Extent) -> Result<StepOutput, BusError> {
+    fn output_of(&self, step: &StepRun, extent: Extent) -> Result<StepOutput, BusError> {
         let bus = self.team.bus();
-        // What a step said in a round before this one, in which it was not needed, is not its word.
+        // If the step was not needed in this round, its output of an earlier round does not count.
         let task = step.task.as_ref();
         let task = task.filter(|_| step.status != StepStatus::Unneeded);
         let task = task.map_or(Ok(None), |id| bus.find_task(id))?;
@@ -65,10 +65,10 @@ impl StepInputs<'_> {
             Some(body) => bus.text(body)?,
             None => String::new(),
         };
-        let told = task.as_ref().filter(|_| extent == Extent::WordsAndFiles);
-        let files = told.map(|task| self.team.changed_files(task)).transpose()?;
+        let with_files = task.as_ref().filter(|_| extent == Extent::TextAndFiles);
+        let files = with_files.map(|task| self.team.changed_files(task)).transpose()?;
         let items = self.workflow.items_of(step);
-        let items = step.items.map(|_| items.map(|item| self.given_by(item, extent)));
+        let items = step.items.map(|_| items.map(|item| self.output_of(item, extent)));
         Ok(StepOutput {
             step: step.plan.name.clone(),
             agent: step.agent.clone(),
@@ -80,8 +80,8 @@ impl StepInputs<'_> {
         })
     }
 
-    /// Looks whether the condition of a step holds.
-    pub(crate) fn weigh(&self, step: &StepRun) -> Result<ConditionResult, BusError> {
+    /// Evaluates the condition of a step.
+    pub(crate) fn evaluate_condition(&self, step: &StepRun) -> Result<ConditionResult, BusError> {
         let Some(when) = &step.plan.when else {
             return Ok(ConditionResult::Holds);
         };
@@ -89,11 +89,11 @@ impl StepInputs<'_> {
             let why = format!("there is no step `{}`", when.source.step);
             return Ok(ConditionResult::Unclear(why));
         };
-        let given = self.given_by(before, Extent::Words)?;
-        Ok(evaluate_condition::weigh(when, &given))
+        let given = self.output_of(before, Extent::Text)?;
+        Ok(evaluate_condition::evaluate(when, &given))
     }
 
-    /// Finds the list that a step is to be done for, as JSON, and how many items it has.
+    /// Returns the list of a step with `for_each`, as JSON, and the number of its items.
     pub(crate) fn list(&self, step: &StepRun) -> Result<(String, u32), Blocker> {
         let wrong = |why: String| Blocker::Never("flow", why);
         let none = || wrong("the step has no `for_each`".to_owned());
@@ -102,7 +102,7 @@ impl StepInputs<'_> {
             return Err(none());
         };
         let before = self.workflow.step(&source.step).ok_or_else(none)?;
-        let given = self.given_by(before, Extent::Words)?;
+        let given = self.output_of(before, Extent::Text)?;
         let items = given.list(path).map_err(wrong)?;
         let count = u32::try_from(items.len()).unwrap_or(u32::MAX);
         let text = Value::Array(items).to_string();
@@ -117,7 +117,7 @@ impl StepInputs<'_> {
         Ok((text, count))
     }
 
-    /// Reads the item that a step is for, if it is for one.
+    /// Reads the list item of a step, if it has one.
     pub(crate) fn item(&self, step: &StepRun) -> Result<Option<Item>, Blocker> {
         let Some(item) = &step.item else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What a step has come to, as those after it are given it: its words, its files, and the JSON in its words.
+//! The output of a step as later steps receive it: its text, its files, and the JSON in its text.
 
 use std::borrow::Cow;
 
@@ -9,33 +9,33 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::workflow::StepStatus;
 
-/// What a step has come to, for those that depend on it.
+/// The output of a step, for those that depend on it.
 #[derive(Clone, Debug)]
 pub(crate) struct StepOutput {
     pub(crate) step: Name,
     pub(crate) agent: Option<Name>,
     pub(crate) status: StepStatus,
-    /// Its task, by which its output is read on.
+    /// Its task, by which the rest of its output can be read.
     pub(crate) task: Option<TaskId>,
-    /// What its agent said.
+    /// The agent's text.
     pub(crate) output: String,
-    /// The files that its agent changed, as far as it told.
+    /// The files that its agent changed, as far as it reported them.
     pub(crate) files: Vec<String>,
-    /// What was done for each item of its list, where it has one; then the words and files are theirs.
+    /// The outputs of its items, if it has `for_each`; then text and files are theirs.
     pub(crate) items: Option<Vec<StepOutput>>,
 }
 
 impl StepOutput {
-    /// Returns all that was said in it, piece by piece.
-    pub(crate) fn said(&self) -> impl Iterator<Item = &StepOutput> {
+    /// Returns its output in pieces: its own, or those of its items.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &StepOutput> {
         let own = self.items.is_none().then_some(self);
         own.into_iter().chain(self.items.iter().flatten())
     }
 
-    /// Returns the files that were changed in it, each once.
+    /// Returns the files that the step changed, each once.
     pub(crate) fn files(&self) -> Vec<&str> {
         let mut files: Vec<&str> = Vec::new();
-        for file in self.said().flat_map(|said| &said.files) {
+        for file in self.pieces().flat_map(|piece| &piece.files) {
             if !files.contains(&file.as_str()) {
                 files.push(file);
             }
@@ -43,8 +43,8 @@ impl StepOutput {
         files
     }
 
-    /// Returns the JSON in what was said, or a field of it. Of a step that was done for a list it is a list, of the JSON of each item,
-    /// or of its words.
+    /// Returns the JSON in the output, or a field of it. For a step with `for_each` it is a list, with the JSON of each item, or
+    /// its text.
     pub(crate) fn json(&self, path: &[String]) -> Result<Value, String> {
         let step = &self.step;
         let document = match &self.items {
@@ -66,7 +66,7 @@ impl StepOutput {
         json_in(&self.output).unwrap_or_else(|| Value::String(self.output.trim().to_owned()))
     }
 
-    /// Returns the items of a list that was said in it. One that was not needed has none.
+    /// Returns the items of a list in the output. A step that was not needed has none.
     pub(crate) fn list(&self, path: &[String]) -> Result<Vec<Value>, String> {
         if self.status == StepStatus::Unneeded {
             return Ok(Vec::new());
@@ -113,7 +113,7 @@ pub(crate) fn as_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Finds the JSON in what an agent said: all of it, the last fenced block of it, or what is between its outermost brackets.
+/// Finds the JSON in an output: the whole output, its last fenced block, or the text between its outermost brackets.
 fn json_in(output: &str) -> Option<Value> {
     let parse = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
     let is_document = |value: &Value| value.is_object() || value.is_array();
@@ -169,7 +169,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_list_is_a_list_and_not_too_long_and_that_of_an_unneeded_step_is_empty() {
+    fn a_list_has_a_maximum_length_and_that_of_an_unneeded_step_is_empty() {
         let list = |output: &str| given("a", output).list(&path("files"));
         assert_eq!(list(r#"{"files": ["x", 2]}"#), Ok(vec![json!("x"), json!(2)]));
         assert_eq!(
@@ -183,7 +183,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_done_for_a_list_is_a_list_of_json_and_words() {
+    fn the_output_of_a_list_is_a_list_of_json_and_text() {
         let all = StepOutput {
             items: Some(vec![given("a.1", r#"{"ok": true}"#), given("a.2", " so so\n")]),
             ..given("a", "")

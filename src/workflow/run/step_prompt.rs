@@ -1,8 +1,7 @@
-//! Outputs that flow from step to step: a prompt with its placeholders filled, each text framed as the words of the agent that
-//! said it.
+//! Fills the placeholders of a prompt with the outputs of other steps, each framed as its agent's words.
 //!
-//! Nothing in an output can close its frame, because every line of it is indented. What is too long is shown as its head, with
-//! where the rest is read.
+//! Nothing in an output can close its frame, because every line of it is indented. Of a long output only the beginning is shown,
+//! with a note on how to read the rest.
 
 use std::fmt::Write as _;
 
@@ -16,21 +15,21 @@ use crate::domain::name::Name;
 use crate::domain::workflow::{Field, Step, StepReference};
 use crate::workflow::plan::placeholders::{self, Part};
 
-/// An item of the list that a step is done for.
+/// A list item for which a step runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) value: Value,
-    /// Its place in the list, counted from 1.
+    /// Its position in the list, counted from 1.
     pub(crate) number: u32,
-    /// How many there are.
+    /// The length of the list.
     pub(crate) count: u32,
-    /// The step whose list it is.
+    /// The step whose output contains the list.
     pub(crate) of: Name,
 }
 
-/// Fills a prompt. `given` has every step that the placeholders and `depends_on` name.
+/// Fills a prompt. `given` has the output of every step that the placeholders and `depends_on` name.
 ///
-/// An error is a sentence about what an output does not have.
+/// An error says what an output lacks.
 pub(crate) fn fill(
     prompt: &str,
     step: &Step,
@@ -39,7 +38,7 @@ pub(crate) fn fill(
 ) -> Result<String, String> {
     let find = |name: &Name| given.iter().find(|given| given.step == *name);
     let (parts, _) = placeholders::parse(prompt);
-    // The item stands for the list.
+    // The item replaces the list.
     let mentioned = |name: &Name| {
         parts.iter().any(|part| shows_output(part, name))
             || item.is_some_and(|item| item.of == *name)
@@ -49,14 +48,14 @@ pub(crate) fn fill(
         .iter()
         .filter(|name| !mentioned(name))
         .filter_map(find)
-        .flat_map(StepOutput::said)
+        .flat_map(StepOutput::pieces)
         .filter(|given| !given.output.trim().is_empty())
         .collect();
     let in_prompt = parts.iter().filter_map(|part| match part {
         Part::Value(StepReference { step, field: Field::Output }) => find(step),
         _ => None,
     });
-    let lengths = in_prompt.flat_map(StepOutput::said).chain(appended.iter().copied());
+    let lengths = in_prompt.flat_map(StepOutput::pieces).chain(appended.iter().copied());
     let room = room(lengths.map(|given| given.output.len()).collect());
     let mut text = String::new();
     for part in &parts {
@@ -88,7 +87,7 @@ pub(crate) fn fill(
     Ok(text)
 }
 
-/// Appends to a prompt what the last attempt came to.
+/// Appends the reason why the last attempt failed.
 pub(crate) fn with_feedback(mut prompt: String, feedback: Option<&str>) -> String {
     if let Some(feedback) = feedback {
         prompt.push_str("\n\n--- Why the last attempt failed ---\n  ");
@@ -98,7 +97,7 @@ pub(crate) fn with_feedback(mut prompt: String, feedback: Option<&str>) -> Strin
     prompt
 }
 
-/// Says whether a part of a prompt shows what a step's agent said, or a field of it.
+/// Returns whether a part of a prompt shows a step's output, or a field of it.
 fn shows_output(part: &Part, name: &Name) -> bool {
     match part {
         Part::Value(StepReference { step, field }) => {
@@ -108,7 +107,7 @@ fn shows_output(part: &Part, name: &Name) -> bool {
     }
 }
 
-/// Returns how many bytes of each output are shown, so that all together are within the limit and the short ones are whole.
+/// Returns how many bytes of each output are shown, so that their sum is within the limit and short ones are whole.
 fn room(mut lengths: Vec<usize>) -> usize {
     lengths.sort_unstable();
     let mut left = limits::FLOW_TOTAL_BYTES;
@@ -125,7 +124,7 @@ fn room(mut lengths: Vec<usize>) -> usize {
 fn shown(given: &StepOutput, source: &StepReference, room: usize) -> Result<String, String> {
     match &source.field {
         Field::Output => {
-            let framed = given.said().map(|said| framed(said, room));
+            let framed = given.pieces().map(|piece| framed(piece, room));
             Ok(framed.collect::<Vec<_>>().join("\n\n"))
         }
         Field::Status => Ok(given.status.as_str().to_owned()),
@@ -143,7 +142,7 @@ fn item_field(item: Option<&Item>, path: &[String]) -> Result<String, String> {
     whole(field, &format!("item {} of the list", item.number))
 }
 
-/// Returns a value as a piece of a prompt, whole; an error names it as `what`.
+/// Returns a value as a piece of a prompt, whole; an error calls it `what`.
 fn whole(value: &Value, what: &str) -> Result<String, String> {
     let text = step_output::as_text(value);
     if text.len() > limits::FLOW_BYTES {
@@ -153,7 +152,7 @@ fn whole(value: &Value, what: &str) -> Result<String, String> {
     Ok(indented(&text))
 }
 
-/// Writes an output as its agent's words.
+/// Frames an output as its agent's words.
 fn framed(given: &StepOutput, room: usize) -> String {
     let by = given.agent.as_ref().map_or_else(String::new, |agent| format!(", by {agent}"));
     let step = &given.step;
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_stands_where_it_is_wanted_and_else_behind_the_prompt() {
+    fn an_output_fills_its_placeholder_or_follows_the_prompt() {
         let all = [given("a", "one\ntwo\n"), given("b", "three")];
         let text = filled("Sum up: {{steps.a.output}}.", &all).unwrap();
         assert_eq!(
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_output_is_shown_as_its_head_with_where_the_rest_is() {
+    fn a_long_output_is_cut_with_a_note_on_how_to_read_the_rest() {
         let long = "ä".repeat(limits::FLOW_BYTES);
         let text = filled("", &[given("a", &long)]).unwrap();
         let (shown, total) = (limits::FLOW_BYTES, limits::FLOW_BYTES * 2);
@@ -258,36 +257,36 @@ mod tests {
 
     #[test]
     fn a_field_of_json_is_a_piece_of_the_prompt_unless_it_is_too_long() {
-        let said = [given("a", r#"{"ok": true, "why": "a\nb"}"#)];
-        let text = filled("<{{steps.a.json.ok}} {{steps.a.json.why}}>", &said).unwrap();
+        let outputs = [given("a", r#"{"ok": true, "why": "a\nb"}"#)];
+        let text = filled("<{{steps.a.json.ok}} {{steps.a.json.why}}>", &outputs).unwrap();
         assert_eq!(text, "<true a\n  b>");
         let long = format!("[{:?}]", "x".repeat(limits::FLOW_BYTES + 1));
-        let told = filled("{{steps.a.json.0}}", &[given("a", &long)]).unwrap_err();
-        assert_eq!(told, "`steps.a.json.0` is longer than 32768 bytes: use the output");
+        let error = filled("{{steps.a.json.0}}", &[given("a", &long)]).unwrap_err();
+        assert_eq!(error, "`steps.a.json.0` is longer than 32768 bytes: use the output");
     }
 
     #[test]
-    fn an_item_stands_where_it_is_wanted_and_else_behind_the_prompt_in_place_of_its_list() {
+    fn an_item_fills_its_placeholder_or_follows_the_prompt_instead_of_its_list() {
         let item = Item {
             value: serde_json::json!({"file": "a.rs", "line": 3}),
             number: 2,
             count: 5,
             of: Name::parse("a").unwrap(),
         };
-        let said = [given("a", "the list")];
-        let filled = |prompt: &str| filled_for(prompt, &said, Some(&item));
+        let outputs = [given("a", "the list")];
+        let filled = |prompt: &str| filled_for(prompt, &outputs, Some(&item));
         assert_eq!(filled("Look at {{item.file}}:{{item.line}}").unwrap(), "Look at a.rs:3");
         assert_eq!(
             filled("Look.").unwrap(),
             "Look.\n\n--- Item 2 of 5, the one to work on ---\n  \
                 {\"file\":\"a.rs\",\"line\":3}\n--- End of item 2 ---"
         );
-        let told = filled("{{item.name}}").unwrap_err();
-        assert_eq!(told, "item 2 of the list has no field `name`");
+        let error = filled("{{item.name}}").unwrap_err();
+        assert_eq!(error, "item 2 of the list has no field `name`");
     }
 
     #[test]
-    fn all_that_was_done_for_a_list_flows_piece_by_piece() {
+    fn the_outputs_of_all_items_are_passed_on_in_pieces() {
         let all = StepOutput {
             items: Some(vec![given("a.1", "one"), given("a.2", "two")]),
             ..given("a", "")

@@ -1,5 +1,5 @@
-//! The lines that close the demo, and the totals in them: what was sent, what became of it, how fast an idle agent answered, and how
-//! many processes are left. A lost message or a process that still runs fails the demo.
+//! The closing lines of the demo and their totals: the messages sent and their fate, how fast an idle agent answered, and how many
+//! processes are left. A lost message or a process that still runs fails the demo.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,21 +13,20 @@ use crate::domain::env_vars;
 use crate::sys::process::marked;
 use crate::team::run_mark;
 
-/// What was counted.
 pub(super) struct Count {
     events: usize,
-    /// Messages times addressees.
+    /// Deliveries: messages times addressees.
     sent: usize,
     seen: usize,
-    /// Withdrawn because they were not needed any more, or returned when their reader ended.
+    /// Deliveries that were withdrawn because they were no longer needed, or returned when their reader ended.
     settled: usize,
-    /// Neither.
+    /// Deliveries that were neither seen nor settled.
     lost: usize,
-    /// The marks that the processes of agents carry.
+    /// The marks in the environments of the agents' processes.
     marks: Vec<String>,
 }
 
-/// Counts what the bus in a directory has in its log.
+/// Counts the events and deliveries on the bus in a directory.
 pub(super) fn of(directory: &Path) -> Result<Count, Failure> {
     let bus = open_bus::open_own_bus(directory)?;
     let entries = entries(&bus)?;

@@ -1,4 +1,4 @@
-//! Where the demo plays: a temporary project, and this binary as its orchestrator.
+//! The stage of the demo: a temporary project, and this binary as its orchestrator.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::mcp::client::Client;
 use crate::supervisor::{self, ChildSpec, StopPlan, Supervised};
 use crate::sys::random_ids;
 
-/// What the agents do.
+/// The script of the agents.
 const SCRIPT: &str = include_str!("../../../../examples/demo.toml");
 
 /// A temporary project, removed at the end unless it is kept.
@@ -51,7 +51,7 @@ impl Stage {
     pub(crate) async fn orchestrator(&self) -> Result<Orchestrator, Failure> {
         let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         env.push((env_vars::SCRIPT.into(), self.script().into()));
-        // What it remembers of this bus goes with the project.
+        // So that its record of this bus is deleted with the project.
         env.retain(|(name, _)| name != "XDG_STATE_HOME");
         env.push(("XDG_STATE_HOME".into(), self.root.join("state").into()));
         let args = ["orchestrator".into(), "--project".into(), self.root.clone().into()];
@@ -75,14 +75,15 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if !self.keep {
-            // It is in the system's temporary directory, which cleans up after us where this fails.
+            // If this fails, the system cleans up its temporary directory.
             let _ = std::fs::remove_dir_all(&self.root);
         }
     }
 }
 
 impl Orchestrator {
-    /// Closes the orchestrator's input, as a client does that ends, and waits until it has ended its agents and itself.
+    /// Closes the orchestrator's input, as an ending client does, and waits until the orchestrator has stopped its agents and
+    /// exited.
     pub(crate) async fn close(self, teller: &Teller) -> Result<(), Failure> {
         let began = std::time::Instant::now();
         self.client.close().await;

@@ -1,7 +1,7 @@
-//! `demo`: a team of scripted agents at work in a temporary project, told on the terminal.
+//! `demo`: a team of scripted agents at work in a temporary project, narrated on the terminal.
 //!
-//! Nothing is staged: the demo starts this binary as an orchestrator, calls its tools over MCP as any client does, and counts
-//! afterwards what the log says.
+//! Nothing is faked: the demo starts this binary as an orchestrator, calls its tools over MCP as any client does, and afterwards
+//! counts the events in the log.
 
 mod closing_lines;
 mod demo_project;

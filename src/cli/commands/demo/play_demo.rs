@@ -1,4 +1,4 @@
-//! The command itself: plays the demo within its time, and leaves nothing running.
+//! The command itself: plays the demo within a time limit, and leaves nothing running.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::teller::Teller;
 use super::{closing_lines, story};
 use crate::cli::{Failure, below_agent, output, serve_mcp};
 
-/// How long the whole demo may take before it is called a failure; it takes about two seconds.
+/// The time limit of the whole demo, which takes about two seconds.
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// How the demo runs.
@@ -41,10 +41,10 @@ async fn play(keep: bool) -> Result<(), Failure> {
     let orchestrator = stage.orchestrator().await?;
     let tools = orchestrator.client.tools().await?;
     teller.tell(&format!("orchestrator is up: {} tools over MCP", tools.len()));
-    let told = story::tell(&orchestrator.client, &teller).await;
+    let answered = story::tell(&orchestrator.client, &teller).await;
     // Nothing may be left running, even after an error.
     let closed = orchestrator.close(&teller).await;
-    let woken = told?;
+    let woken = answered?;
     closed?;
     let count = closing_lines::of(&stage.bus_directory())?;
     let kept = keep.then(|| stage.project());

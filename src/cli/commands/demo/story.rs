@@ -1,4 +1,4 @@
-//! What the client of the demo does with its team.
+//! The story of the demo: what the client does with its team.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::mcp::client::Client;
 /// The pause between two looks at the team: short, as the demo reports how fast an agent was woken.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Plays the whole story; returns how long an idle agent took to be woken and to answer.
+/// Plays the whole story; returns how long an idle agent took to wake and answer.
 pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, Failure> {
     let mut racers = Vec::new();
     for racer in ["reviewer", "verifier"] {
@@ -64,7 +64,7 @@ async fn start(client: &Client, name: &str, prompt: &str) -> Result<String, Fail
     Ok(text(&assigned, "task_id"))
 }
 
-/// Waits for the end of a task, told as a notice, and returns its result.
+/// Waits until a task is done, woken by its notice, and returns its result.
 async fn result(client: &Client, task: &str) -> Result<Value, Failure> {
     let deadline = Instant::now() + wait_times::DEMO_STEP;
     loop {
@@ -90,7 +90,7 @@ async fn until(client: &Client, status: &str, names: &[&str]) -> Result<(), Fail
     .map_err(|seen| format!("{} are not {status}: {seen}", names.join(" and ")).into())
 }
 
-/// Waits until all of these have read their mail and are idle again.
+/// Waits until all of these have read their messages and are idle again.
 async fn until_read(client: &Client, names: &[&str]) -> Result<(), Failure> {
     let read = |agent: &Value| agent["messages_pending"] == 0 && agent["status"] == "idle";
     let all = |agents: &[Value]| {
@@ -110,7 +110,7 @@ async fn until_gone(client: &Client, name: &str) -> Result<(), Failure> {
     gone.map_err(|seen| format!("{name} is still here: {seen}").into())
 }
 
-/// Looks at the team again and again, as a person would; the tools have no way to wait for a status.
+/// Polls the team until a condition holds: no tool waits for a status.
 async fn until_agents(
     client: &Client,
     tool: &str,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::cli::output;
 
-/// Prints what happens, with the time since the beginning.
+/// Prints each event with the time since the beginning.
 pub(super) struct Teller {
     pub(super) began: Instant,
 }

@@ -1,4 +1,4 @@
-//! Following a workflow to its end: changes are reported, and the person at the terminal answers questions.
+//! Follows a workflow to its end: reports changes, and passes on the answers of the person at the terminal.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stdin};
@@ -24,9 +24,9 @@ use crate::workflow::Workflows;
 /// How questions are answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Approving {
-    /// Whether every step is approved, without a question.
+    /// Whether every step is approved without a question.
     all_steps: bool,
-    /// Whether a person sits at the terminal; else some orchestrator can answer.
+    /// Whether a person sits at the terminal; else an orchestrator can answer.
     has_person: bool,
 }
 
@@ -36,7 +36,6 @@ impl Approving {
     }
 }
 
-/// A workflow that runs.
 pub(crate) struct Begun {
     workflow: Workflow,
     at: Instant,
@@ -48,11 +47,11 @@ impl Begun {
     }
 }
 
-/// How a person is told.
+/// How progress is reported.
 enum Progress {
-    /// A line for each move.
+    /// A line for each change of a step.
     Lines(StepReport),
-    /// A tree that changes.
+    /// A tree that is repainted.
     Tree(Box<Screen>),
 }
 
@@ -66,10 +65,10 @@ impl Progress {
         Ok(Self::Lines(StepReport::default()))
     }
 
-    fn tell(&mut self, workflow: &Workflow, bus: &Bus, at: Instant) {
+    fn report(&mut self, workflow: &Workflow, bus: &Bus, at: Instant) {
         match self {
-            Self::Lines(report) => {
-                for line in report.lines(workflow, at.elapsed()) {
+            Self::Lines(lines) => {
+                for line in lines.lines(workflow, at.elapsed()) {
                     output::tell(&line);
                 }
             }
@@ -77,7 +76,7 @@ impl Progress {
         }
     }
 
-    /// Asks the person at the terminal, and returns what was typed. None when the question was answered elsewhere.
+    /// Asks the person at the terminal, and returns the typed answer; `None` if the question was answered elsewhere.
     fn ask(
         &mut self,
         question: &TerminalQuestion,
@@ -91,8 +90,8 @@ impl Progress {
         }
     }
 
-    /// Shows what there is to be shown between two changes, for ever. Cancel safe.
-    async fn go_on(&mut self) {
+    /// Repaints the display between two changes, for ever. Cancel safe.
+    async fn animate(&mut self) {
         match self {
             Self::Lines(_) => std::future::pending().await,
             Self::Tree(screen) => loop {
@@ -101,11 +100,11 @@ impl Progress {
         }
     }
 
-    /// Shows the workflow as it is now for the last time.
+    /// Shows the final state of the workflow.
     async fn leave(self, workflow: Option<&Workflow>) {
         let Self::Tree(screen) = self else { return };
         screen.leave(workflow.is_some()).await;
-        // The tree shows no more of a reason than fits beside it.
+        // The tree shows only as much of a reason as fits beside it.
         for line in workflow.into_iter().flat_map(plain_step_lines::failures) {
             output::tell(&line);
         }
@@ -114,7 +113,7 @@ impl Progress {
         }
     }
 
-    /// Leaves what is shown as it is, soon: the agents wait for their end.
+    /// Leaves the display as it is, within a short time: the agents wait for their stop.
     async fn break_off(self) {
         if tokio::time::timeout(grace_periods::LAST_SCREEN, self.leave(None)).await.is_err() {
             tracing::debug!("the terminal did not take the last output in time");
@@ -126,33 +125,33 @@ impl Progress {
 enum FollowEnd {
     /// The workflow is over.
     Over(Box<Workflow>),
-    /// A signal asks for the end.
-    Asked(Signal),
+    /// A signal requested a stop.
+    Signalled(Signal),
 }
 
-/// Tells what happens until the workflow is over, or a signal asks for the end.
+/// Reports changes until the workflow is over, or a signal requests a stop.
 pub(crate) async fn follow(
     workflows: &Workflows,
     begun: Begun,
     stop: &mut StopRequests,
     approving: Approving,
 ) -> Result<(), Failure> {
-    let mut telling = Progress::of(&begun)?;
-    // Signals that are left to the end of the team.
+    let mut progress = Progress::of(&begun)?;
+    // Further signals, which the shutdown of the team handles.
     let further = |stop: &StopRequests| {
         let mut further = stop.clone();
         async move { further.next().await }
     };
-    match until_over(workflows, &begun, stop, approving, &mut telling).await {
+    match until_over(workflows, &begun, stop, approving, &mut progress).await {
         Ok(FollowEnd::Over(workflow)) => tokio::select! {
-            () = telling.leave(Some(&workflow)) => end(workflows, &workflow),
+            () = progress.leave(Some(&workflow)) => end(workflows, &workflow),
             signal = further(stop) => {
                 Err(format!("{signal}: the workflow {}", workflow.status.phrase()).into())
             }
         },
-        Ok(FollowEnd::Asked(signal)) => {
+        Ok(FollowEnd::Signalled(signal)) => {
             tokio::select! {
-                () = telling.break_off() => {}
+                () = progress.break_off() => {}
                 _ = further(stop) => {}
             }
             output::tell(&format!(
@@ -166,7 +165,7 @@ pub(crate) async fn follow(
             .into())
         }
         Err(failure) => {
-            telling.break_off().await;
+            progress.break_off().await;
             Err(failure)
         }
     }
@@ -177,7 +176,7 @@ async fn until_over(
     begun: &Begun,
     stop: &mut StopRequests,
     approving: Approving,
-    telling: &mut Progress,
+    progress: &mut Progress,
 ) -> Result<FollowEnd, Failure> {
     let (id, bus) = (&begun.workflow.id, workflows.team().bus());
     let me = workflows.team().membership().session();
@@ -186,12 +185,13 @@ async fn until_over(
     let mut answering: Option<BoxFuture<'_, Result<(), Failure>>> = None;
     let mut workflow = workflows.find(id)?;
     loop {
-        telling.tell(&workflow, bus, begun.at);
+        progress.report(&workflow, bus, begun.at);
         if workflow.status.is_final() {
             return Ok(FollowEnd::Over(Box::new(workflow)));
         }
         if workflow.status == WorkflowStatus::Interrupted && is_well(bus, me) {
-            // This process stood still for so long that it was taken for hung. Where another goes on with it, it is not interrupted.
+            // This process was suspended for so long that it was taken for hung. If another process has resumed the workflow, it is
+            // not interrupted.
             output::tell("this process was suspended for a while; resuming the workflow");
             workflow = workflows.resume(id).await?;
             continue;
@@ -208,7 +208,7 @@ async fn until_over(
             let next = bus.look(|state| terminal_question::next(&workflow, state, me, &asked));
             if let Some(question) = next {
                 asked.insert(question.subject.clone());
-                let typed = telling.ask(&question);
+                let typed = progress.ask(&question);
                 let workflow = workflow.clone();
                 answering = Some(answer(workflows, workflow, question, typed).boxed());
             }
@@ -224,13 +224,13 @@ async fn until_over(
                 answered?;
                 workflow = workflows.find(id)?;
             }
-            () = telling.go_on() => {}
-            signal = stop.next() => return Ok(FollowEnd::Asked(signal)),
+            () = progress.animate() => {}
+            signal = stop.next() => return Ok(FollowEnd::Signalled(signal)),
         }
     }
 }
 
-/// Says whether a session is there and not taken for hung.
+/// Returns whether a session is live and not taken for hung.
 fn is_well(bus: &Bus, session: SessionId) -> bool {
     bus.look(|state| state.session(session).is_some_and(|session| !session.hung))
 }
@@ -244,7 +244,7 @@ async fn answered(
     }
 }
 
-/// Approves every step that asks, each once.
+/// Approves every step that waits for approval, each once.
 async fn approve_all(
     workflows: &Workflows,
     workflow: &Workflow,
@@ -255,13 +255,13 @@ async fn approve_all(
         let step = &step.plan.name;
         if asked.insert(Subject::Step(step.clone())) {
             let step = StepOf { workflow: workflow.id.clone(), step: step.clone() };
-            said(workflows, Operation::ApproveStep(step, Approval::Given)).await?;
+            record(workflows, Operation::ApproveStep(step, Approval::Given)).await?;
         }
     }
     Ok(())
 }
 
-/// Passes on what a person has typed.
+/// Passes on the answer that a person types.
 async fn answer(
     workflows: &Workflows,
     workflow: Workflow,
@@ -271,12 +271,12 @@ async fn answer(
     let Some(typed) = typed.await? else {
         return Ok(());
     };
-    said(workflows, question.ask(&workflow, &typed)).await
+    record(workflows, question.ask(&workflow, &typed)).await
 }
 
-/// Says on the bus what was answered.
-async fn said(workflows: &Workflows, ask: Operation) -> Result<(), Failure> {
-    match workflows.team().membership().ask(ask).await {
+/// Records an answer on the bus.
+async fn record(workflows: &Workflows, answer: Operation) -> Result<(), Failure> {
+    match workflows.team().membership().ask(answer).await {
         Ok(_) => Ok(()),
         // It was answered elsewhere, or too late.
         Err(BusError::Refused(refusal)) => {
@@ -298,7 +298,7 @@ async fn person_answers(question: TerminalQuestion) -> Result<Option<String>, Fa
     Ok(Some(line.await??))
 }
 
-/// Prints how it ended, with what the last steps said.
+/// Prints how the workflow ended, with the output of its last steps.
 fn end(workflows: &Workflows, workflow: &Workflow) -> Result<(), Failure> {
     output::say(&plain_step_lines::summary(workflow));
     let bus = workflows.team().bus();

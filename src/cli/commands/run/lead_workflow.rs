@@ -1,4 +1,4 @@
-//! Leads one workflow as an orchestrator does: joins, begins or resumes it, follows it, and leaves.
+//! Leads one workflow as an orchestrator does: joins, creates or resumes it, follows it, and leaves.
 
 use super::follow_workflow::{self, Approving, Begun};
 use crate::cli::lead_team::JoinTarget;
@@ -17,7 +17,7 @@ pub(super) enum Request {
     Resume(WorkflowId),
 }
 
-/// Leads the workflow to its end, or leaves it to be resumed.
+/// Runs the workflow to its end, or leaves it to be resumed.
 pub(super) async fn lead(
     target: JoinTarget,
     (config, launch): (Config, Launch),
@@ -49,7 +49,7 @@ async fn begin(workflows: &Workflows, request: &Request) -> Result<Begun, Failur
     Ok(Begun::of(workflow))
 }
 
-/// Makes a plan of a file, or reports each problem at its place in the file.
+/// Turns a plan file into a plan, or reports each problem at its place in the file.
 pub(super) fn planned(written: &LocatedDraft, known: &Candidates) -> Result<Plan, Failure> {
     let plan = validate(written.draft.clone(), known);
     plan.map_err(|problems| written.locate(&problems).into())

@@ -1,6 +1,6 @@
-//! The terminal of a person who watches a run: the tree, repainted while it changes, and the question that waits for an answer.
+//! The terminal of a person who watches a run: the tree, repainted as it changes, and the open question.
 //!
-//! Nothing here waits for the terminal on the thread that leads the workflow: its user may have stopped it with a key.
+//! Nothing here waits for the terminal on the thread that runs the workflow: its user may have paused it with a key.
 
 use std::io::{IsTerminal as _, Read as _, stderr, stdin};
 use std::time::{Duration, Instant};
@@ -16,41 +16,41 @@ use crate::cli::{Failure, output};
 use crate::sys::signal_streams::Continuations;
 use crate::sys::{clock, terminal};
 
-/// How often the tree is repainted at the most: what looks alive to the eye.
+/// The shortest pause between two repaints: fast enough to look alive.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// A line of a terminal is not longer than this, in bytes: what the system keeps of one.
+/// The longest line of terminal input in bytes, as the system limits it.
 const LONGEST_LINE: usize = 8192;
 
-/// What a person sees and types.
+/// The display, and the input that a person types.
 pub(crate) struct Screen {
     head: Head,
     began: Instant,
     steps: Vec<Shown>,
     beats: Interval,
-    /// How often the tree was repainted.
+    /// How many times the tree was repainted.
     beat: usize,
     continued: Continuations,
-    /// Whether there is a person to type.
+    /// Whether a person can type.
     has_keys: bool,
     asking: Option<ShownQuestion>,
-    /// What is to be painted besides the tree.
+    /// What to paint next besides the tree.
     next: output::Painting,
-    /// What was painted last.
+    /// The last painting.
     last: (Vec<String>, Option<String>),
-    /// Gives back what could not be painted.
+    /// Returns what could not be painted.
     painting: Option<JoinHandle<Option<output::Painting>>>,
 }
 
 /// A question that is on the screen.
 struct ShownQuestion {
     question: TerminalQuestion,
-    /// Hears what was typed.
+    /// Receives the typed answer.
     answer: oneshot::Sender<String>,
 }
 
 impl Screen {
-    /// Begins to listen, and paints nothing yet. Needs a tokio runtime.
+    /// Starts listening, and paints nothing yet. Needs a tokio runtime.
     pub(crate) fn of(workflow: &Workflow, began: Instant) -> Result<Self, Failure> {
         let mut beats = tokio::time::interval(BEAT);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -74,21 +74,21 @@ impl Screen {
         })
     }
 
-    /// Takes in where the workflow stands.
+    /// Updates the display to the state of the workflow.
     pub(crate) fn update(&mut self, workflow: &Workflow, state: &State) {
         self.steps = tree::shown(workflow, state);
         let is_open = |asking: &ShownQuestion| {
             terminal_question::is_open(&asking.question.subject, workflow, state)
         };
-        // It was answered elsewhere, or needs no answer any more.
+        // The question was answered elsewhere, or needs no answer any more.
         self.asking = self.asking.take().filter(is_open);
     }
 
-    /// Asks the person. The answer never comes when it is given elsewhere.
+    /// Asks the person. If the question is answered elsewhere, the receiver gets no answer.
     pub(crate) fn ask(&mut self, question: &TerminalQuestion) -> oneshot::Receiver<String> {
         let (answer, answered) = oneshot::channel();
         if terminal::is_foreground(stdin()) {
-            // What was typed before the question is no answer to it.
+            // Input typed before the question does not answer it.
             terminal::drop_typed(stdin());
         }
         self.next.above.extend(question.about.clone());
@@ -96,7 +96,7 @@ impl Screen {
         answered
     }
 
-    /// Waits for the next beat, and does what there is to do in it. Cancel safe.
+    /// Waits for the next beat, then reads input and repaints. Cancel safe.
     pub(crate) async fn beat(&mut self) {
         tokio::select! {
             biased;
@@ -104,7 +104,7 @@ impl Screen {
             _ = self.beats.tick() => {}
         }
         if !terminal::is_foreground(stderr()) {
-            // The shell has the terminal now, and what is painted on it.
+            // The shell has the terminal now and may have painted on it.
             self.next.anew = true;
             return;
         }
@@ -121,13 +121,13 @@ impl Screen {
             };
             let line = String::from_utf8_lossy(&line[..read]).into_owned();
             if let Some(asking) = self.asking.take() {
-                // The workflow may just have come to its end.
+                // The workflow may just have ended.
                 let _ = asking.answer.send(line.clone());
             }
             if line.ends_with('\n') {
                 self.next.typed.push(line);
             } else {
-                // The end of the input: it stays where it is, and there is no more to read now.
+                // The end of the input, which leaves the cursor in place, and there is no more to read now.
                 return;
             }
         }
@@ -137,7 +137,7 @@ impl Screen {
         self.has_keys && terminal::is_foreground(stdin()) && terminal::has_line(stdin())
     }
 
-    /// Paints what is new, on a thread of its own.
+    /// Paints the changes, on a thread of its own.
     async fn paint(&mut self) {
         match &mut self.painting {
             Some(painting) if !painting.is_finished() => return,
@@ -162,7 +162,7 @@ impl Screen {
         self.last = (painting.lines.clone(), painting.question.clone());
         let has_keys = self.has_keys;
         self.painting = Some(tokio::task::spawn_blocking(move || {
-            // A line that was typed this moment has moved the cursor: it has to be read first.
+            // A line typed at this moment has moved the cursor: it must be read first.
             if has_keys && terminal::has_line(stdin()) {
                 return Some(painting);
             }
@@ -171,7 +171,7 @@ impl Screen {
         }));
     }
 
-    /// Takes back what was not painted.
+    /// Restores what was not painted.
     fn put_back(&mut self, left: Option<output::Painting>) {
         if let Some(left) = left {
             self.next.anew |= left.anew;
@@ -191,20 +191,20 @@ impl Screen {
         painting
     }
 
-    fn lines(&mut self, columns: usize, rows: Option<usize>, goes_on: bool) -> Vec<String> {
+    fn lines(&mut self, columns: usize, rows: Option<usize>, is_running: bool) -> Vec<String> {
         self.head.elapsed = self.began.elapsed();
         self.head.now_ms = clock::now().wall_ms;
         let look = TreeStyle {
-            // What is written into the last column moves some terminals to the next row.
+            // Text in the last column moves some terminals to the next row.
             width: columns.saturating_sub(1).max(1),
             rows,
             colours: output::wants_colours(),
-            beat: goes_on.then_some(self.beat),
+            beat: is_running.then_some(self.beat),
         };
         tree::draw(&self.head, &self.steps, &look)
     }
 
-    /// Leaves the tree as it stands now: whole when the workflow is over. It waits for a terminal that is stopped.
+    /// Leaves the tree in its current state: whole if the workflow is over. It waits for a paused terminal.
     pub(crate) async fn leave(mut self, is_over: bool) {
         if let Some(painting) = self.painting.take() {
             self.put_back(painting.await.ok().flatten());

@@ -1,7 +1,7 @@
-//! `run`: a workflow from a plan file, without an MCP client. What happens is told on stderr, the outcome on stdout.
+//! `run`: a workflow from a plan file, without an MCP client. Progress goes to stderr, the outcome to stdout.
 //!
-//! This process leads the workflow as an orchestrator does. When it is interrupted or killed, the workflow waits for `--resume`, or
-//! for any other orchestrator.
+//! This process leads the workflow as an orchestrator does. If it is interrupted or killed, the workflow waits for `--resume`, or
+//! for another orchestrator.
 
 mod follow_workflow;
 mod lead_workflow;

@@ -1,4 +1,4 @@
-//! What a run tells: a line for every move of a step, and a report at the end.
+//! The plain report of a run: a line for every change of a step, and a summary at the end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use crate::domain::name::Name;
 use crate::domain::text::visible_letters::seen;
 use crate::domain::workflow::StepStatus;
 
-/// What has been told so far.
+/// The changes reported so far.
 #[derive(Default)]
 pub(crate) struct StepReport {
-    told: BTreeMap<Name, (StepStatus, u32)>,
+    reported: BTreeMap<Name, (StepStatus, u32)>,
 }
 
 impl StepReport {
-    /// Returns the lines for what has changed since the last time.
+    /// Returns the lines for the changes since the last call.
     pub(crate) fn lines(&mut self, workflow: &Workflow, since: Duration) -> Vec<String> {
         let mut lines = Vec::new();
         for step in &workflow.steps {
             let now = (step.status, step.attempts);
-            let before = self.told.insert(step.plan.name.clone(), now);
+            let before = self.reported.insert(step.plan.name.clone(), now);
             let is_news = before.map_or(step.status != StepStatus::Waiting, |before| before != now);
             if is_news {
                 let seconds = since.as_secs_f64();
@@ -31,7 +31,7 @@ impl StepReport {
     }
 }
 
-/// Says where a step stands.
+/// Returns the line of a step's state.
 fn line(step: &StepRun) -> String {
     let agent =
         step.agent.as_ref().map_or_else(|| step.planned_agent().to_owned(), ToString::to_string);
@@ -49,19 +49,19 @@ fn line(step: &StepRun) -> String {
     }
 }
 
-/// Tells a reason, in which others have words: no line of it can be taken for one of the report.
+/// Formats a reason, which may contain foreign text, so that no line of it passes for a line of the report.
 fn safe_reason(why: &str) -> String {
     seen(why).trim_end().replace('\n', "\n          | ")
 }
 
-/// Says of each step that has failed why.
+/// Returns a line with the reason of each failed step.
 pub(crate) fn failures(workflow: &Workflow) -> Vec<String> {
     let steps = workflow.steps.iter();
     let failed = steps.filter(|step| step.status == StepStatus::Failed);
     failed.map(line).collect()
 }
 
-/// Says how a workflow ended, step by step.
+/// Returns how a workflow ended, step by step.
 pub(crate) fn summary(workflow: &Workflow) -> String {
     let width = workflow.steps.iter();
     let width = width.map(|step| step.plan.name.as_str().len()).max();
@@ -84,7 +84,7 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
     lines.join("\n")
 }
 
-/// Returns the steps that end a workflow: nothing depends on them, and they are done.
+/// Returns the last steps of a workflow: those that are done and on which no other depends.
 pub(crate) fn last(workflow: &Workflow) -> Vec<&StepRun> {
     let is_last = |step: &&StepRun| {
         let mut others = workflow.steps.iter();

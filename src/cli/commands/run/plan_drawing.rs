@@ -6,7 +6,7 @@ use crate::domain::text::visible_letters::{is_invisible, one_line};
 use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
 
-/// Says in which order the steps run, and which at once.
+/// Returns the order of the steps, and which run in parallel.
 pub(crate) fn order(plan: &Plan) -> String {
     let mut text = format!("{}: {} steps", one_line(&plan.name), plan.steps.len());
     for (number, group) in plan.order().iter().enumerate() {
@@ -64,22 +64,22 @@ pub(crate) fn dot(plan: &Plan) -> String {
     text
 }
 
-/// Says for what a step is done, and when it is needed.
+/// Returns the list and the condition of a step.
 fn conditions(step: &Step) -> String {
     let for_each = step.for_each.as_ref();
     let for_each = for_each.map(|source| format!(", for each of {source}"));
     let when = step.when.as_ref().map(|when| format!(", when {when}"));
     let all = for_each.unwrap_or_default() + &when.unwrap_or_default();
-    // A condition may hold anything.
+    // A condition may contain any text.
     one_line(&all)
 }
 
-/// Makes a text one that can stand between double quotes, as one line.
+/// Makes a text safe between double quotes, on one line.
 fn quotable(text: &str) -> String {
     text.replace(['"', '\\'], "'").replace(is_invisible, " ")
 }
 
-/// Returns which step hands on to which, as places in the plan.
+/// Returns the dependencies as pairs of positions in the plan.
 fn edges(plan: &Plan) -> Vec<(usize, usize)> {
     let mut edges = Vec::new();
     for (to, step) in plan.steps.iter().enumerate() {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_says_what_runs_at_once() {
+    fn the_order_shows_which_steps_run_in_parallel() {
         assert_eq!(
             order(&plan()),
             "the \"review\": 3 steps\n  1. a (codex), b.1 (gemini), in parallel\n  2. c (codex)"
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_hangs_on_is_shown_with_it() {
+    fn lists_and_conditions_are_shown_with_their_step() {
         let mut plan = plan();
         let source = StepReference {
             step: plan.steps[0].name.clone(),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_of_a_plan_moves_the_cursor_or_makes_a_line() {
+    fn no_text_of_a_plan_moves_the_cursor_or_adds_a_line() {
         let mut plan = plan();
         plan.name = "w\n  9. all is well".into();
         plan.steps[2].when = Some(When {

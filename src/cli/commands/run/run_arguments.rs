@@ -1,4 +1,4 @@
-//! What `run` is called with.
+//! The arguments of `run`.
 
 use std::path::PathBuf;
 

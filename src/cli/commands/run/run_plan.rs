@@ -1,4 +1,4 @@
-//! The command itself: reads the plan, then draws it, or leads its workflow.
+//! The command itself: reads the plan, then draws it or runs it.
 
 use super::follow_workflow::Approving;
 use super::lead_workflow::{Request, lead, planned};
@@ -63,10 +63,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     })
 }
 
-/// Returns every name of an agent that a plan has.
+/// Returns the names of all agents in a plan.
 fn named(written: &LocatedDraft) -> Vec<Name> {
     let steps = written.draft.steps.iter();
     let agents = steps.flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
-    // The checks of the plan report what is no name.
+    // The checks of the plan report invalid names.
     agents.filter_map(|agent| Name::parse(agent).ok()).collect()
 }

@@ -1,4 +1,5 @@
-//! What a person at the terminal is asked while a workflow runs: whether a step may begin, and whether an agent may do something.
+//! The questions to the person at the terminal while a workflow runs: whether a step may begin, and whether an agent may do
+//! something.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::workflow::{StepOf, StepStatus};
 
-/// Characters of what an agent wants to do that a person is shown: the whole of any command that can be judged at a glance.
+/// How many characters of an agent's request are shown: the whole of any command that can be judged at a glance.
 const SHOWN: usize = 2_000;
 
 /// What a question is about.
@@ -18,20 +19,18 @@ const SHOWN: usize = 2_000;
 pub(crate) enum Subject {
     /// A step that needs approval.
     Step(Name),
-    /// Something that an agent needs permission for.
+    /// A request of an agent for permission.
     Permission(PermissionId),
 }
 
-/// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TerminalQuestion {
-    /// What it is about.
     pub(crate) subject: Subject,
-    /// What has to be known before, in a line that may be long.
+    /// The facts behind the question, in a line that may be long.
     pub(crate) about: Option<String>,
     /// The question itself, which leaves room to type.
     pub(crate) text: String,
-    /// Whether yes may be said once and for all.
+    /// Whether the answer may be "always".
     has_always: bool,
 }
 
@@ -57,7 +56,7 @@ impl TerminalQuestion {
         }
     }
 
-    /// Returns what is to be said on the bus of an answer as it was typed. All but a clear yes is no.
+    /// Returns the operation for a typed answer. Anything but a clear yes is no.
     pub(crate) fn ask(&self, workflow: &Workflow, typed: &str) -> Operation {
         let word = typed.trim().to_lowercase();
         let yes = matches!(word.as_str(), "y" | "yes");
@@ -80,7 +79,7 @@ impl TerminalQuestion {
     }
 }
 
-/// Names the agent and what it wants to do.
+/// Describes the agent and its request.
 fn about(permission: &Permission) -> String {
     let question = &permission.question;
     let paths = question.paths.iter().map(|path| plain(path, SHOWN));
@@ -92,7 +91,7 @@ fn about(permission: &Permission) -> String {
     format!("{agent} asks for permission ({kind}): {title}{paths}")
 }
 
-/// Returns the next question that has not been asked, of the steps and agents that a session leads.
+/// Returns the next new question of the steps and agents that a session leads.
 pub(crate) fn next(
     workflow: &Workflow,
     state: &State,
@@ -102,7 +101,7 @@ pub(crate) fn next(
     let is_new = |question: &TerminalQuestion| !asked.contains(&question.subject);
     let of_agents = permissions(state, led_by).map(TerminalQuestion::of_permission);
     let mut of_agents = of_agents.filter(is_new);
-    // An agent's time runs out, a step's does not.
+    // A permission request times out, a step's approval does not.
     of_agents.next().or_else(|| {
         let steps = workflow.steps.iter();
         let asking = steps.filter(|step| step.status == StepStatus::Asking);
@@ -120,14 +119,14 @@ fn permissions(state: &State, led_by: SessionId) -> impl Iterator<Item = &Permis
     })
 }
 
-/// Reports each question of an agent once, where no person sits at the terminal.
+/// Returns a line for each new question of an agent, for a run without a person at the terminal.
 pub(crate) fn unheard(
     state: &State,
     led_by: SessionId,
-    told: &mut BTreeSet<Subject>,
+    reported: &mut BTreeSet<Subject>,
 ) -> Vec<String> {
     let new = permissions(state, led_by)
-        .filter(|permission| told.insert(Subject::Permission(permission.id.clone())));
+        .filter(|permission| reported.insert(Subject::Permission(permission.id.clone())));
     new.map(|permission| {
         let seconds = permission.timeout_ms / 1000;
         format!(
@@ -140,7 +139,7 @@ pub(crate) fn unheard(
     .collect()
 }
 
-/// Says whether an answer still counts.
+/// Returns whether an answer still counts.
 pub(crate) fn is_open(subject: &Subject, workflow: &Workflow, state: &State) -> bool {
     match subject {
         Subject::Step(step) => {
@@ -202,12 +201,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_clear_yes_is_one_and_always_is_only_where_it_is_offered() {
-        let said = |question: &TerminalQuestion, typed: &str| match question.ask(&workflow(), typed)
-        {
-            Operation::AnswerPermission(_, PermissionReply::Human(decision)) => decision,
-            other => panic!("{other:?}"),
-        };
+    fn only_a_clear_yes_approves_and_always_counts_only_if_offered() {
+        let decision =
+            |question: &TerminalQuestion, typed: &str| match question.ask(&workflow(), typed) {
+                Operation::AnswerPermission(_, PermissionReply::Human(decision)) => decision,
+                other => panic!("{other:?}"),
+            };
         let once =
             TerminalQuestion::of_permission(&permission(&[Decision::AllowOnce, Decision::Reject]));
         let always = TerminalQuestion::of_permission(&permission(&[
@@ -216,20 +215,20 @@ mod tests {
             Decision::Reject,
         ]));
         assert_eq!(once.text, "Allow `codex` to do this? [y/N]");
-        assert_eq!(said(&once, " Yes\n"), Decision::AllowOnce);
-        assert_eq!(said(&once, "a\n"), Decision::Reject);
-        assert_eq!(said(&always, "a\n"), Decision::AllowAlways);
+        assert_eq!(decision(&once, " Yes\n"), Decision::AllowOnce);
+        assert_eq!(decision(&once, "a\n"), Decision::Reject);
+        assert_eq!(decision(&always, "a\n"), Decision::AllowAlways);
         for no in ["\n", "", "n\n", "yep\n"] {
-            assert_eq!(said(&always, no), Decision::Reject);
+            assert_eq!(decision(&always, no), Decision::Reject);
         }
         let step = TerminalQuestion::of_step(&Name::parse("commit").unwrap());
-        let said = |typed| step.ask(&workflow(), typed);
-        assert!(matches!(said("y"), Operation::ApproveStep(_, Approval::Given)));
-        assert!(matches!(said("a"), Operation::ApproveStep(_, Approval::Refused(None))));
+        let operation = |typed| step.ask(&workflow(), typed);
+        assert!(matches!(operation("y"), Operation::ApproveStep(_, Approval::Given)));
+        assert!(matches!(operation("a"), Operation::ApproveStep(_, Approval::Refused(None))));
     }
 
     #[test]
-    fn what_an_agent_wants_is_one_line_with_the_places_that_its_words_do_not_name() {
+    fn a_request_is_one_line_with_the_paths_that_its_title_does_not_name() {
         assert_eq!(
             about(&permission(&[])),
             "codex asks for permission (execute): rm[2J -r x y (/z)"

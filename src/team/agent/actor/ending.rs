@@ -1,4 +1,4 @@
-//! How an actor lets go of its process: one that is stopped, one that is lost, one that has died.
+//! How an actor parts with its process: one that it stops, one whose connection is lost, one that died.
 //!
 //! Methods of the actor: `stop`, `lost`, `died` and `hear_out`.
 
@@ -16,7 +16,7 @@ impl Actor {
     pub(super) async fn stop(self, mode: StopMode) -> ProcessEnd {
         let Self { agent, process, turn, questions, unwritten, .. } = self;
         let AgentProcess { child, connection, events, session, .. } = process;
-        // From here on questions are answered `cancelled`, and nothing that the agent says is of interest.
+        // From here on questions are answered `cancelled`, and the agent's output no longer matters.
         drop(questions);
         drop(events);
         drop(turn);
@@ -26,7 +26,7 @@ impl Actor {
         ProcessEnd { unwritten, ..ProcessEnd::new(Departure::Stopped, left) }
     }
 
-    /// The connection is over: the process ends too, or is ended. A stop has its own deadlines.
+    /// Handles the end of the connection: the process ends too, or is killed. A stop has its own deadlines.
     pub(super) async fn lost(self) -> ProcessEnd {
         tokio::select! {
             biased;
@@ -41,7 +41,7 @@ impl Actor {
         self.failed(left.unwrap_or(detail))
     }
 
-    /// Takes in what a process that has ended still said.
+    /// Reads the last output of a process that has ended.
     pub(super) async fn hear_out(&mut self) {
         let force_stop = self.agent.force_stop.clone();
         let rest = async {
@@ -70,7 +70,7 @@ impl Actor {
         self.failed(detail)
     }
 
-    /// The end of a process that was not asked to end, with what a new one may continue.
+    /// Returns the end of a process that was not asked to stop, with the session that a new one may continue.
     fn failed(self, detail: String) -> ProcessEnd {
         let agent = self.process.connection.agent();
         let offers = |feature| agent.is_some_and(|agent| agent.offers(feature));

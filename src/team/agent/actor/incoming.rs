@@ -1,4 +1,4 @@
-//! What an agent says by itself: its updates, and its questions for permission, files and messages.
+//! Handles what an agent sends by itself: its updates, and its requests for permission, files and messages.
 //!
 //! Methods of the actor: `hear`.
 
@@ -31,7 +31,7 @@ impl Actor {
                 {
                     self.questions.note(&call);
                 }
-                // The agent's earlier sessions are over, whatever it still says in them.
+                // The agent's earlier sessions are over, whatever it still sends about them.
                 let Some(turn) = self.turn.as_mut().filter(|_| session == self.process.session.id)
                 else {
                     return;
@@ -61,10 +61,10 @@ impl Actor {
         }
     }
 
-    /// Notes which answers of our tools the agent can have had, as a tool call has ended.
+    /// Notes which answers of our tools the agent can have received, now that a tool call has ended.
     ///
-    /// The bus may be ahead of what the agent has said: a call that began to hold something only after this was read is a later one,
-    /// which the agent has not reported yet.
+    /// The bus may be ahead of the agent's updates. A call that began to hold something only after this update was read is a later
+    /// call, which the agent has not reported yet.
     fn note_answers(&mut self, sign: Sign, read: Tick) {
         if !sign.ended_well && !sign.calls_over {
             return;
@@ -80,7 +80,7 @@ impl Actor {
             turn.answered.extend(held.iter().copied());
         }
         if sign.calls_over {
-            // A call that failed has brought its agent nothing.
+            // A failed call brought its agent nothing.
             held.retain(|call| turn.answered.contains(call));
             self.mid_turn.calls_over(held);
         }

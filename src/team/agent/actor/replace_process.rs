@@ -1,7 +1,7 @@
-//! A new process in the place of an agent's: for profiles whose process mixes sessions up, when a task is to begin anew.
+//! Replaces an agent's process: for profiles whose process mixes up sessions, when a task needs a fresh one.
 //!
-//! The member stays the same: its name, its session on the bus, its mail, its queue. Dropped at any point, the actor holds the
-//! process that is there then, so a stop of the agent ends it.
+//! The member stays the same: its name, its session on the bus, its messages, its queue. If the replacement is dropped at any
+//! point, the actor holds the process of that moment, so a stop of the agent ends it.
 //!
 //! Methods of the actor: `replace_unless_stopped`.
 
@@ -20,18 +20,17 @@ use crate::team::agent::start_process::{self, Continued, StartError};
 use crate::team::results::session_cost::SessionCost;
 use crate::team::stop::stop_agent;
 
-/// What became of it.
 pub(super) enum Replacement {
     /// There is a new process, which has not shown its tools yet.
     Done,
-    /// The agent was asked to end.
+    /// The agent was asked to stop.
     Stopped(StopMode),
-    /// There is no process any more, for this reason; the error is for the tasks that wait for it.
+    /// There is no process any more, for this reason. The error is for the tasks that wait for it.
     Failed(String, Option<TaskError>),
 }
 
 impl Actor {
-    /// Replaces the process, unless the agent is asked to end meanwhile.
+    /// Replaces the process, unless the agent is asked to stop meanwhile.
     pub(super) async fn replace_unless_stopped(&mut self) -> Replacement {
         let agent = Arc::clone(&self.agent);
         let failed = tokio::select! {
@@ -41,7 +40,7 @@ impl Actor {
             },
             mode = agent.stop_requested(|_| true) => return Replacement::Stopped(mode),
         };
-        // It may run still, and not be an agent.
+        // The process may still run, and not be an agent.
         let child = &self.process.child;
         let left = stop_agent::stop(child, None, StopMode::AtOnce, &agent.force_stop).await;
         let error = failed.task_error(agent.advice());
@@ -55,7 +54,7 @@ impl Actor {
         if let Some(left) = stop_agent::stop(child, old, mode, &agent.force_stop).await {
             tracing::warn!("while replacing the process of {}: {left}", agent.name());
         }
-        // Before the new endpoint says that they are there.
+        // Before the new endpoint reports its tools.
         agent.write(Operation::Tools { session: agent.session(), tools: Tools::Unproven }).await;
         let (child, pipes) = start_process::spawn(&agent).await?;
         self.process.child = child.clone();

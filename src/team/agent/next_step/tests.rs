@@ -1,4 +1,4 @@
-//! What an actor does next, one situation at a time.
+//! The actor's decisions, one situation at a time.
 
 use super::*;
 use crate::delivery::capabilities::SteerWhen;
@@ -59,7 +59,7 @@ fn no_turn_begins_while_one_runs() {
 }
 
 #[test]
-fn mail_wakes_at_once_is_gathered_for_a_moment_after_that_and_gives_way_to_a_task() {
+fn messages_wake_at_once_are_then_gathered_for_a_moment_and_follow_a_task() {
     let now = Instant::now();
     let on_bus = AgentOnBus { mail: mail(9, None), ..on_bus() };
     assert_eq!(next(&on_bus, &idle(now)), NextStep::Wake(9));
@@ -74,7 +74,7 @@ fn mail_wakes_at_once_is_gathered_for_a_moment_after_that_and_gives_way_to_a_tas
 }
 
 #[test]
-fn a_turn_is_ended_for_an_urgent_message_once_and_its_task_goes_on_before_all_else() {
+fn an_urgent_message_interrupts_a_turn_once_and_its_task_continues_first() {
     let now = Instant::now();
     let (first, second) = (TaskId::from_bits(1), TaskId::from_bits(2));
     let on_bus = AgentOnBus { mail: mail(9, Some(9)), next_task: Some(second), ..on_bus() };
@@ -87,7 +87,7 @@ fn a_turn_is_ended_for_an_urgent_message_once_and_its_task_goes_on_before_all_el
     assert_eq!(
         next(&on_bus, &interrupted),
         NextStep::Rest(Some(now + wait_times::LOOK_FOR_SIGN_OF_LIFE)),
-        "and it is not given up when it does not end"
+        "an interrupted turn that does not end is not abandoned"
     );
     assert_eq!(
         next(&on_bus, &busy(now, Some(now))),
@@ -137,7 +137,7 @@ fn the_first_prompt_waits_until_the_agent_shows_its_model_the_tools() {
 }
 
 #[test]
-fn only_a_task_that_begins_anew_takes_a_new_process_and_only_when_no_turn_runs() {
+fn only_a_fresh_task_takes_a_new_process_and_only_between_turns() {
     let now = Instant::now();
     let task = TaskId::from_bits(1);
     let fresh =
@@ -202,16 +202,16 @@ fn a_stop_does_not_wait_for_an_answer_to_a_question() {
 }
 
 #[test]
-fn silence_is_told_once_and_its_end_too() {
+fn silence_is_reported_once_and_so_is_its_end() {
     let now = Instant::now();
     let silent = Situation { now: now + STALL, ..busy(now, None) };
     assert_eq!(next(&on_bus(), &silent), NextStep::Stall);
-    let told = AgentOnBus { stalled: true, ..on_bus() };
+    let reported = AgentOnBus { stalled: true, ..on_bus() };
     assert_eq!(
-        next(&told, &silent),
+        next(&reported, &silent),
         NextStep::Rest(Some(now + STALL + wait_times::LOOK_FOR_SIGN_OF_LIFE))
     );
-    assert_eq!(next(&told, &busy(now, None)), NextStep::Stir);
+    assert_eq!(next(&reported, &busy(now, None)), NextStep::Stir);
     let waits = AgentOnBus { waits: true, ..on_bus() };
     assert_eq!(
         next(&waits, &silent),
@@ -229,7 +229,7 @@ fn silence_is_told_once_and_its_end_too() {
 }
 
 #[test]
-fn signs_of_life_are_told_now_and_then() {
+fn signs_of_life_are_recorded_now_and_then() {
     let now = Instant::now();
     let mut situation = busy(now, None);
     situation.now = now + wait_times::RECORD_SIGN_OF_LIFE;

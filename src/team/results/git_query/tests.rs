@@ -1,4 +1,4 @@
-//! Looks with git at repositories that name programs to be run, each of which would leave a word of itself behind.
+//! Looks with git at repositories that name programs to run. Each program would leave a trace.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -8,7 +8,7 @@ use super::*;
 use crate::domain::task::result::GitLook;
 use crate::domain::wait_times;
 
-/// A directory with everything that git is to run there, each of which would leave a file behind.
+/// A directory with every program that git might run. Each would leave a trace.
 struct Hostile {
     root: tempfile::TempDir,
 }
@@ -27,11 +27,11 @@ impl Hostile {
         vec![("PATH".into(), path), ("HOME".into(), self.path("").into())]
     }
 
-    /// Runs git as its user, and returns what it says.
+    /// Runs git as its user would, and returns its output.
     fn git(&self, directory: &str, arguments: &[&str]) -> String {
         let output = self.try_git(directory, arguments);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {told}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {errors}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -56,17 +56,17 @@ impl Hostile {
         self.git(directory, &["commit", "-qm", "first"]);
     }
 
-    /// Returns a shell command that leaves a word of itself behind.
+    /// Returns a shell command that leaves a trace.
     fn trap(&self, name: &str) -> String {
         format!("echo {name} >> '{}'; cat", self.path("ran").display())
     }
 
-    /// Returns what has run.
+    /// Returns the names of the traps that have run.
     fn ran(&self) -> String {
         fs::read_to_string(self.path("ran")).unwrap_or_default()
     }
 
-    /// Lets everything that a repository names be run that git would run for a look at changed files.
+    /// Sets a trap in every program that git would run for a look at changed files.
     fn arm(&self, directory: &str) {
         for (key, what) in [
             ("filter.evil.clean", "clean"),
@@ -136,7 +136,7 @@ async fn a_look_runs_nothing_that_a_repository_names() {
     assert_eq!(hostile.ran(), "");
     assert_eq!(look, GitLook::Compared);
     assert_eq!(changed, ["a.odd", "b.slow", "file"]);
-    // It is armed: git as its user runs it does run it, if in vain.
+    // The traps work: git as its user runs it springs them.
     hostile.try_git("project", &["status", "--porcelain"]);
     for trap in ["fsmonitor", "process"] {
         assert!(hostile.ran().contains(trap), "{}", hostile.ran());
@@ -164,7 +164,7 @@ async fn a_bare_repository_among_the_files_is_not_taken_for_the_one_around_it() 
 }
 
 #[tokio::test]
-async fn what_is_prompted_before_git_has_looked_may_be_missing() {
+async fn changes_before_the_first_look_may_be_missing() {
     let hostile = Hostile::new();
     hostile.repository("project");
     let repository = Repository::of(&hostile.path("project"), &hostile.environment()).unwrap();
@@ -176,7 +176,7 @@ async fn what_is_prompted_before_git_has_looked_may_be_missing() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_tracked_directory_is_known_also_where_its_path_is_no_text() {
+async fn a_tracked_directory_is_recognised_even_if_its_path_is_not_text() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let hostile = Hostile::new();
@@ -197,7 +197,7 @@ async fn a_tracked_directory_is_known_also_where_its_path_is_no_text() {
 }
 
 #[test]
-fn what_is_only_called_like_a_repository_is_passed_over() {
+fn a_git_directory_without_a_repository_is_skipped() {
     let hostile = Hostile::new();
     hostile.repository("project");
     fs::create_dir_all(hostile.path("project/inner/.git/info")).unwrap();
@@ -207,7 +207,7 @@ fn what_is_only_called_like_a_repository_is_passed_over() {
 }
 
 #[tokio::test]
-async fn linked_worktrees_are_looked_at_also_those_of_a_bare_repository() {
+async fn linked_worktrees_are_examined_even_of_a_bare_repository() {
     let hostile = Hostile::new();
     hostile.repository("main");
     hostile.git("main", &["worktree", "add", "-q", "../linked"]);

@@ -1,4 +1,4 @@
-//! Random plans, led to their ends through the rules of the bus: whatever ends when, by itself or by force.
+//! Runs random plans to their ends through the rules of the bus, with tasks that end and owners that die at any time.
 
 mod cases;
 mod drawn;
@@ -36,7 +36,7 @@ fn number_of(name: &Name) -> usize {
     number.parse().unwrap()
 }
 
-/// The rules, and a bridge that leads.
+/// The rules of the bus, and the bridge that owns the workflow.
 struct World {
     state: State,
     seq: u64,
@@ -44,12 +44,12 @@ struct World {
     lead: SessionId,
     workflow: WorkflowId,
     drawn: Vec<Drawn>,
-    /// How often each step was begun, and returned.
+    /// How often each step has begun, and been reset.
     begun: BTreeMap<Name, u32>,
     returned: BTreeMap<Name, u32>,
     /// How often a step failed by its fate.
     failed: BTreeMap<Name, u32>,
-    /// What gates came to.
+    /// The outcomes of gates.
     gates: BTreeMap<TaskId, Result<(), String>>,
 }
 
@@ -159,7 +159,7 @@ impl World {
         entry.events
     }
 
-    /// Checks an event against the state before it: at most once, and never before its dependencies.
+    /// Checks an event against the state before it: a step runs at most once, and never before its dependencies.
     fn check(&mut self, event: &Event) {
         match event {
             Event::StepStarted(StepStarted { step, .. }) => {
@@ -180,7 +180,7 @@ impl World {
             }
             Event::StepReturned(StepReturned { step, .. }) => {
                 *self.returned.entry(step.clone()).or_default() += 1;
-                // What was done for its items is done for them anew.
+                // Its items run again, too.
                 let begin = format!("{step}.");
                 for (item, begun) in &self.begun {
                     if item.as_str().starts_with(&begin) {
@@ -210,7 +210,7 @@ impl World {
         }
     }
 
-    fn weighed(&self, step: &StepRun) -> ConditionResult {
+    fn evaluated(&self, step: &StepRun) -> ConditionResult {
         let drawn = &self.drawn[number_of(&step.plan.name)];
         let before = self.workflow().step(&step.plan.depends_on[0]).unwrap();
         let holds = match drawn.when {
@@ -221,10 +221,10 @@ impl World {
         if holds { ConditionResult::Holds } else { ConditionResult::Not("no".to_owned()) }
     }
 
-    /// Looks once, and does the first so many things.
+    /// Looks once, and performs up to `most` actions.
     fn look(&mut self, most: usize) -> usize {
-        let weighed = |step: &StepRun| self.weighed(step);
-        let actions = next(self.workflow(), WIDTH, |step| self.seen(step), weighed);
+        let evaluated = |step: &StepRun| self.evaluated(step);
+        let actions = next(self.workflow(), WIDTH, |step| self.seen(step), evaluated);
         let count = actions.len().min(most);
         for action in actions.into_iter().take(most) {
             self.act(action);
@@ -302,7 +302,7 @@ impl World {
         Operation::Start(Box::new(NewAgent { choice, starting }), Some(task))
     }
 
-    /// Returns the steps whose task is not over; one that is done for a list has none.
+    /// Returns the steps with unfinished tasks. A step with `for_each` has no task.
     fn running(&self) -> Vec<(Name, TaskId)> {
         let steps = self.workflow().steps.iter();
         let running = steps.filter(|step| step.status == StepStatus::Running);
@@ -310,12 +310,12 @@ impl World {
         tasks.filter(|(_, task)| !self.state.task(task).unwrap().status.is_final()).collect()
     }
 
-    /// Lets a task end as its step's fate wants it.
+    /// Ends a task according to its step's fate.
     fn end_task(&mut self, (name, id): &(Name, TaskId)) {
         let number = number_of(name);
         let (task, lead) = (self.state.task(id).unwrap().clone(), self.lead);
         if task.status == TaskStatus::Queued {
-            // Until now its agent was coming up.
+            // Until now its agent was starting.
             let ready = Operation::Ready { session: task.session, model: None, pid: 1 };
             self.ask(lead, ready);
             self.ask(lead, Operation::StartTask(id.clone()));
@@ -384,7 +384,7 @@ impl World {
         }
     }
 
-    /// Lets everything come to its end, and says how.
+    /// Runs everything to the end, and returns the final status.
     fn end(&mut self) -> WorkflowStatus {
         for _ in 0..self.drawn.len() * 60 + 20 {
             let did = self.look(usize::MAX);
@@ -393,7 +393,7 @@ impl World {
                 assert!(running.is_empty(), "{running:?}");
                 return self.workflow().status;
             }
-            assert!(did > 0 || !running.is_empty(), "nothing goes on");
+            assert!(did > 0 || !running.is_empty(), "nothing happens");
             if let Some(first) = running.last() {
                 self.end_task(first);
             }
@@ -401,7 +401,7 @@ impl World {
         panic!("it does not come to an end: {:?}", self.workflow());
     }
 
-    /// Says whether a step comes to a good end once it can begin, when nobody interferes.
+    /// Returns whether a step succeeds once it can begin, if nothing interferes.
     fn is_good(&self, number: usize) -> bool {
         let drawn = &self.drawn[number];
         match drawn.fate {
@@ -412,8 +412,8 @@ impl World {
         }
     }
 
-    /// Checks that exactly what could not end well did not, that exactly what depends on that was stopped, and that what is not
-    /// needed was left alone.
+    /// Checks that exactly the doomed steps failed, that exactly their dependents were skipped, and that unneeded steps did not
+    /// run.
     fn check_statuses(&self) {
         let mut ends = Vec::new();
         let planned = self.workflow().steps.iter();
@@ -470,7 +470,7 @@ proptest! {
         let mut world = World::new(drawn);
         world.look(usize::MAX);
         for happens in happens {
-            // An owner that dies again and again is a case of its own.
+            // Repeated deaths of the owner have a test of their own.
             let steps = &world.workflow().steps;
             let worn = steps.iter().any(|step| step.interruptions >= limits::MAX_INTERRUPTIONS);
             if !(worn && matches!(happens, Happens::OwnerDies)) {

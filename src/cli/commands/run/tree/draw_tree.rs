@@ -1,4 +1,4 @@
-//! Draws the tree: the head, then a line for each step that there is room for.
+//! Draws the tree: the head, then a line for each step that fits.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(crate) struct Head {
     pub(crate) now_ms: i64,
 }
 
-/// Returns the lines of the tree, the head first. What runs is the last to be left out.
+/// Returns the lines of the tree, the head first. Running steps are the last to be left out.
 pub(crate) fn draw(head: &Head, steps: &[Shown], look: &TreeStyle) -> Vec<String> {
     let places = layout::places(steps);
     let statuses: Vec<_> = places.iter().map(|at| steps[at.step].status).collect();
@@ -62,7 +62,7 @@ fn line<'s>(row: &Row, places: &[TreePosition<'s>], steps: &'s [Shown]) -> Line<
 }
 
 fn header(head: &Head, steps: &[Shown], look: &TreeStyle) -> String {
-    // The parts of a step, one for each item of a list, count as that step.
+    // The items of a step count as that step.
     let planned = || steps.iter().filter(|step| step.part_of.is_none());
     let statuses = || planned().map(|step| step.status);
     let done = statuses().filter(|status| *status == StepStatus::Done);

@@ -1,10 +1,10 @@
-//! Which lines of a tree are shown where not all fit: what runs and what asks first, then what is near to that.
+//! Chooses the lines of a tree that are shown if not all fit: running and asking steps first, then their neighbours.
 
 use std::cmp::Reverse;
 
 use crate::domain::workflow::StepStatus;
 
-/// A line of the tree. Numbers are places in the whole tree.
+/// A line of the tree. Numbers are positions in the whole tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Row {
     Step(usize),
@@ -12,7 +12,7 @@ pub(crate) enum Row {
     Folded(Vec<usize>),
 }
 
-/// Returns at most so many lines for steps that stand so.
+/// Returns at most `rows` lines for steps with these statuses.
 pub(crate) fn fold(statuses: &[StepStatus], rows: usize) -> Vec<Row> {
     let all = 0..statuses.len();
     if statuses.len() <= rows {
@@ -27,7 +27,7 @@ pub(crate) fn fold(statuses: &[StepStatus], rows: usize) -> Vec<Row> {
         kept[*at] = true;
     }
     if cost(&kept) > rows {
-        // There is no room for what lies between them: all of that is counted in one line at the end.
+        // There is no room for the steps between them: one line at the end counts all of those.
         urgent.sort_by_key(|at| (Reverse(statuses[*at] == StepStatus::Running), *at));
         urgent.truncate(but_one);
         urgent.sort_unstable();
@@ -48,19 +48,19 @@ fn is_urgent(status: StepStatus) -> bool {
     matches!(status, StepStatus::Running | StepStatus::Asking)
 }
 
-/// Returns all steps, the nearest to an urgent one first; where there is none, the nearest to the first that has not ended.
+/// Returns all steps, those nearest to an urgent one first. If none is urgent, the first unfinished step takes its place.
 fn by_nearness(statuses: &[StepStatus], urgent: &[usize]) -> Vec<usize> {
     let first = statuses.iter().position(|status| !status.is_final());
     let first = [first.unwrap_or_default()];
     let centres = if urgent.is_empty() { &first } else { urgent };
     let distance = |at: usize| centres.iter().map(|centre| at.abs_diff(*centre)).min();
     let mut all: Vec<_> = (0..statuses.len()).collect();
-    // A failure is told before what is merely near.
+    // A failure precedes steps that are merely near.
     all.sort_by_key(|at| (statuses[*at] != StepStatus::Failed, distance(*at), *at));
     all
 }
 
-/// Returns how many lines it takes: one for each that is kept, and one for each gap.
+/// Returns how many lines are needed: one for each kept step, and one for each gap.
 fn cost(kept: &[bool]) -> usize {
     let runs = kept.chunk_by(|one, next| !one && !next);
     runs.count()
@@ -92,12 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_shown_whole() {
+    fn a_tree_that_fits_is_shown_whole() {
         assert_eq!(fold(&[Done, Waiting], 2), [Row::Step(0), Row::Step(1)]);
     }
 
     #[test]
-    fn what_runs_stays_with_what_is_near_and_the_rest_is_counted_where_it_stands() {
+    fn running_steps_stay_with_their_neighbours_and_gaps_are_counted_in_place() {
         let mut statuses = [vec![Done; 20], vec![Running], vec![Waiting; 20]].concat();
         let rows = fold(&statuses, 7);
         assert_eq!(rows[0], Row::Folded((0..18).collect()));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_hardly_room_what_runs_comes_before_what_asks() {
+    fn with_little_room_running_steps_precede_asking_ones() {
         let statuses = [Asking, Done, Running, Done, Running, Done, Asking];
         assert_eq!(shown(&fold(&statuses, 4)), [0, 2, 4]);
         assert_eq!(shown(&fold(&statuses, 3)), [2, 4]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_never_more_than_there_is_room_for_and_nothing_is_lost() {
+    fn the_lines_always_fit_and_count_every_step() {
         let some = [Done, Running, Waiting, Waiting, Done, Failed, Asking];
         for count in 0..40_usize {
             let statuses: Vec<_> = (0..count).map(|at| some[at * at % some.len()]).collect();

@@ -1,28 +1,28 @@
-//! Where each step stands in the tree: under the one that it comes after.
+//! The position of each step in the tree: below the step that it follows.
 
 use std::collections::BTreeMap;
 
 use super::step_row::Shown;
 
-/// The place of a step in the tree.
+/// The position of a step in the tree.
 #[derive(Debug)]
 pub(crate) struct TreePosition<'s> {
-    /// The step, by its place in the workflow.
+    /// The step's position in the workflow.
     pub(crate) step: usize,
-    /// What it comes after besides the step that it stands under.
+    /// Its dependencies besides the step above it.
     pub(crate) others: Vec<&'s str>,
-    /// For each line above it in the tree and itself, the outermost first: whether more comes below.
-    goes_on: Vec<bool>,
+    /// For each of its ancestors in the tree and itself, outermost first: whether a sibling follows below.
+    continues: Vec<bool>,
 }
 
 impl TreePosition<'_> {
     pub(crate) fn depth(&self) -> usize {
-        self.goes_on.len()
+        self.continues.len()
     }
 
-    /// Returns what stands before the step's mark.
+    /// Returns the guides before the step's mark.
     pub(crate) fn guides(&self) -> String {
-        let own = match self.goes_on.last() {
+        let own = match self.continues.last() {
             Some(true) => "├─ ",
             Some(false) => "└─ ",
             None => "",
@@ -30,15 +30,15 @@ impl TreePosition<'_> {
         self.guides_before() + own
     }
 
-    /// Returns what stands before that, of the steps above it.
+    /// Returns the guides of its ancestors.
     pub(crate) fn guides_before(&self) -> String {
-        // A long chain would move everything out of sight: its outermost steps are left out.
+        // A long chain would move its end out of sight, so its outermost guides are left out.
         const DEEPEST: usize = 7;
-        let above = &self.goes_on[..self.goes_on.len().saturating_sub(1)];
+        let above = &self.continues[..self.continues.len().saturating_sub(1)];
         let left_out = above.len().saturating_sub(DEEPEST);
         let elided = if left_out > 0 { "…  " } else { "" };
         let guides = above[left_out..].iter().skip(usize::from(left_out > 0));
-        let guides = guides.map(|goes_on| if *goes_on { "│  " } else { "   " });
+        let guides = guides.map(|continues| if *continues { "│  " } else { "   " });
         std::iter::once(elided).chain(guides).collect()
     }
 }
@@ -48,9 +48,9 @@ pub(crate) fn places(steps: &[Shown]) -> Vec<TreePosition<'_>> {
     let shape = Shape::of(steps);
     let mut places = Vec::new();
     let mut open: Vec<(usize, Vec<bool>)> = shape.below(None, &[]);
-    while let Some((step, goes_on)) = open.pop() {
-        open.extend(shape.below(Some(step), &goes_on));
-        places.push(TreePosition { step, others: shape.others(step), goes_on });
+    while let Some((step, continues)) = open.pop() {
+        open.extend(shape.below(Some(step), &continues));
+        places.push(TreePosition { step, others: shape.others(step), continues });
     }
     places
 }
@@ -58,7 +58,7 @@ pub(crate) fn places(steps: &[Shown]) -> Vec<TreePosition<'_>> {
 struct Shape<'s> {
     steps: &'s [Shown],
     by_name: BTreeMap<&'s str, usize>,
-    /// The step that each one stands under.
+    /// The parent of each step in the tree.
     parents: Vec<Option<usize>>,
 }
 
@@ -75,8 +75,8 @@ impl<'s> Shape<'s> {
         shape
     }
 
-    /// A part stands under its whole; else a step stands under that of its dependencies which is the deepest, the last of several:
-    /// so all that it comes after stands above it.
+    /// Returns the parent of a step. An item is below its step. Any other step is below its deepest dependency, the last if there
+    /// are several, so all its dependencies are above it.
     fn parent(&self, at: usize, depths: &mut [Option<usize>]) -> Option<usize> {
         let step = &self.steps[at];
         if let Some(whole) = &step.part_of {
@@ -91,12 +91,12 @@ impl<'s> Shape<'s> {
         names.filter_map(|name| self.by_name.get(name.as_str()).copied())
     }
 
-    /// Returns how many steps have to end one after the other before a step begins.
+    /// Returns how many steps must end one after another before a step begins.
     fn depth(&self, at: usize, depths: &mut [Option<usize>]) -> usize {
         if let Some(known) = depths[at] {
             return known;
         }
-        // A circle, which no plan has, ends here.
+        // A cycle, which no plan has, ends here.
         depths[at] = Some(0);
         let before = self.before(at);
         let depth = before.map(|before| self.depth(before, depths) + 1).max();
@@ -114,13 +114,13 @@ impl<'s> Shape<'s> {
         names.filter(|name| parent != Some(*name)).collect()
     }
 
-    /// Returns what stands under a step, or at the top, the last first.
-    fn below(&self, above: Option<usize>, goes_on: &[bool]) -> Vec<(usize, Vec<bool>)> {
+    /// Returns the steps below a step, or at the top, the last first.
+    fn below(&self, above: Option<usize>, continues: &[bool]) -> Vec<(usize, Vec<bool>)> {
         let steps = (0..self.steps.len()).rev();
         let below = steps.filter(|at| self.parents[*at] == above);
         below
             .enumerate()
-            .map(|(from_the_last, at)| (at, [goes_on, &[from_the_last > 0]].concat()))
+            .map(|(from_the_last, at)| (at, [continues, &[from_the_last > 0]].concat()))
             .collect()
     }
 }

@@ -1,6 +1,6 @@
-//! A workflow as a tree of lines: every step under the one that it comes after, with its state, its time and what there is to say.
+//! A workflow as a tree of lines: every step below the one that it follows, with its state, its time and a note.
 //!
-//! All of it is pure. [`Shown`] is all that a step is known by here, [`draw`] makes lines of it that fit a width and a number of rows.
+//! All of it is pure. [`Shown`] is the view of a step; [`draw`] turns such views into lines that fit a width and a number of rows.
 
 mod draw_tree;
 mod shown_time;

@@ -1,8 +1,8 @@
-//! Times as they are read on a terminal: only as exact as that can be.
+//! Formats times for a terminal: only as exact as a reader can follow.
 
 use std::time::Duration;
 
-/// Writes how long something took: tenths only where they say something.
+/// Formats how long something took, with tenths only below ten seconds.
 pub(super) fn took(time: Duration) -> String {
     match time.as_secs() {
         0..10 => format!("{:.1}s", time.as_secs_f64()),
@@ -10,7 +10,7 @@ pub(super) fn took(time: Duration) -> String {
     }
 }
 
-/// Writes how long something has taken so far: nothing in it changes faster than can be read.
+/// Formats how long something has taken so far. No part changes faster than it can be read.
 pub(super) fn going_on(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::workflow::StepStatus;
 
-/// Says how many there are of each state, in the order in which steps come to it.
+/// Returns the number of steps in each state, in the order in which a step reaches the states.
 pub(super) fn counted(statuses: impl Iterator<Item = StepStatus>) -> String {
     let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     for status in statuses {

@@ -1,4 +1,4 @@
-//! What is shown of a step: from the workflow, and from what the bus knows of the agent that does it.
+//! The view of a step: from the workflow, and from the bus's state of its agent.
 
 use std::time::Duration;
 
@@ -7,37 +7,36 @@ use crate::domain::member::Activity;
 use crate::domain::text::visible_letters::is_invisible;
 use crate::domain::workflow::StepStatus;
 
-/// How much of a reason is shown, in characters: more than a line of a wide terminal.
+/// How many characters of a reason are shown: more than a line of a wide terminal.
 const HEAD: usize = 300;
 
-/// All that the tree knows of a step.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     pub(crate) name: String,
-    /// The step that it is a part of.
+    /// The step of which it is an item.
     pub(crate) part_of: Option<String>,
     pub(crate) depends_on: Vec<String>,
     pub(crate) status: StepStatus,
-    /// The agent that does it, or is to do it.
+    /// Its agent, or the one that is planned for it.
     pub(crate) agent: String,
     pub(crate) attempt: u32,
     pub(crate) time: Time,
-    /// What it waits for, what is done in it, or why it ended so.
+    /// What it waits for, its current activity, or the reason of its end.
     pub(crate) note: String,
 }
 
-/// How long a step takes.
+/// The duration of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
-    /// It has not begun, or waits once more.
+    /// It has not begun, or waits again.
     None,
-    /// It runs since then, in wall time.
+    /// It has been running since this wall time.
     Since(i64),
     Took(Duration),
 }
 
 impl Shown {
-    /// Returns what stands behind the agent.
+    /// Returns the text after the agent.
     pub(crate) fn remarks(&self) -> String {
         let attempt =
             if self.attempt > 1 { format!("attempt {}", self.attempt) } else { String::new() };
@@ -47,7 +46,7 @@ impl Shown {
     }
 }
 
-/// Returns what is shown of each step.
+/// Returns the view of each step.
 pub(crate) fn shown(workflow: &Workflow, state: &State) -> Vec<Shown> {
     let steps = workflow.steps.iter();
     steps
@@ -76,7 +75,7 @@ fn time(step: &StepRun) -> Time {
     }
 }
 
-/// Returns the time between two wall times: none when the clock was put back meanwhile.
+/// Returns the time between two wall times: zero if the clock was set back meanwhile.
 pub(crate) fn between(from_ms: i64, to_ms: i64) -> Duration {
     let ms = to_ms.saturating_sub(from_ms).max(0);
     Duration::from_millis(ms.unsigned_abs())
@@ -97,7 +96,7 @@ fn note(workflow: &Workflow, step: &StepRun, state: &State) -> String {
     }
 }
 
-/// Says how many items of its list are over.
+/// Returns how many of its items are over.
 fn items(workflow: &Workflow, step: &StepRun) -> String {
     let (mut over, mut all) = (0, 0);
     for item in workflow.items_of(step) {
@@ -107,7 +106,7 @@ fn items(workflow: &Workflow, step: &StepRun) -> String {
     format!("{over} of {all} items")
 }
 
-/// Says what a step waits for.
+/// Returns what a step waits for.
 fn awaited(workflow: &Workflow, step: &StepRun) -> String {
     let before = step.plan.depends_on.iter();
     let open = before.filter(|name| {
@@ -122,7 +121,7 @@ fn awaited(workflow: &Workflow, step: &StepRun) -> String {
     }
 }
 
-/// Says what the agent of a running step is doing, where that is not simply its work.
+/// Returns the activity of a running step's agent, if it is not plain work.
 fn doing(step: &StepRun, task: &Task, state: &State) -> String {
     if let (true, Some(gate)) = (task.status.is_final(), &step.plan.gate) {
         return format!("its gate: {}", gate.command.join(" "));
@@ -144,12 +143,12 @@ fn doing(step: &StepRun, task: &Task, state: &State) -> String {
     word.to_owned()
 }
 
-/// Makes one line of what others have said, as much as fits beside a step.
+/// Makes one line of foreign text, cut to what fits beside a step.
 pub(crate) fn one_line(text: &str) -> String {
     plain(text, HEAD)
 }
 
-/// Makes one line of what others have said: nothing of it may move the cursor, or turn the order of letters round.
+/// Makes one line of foreign text, in which nothing moves the cursor or changes the order of letters.
 pub(crate) fn plain(text: &str, most: usize) -> String {
     let head = text.chars().take(most + 1).count();
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! Trees, as they are drawn.
+//! Drawn trees.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::domain::workflow::StepStatus::{
     Asking, Cancelled, Done, Failed, Running, Skipped, Waiting,
 };
 
-/// A step of the agent `codex` that stands so.
+/// A step of the agent `codex` with this status.
 fn step(name: &str, depends_on: &[&str], status: StepStatus) -> Shown {
     let time = match status {
         Running => Time::Since(1_000),
@@ -62,10 +62,10 @@ fn a_chain_goes_down_step_by_step() {
 }
 
 #[test]
-fn what_comes_after_several_stands_under_the_one_that_ends_last_and_names_the_others() {
+fn a_step_with_several_dependencies_is_below_the_deepest_and_names_the_others() {
     check(
         &[
-            // Written first, and still under what it comes after.
+            // Written first, and still below its dependencies.
             step("sum", &["long", "short"], Waiting),
             step("short", &["a"], Done),
             step("long", &["middle"], Running),
@@ -94,7 +94,7 @@ fn what_comes_after_several_stands_under_the_one_that_ends_last_and_names_the_ot
 }
 
 #[test]
-fn a_failure_says_why_and_what_was_skipped_for_it() {
+fn a_failure_shows_its_reason_and_the_steps_it_skipped() {
     let mut failed = step("b", &["a"], Failed);
     (failed.attempt, failed.note) = (3, "no quota".to_owned());
     let mut skipped = step("c", &["b"], Skipped);
@@ -112,7 +112,7 @@ fn a_failure_says_why_and_what_was_skipped_for_it() {
 }
 
 #[test]
-fn parts_of_a_step_stand_under_it() {
+fn items_of_a_step_are_below_it() {
     let mut part = step("each.1", &["list"], Running);
     part.part_of = Some("each".to_owned());
     let steps = [
@@ -127,7 +127,7 @@ fn parts_of_a_step_stand_under_it() {
 }
 
 #[test]
-fn a_line_is_cut_where_the_terminal_ends_by_what_letters_take() {
+fn a_line_is_cut_at_the_terminals_width_by_the_width_of_its_letters() {
     let mut wide = step("a", &[], Failed);
     wide.note = "読めない".repeat(20);
     let lines = drawn(&[wide], 50, None);
@@ -158,7 +158,7 @@ fn a_long_chain_stays_in_sight() {
 }
 
 #[test]
-fn of_a_tree_that_is_too_long_the_rest_is_counted_in_its_places() {
+fn gaps_of_a_long_tree_are_counted_in_place() {
     let mut steps = vec![step("root", &[], Done)];
     for at in 1..=30 {
         let status = match at {
@@ -202,7 +202,7 @@ fn colours_change_nothing_else() {
 }
 
 #[test]
-fn what_others_say_is_one_line_without_power_over_the_terminal() {
+fn foreign_text_is_one_line_without_terminal_codes() {
     assert_eq!(one_line("a\n\n  b\tc\x1b[2J\u{202e}d\r"), "a b c[2Jd");
     let long = one_line(&"x".repeat(1_000));
     assert!(long.ends_with("x…") && long.len() < 400);

@@ -1,4 +1,4 @@
-//! One line of the tree: its parts, and how they stand under those of other lines.
+//! One line of the tree: its parts, and their alignment with those of other lines.
 
 use console::{Style, measure_text_width};
 
@@ -6,18 +6,17 @@ use super::shown_time::{going_on, took};
 use super::step_row::{Shown, Time, between};
 use super::tree_style::{TreeStyle, mark, paint, tint};
 
-/// Columns of the word for a state: the longest is `cancelled`.
+/// The width of a state's name: the longest is `cancelled`.
 const WORD: usize = 9;
 
-/// Columns of a time: the longest below a hundred hours is `12h 05m`.
+/// The width of a time: the longest below a hundred hours is `12h 05m`.
 const TIME: usize = 7;
 
-/// A line of the tree in its parts.
 pub(super) enum Line<'s> {
     Step {
         guides: String,
         step: &'s Shown,
-        /// The name with whatever else the step comes after.
+        /// The name, with the step's other dependencies.
         name: String,
     },
     Folded {
@@ -26,14 +25,14 @@ pub(super) enum Line<'s> {
     },
 }
 
-/// How wide the parts are that stand under each other.
+/// The widths of the aligned parts.
 pub(super) struct Columns {
     left: usize,
     agent: usize,
 }
 
 impl Columns {
-    /// What is wider than most is not worth moving all others aside for: a name gets half of the width, an agent a fifth.
+    /// Limits the widths so that one wide line does not push all others aside: a name gets half of the width, an agent a fifth.
     pub(super) fn of(lines: &[Line], width: usize) -> Self {
         let (mut left, mut agent) = (0, 0);
         for line in lines {

@@ -1,21 +1,20 @@
-//! How the tree looks: its size, and the mark and the colour of each state.
+//! The style of the tree: its size, and the mark and colour of each state.
 
 use console::Style;
 
 use crate::domain::workflow::StepStatus;
 
-/// The marks of a running step, one after the other.
+/// The marks of a running step, in turn.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// How the tree is to look.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TreeStyle {
-    /// The columns that a line may take.
+    /// The maximum width of a line.
     pub(crate) width: usize,
-    /// The lines that there may be; all that there are, where it is not said.
+    /// The maximum number of lines; no limit if `None`.
     pub(crate) rows: Option<usize>,
     pub(crate) colours: bool,
-    /// Which mark running steps have now; one that stands still, where it is not said.
+    /// The number of the current spinner mark; a static mark if `None`.
     pub(crate) beat: Option<usize>,
 }
 

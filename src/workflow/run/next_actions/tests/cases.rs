@@ -1,4 +1,4 @@
-//! Single cases of the engine, by name.
+//! Single cases of the engine.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn drawn_chain() -> Vec<Drawn> {
 }
 
 #[test]
-fn what_is_interrupted_again_and_again_fails() {
+fn a_step_that_is_interrupted_too_often_fails() {
     let mut world = World::new(drawn_chain());
     for _ in 0..=limits::MAX_INTERRUPTIONS {
         world.look(usize::MAX);
@@ -29,9 +29,10 @@ fn what_is_interrupted_again_and_again_fails() {
     assert_eq!(first.attempts, 6);
 }
 
-/// A step is not needed that depends on one which is to be repeated: whether it is depends on what comes of that.
+/// A step whose condition does not hold depends on a step that is about to be repeated: the repeated step decides whether it is
+/// needed.
 #[test]
-fn a_round_that_begins_anew_goes_before_what_waits_for_its_steps() {
+fn a_repeated_round_precedes_the_steps_that_depend_on_it() {
     let step = drawn_chain().swap_remove(0);
     let mut world = World::new(vec![
         step.clone(),
@@ -59,7 +60,7 @@ fn a_round_that_begins_anew_goes_before_what_waits_for_its_steps() {
 }
 
 #[test]
-fn no_more_run_at_once_than_may() {
+fn no_more_steps_run_at_once_than_the_width() {
     let drawn = drawn_chain();
     let mut world = World::new(vec![drawn[0].clone(); WIDTH + 3]);
     assert_eq!(world.look(usize::MAX), WIDTH);
@@ -71,7 +72,7 @@ fn no_more_run_at_once_than_may() {
 }
 
 #[test]
-fn what_was_interrupted_begins_before_what_never_began() {
+fn interrupted_steps_begin_before_new_ones() {
     let drawn = drawn_chain();
     let world = World::new(vec![drawn[0].clone(); 3]);
     let mut workflow = world.workflow().clone();
@@ -87,7 +88,7 @@ fn what_was_interrupted_begins_before_what_never_began() {
 }
 
 #[test]
-fn an_agent_that_cannot_gives_way_to_the_next_and_one_that_fails_is_asked_again() {
+fn an_agent_that_cannot_run_is_replaced_and_one_that_fails_is_retried() {
     let mut plan = Step::new(name_of(0), "codex", &[]);
     plan.fallback = vec!["claude".into()];
     plan.retries = 1;
@@ -107,7 +108,7 @@ fn an_agent_that_cannot_gives_way_to_the_next_and_one_that_fails_is_asked_again(
 }
 
 #[test]
-fn two_loops_that_share_a_step_do_it_again_once_for_both() {
+fn two_loops_repeat_a_shared_step_only_once() {
     let step = |depends_on: Vec<usize>, fate: Fate| Drawn {
         depends_on,
         fate,
@@ -138,7 +139,7 @@ fn two_loops_that_share_a_step_do_it_again_once_for_both() {
 }
 
 #[test]
-fn what_looks_at_a_failure_runs_after_it_and_what_depends_on_it_alone_does_not() {
+fn a_condition_on_a_failure_runs_after_it_and_a_plain_dependent_is_skipped() {
     use StepStatus::{Done, Failed, Skipped, Unneeded};
     let mut drawn = drawn_chain();
     drawn[0].fate = Fate::Fails(9);
@@ -161,7 +162,7 @@ fn the_items_of_a_list_share_the_width_and_one_that_fails_fails_the_step() {
     let first = world.running().remove(0);
     world.end_task(&first);
     world.look(usize::MAX);
-    assert_eq!(world.look(usize::MAX), 1, "it is done for the list");
+    assert_eq!(world.look(usize::MAX), 1, "it is expanded");
     assert_eq!(world.look(usize::MAX), WIDTH);
     assert_eq!(world.look(usize::MAX), 0);
     let (name, task) = world.running().remove(2);
@@ -180,7 +181,7 @@ fn the_items_of_a_list_share_the_width_and_one_that_fails_fails_the_step() {
 }
 
 #[test]
-fn a_condition_is_not_weighed_before_there_is_a_place() {
+fn a_condition_is_not_evaluated_before_a_slot_is_free() {
     let first = drawn_chain().remove(0);
     let mut drawn = vec![first.clone(); WIDTH + 1];
     drawn.push(Drawn { depends_on: vec![0], when: Some(Wants::Output(false)), ..first });
@@ -189,7 +190,7 @@ fn a_condition_is_not_weighed_before_there_is_a_place() {
     let first = world.running().remove(0);
     world.end_task(&first);
     world.look(usize::MAX);
-    assert_eq!(world.look(usize::MAX), 1, "the last that waits for nobody");
+    assert_eq!(world.look(usize::MAX), 1, "the last step without dependencies");
     let seen = |step: &StepRun| world.seen(step);
     let actions = next(world.workflow(), WIDTH, seen, |step| panic!("{step:?}"));
     assert_eq!(actions, []);

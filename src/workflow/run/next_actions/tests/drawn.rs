@@ -1,4 +1,4 @@
-//! Plans and what happens to them, drawn by chance.
+//! Random plans, and random events while they run.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::domain::workflow::StepStatus;
 
-/// A plan by numbers: each step depends on some that come before it, and ends so.
+/// A step of a random plan. It depends on earlier steps, by number, and has a fate.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     pub(crate) depends_on: Vec<usize>,
@@ -15,42 +15,42 @@ pub(crate) struct Drawn {
     pub(crate) fallback: bool,
     pub(crate) repeat: bool,
     pub(crate) when: Option<Wants>,
-    /// How many items of a list it is done for.
+    /// The number of items, if it has `for_each`.
     pub(crate) items: Option<u32>,
 }
 
-/// A condition on the first step that it depends on.
+/// A condition on the step's first dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wants {
-    /// On how that ended.
+    /// On its final status.
     Status(StepStatus),
-    /// On what was said in it, with the answer.
+    /// On its output, with the result.
     Output(bool),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Good,
-    /// Fails so many times, then ends well.
+    /// Fails this many times, then succeeds.
     Fails(u32),
     Crashes,
-    /// Its gate does not hold so many times.
+    /// Its gate fails this many times.
     Gated(u32),
 }
 
-/// Rounds of a step that is repeated with the first that it depends on.
+/// The rounds of a step that is repeated with its first dependency.
 pub(crate) const ROUNDS: u32 = 3;
 
-/// What may happen between two looks of the engine.
+/// An event between two looks of the engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Happens {
-    /// A task that runs comes to its end.
+    /// A running task ends.
     TaskEnds(prop::sample::Index),
-    /// Only some of what the engine said is done: the rest was cut off.
+    /// Only some of the engine's actions are performed: the rest was cut off.
     Partly(u8),
-    /// Whoever leads is killed, and the next one resumes.
+    /// The owner is killed, and the next one resumes.
     OwnerDies,
-    /// Somebody cancels the workflow.
+    /// A client cancels the workflow.
     Cancel,
 }
 
