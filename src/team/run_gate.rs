@@ -14,7 +14,7 @@ use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
 use crate::sys::process::has_directory;
 
-/// How much of the end of each stream is shown: errors mostly stand there.
+/// How much of the end of each stream is shown: errors are mostly there.
 const SHOWN_BYTES: usize = limits::WHY_CHARS * 2 / 5;
 
 /// How much of a stream is kept. The surplus lets a key that the cut goes through still be recognised and hidden.

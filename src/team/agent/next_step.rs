@@ -44,7 +44,7 @@ pub(crate) struct Situation {
     pub(crate) now: Instant,
     /// When the agent's session began.
     pub(crate) session_since: Instant,
-    /// When the agent has shown its model the tools that our endpoint listed.
+    /// The time from which the agent shows its model the tools that our endpoint listed.
     pub(crate) settled: Option<Instant>,
     /// Whether a fresh session takes a new process.
     pub(crate) renews: bool,
@@ -255,7 +255,7 @@ fn stopping(situation: &Situation) -> NextStep {
     };
     let since = situation.stopping_since.unwrap_or(situation.now);
     let (deadline, then) = match turn.cancelled {
-        // The agent waits for an answer that will not come.
+        // The turn waits for an answer that is of no use any more.
         None if turn.asking => return NextStep::CancelTurn,
         None => (since + grace_periods::TURN, NextStep::CancelTurn),
         Some(at) => {

@@ -242,7 +242,7 @@ impl End {
     }
 }
 
-/// Shortens the text of a fact that is a fact without it; returns whether there was any.
+/// Halves the optional text of a fact; returns whether any text remains.
 fn cut(ask: &mut Operation) -> bool {
     let (Operation::Leave { detail: Some(detail), .. } | Operation::Crash { detail, .. }) = ask
     else {

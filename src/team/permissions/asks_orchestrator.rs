@@ -3,7 +3,7 @@
 use crate::bus::state::State;
 use crate::domain::ids::TaskId;
 
-/// Returns whether a question of the task is open, of which an orchestrator was notified.
+/// Returns whether the task has an open question about which an orchestrator was notified.
 pub(crate) fn asks_orchestrator(state: &State, task: &TaskId) -> bool {
     let mut open = state.open_permissions().into_iter();
     open.any(|permission| {

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_path_both_ends_are_shown() {
+    fn both_ends_of_a_long_path_are_shown() {
         let path = Secrets::default().hidden(format!("src/{}/hooks", "x/".repeat(200)));
         let short = in_short(&path, 20);
         assert!(short.starts_with("src/x/") && short.ends_with("x//hooks"), "{short}");

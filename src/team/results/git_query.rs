@@ -253,7 +253,7 @@ fn is_repository(named: &Path) -> bool {
     named.is_file() || (named.join("HEAD").exists() && named.join("objects").is_dir())
 }
 
-/// Returns the settings that turn off the filters among these configuration keys, each of which ends with a zero byte.
+/// Returns the settings that turn off the filters among these zero-terminated configuration keys.
 fn settings_against(keys: &[u8]) -> Result<Vec<String>, GitTrouble> {
     let unusable = |why: &str| GitTrouble::Refused(format!("the repository's filters {why}"));
     let name = |key: &[u8]| {
