@@ -1,8 +1,8 @@
 //! Asks the client's user for consent to a project's file, in the middle of the call that needs it.
 //!
 //! A client with a session gets a request of ours, and the call waits. A stateless client gets "input required" as the answer, and
-//! repeats the call with the user's answer. The user is asked about each file once; later decisions are made with `cli-team-bridge
-//! trust`.
+//! repeats the call with the user's answer. The user is asked about each file once; for later decisions there is
+//! `cli-team-bridge trust`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

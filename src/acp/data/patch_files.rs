@@ -71,8 +71,8 @@ fn named_files(text: &str) -> Vec<String> {
     named.collect()
 }
 
-/// Reads the headers of unified diffs and context diffs. Among the changed lines, a header only counts as a pair of lines: a removed `--
-/// x` looks like `--- x`.
+/// Reads the headers of unified diffs and context diffs. Among the changed lines, a header only counts as a pair of lines, because a
+/// removed `-- x` looks like `--- x`.
 fn files_of_diff(text: &str) -> Vec<String> {
     let mut files = Vec::new();
     let mut in_hunk = false;
