@@ -233,7 +233,7 @@ where
             found.map(|(_, answer)| answer.clone())
         };
         if let Some(answer) = under_way.or_else(answered) {
-            answer.take_back();
+            answer.cancel();
         }
     }
 
@@ -310,7 +310,7 @@ where
                 if written.is_ok() {
                     answer.give(gauge.said());
                 } else {
-                    answer.take_back();
+                    answer.cancel();
                 }
                 drop(place);
             }

@@ -156,7 +156,7 @@ impl Queue {
     }
 
     /// Frees a lock that was granted and not taken.
-    pub fn give_back(&self) {
+    pub fn release(&self) {
         let mut turn = self.shared.turn();
         if *turn == LockTurn::Granted {
             self.shared.free(&mut turn);
@@ -346,11 +346,11 @@ mod tests {
         assert!(other.try_acquire().unwrap().is_none());
         let guard = one.try_acquire().unwrap().unwrap();
         assert!(one.try_acquire().unwrap().is_none(), "it is taken");
-        one.queue().give_back();
+        one.queue().release();
         assert!(other.try_acquire().unwrap().is_none(), "it is still held");
         drop(guard);
         one.queue().wait().unwrap();
-        one.queue().give_back();
+        one.queue().release();
         assert!(other.try_acquire().unwrap().is_some());
     }
 
