@@ -42,7 +42,7 @@ impl Answer {
 
     /// Notes that the client cancelled the call, or will never have the answer. Then nothing proves that it was read.
     pub fn cancel(&self) {
-    self.fate.send_replace(Fate::Undeliverable);
+        self.fate.send_replace(Fate::Undeliverable);
     }
 
     /// Says whether the client had the answer before it began the request at this byte.

@@ -99,7 +99,8 @@ impl Membership {
             calls
         };
         let printed = self.bus().look(printed_by_hooks).into_iter();
-        let received = printed.map(|call| Answered { call, answer: Answer::given(), claimed: None });
+        let received =
+            printed.map(|call| Answered { call, answer: Answer::given(), claimed: None });
         Call::new(self.clone(), received.collect())
     }
 }

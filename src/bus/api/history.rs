@@ -26,7 +26,7 @@ impl Bus {
         max: usize,
     ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
         let mut position = match from {
-        Some(position) => position,
+            Some(position) => position,
             None => self.oldest()?,
         };
         let mut found = Vec::new();
@@ -37,7 +37,8 @@ impl Bus {
             }
             let mut rest = lines.into_iter().peekable();
             while let Some((at, entry)) = rest.next() {
-                let is_found = |message: &Message| message.is_visible_to(reader) && matches(message);
+                let is_found =
+                    |message: &Message| message.is_visible_to(reader) && matches(message);
                 let mut messages = self.look(|state| messages_of(state, &entry, at, reader));
                 messages.extend(self.addressed_later(&entry, reader));
                 messages.retain(is_found);
@@ -51,9 +52,9 @@ impl Bus {
                 }
             }
             position = next;
-            }
-            }
-            }
+        }
+    }
+}
 
 impl Bus {
     /// Finds a task, even one that the state has forgotten since its end.
@@ -83,14 +84,14 @@ impl Bus {
     }
 
     fn past_workflow(&self, id: &WorkflowId) -> Result<Option<Workflow>, BusError> {
-    let past = self.state_of(&id.to_string(), |event| match event {
-    Event::WorkflowCreated(created) => created.id == *id,
-    Event::WorkflowResumed(resumed) => resumed.id == *id,
-    Event::WorkflowCancelAsked { id: other, .. }
-    | Event::WorkflowEnded { id: other, .. } => other == id,
-    event => event.step_of().is_some_and(|(other, _)| other == id),
-    })?;
-    Ok(past.workflow(id).cloned())
+        let past = self.state_of(&id.to_string(), |event| match event {
+            Event::WorkflowCreated(created) => created.id == *id,
+            Event::WorkflowResumed(resumed) => resumed.id == *id,
+            Event::WorkflowCancelAsked { id: other, .. }
+            | Event::WorkflowEnded { id: other, .. } => other == id,
+            event => event.step_of().is_some_and(|(other, _)| other == id),
+        })?;
+        Ok(past.workflow(id).cloned())
     }
 
     /// Finds a request, even one that the state has forgotten since its end.
@@ -150,8 +151,8 @@ impl Bus {
         for part in self.parts_with(text)? {
             let mut position = part;
             while position.segment == part.segment {
-            let (lines, next) = match self.read_after(position, LINES) {
-            // Retention has removed it meanwhile.
+                let (lines, next) = match self.read_after(position, LINES) {
+                    // Retention has removed it meanwhile.
                     Err(BusError::Log(LogError::Gone)) => break,
                     outcome => outcome?,
                 };
@@ -164,14 +165,14 @@ impl Bus {
                     }
                 }
                 position = next;
-                }
-                }
-                Ok(())
+            }
+        }
+        Ok(())
     }
 
     /// Returns the earlier messages that an entry puts into this reader's inbox.
     fn addressed_later(&self, entry: &Entry, reader: &Name) -> Vec<Message> {
-    let addressed = entry.events.iter().filter_map(|event| match event {
+        let addressed = entry.events.iter().filter_map(|event| match event {
             Event::MessageAddressed { id, to } => Some((id, to)),
             _ => None,
         });

@@ -122,8 +122,8 @@ impl Membership {
     async fn summarize_ends(&self) {
         let needs_summary = |state: &State| rules::is_summary_wanted(state, &self.name);
         while self.bus.look(needs_summary) {
-        let summarize = Operation::NotifyOfEndedTasks(self.session);
-        match self.bus.submit(None, Vec::new(), summarize).await {
+            let summarize = Operation::NotifyOfEndedTasks(self.session);
+            match self.bus.submit(None, Vec::new(), summarize).await {
                 Ok(receipt) if !receipt.events.is_empty() => {}
                 Ok(_) => return,
                 Err(error) => {

@@ -97,7 +97,6 @@ impl Readable {
         self.messages.truncate(fitting.max(1));
     }
 
-    
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }

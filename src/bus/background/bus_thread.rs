@@ -124,8 +124,8 @@ impl Worker {
             .earliest_due_ms(now)
             .filter(|_| now.tick.boot == core.replica.state.boot);
         let until_retry = self
-        .retry_at
-        .map_or(Duration::ZERO, |retry_at| retry_at.saturating_duration_since(Instant::now()));
+            .retry_at
+            .map_or(Duration::ZERO, |retry_at| retry_at.saturating_duration_since(Instant::now()));
         let until_due = due.map(|due| {
             let until = Duration::from_millis(due.saturating_sub(now.tick.ms)) + self.spread;
             until.max(until_retry)
@@ -188,11 +188,11 @@ impl Worker {
             return;
         }
         let (to_check, dead) = {
-        let mut core = shared.core();
-        let held = |session| core.holds.iter().any(|(held, _)| *held == session);
-        let to_check = self.checks.next(&core.replica.state, held);
-        let dead = core.dead_of(&to_check.presences);
-        (to_check, dead)
+            let mut core = shared.core();
+            let held = |session| core.holds.iter().any(|(held, _)| *held == session);
+            let to_check = self.checks.next(&core.replica.state, held);
+            let dead = core.dead_of(&to_check.presences);
+            (to_check, dead)
         };
         if !dead.is_empty() {
             self.append_by_itself(shared, Operation::Reap(dead));
@@ -254,7 +254,7 @@ impl Worker {
         self.keeper_here = keeper.filter(|_| kept_here);
         self.had_members = has_members;
         if !kept_here && !keeper_left && !is_last {
-        // Another process writes the view, so this one's copy is outdated.
+            // Another process writes the view, so this one's copy is outdated.
             self.view.clear();
             return;
         }

@@ -75,17 +75,17 @@ impl Heartbeats {
         let mut known = BTreeMap::new();
         let mut seen = HeartbeatsSeen::default();
         for observed in all {
-        let Some(beat) = observed.beat else { continue };
-        let before = self.known.get(&observed.session);
+            let Some(beat) = observed.beat else { continue };
+            let before = self.known.get(&observed.session);
             let still = match before {
                 Some(before) if before.beat == beat => before.still + watched,
                 _ => Duration::ZERO,
             };
             let moved = before.is_some_and(|before| before.beat != beat);
             if observed.hung && moved {
-            seen.back.push(observed.session);
+                seen.back.push(observed.session);
             } else if !observed.hung && still >= self.pace.hung {
-            seen.hung.push(observed.session);
+                seen.hung.push(observed.session);
             }
             known.insert(observed.session, Heartbeat { beat, still });
         }

@@ -37,7 +37,7 @@ impl CheckSchedule {
     ) -> MembersToCheck {
         self.turn = (self.turn + 1) % SLICES;
         let live: Vec<_> = state.session_ids().collect();
-        let checker = state.schedule();
+        let checker = state.lookout();
         match checker {
             Some(checker) if live.len() > FEW && !holds(checker) => {
                 let slice = live.iter().enumerate();
@@ -109,7 +109,8 @@ mod tests {
     }
 
     #[test]
-    fn in_a_large_team_one_process_checks_all_members_and_the_others_check_that_one_and_some_in_turns() {
+    fn in_a_large_team_one_process_checks_all_members_and_the_others_check_that_one_and_some_in_turns()
+     {
         let state = team(500);
         let checker = CheckSchedule::default().next(&state, |session| session == id(3));
         assert_eq!((checker.presences.len(), checker.heartbeats.len()), (500, 500));

@@ -87,7 +87,11 @@ pub trait Log: Send {
     fn wake(&mut self, sessions: &BTreeSet<SessionId>);
 
     /// Listens for wakeups of these sessions from now on, instead of the previous ones.
-    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_wakeup: OnWakeup) -> Result<(), LogError>;
+    fn listen(
+        &mut self,
+        sessions: &BTreeSet<SessionId>,
+        on_wakeup: OnWakeup,
+    ) -> Result<(), LogError>;
 
     /// Replaces the view of members, for people and scripts.
     fn put_view(&mut self, json: &str) -> Result<(), LogError>;

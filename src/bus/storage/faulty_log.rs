@@ -263,7 +263,11 @@ impl Log for FaultyLog {
         self.log.wake(sessions);
     }
 
-    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_wakeup: OnWakeup) -> Result<(), LogError> {
+    fn listen(
+        &mut self,
+        sessions: &BTreeSet<SessionId>,
+        on_wakeup: OnWakeup,
+    ) -> Result<(), LogError> {
         self.log.listen(sessions, on_wakeup)
     }
 

@@ -224,7 +224,11 @@ impl Log for MemoryLog {
         }
     }
 
-    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_wakeup: OnWakeup) -> Result<(), LogError> {
+    fn listen(
+        &mut self,
+        sessions: &BTreeSet<SessionId>,
+        on_wakeup: OnWakeup,
+    ) -> Result<(), LogError> {
         let mut shared = self.store.lock();
         shared.wakeups.retain(|(number, _, _)| *number != self.number);
         shared.wakeups.push((self.number, sessions.clone(), on_wakeup));

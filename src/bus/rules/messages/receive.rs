@@ -26,7 +26,8 @@ pub(in crate::bus::rules) fn take(
     let picked = picked(writer.state, &holder.name, pick, seen_now);
     let ids: Vec<_> = picked.iter().map(|message| message.id.clone()).collect();
     if !ids.is_empty() {
-        writer.push(Event::MessageHanded { ids, member: holder.name.clone(), session, call, way });
+        let member = holder.name.clone();
+        writer.push(Event::MessageHanded { ids, member, session, call, method: way });
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ impl State {
             return;
         };
         match event {
-            Event::MemberWays { ways, .. } => session.ways.clone_from(ways),
+            Event::MemberMethods { methods, .. } => session.ways.clone_from(methods),
             Event::MemberModel { model, .. } => {
                 session.model = size_bounds::name(Some(model), limits::MODEL_BYTES);
             }

@@ -34,7 +34,7 @@ pub struct FileLog {
     pub(super) syncer: Arc<sync::Syncer>,
     pub(super) snapshots: snapshot::Snapshots,
     pub(super) clean_up: clean_up::CleanUp,
-    pub(super) wakeups: wakeup_files::Bells,
+    pub(super) wakeups: wakeup_files::Wakeups,
     /// The last line read, if it is short: its texts are often read next.
     pub(super) last: Option<LastLine>,
     /// The end of the last line read or written.
@@ -123,7 +123,7 @@ impl FileLog {
             )),
             snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts.snapshot.clone(), bus),
             clean_up: clean_up::CleanUp::new(Arc::clone(&disk), parts),
-            wakeups: wakeup_files::Bells::new(directory.join("bell"), options.listening),
+            wakeups: wakeup_files::Wakeups::new(directory.join("bell"), options.listening),
             last: None,
             tail: None,
             damaged_end: None,
@@ -237,7 +237,11 @@ impl Log for FileLog {
         self.wakeups.wake(sessions);
     }
 
-    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_wakeup: OnWakeup) -> Result<(), LogError> {
+    fn listen(
+        &mut self,
+        sessions: &BTreeSet<SessionId>,
+        on_wakeup: OnWakeup,
+    ) -> Result<(), LogError> {
         self.wakeups.listen(sessions, on_wakeup)
     }
 

@@ -24,8 +24,8 @@ pub(crate) struct Held {
 
 impl Held {
     pub(crate) fn take(path: PathBuf, wakeup: PathBuf) -> Result<Self, LogError> {
-    let lock = LifeLock::take(&path).map_err(|error| failed("lock", &path, error))?;
-    Ok(Self { lock, path, wakeup })
+        let lock = LifeLock::take(&path).map_err(|error| failed("lock", &path, error))?;
+        Ok(Self { lock, path, wakeup })
     }
 }
 
@@ -38,7 +38,7 @@ impl Hold for Held {
 
     fn share(&self) -> Option<OwnedFd> {
         self.lock
-        .share()
+            .share()
             .inspect_err(|error| tracing::warn!(%error, "failed to pass on a presence"))
             .ok()
     }

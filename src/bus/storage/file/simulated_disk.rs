@@ -311,8 +311,8 @@ fn identity(index: usize) -> FileIdentity {
 impl SimulatedFile {
     /// Runs the observer, which may use the disk: it is not called for that.
     fn observe(&self, done: Done<'_>) {
-    let observer = self.shared.lock().unwrap().observer.take();
-    if let Some(mut action) = observer
+        let observer = self.shared.lock().unwrap().observer.take();
+        if let Some(mut action) = observer
             && action(done).is_continue()
         {
             self.shared.lock().unwrap().observer = Some(action);

@@ -158,7 +158,10 @@ impl Wakeups {
 }
 
 /// Calls `on_change` after each append to a segment in a directory, as long as the watcher is kept.
-pub(crate) fn watch_log(directory: &Path, on_change: OnWakeup) -> notify::Result<RecommendedWatcher> {
+pub(crate) fn watch_log(
+    directory: &Path,
+    on_change: OnWakeup,
+) -> notify::Result<RecommendedWatcher> {
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         if is_wakeup(&event) {
             on_change();

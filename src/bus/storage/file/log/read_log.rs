@@ -94,7 +94,7 @@ impl FileLog {
             offset = place.offset,
             "the log ends before the position of its newest snapshot"
         );
-        self.syncer.mark_failed(segment);
+        self.syncer.note_failed(segment);
         replica.place = LogPosition { segment, offset: length };
         Ok(())
     }
@@ -351,7 +351,11 @@ enum LineOutcome {
 }
 
 /// Applies a line to a replica.
-fn take(replica: &mut Replica, place: LogPosition, line: &RawLine<'_>) -> Result<LineOutcome, LogError> {
+fn take(
+    replica: &mut Replica,
+    place: LogPosition,
+    line: &RawLine<'_>,
+) -> Result<LineOutcome, LogError> {
     let RawLine::Whole(line) = line else {
         return Ok(LineOutcome::Damaged);
     };

@@ -245,10 +245,7 @@ pub(crate) fn bus_id(disk: &dyn Disk, directory: &Path) -> Option<Uuid> {
 }
 
 /// Returns the position of the older of the two newest snapshots; none unless both are readable.
-pub(crate) fn older_position(
-    disk: &dyn Disk,
-    directory: &Path,
-) -> io::Result<Option<LogPosition>> {
+pub(crate) fn older_position(disk: &dyn Disk, directory: &Path) -> io::Result<Option<LogPosition>> {
     let Some(older) = seqs(disk, directory)?.get(KEPT - 1).copied() else {
         return Ok(None);
     };

@@ -103,7 +103,7 @@ impl Syncer {
     }
 
     /// Notes that a segment takes no further lines.
-    pub(crate) fn mark_failed(&self, segment: u64) {
+    pub(crate) fn note_failed(&self, segment: u64) {
         self.pending().failed.insert(segment);
     }
 
