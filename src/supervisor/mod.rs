@@ -1,12 +1,12 @@
 //! One child process each: spawn, watch, stop.
 //!
-//! What it guarantees for a child from `spawn`:
+//! Guarantees for a child from `spawn`:
 //! - It leads a process group of its own, and exactly one task owns it. All other code holds a `Supervised`, which requests stops
 //!   and awaits the end.
 //! - Only processes that are certainly ours get signals: a group while its leader is not reaped, a process while it is held.
 //! - When the child ends, for whatever reason, the rest of its group or tree is killed. Only then does `Supervised::exited` answer.
 //! - Its stderr is always read, so that a full pipe never blocks it; the end of it is kept for error messages.
-//! - When the last handle or the runtime is dropped, the child is killed. That is the last resort, not a way to stop.
+//! - When the last handle or the runtime is dropped, the child is killed. That is the last resort, not the plan.
 //!
 //! A child behind a shim (`ChildSpec::shim`, folder `shim`) ends with all its descendants, including those that have left its group
 //! or its session, even when this process is killed. When the shim is killed, this process adopts the descendants, if it adopts

@@ -31,7 +31,6 @@ pub enum SpawnError {
         machine", program.display())]
     NotRunnable {
         program: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -39,7 +38,6 @@ pub enum SpawnError {
     #[error("the system refused to start `{}`", program.display())]
     Refused {
         program: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -47,7 +45,6 @@ pub enum SpawnError {
     #[error("failed to start the shim of an agent, `{}`: check that this binary is still there", binary.display())]
     Shim {
         binary: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },

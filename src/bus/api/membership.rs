@@ -28,7 +28,7 @@ pub struct Joining {
     /// The requested name.
     pub choice: NameChoice,
     pub kind: MemberKind,
-    /// What it is for.
+    /// Its roles in the team.
     pub roles: Vec<String>,
 }
 

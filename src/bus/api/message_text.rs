@@ -29,7 +29,7 @@ pub struct LoadedMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestHead {
     pub description: String,
-    /// What is known so far.
+    /// The knowledge so far.
     pub context: Option<String>,
     /// Where the rest begins in the text of the request's message, if there is a rest.
     pub next_offset: Option<usize>,

@@ -7,7 +7,7 @@
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
 
-/// The largest team of which every process checks all members: that takes well below a tenth of a millisecond.
+/// The largest team in which every process checks all members: that takes well below a tenth of a millisecond.
 const FEW: usize = 16;
 
 /// The number of looks after which each process has checked all members by itself.
@@ -109,8 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_large_team_one_process_checks_all_members_and_the_others_check_that_one_and_some_in_turns()
-     {
+    fn in_a_large_team_one_process_checks_all_and_the_others_check_it_and_some_in_turns() {
         let state = team(500);
         let checker = CheckSchedule::default().next(&state, |session| session == id(3));
         assert_eq!((checker.presences.len(), checker.heartbeats.len()), (500, 500));

@@ -129,7 +129,7 @@ pub enum Event {
     ClaimUnheard(UnheardClaim),
     /// See [`ProvenClaim`].
     ClaimKnown(ProvenClaim),
-    /// A request is open again: its owner has left, or never heard of its claim.
+    /// A request is open again: its owner has left, or never learned of its claim.
     RequestReopened { id: RequestId },
     /// The owner has answered.
     RequestCompleted { id: RequestId, message: MessageId },

@@ -46,7 +46,7 @@ pub enum LogError {
     /// The log does not hold it any more.
     #[error("the log no longer holds this")]
     Gone,
-    /// A long text is not what was stored: its file was cut, or changed by another program.
+    /// A long text differs from the stored one: another program cut or changed its file.
     #[error("this text is damaged on disk: {found} bytes are there, and {stored} were stored")]
     DamagedText {
         /// The bytes that were read.

@@ -240,7 +240,7 @@ impl Shim {
                 None => {}
             },
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The bridge is dead, or unreachable for good.
+            // The bridge is dead, or can no longer be reached.
             Ok(0) | Err(_) => {
                 self.control = None;
                 self.terminate(Some(grace_periods::SHIM_TERM));

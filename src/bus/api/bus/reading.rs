@@ -1,4 +1,4 @@
-//! Reading what is stored: texts, entries of the log, and transcripts.
+//! Reading stored data: texts, entries of the log, and transcripts.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A disk that keeps only what was synced, and whose power can be cut at any operation.
+//! A disk that keeps only synced data, and whose power can be cut at any operation.
 //!
 //! Each file has a written and a synced content; each directory has the same for its names. After a power cut there is the synced
 //! part, plus a random part of the rest: some of the first writes, the last of them in part or as zeros, and any of the changes of

@@ -207,7 +207,8 @@ pub(crate) fn checked(line: &[u8]) -> Option<&[u8]> {
     (stated == crc32fast::hash(body)).then_some(body)
 }
 
-/// Says whether that many events from `seq` on, and the entry after them, all have a possible seq. Other lines are neither written nor read.
+/// Says whether that many events from `seq` on, and the entry after them, all have a possible seq. Other lines are neither written nor
+/// read.
 pub(crate) fn has_room(seq: u64, events: usize) -> bool {
     let next = seq.checked_add(events as u64);
     next.is_some_and(|next| next <= MAX_SEQ)
