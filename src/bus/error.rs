@@ -1,17 +1,17 @@
-//! Why the bus did not do something, and what of that a model is told.
+//! The errors of the bus, and their wording for models.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::rules::Refusal;
 use super::storage::LogError;
 
-/// Why the bus did not do what it was asked for.
+/// Why the bus did not perform an operation.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum BusError {
     /// The rules say no.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The log could not.
+    /// The log failed.
     #[error(transparent)]
     Log(#[from] LogError),
     /// The bus is being closed in this process.
@@ -20,7 +20,7 @@ pub enum BusError {
 }
 
 impl BusError {
-    /// Returns the sentence for a model: without any path but one within the project.
+    /// Returns the sentence for a model, with no path outside the project.
     pub fn message_for_model(&self) -> String {
         match self {
             Self::Log(LogError::Io { action, source, .. }) => {
@@ -35,7 +35,7 @@ impl BusError {
     }
 }
 
-/// Returns what a path within a bus directory is called from the project on; none for that directory itself, and others.
+/// Returns a path within a bus directory as seen from the project; none for that directory itself and for others.
 fn part_of_bus(path: &Path) -> Option<PathBuf> {
     const BUS: [&str; 2] = [".claude", "bridge"];
     let components: Vec<_> = path.components().map(Component::as_os_str).collect();

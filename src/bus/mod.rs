@@ -1,6 +1,6 @@
-//! The log of events, the state that follows from it, and the handle that everyone uses.
+//! The log of events, the state that follows from it, and the handle for all other modules.
 //!
-//! `command --decide(state)--> events --append--> log --apply--> state`, in every process by itself.
+//! `command --decide(state)--> events --append--> log --apply--> state`, in each process.
 
 pub mod event;
 pub mod state;

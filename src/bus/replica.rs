@@ -1,6 +1,6 @@
-//! A replica: the state as one process knows it, and the position in the log up to which it follows.
+//! A replica: the state as one process knows it, and the log position up to which it has been read.
 //!
-//! Every engine of storage brings one up to date, entry by entry, and needs nothing else of the state.
+//! A storage engine applies entries to a replica, and uses nothing else of the state.
 
 use std::collections::BTreeSet;
 
@@ -22,19 +22,19 @@ pub struct Replica {
     pub skipped_events: bool,
 }
 
-/// What the state still needs of the stored history.
+/// The stored history that the state still needs.
 #[derive(Clone, Debug)]
 pub(crate) struct StillNeeded {
     /// How long the team keeps history that nothing needs.
     pub(crate) retention_days: u32,
-    /// The oldest text that a member may still have to read.
+    /// The oldest text that a member may still read.
     pub(crate) oldest_text: Option<LogPosition>,
     /// The tasks that have not ended.
     pub(crate) open_tasks: BTreeSet<TaskId>,
 }
 
 impl Replica {
-    /// Applies an entry that stands at the replica's position and of which all events are known. The engine moves the position.
+    /// Applies the entry at the replica's position. All its events must be known. The engine moves the position.
     pub(crate) fn apply(&mut self, entry: &Entry) {
         let count = u16::try_from(entry.events.len()).unwrap_or(u16::MAX);
         let indices: Vec<u16> = (0..count).collect();
@@ -42,7 +42,7 @@ impl Replica {
         self.next_seq = entry.next_seq();
     }
 
-    /// Returns what must not be removed from the stored history.
+    /// Returns the part of the stored history that must stay.
     pub(crate) fn still_needed(&self) -> StillNeeded {
         let open = self.state.tasks.values().filter(|task| !task.status.is_final());
         StillNeeded {

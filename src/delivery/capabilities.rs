@@ -1,4 +1,4 @@
-//! Which methods get into a running turn of an agent, by its profile and by what the agent has offered.
+//! The methods that get into a running turn of an agent, by its profile and its offers.
 
 use crate::config::MidTurn;
 use crate::domain::messaging::DeliveryMethod;
@@ -19,7 +19,7 @@ pub struct Reach {
     pub drains: bool,
 }
 
-/// What an agent has offered or done so far.
+/// The offers and actions of an agent so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// It offers steering, and no attempt has proven otherwise.
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_is_steered_only_where_it_says_so_and_drained_where_it_asks() {
+    fn an_agent_is_steered_only_if_it_offers_that_and_drained_if_it_asks() {
         let shown = |steers, drains| Shown { steers, drains };
         let methods = |profile, shown| {
             let methods = Reach::of(profile, shown).methods();

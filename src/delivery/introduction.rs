@@ -1,13 +1,13 @@
-//! The introduction: who an agent is and how it reaches the others, told once a session.
+//! The introduction: the agent's name, its team-mates and how to reach them, once a session.
 
 use super::recipient::Reader;
 use crate::domain::name::Name;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 
-/// The longest introduction: 120 tokens, a byte counting as a quarter.
+/// The longest introduction: 120 tokens at four bytes each.
 pub const MAX_INTRODUCTION_BYTES: usize = 480;
 
-/// Writes the introduction. Where it becomes too long, team-mates are counted and not named.
+/// Writes the introduction. If it becomes too long, the last team-mates are counted instead of named.
 pub fn introduce<'r>(reader: impl Into<Reader<'r>>, mates: &[Name], tools: bool) -> String {
     let reader = reader.into();
     let name = reader.name();

@@ -1,7 +1,7 @@
-//! The frame around other members' messages: it shows them to a model as theirs, never as its user's.
+//! The frame around other members' messages, which shows a model that they are not from its user.
 //!
-//! Nothing in a message can close the frame: its first line stands behind the sender's name, every further line is indented, and
-//! characters that act on a reader instead of being seen (control characters, those that turn or hide letters) are made visible.
+//! No message can close the frame: its first line follows the sender's name, every further line is indented, and invisible characters
+//! (control characters, and those that turn or hide letters) are replaced by visible ones.
 
 use std::fmt::Write as _;
 
@@ -71,7 +71,7 @@ fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
 /// Indents every line but the first, and makes invisible characters visible.
 pub fn indented(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    // Every character that some reader takes for the end of a line ends one here.
+    // Every character that some reader takes for a line break is one here.
     let lines =
         text.trim_end().split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']);
     for (index, line) in lines.enumerate() {

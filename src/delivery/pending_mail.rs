@@ -1,4 +1,4 @@
-//! What the delivery policy looks at: the unread messages of an agent, and the turn that runs in it.
+//! The input of the delivery policy: the unread messages of an agent, and its running turn.
 
 use tokio::time::Instant;
 
@@ -17,7 +17,7 @@ pub struct PendingMail {
     pub urgent: Option<u64>,
 }
 
-/// A running turn, as far as it decides about mail.
+/// The facts of a running turn that decide about mail.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub struct RunningTurn {

@@ -1,4 +1,4 @@
-//! The reader of a text: its name, and what its agent calls our tools.
+//! The reader of a text: its name, and its agent's names for our tools.
 
 use crate::domain::name::Name;
 
@@ -10,8 +10,8 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Makes a reader whose model sees our tools with a prefix. An agent may have tools of its own that are called as
-    /// ours are (qwen has a `send_message`).
+    /// Makes a reader whose model sees our tools with a prefix. An agent may have tools of its own with the same names (qwen has a
+    /// `send_message`).
     pub fn new(name: &'a Name, tool_prefix: &'a str) -> Self {
         Self { name, tool_prefix }
     }
@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A reader whose model sees our tools under their own names, as far as known.
+/// A reader whose model sees our tools without a prefix.
 impl<'a> From<&'a Name> for Reader<'a> {
     fn from(name: &'a Name) -> Self {
         Self::new(name, "")

@@ -1,4 +1,4 @@
-//! What a model is shown, and what no message can make of it.
+//! The texts for models, and that no message can break out of them.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }
 
-fn letter(from: &str, audience: Audience, text: &str) -> LoadedMessage {
+fn message(from: &str, audience: Audience, text: &str) -> LoadedMessage {
     let id = MessageId::from_bits(1);
     let header = Message {
         id: id.clone(),
@@ -45,24 +45,24 @@ fn letter(from: &str, audience: Audience, text: &str) -> LoadedMessage {
 }
 
 #[test]
-fn messages_are_framed_as_the_words_of_others() {
+fn messages_are_framed_as_those_of_other_members() {
     let you = name("qwen");
-    let letters = [
-        letter("codex", Audience::One(you.clone()), "Found a path traversal.\nCan you verify?\n"),
-        letter("gemini", Audience::All, "Security review complete."),
+    let messages = [
+        message("codex", Audience::One(you.clone()), "Found a path traversal.\nCan you verify?\n"),
+        message("gemini", Audience::All, "Security review complete."),
     ];
     let expected = "--- Messages from other agents ---\n\
         [codex → you] Found a path traversal.\n  Can you verify?\n\
         [gemini → all] Security review complete.\n\
         2 more: call check_messages\n\
         --- End messages ---";
-    assert_eq!(frame(&letters, &you, 2), expected);
+    assert_eq!(frame(&messages, &you, 2), expected);
 }
 
 #[test]
-fn a_request_shows_how_to_claim_it_and_a_long_text_where_its_rest_is() {
+fn a_request_shows_how_to_claim_it_and_a_cut_text_how_to_read_its_rest() {
     let you = name("qwen");
-    let mut shown = letter("codex", Audience::All, "Verify this");
+    let mut shown = message("codex", Audience::All, "Verify this");
     shown.header.kind = MessageKind::Request;
     shown.header.request = Some(RequestId::from_bits(2));
     shown.total = 5000;
@@ -83,18 +83,18 @@ fn a_request_shows_how_to_claim_it_and_a_long_text_where_its_rest_is() {
 fn every_text_calls_our_tools_as_the_readers_model_sees_them() {
     let you = name("qwen");
     let reader = Reader::new(&you, "mcp__bridge__");
-    let mut shown = letter("codex", Audience::All, "Verify this");
+    let mut shown = message("codex", Audience::All, "Verify this");
     shown.header.kind = MessageKind::Request;
     shown.header.request = Some(RequestId::from_bits(2));
     shown.total = 5000;
-    let letters = [shown];
+    let messages = [shown];
     let texts = [
-        frame(&letters, reader, 3),
-        steer_text(&letters, reader, 0),
-        drained_texts(&letters, reader, 0).concat(),
-        wake_prompt(None, &letters, reader, 0),
-        task_prompt(None, &letters, reader, 0, "work"),
-        again_prompt(&letters, reader, 0, "work"),
+        frame(&messages, reader, 3),
+        steer_text(&messages, reader, 0),
+        drained_texts(&messages, reader, 0).concat(),
+        wake_prompt(None, &messages, reader, 0),
+        task_prompt(None, &messages, reader, 0, "work"),
+        again_prompt(&messages, reader, 0, "work"),
         introduce(reader, &[], true),
     ];
     for text in texts {
@@ -111,7 +111,7 @@ fn every_text_calls_our_tools_as_the_readers_model_sees_them() {
 #[test]
 fn an_urgent_message_is_marked() {
     let you = name("qwen");
-    let mut shown = letter("codex", Audience::One(you.clone()), "Stop");
+    let mut shown = message("codex", Audience::One(you.clone()), "Stop");
     shown.header.priority = Priority::Urgent;
     let text = frame(&[shown], &you, 0);
     assert!(text.contains("[codex → you] urgent: Stop"), "{text}");
@@ -126,7 +126,7 @@ proptest! {
         ], 0..12)
     ) {
         let you = name("qwen");
-        let text = frame(&[letter("codex", Audience::One(you.clone()), &parts.concat())], &you, 0);
+        let text = frame(&[message("codex", Audience::One(you.clone()), &parts.concat())], &you, 0);
         let lines: Vec<_> = text.lines().collect();
         prop_assert_eq!(lines.first(), Some(&BEGIN));
         prop_assert_eq!(lines.last(), Some(&END));
@@ -138,7 +138,7 @@ proptest! {
 }
 
 #[test]
-fn the_primer_stays_within_its_budget() {
+fn the_introduction_stays_within_its_budget() {
     let mates: Vec<_> =
         (0..200).map(|number| name(&format!("a-rather-long-name-of-an-agent-{number}"))).collect();
     for tools in [true, false] {
@@ -154,7 +154,7 @@ fn the_primer_stays_within_its_budget() {
 
 proptest! {
     #[test]
-    fn a_doorbell_rings_with_one_short_line_that_quotes_whatever_it_tells(
+    fn a_watch_line_is_one_short_line_that_quotes_the_message(
         from in "[a-z]{1,64}",
         parts in prop::collection::vec(prop_oneof![
             Just("\"".to_owned()), Just("\n".to_owned()), Just("\u{2028}".to_owned()), Just("\u{1b}[31m".to_owned()), ".{0,200}",
@@ -162,7 +162,7 @@ proptest! {
     ) {
         prop_assume!(Name::parse(&from).is_ok());
         let you = name(&"y".repeat(64));
-        let header = letter(&from, Audience::One(name(&"z".repeat(64))), "").header;
+        let header = message(&from, Audience::One(name(&"z".repeat(64))), "").header;
         let line = watch_line::line(&header, &you, &parts.concat());
         prop_assert!(line.chars().count() <= 300, "{}", line);
         prop_assert!(!line.chars().any(|c| c.is_control() || c == '\u{2028}'), "{:?}", line);
@@ -172,9 +172,9 @@ proptest! {
 }
 
 #[test]
-fn a_doorbell_shows_a_text_that_just_fits_and_says_when_there_is_more() {
+fn a_watch_line_shows_a_text_that_just_fits_and_marks_a_longer_one() {
     let you = name("qwen");
-    let header = letter("codex", Audience::One(you.clone()), "").header;
+    let header = message("codex", Audience::One(you.clone()), "").header;
     let room = 300 - watch_line::line(&header, &you, "").chars().count();
     let fits = watch_line::line(&header, &you, &"ü".repeat(room));
     assert!(fits.ends_with("ü\" (call check_messages)"), "{fits}");
@@ -186,22 +186,22 @@ fn a_doorbell_shows_a_text_that_just_fits_and_says_when_there_is_more() {
 }
 
 #[test]
-fn nothing_that_turns_or_hides_letters_is_shown_in_a_frame_or_by_a_doorbell() {
+fn characters_that_turn_or_hide_letters_are_replaced_in_frames_and_watch_lines() {
     let you = name("qwen");
-    let said = letter(
+    let sent = message(
         "codex",
         Audience::One(you.clone()),
         "a\u{202e}b\u{e0041}c\u{200b}d\u{2066}e\u{feff}f",
     );
-    let shown = frame(std::slice::from_ref(&said), &you, 0);
+    let shown = frame(std::slice::from_ref(&sent), &you, 0);
     assert!(
         shown.contains("[codex → you] a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f\n"),
         "{shown:?}"
     );
-    let line = watch_line::line(&said.header, &you, &said.text);
+    let line = watch_line::line(&sent.header, &you, &sent.text);
     assert!(line.contains("\"a b c d e f\""), "{line:?}");
-    // Scripts and pictures that are joined stay what they are.
-    let joined = letter("codex", Audience::One(you.clone()), "👩\u{200d}💻 می\u{200c}خواهم");
+    // Joined emoji and scripts stay as they are.
+    let joined = message("codex", Audience::One(you.clone()), "👩\u{200d}💻 می\u{200c}خواهم");
     let shown = frame(&[joined], &you, 0);
     assert!(shown.contains("👩\u{200d}💻 می\u{200c}خواهم"), "{shown:?}");
 }

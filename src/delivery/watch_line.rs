@@ -1,7 +1,7 @@
-//! One line a message, for a reader that is woken by a line and then reads the message itself. A line delivers nothing.
+//! One line per message, for a reader that a line wakes and that then reads the message itself. A line delivers nothing.
 //!
-//! A model reads it as the output of a program although it holds others' words. So it is a single line whatever they write, it quotes
-//! them, and nothing in the quoted text can end the quotation.
+//! A model reads it as the output of a program although it contains other members' text. So it is a single line whatever they write, it
+//! quotes them, and nothing in the quoted text can end the quotation.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
 use crate::domain::text::visible_letters::is_invisible;
 
-/// What every line ends with.
+/// The end of every line.
 const NEXT: &str = "call check_messages";
 
 /// The messages that a line has announced: each once, until it is read.
@@ -22,10 +22,10 @@ pub struct AnnouncedMessages {
 }
 
 impl AnnouncedMessages {
-    /// Returns the unread messages of a member that are not announced yet, oldest first, and counts them as announced.
+    /// Returns the unread messages of a member that are not announced yet, oldest first, and marks them as announced.
     ///
-    /// A message that a call receives in the append that sends it was never unread, and needs no line.
-    pub fn rings(&mut self, state: &State, name: &Name) -> Vec<Message> {
+    /// A message that a waiting call received at once was never unread, and needs no line.
+    pub fn announce(&mut self, state: &State, name: &Name) -> Vec<Message> {
         self.announced.retain(|id| {
             let delivery = state.message(id).and_then(|message| message.delivery(name));
             delivery.is_some_and(|delivery| !delivery.is_final())
@@ -58,7 +58,7 @@ pub fn many(messages: &[Message]) -> Option<String> {
     Some(format!("{count} unread messages, the oldest {id} from {from} ({NEXT})"))
 }
 
-/// Returns the beginning of a text, at most so many characters, as a part of a line between quotation marks.
+/// Returns the first `room` characters of a text at most, fit for quotation marks in a line.
 fn quoted(text: &str, room: usize) -> String {
     let mut shown = String::new();
     let mut count = 0;

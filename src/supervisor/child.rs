@@ -1,4 +1,4 @@
-//! The handle of a child, which everyone but its watcher holds: it requests stops and awaits the end.
+//! The handle of a child, for all code but its watcher: it requests stops and awaits the end.
 
 use std::fmt;
 use std::future::Future;
@@ -32,7 +32,7 @@ pub(super) struct ChildShared {
     pub(super) end: watch::Receiver<Option<End>>,
 }
 
-/// How a child ended: the exit of the leader, and the processes of its group that could not be killed.
+/// The end of a child: the exit of the leader, and the processes of its group that could not be killed.
 #[derive(Debug, Clone)]
 pub(super) struct End {
     pub(super) exit: Exit,
@@ -44,17 +44,17 @@ impl Supervised {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Returns the child's process id, which is also its group's. A shim has a process id of its own.
+    /// Returns the child's process id, which is also its group's. A shim has another one.
     pub fn pid(&self) -> u32 {
         self.shared.pid
     }
 
-    /// Returns when the child started, by [`process::start_time`]: with the pid, it identifies the process for ever.
+    /// Returns the start time of the child, as [`process::start_time`] gives it: with the pid, it identifies the process for ever.
     pub fn start_time(&self) -> Option<u64> {
         self.shared.start_time
     }
 
-    /// Returns the pid of the child's shim, if it has one, and when that started.
+    /// Returns the pid and the start time of the child's shim, if it has one.
     pub fn shim(&self) -> Option<(u32, Option<u64>)> {
         self.shared.shim
     }
@@ -64,37 +64,36 @@ impl Supervised {
         self.shared.stderr.total()
     }
 
-    /// Returns the last 64 KiB of the child's stderr; what came before is counted in a first line. Complete once
-    /// [`Supervised::exited`] has answered.
+    /// Returns the last 64 KiB of the child's stderr. A first line counts the bytes before them. Complete once [`Supervised::exited`]
+    /// has answered.
     pub fn stderr_tail(&self) -> String {
         self.shared.stderr.text()
     }
 
-    /// Waits until the child is reaped and no process of its group is left that could be killed.
+    /// Waits until the child is reaped and its group has no process left that could be killed.
     ///
-    /// Has no deadline, as a child may run for as long as it likes. Holds no handle: it does not keep the child alive.
+    /// Has no deadline, as a child may run for ever. Holds no handle: the future does not keep the child alive.
     pub fn exited(&self) -> impl Future<Output = Exit> + Send + use<> {
         let mut end = self.shared.end.clone();
         async move { wait_for_end(&mut end).await.exit }
     }
 
-    /// Stops the child and returns when it is reaped and its group empty.
+    /// Stops the child, and returns when it is reaped and its group is empty.
     ///
-    /// May be called at any time, by several at once, and again: of several plans the sooner deadline counts, each for
-    /// itself. A child that is already gone is a success. Dropping the future does not take the request back.
+    /// May be called at any time, several times, and concurrently: of several plans, the sooner of each deadline counts. A child that is
+    /// already gone is a success. Dropping the future does not withdraw the request.
     pub async fn stop(&self, plan: StopPlan) -> Result<Exit, StopError> {
         let kill = self.shared.request_stop(plan);
         let mut end = self.shared.end.clone();
         match timeout_at(kill + plan.kill_grace, wait_for_end(&mut end)).await {
             Ok(End { exit, survivors }) if survivors.is_empty() => Ok(exit),
             Ok(End { survivors, .. }) => Err(self.survived(survivors)),
-            // This only looks, so that it does no harm if the group's number is another's by now.
+            // This sends no signal, so it does no harm if the group's number belongs to another group by now.
             Err(_) => Err(self.survived(process::group_members(self.shared.pid))),
         }
     }
 
-    /// Stops the child by a plan as soon as `request` resolves, whatever the holders of its handles wait for. Holds no handle: it does
-    /// not keep the child alive.
+    /// Stops the child by a plan as soon as `request` resolves. Holds no handle: it does not keep the child alive.
     pub fn stop_on(&self, request: impl Future<Output = ()> + Send + 'static, plan: StopPlan) {
         let (shared, exited) = (Arc::downgrade(&self.shared), self.exited());
         tokio::spawn(async move {
@@ -122,7 +121,7 @@ impl Supervised {
 }
 
 impl ChildShared {
-    /// Has the watcher stop the child by a plan; returns when it will send SIGKILL.
+    /// Makes the watcher stop the child by a plan. Returns the time of SIGKILL.
     fn request_stop(&self, plan: StopPlan) -> Instant {
         let terminate = Instant::now() + plan.polite;
         let kill = terminate + plan.term_grace;
@@ -145,14 +144,14 @@ impl fmt::Debug for Supervised {
 
 async fn wait_for_end(end: &mut watch::Receiver<Option<End>>) -> End {
     let known = end.wait_for(Option::is_some).await.ok().and_then(|end| end.clone());
-    // A watcher that is gone without publishing an end was dropped with its runtime, which killed the group.
+    // A watcher that published no end was dropped with its runtime, which killed the group.
     known.unwrap_or(End { exit: Exit::UNKNOWN, survivors: Vec::new() })
 }
 
 /// A stop that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
-    /// A process survived SIGKILL, which only one that hangs in the kernel or became another user's can do.
+    /// A process survived SIGKILL: it hangs in the kernel, or became another user's.
     #[error(
         "`{}` (pid {pid}) could not be stopped: {}", program.display(), describe(survivors)
     )]
@@ -161,7 +160,7 @@ pub enum StopError {
         program: PathBuf,
         /// The child, which led the group.
         pid: u32,
-        /// The processes of the group that still lived; empty when the child was dead but could not be reaped in time.
+        /// The live processes of the group; empty if the child was dead but could not be reaped in time.
         survivors: Vec<u32>,
     },
 }
@@ -178,7 +177,7 @@ fn describe(survivors: &[u32]) -> String {
     )
 }
 
-/// How a child ended.
+/// The exit of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
     /// The exit code, if it exited.
@@ -217,7 +216,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn an_exit_reads_as_people_say_it() {
+    fn an_exit_is_described_in_plain_words() {
         let exit = |code, signal| Exit { code, signal }.to_string();
         assert_eq!(exit(Some(7), None), "exit code 7");
         assert_eq!(exit(None, Some(15)), "killed by SIGTERM");
@@ -225,9 +224,9 @@ mod tests {
         assert_eq!(Exit::UNKNOWN.to_string(), "ended with an unknown status");
     }
 
-    /// The test plays the watcher and does nothing: no real child survives SIGKILL.
+    /// The test is the watcher, and sends no signal: no real child survives SIGKILL.
     #[tokio::test]
-    async fn a_stop_gives_up_at_its_deadline_and_says_who_is_left() {
+    async fn a_stop_fails_at_its_deadline_and_names_the_survivors() {
         let (deadlines, deadlines_receiver) = watch::channel(SignalDeadlines::default());
         let (end, ends) = watch::channel(None);
         let child = Supervised::new(ChildShared {
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_stop_says_who_is_left() {
+    fn a_failed_stop_names_the_survivors() {
         let error = |survivors| {
             StopError::Survived { program: "/bin/codex".into(), pid: 7, survivors }.to_string()
         };

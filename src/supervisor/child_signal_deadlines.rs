@@ -1,8 +1,8 @@
-//! When a child is to be signalled, and which signal is due. Pure: the watchers send the signals.
+//! The deadlines for signals to a child, and the signal that is due. Pure: the watchers send the signals.
 
 use tokio::time::Instant;
 
-/// When the child is to be signalled. A further stop request only ever makes it sooner.
+/// The deadlines for signals to a child. A further stop request only ever makes them sooner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SignalDeadlines {
     pub(super) terminate: Option<Instant>,
@@ -18,7 +18,7 @@ pub(super) enum SignalsSent {
 }
 
 impl SignalDeadlines {
-    /// Returns the sooner of each of the two deadlines.
+    /// Returns the sooner of each deadline.
     pub(super) fn sooner(self, other: Self) -> Self {
         Self {
             terminate: earliest(self.terminate, other.terminate),
@@ -26,7 +26,7 @@ impl SignalDeadlines {
         }
     }
 
-    /// Returns the signal that should have been sent by now. A child without a handle is to be killed.
+    /// Returns the strongest signal due by now. A child without a handle is killed.
     pub(super) fn due(self, sent: SignalsSent, handles_left: bool, now: Instant) -> SignalsSent {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         let due = if is_due(self.kill) || !handles_left {
@@ -39,7 +39,7 @@ impl SignalDeadlines {
         due.max(sent)
     }
 
-    /// Returns when to look again.
+    /// Returns the next deadline.
     pub(super) fn next(self, sent: SignalsSent) -> Option<Instant> {
         match sent {
             SignalsSent::Nothing => earliest(self.terminate, self.kill),

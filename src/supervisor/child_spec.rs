@@ -1,4 +1,4 @@
-//! What is started, and the pipes to it: the types that both ways of starting a child share.
+//! The specification of a child, and the pipes to it, for a start with or without a shim.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use tokio::process::{ChildStdin, ChildStdout};
 
-/// What to start.
+/// The specification of a child.
 #[derive(Clone)]
 pub struct ChildSpec {
     /// A path, or a name that is looked up on the `PATH` in `env`.
     pub program: PathBuf,
     /// The arguments, without the program.
     pub args: Vec<OsString>,
-    /// The complete environment: nothing of our own is inherited.
+    /// The complete environment: the child inherits no variable of ours.
     pub env: Vec<(OsString, OsString)>,
     /// The directory to start in.
     pub cwd: PathBuf,
@@ -23,16 +23,16 @@ pub struct ChildSpec {
     pub shim: Option<Shim>,
 }
 
-/// The process beside a child that ends it with all its descendants, even when this process is dead.
+/// The process between this one and a child, which ends the child with all its descendants even after this process has died.
 #[derive(Clone, Debug)]
 pub struct Shim {
     pub binary: PathBuf,
-    /// The child's presence, which the shim holds too. The child does not get it.
+    /// The child's presence, which the shim holds too. The child does not inherit it.
     pub presence: Option<Arc<OwnedFd>>,
 }
 
 impl fmt::Debug for ChildSpec {
-    /// Names the variables without their values, as some values are secret.
+    /// Names the variables without their values, because some are secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&OsString> = self.env.iter().map(|(name, _)| name).collect();
         formatter

@@ -1,7 +1,7 @@
-//! The end of all children at once, for a process that itself ends at once: nothing is waited for.
+//! Killing all children without waiting for their ends, for a process that exits at once.
 //!
-//! Each shim gets the order to kill, which it carries out when this process is gone, too. A child without a shim is killed with its
-//! group. So are orphans that have fallen to this process.
+//! Each shim gets the order to kill, and carries it out even after this process is gone. A child without a shim is killed with its
+//! group. So are adopted orphans.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
@@ -19,16 +19,16 @@ fn shims() -> MutexGuard<'static, Vec<(u32, Weak<UnixStream>)>> {
     lock(&SHIMS)
 }
 
-/// Includes a shim, for as long as its control socket is held.
+/// Includes a shim while its control socket is held.
 pub(super) fn include(pid: u32, control_socket: &Arc<UnixStream>) {
     let mut shims = shims();
     shims.retain(|(_, socket)| socket.strong_count() > 0);
     shims.push((pid, Arc::downgrade(control_socket)));
 }
 
-/// Kills all children with what descends from them, and returns without waiting for their ends.
+/// Kills all children and their descendants, and returns without waiting for their ends.
 ///
-/// To be called right before the process exits, on the thread of its runtime, so that no child is reaped meanwhile.
+/// Call it right before the process exits, on the thread of its runtime, so that no child is reaped meanwhile.
 pub fn kill_all_children() {
     for pid in adopted_orphans::own_children() {
         let killed = match control_socket(pid) {
@@ -37,7 +37,7 @@ pub fn kill_all_children() {
             None => process::signal_group(pid, Signal::SIGKILL),
         };
         if let Err(error) = killed {
-            // A shim that the order does not reach sees the end of its socket, which is an order too.
+            // A shim that misses the order sees the end of its socket, which also means the end.
             tracing::debug!(pid, %error, "cannot reach a child");
         }
     }
@@ -52,6 +52,6 @@ fn control_socket(shim: u32) -> Option<Arc<UnixStream>> {
 
 fn order_to_kill(shim: u32, mut socket: &UnixStream) -> std::io::Result<()> {
     socket.write_all(&[Order::Kill.byte()])?;
-    // A stopped shim acts only when it goes on.
+    // A stopped shim acts only after SIGCONT.
     process::signal_group(shim, Signal::SIGCONT)
 }

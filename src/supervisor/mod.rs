@@ -1,22 +1,22 @@
 //! One child process each: spawn, watch, stop.
 //!
-//! What it guarantees for a child from `spawn`:
-//! - It leads a process group of its own, and exactly one task owns it. Everyone else holds a `Supervised`, which requests
-//!   stops and awaits the end.
-//! - Only processes that are certainly ours are signalled: a group while its leader is not reaped, a process while it is held.
-//! - When the child ends, by itself or not, the rest of its group or tree is killed. Only then does `Supervised::exited` answer.
-//! - Its stderr is always read, so that a full pipe never stops it; the last of it is kept for error messages.
-//! - When the last handle or the runtime is dropped, the child is killed. That is the last resort, not a way to stop.
+//! Guarantees for a child from `spawn`:
+//! - It leads a process group of its own, and exactly one task owns it. All other code holds a `Supervised`, which requests stops
+//!   and awaits the end.
+//! - Only processes that are certainly ours get signals: a group while its leader is not reaped, a process while it is held.
+//! - When the child ends, for whatever reason, the rest of its group or tree is killed. Only then does `Supervised::exited` answer.
+//! - Its stderr is always read, so that a full pipe never blocks it; the end of it is kept for error messages.
+//! - When the last handle or the runtime is dropped, the child is killed. That is the last resort, not the plan.
 //!
-//! A child behind a shim (`ChildSpec::shim`, folder `shim`) is ended with all its descendants, also those that have left its group or
-//! its session, and also when this process is killed. When the shim is killed, the descendants fall to this process, if it adopts
-//! orphans (`adopt_orphans`). A direct child (folder `direct`) is ended with its group alone, and may outlive this process.
+//! A child behind a shim (`ChildSpec::shim`, folder `shim`) ends with all its descendants, including those that have left its group
+//! or its session, even when this process is killed. When the shim is killed, this process adopts the descendants, if it adopts
+//! orphans (`adopt_orphans`). A direct child (folder `direct`) ends with its group alone, and may outlive this process.
 //!
-//! A process that ends at once kills all its children without waiting for their ends (`kill_all_children`).
+//! A process that exits at once kills all its children without waiting for their ends (`kill_all_children`).
 //!
-//! `end_remains` kills the processes that a bridge and its shims left when they died together (folder `leftovers`).
+//! `end_remains` kills the processes left by a bridge and its shims that died together (folder `leftovers`).
 //!
-//! The module does not restart children, and does not look into stdin and stdout, which belong to the caller.
+//! The module does not restart children, and does not read stdin and stdout, which belong to the caller.
 
 mod child;
 mod child_spec;

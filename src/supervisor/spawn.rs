@@ -22,7 +22,7 @@ use crate::sys::signal_streams::ChildChanges;
 
 /// Starts a child in a process group of its own, and its watcher with it.
 ///
-/// A shim is waited for until it has started the child, 10 s at most. Dropping the future before that ends both.
+/// Waits until the shim has started the child, 10 s at most. Dropping the future before that ends both.
 ///
 /// # Panics
 ///
@@ -37,7 +37,7 @@ pub async fn spawn(mut spec: ChildSpec) -> Result<(Supervised, Pipes), SpawnErro
 
 fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), SpawnError> {
     let refused = |source| SpawnError::Refused { program: program.clone(), source };
-    // Before the spawn, so that even the earliest exit is noticed.
+    // Listen before the spawn, so that even the earliest exit is noticed.
     let changes = ChildChanges::listen().map_err(refused)?;
     let mut command = Command::new(&program);
     command
@@ -77,7 +77,7 @@ fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), Sp
     Ok((Supervised::new(shared), Pipes { stdin, stdout }))
 }
 
-/// Finds the program as an absolute path, as the child starts in another directory than ours.
+/// Finds the program as an absolute path, because the child starts in another directory.
 fn locate(spec: &ChildSpec) -> Result<PathBuf, SpawnError> {
     let path =
         spec.env.iter().find(|(name, _)| name == "PATH").map_or(OsStr::new(""), |(_, value)| value);

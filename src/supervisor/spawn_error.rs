@@ -1,4 +1,4 @@
-//! Why a child did not start, in words that say what to do about it.
+//! The errors of a start, each with a hint.
 
 use std::ffi::OsStr;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::missing_program::{MissingProgram, Searched};
 use crate::sys::process::is_executable;
 
-/// Why a child could not be started, and what to do.
+/// Why a child could not be started, with a hint.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// No directory of the search path has the name.
@@ -16,30 +16,28 @@ pub enum SpawnError {
     /// There is no such file.
     #[error(transparent)]
     Missing(MissingProgram),
-    /// It is a directory, or we may not execute it.
+    /// The program is a directory, or we may not execute it.
     #[error("program `{}` is not an executable file: `chmod +x` it, or name another one", program.display())]
     NotExecutable {
         /// The path as given.
         program: PathBuf,
     },
-    /// The directory to start in is not there.
+    /// The directory to start in does not exist.
     #[error("cannot start `{}` in `{}`, which is not a directory: create it, or name another one", program.display(), cwd.display())]
     NoDirectory { program: PathBuf, cwd: PathBuf },
-    /// The program is there and the system cannot run it: the interpreter named in its first line is missing, or it is
-    /// for another machine.
+    /// The program exists but the system cannot run it: the interpreter in its first line is missing, or it is built for another
+    /// machine.
     #[error("the system cannot run `{}`: check its first line, and that it is built for this \
         machine", program.display())]
     NotRunnable {
         program: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// Any other refusal of the system: too many processes, too long arguments, no more files.
+    /// Any other refusal of the system: too many processes, too long arguments, or too many open files.
     #[error("the system refused to start `{}`", program.display())]
     Refused {
         program: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -47,22 +45,21 @@ pub enum SpawnError {
     #[error("failed to start the shim of an agent, `{}`: check that this binary is still there", binary.display())]
     Shim {
         binary: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
-/// Linux and macOS agree on the number of "not in a format that can be run"; `io::ErrorKind` has no name for it.
+/// "Exec format error" on Linux and macOS; `io::ErrorKind` has no name for it.
 const ENOEXEC: i32 = 8;
 
-/// The name of the program is in no directory of this search path.
+/// Returns the error for a program that is in no directory of this search path.
 pub(super) fn not_on_path(program: &Path, path: &OsStr) -> SpawnError {
     let searched = Searched::OnPathOf(path.to_owned());
     SpawnError::NotOnPath(missing(program, searched, "give its absolute path"))
 }
 
-/// There is no such file.
+/// Returns the error for a program that does not exist.
 pub(super) fn no_file(program: &Path) -> SpawnError {
     SpawnError::Missing(missing(program, Searched::AtItsPath, "correct the path"))
 }
@@ -89,7 +86,7 @@ pub(super) fn explain(program: &Path, cwd: &Path, source: io::Error) -> SpawnErr
     if !is_executable(&program) {
         return SpawnError::NotExecutable { program };
     }
-    // The program is there, so what is not found is the interpreter.
+    // The program exists, so the missing file is the interpreter.
     let not_runnable =
         source.kind() == io::ErrorKind::NotFound || source.raw_os_error() == Some(ENOEXEC);
     if not_runnable {

@@ -1,4 +1,4 @@
-//! The last of a child's stderr, for error messages.
+//! The end of a child's stderr, for error messages.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -11,14 +11,13 @@ use tokio::time::timeout;
 use crate::domain::grace_periods;
 use crate::sys::mutex::lock;
 
-/// How much is kept. A panic with its backtrace, or the usage text of a program called wrongly, fits several times;
-/// with a dozen agents it is still less than a megabyte.
+/// How much is kept: room for several panics with backtraces or usage texts, and less than a megabyte with a dozen agents.
 pub(super) const KEPT_BYTES: usize = 64 * 1024;
 
-/// One read. Pipes hold 64 KiB, and a flood is not hurried by larger pieces.
+/// The size of one read. Pipes hold 64 KiB, and larger reads would not speed up a flood.
 const CHUNK_BYTES: usize = 8 * 1024;
 
-/// Keeps the last bytes of a stream and counts those that had to go.
+/// Keeps the last bytes of a stream and counts the dropped ones.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     kept: Mutex<Kept>,
@@ -32,7 +31,7 @@ struct Kept {
 
 impl Tail {
     fn push(&self, chunk: &[u8]) {
-        // A panic while holding the lock leaves bytes at worst incomplete, which a tail may be.
+        // At worst, a panic while the lock was held left the bytes incomplete, as a tail may be.
         let mut kept = lock(&self.kept);
         kept.bytes.extend(chunk);
         let excess = kept.bytes.len().saturating_sub(KEPT_BYTES);
@@ -40,13 +39,13 @@ impl Tail {
         kept.dropped += excess as u64;
     }
 
-    /// Returns how many bytes have come so far.
+    /// Returns the number of bytes read so far.
     pub(super) fn total(&self) -> u64 {
         let kept = lock(&self.kept);
         kept.dropped + kept.bytes.len() as u64
     }
 
-    /// Returns what is kept, with bytes that are no UTF-8 replaced. What is missing before it is counted in a first line.
+    /// Returns the kept bytes as text, with invalid UTF-8 replaced. A first line counts the dropped bytes.
     pub(super) fn text(&self) -> String {
         let mut kept = lock(&self.kept);
         let dropped = kept.dropped;
@@ -54,7 +53,7 @@ impl Tail {
         let mut text = String::new();
         let mut start = 0;
         if dropped > 0 {
-            // The cut may have gone through a character, whose rest is at most 3 continuation bytes.
+            // The cut may have split a character, whose rest is at most 3 continuation bytes.
             start = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
             let missing = dropped + start as u64;
             writeln!(text, "[{missing} earlier bytes are not kept]")
@@ -65,7 +64,7 @@ impl Tail {
     }
 }
 
-/// Reads the stream into `tail` until it ends or fails; a pipe that fails says no more, so both are the end.
+/// Reads the stream into `tail` until it ends or fails: a failed pipe brings no more bytes.
 pub(super) async fn drain(mut stream: impl AsyncRead + Unpin, tail: Arc<Tail>) {
     let mut chunk = vec![0; CHUNK_BYTES];
     while let Ok(length @ 1..) = stream.read(&mut chunk).await {
@@ -73,7 +72,7 @@ pub(super) async fn drain(mut stream: impl AsyncRead + Unpin, tail: Arc<Tail>) {
     }
 }
 
-/// Waits for the last of stderr.
+/// Waits for the end of stderr.
 pub(super) async fn end_of(mut stderr: JoinHandle<()>) {
     if timeout(grace_periods::LAST_STDERR, &mut stderr).await.is_err() {
         stderr.abort();
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_the_end_is_kept_and_the_rest_counted() {
+    fn a_long_text_is_cut_to_its_end_and_the_rest_counted() {
         let tail = Tail::default();
         tail.push("ü".repeat(KEPT_BYTES / 2).as_bytes());
         tail.push(b"end");
@@ -101,13 +100,13 @@ mod tests {
         let (note, rest) = text.split_once('\n').unwrap();
         assert_eq!(
             note, "[4 earlier bytes are not kept]",
-            "3 had to go, 1 is the rest of a cut character"
+            "3 were dropped, 1 is the rest of a cut character"
         );
         assert!(rest.starts_with('ü') && rest.ends_with("üend"));
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_replaced() {
+    fn invalid_utf8_is_replaced() {
         let tail = Tail::default();
         tail.push(b"\xff\xfe!");
         assert_eq!(tail.text(), "\u{fffd}\u{fffd}!");

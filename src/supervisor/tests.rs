@@ -1,4 +1,4 @@
-//! Real children. Each test marks its own in their environment and proves by that mark that nothing of them is left.
+//! Real children. Each test marks its own in their environment, and proves by that mark that no process of them is left.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,20 +15,20 @@ use crate::sys::process::{group_members, marked, start_time};
 
 const MARK: &str = "SUPERVISOR_TEST";
 
-/// Far more than anything here takes, also on a busy machine: reaching it is a failure, never a part of a test.
+/// Far more than any step takes, even on a busy machine: reaching it is a failure, never a part of a test.
 const FAR: Duration = Duration::from_mins(1);
 
-/// Long enough for a step that a test expects not to be waited for.
+/// The duration of a step that a test expects to be skipped.
 const UNUSED: Duration = Duration::from_mins(10);
 
-/// As short as possible, for a step whose passing a test wants.
+/// The duration of a step that a test needs to pass at once.
 const AT_ONCE: Duration = Duration::ZERO;
 
 const TERM_ONLY: StopPlan = StopPlan { polite: AT_ONCE, term_grace: UNUSED, kill_grace: FAR };
 const POLITE_ONLY: StopPlan = StopPlan { polite: UNUSED, term_grace: UNUSED, kill_grace: FAR };
 const KILL_AT_ONCE: StopPlan = StopPlan { polite: AT_ONCE, term_grace: AT_ONCE, kill_grace: FAR };
 
-/// Starts marked shells and, dropped, kills whatever carries the mark, so that a failing test leaves nothing either.
+/// Starts marked shells. When dropped, it kills every marked process, so that even a failing test leaves none.
 struct Fixture {
     mark: String,
     folder: tempfile::TempDir,
@@ -59,12 +59,12 @@ impl Fixture {
 
     fn kill_left(&self) {
         for pid in self.left() {
-            // It may be gone by now, so its outcome says nothing; the caller looks again.
+            // The process may be gone by now, so a failure means nothing. The caller looks again.
             let _ = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).output();
         }
     }
 
-    /// Proves that the child is reaped and everything that carries the mark is gone, now.
+    /// Proves that the child is reaped and every marked process is gone.
     #[track_caller]
     fn assert_nothing_is_left(&self) {
         assert_eq!(self.left(), Vec::<u32>::new());
@@ -77,10 +77,10 @@ impl Drop for Fixture {
     }
 }
 
-/// A direct child is started without a wait.
+/// Starts a direct child, which needs no waiting.
 fn directly(spec: ChildSpec) -> Result<(Supervised, Pipes), SpawnError> {
     assert!(spec.shim.is_none());
-    spawn(spec).now_or_never().expect("nothing is waited for")
+    spawn(spec).now_or_never().expect("a direct start does not wait")
 }
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
@@ -102,7 +102,7 @@ async fn line(stdout: &mut BufReader<ChildStdout>) -> String {
     line
 }
 
-/// Waits for the word with which the scripts say that their traps are set and their children started.
+/// Waits until a script reports that its traps are set and its children started.
 async fn ready(pipes: &mut Pipes) {
     let mut word = [0; 6];
     soon(pipes.stdout.read_exact(&mut word)).await.unwrap();
@@ -110,7 +110,7 @@ async fn ready(pipes: &mut Pipes) {
 }
 
 #[tokio::test]
-async fn a_failing_child_tells_its_code_and_its_last_words() {
+async fn a_failing_child_is_reported_with_its_code_and_stderr() {
     let fixture = Fixture::new();
     let (child, _pipes) = fixture.sh("echo 'no such model' >&2; exit 7");
     let exit = soon(child.exited()).await;
@@ -120,7 +120,7 @@ async fn a_failing_child_tells_its_code_and_its_last_words() {
 }
 
 #[tokio::test]
-async fn a_child_killed_by_a_signal_tells_which() {
+async fn a_child_killed_by_a_signal_is_reported_with_the_signal() {
     let fixture = Fixture::new();
     let (child, _pipes) = fixture.sh("kill -USR1 $$");
     assert_eq!(soon(child.exited()).await.to_string(), "killed by SIGUSR1");
@@ -167,7 +167,7 @@ async fn a_child_that_ignores_sigterm_is_killed() {
 }
 
 #[tokio::test]
-async fn what_a_child_leaves_in_its_group_is_killed_when_it_exits() {
+async fn the_rest_of_its_group_is_killed_when_a_child_exits() {
     let fixture = Fixture::new();
     let (child, mut pipes) =
         fixture.sh("trap '' TERM; sleep 1000 & sleep 1000 & echo ready; read word; exit 3");
@@ -179,9 +179,9 @@ async fn what_a_child_leaves_in_its_group_is_killed_when_it_exits() {
 }
 
 #[tokio::test]
-async fn the_worker_behind_a_wrapper_keeps_its_grace() {
+async fn the_worker_behind_a_wrapper_keeps_its_grace_period() {
     let fixture = Fixture::new();
-    // The wrapper dies of SIGTERM at once; the worker hears of it too, and saves only once the wrapper is gone.
+    // The wrapper dies of SIGTERM at once. The worker gets the signal too, and saves only once the wrapper is gone.
     let (child, mut pipes) = fixture.sh(
         "wrapper=$$
          (trap 'while kill -0 $wrapper 2>&- && ! grep -q \") Z\" /proc/$wrapper/stat; do :; done; echo saved > saved; exit' TERM
@@ -239,7 +239,7 @@ async fn a_child_that_closes_its_stdout_is_still_supervised() {
 }
 
 #[tokio::test]
-async fn a_stop_on_request_comes_by_itself_and_keeps_no_child_alive() {
+async fn a_stop_on_request_needs_no_caller_and_keeps_no_child_alive() {
     let fixture = Fixture::new();
     let (request, requested) = tokio::sync::oneshot::channel::<()>();
     let (child, mut pipes) =
@@ -264,14 +264,14 @@ async fn an_escaped_process_that_holds_the_pipes_does_not_delay_the_end() {
     let (child, mut pipes) =
         fixture.sh("setsid sleep 1000 & echo last words >&2; echo ready; read word; exit 6");
     ready(&mut pipes).await;
-    // Until then `setsid` is still in the child's group.
+    // Before that, `setsid` is still in the child's group.
     let escaped = |pid: &u32| *pid != child.pid() && leads_a_group(*pid);
     eventually(|| fixture.left().iter().any(escaped)).await;
     drop(pipes.stdin);
     assert_eq!(soon(child.exited()).await.code, Some(6));
     assert_eq!(child.stderr_tail(), "last words\n");
 
-    // Finding escaped processes is not this module's work; the test does its own.
+    // A direct child's escaped processes are not this module's task, so the test kills them.
     eventually(|| fixture.left().len() == 1).await;
     fixture.kill_left();
     eventually(|| fixture.left().is_empty()).await;
@@ -282,7 +282,7 @@ fn leads_a_group(pid: u32) -> bool {
 }
 
 #[tokio::test]
-async fn stopping_is_the_same_for_several_at_once_and_afterwards() {
+async fn concurrent_and_later_stops_have_the_same_outcome() {
     let fixture = Fixture::new();
     let (child, mut pipes) = fixture.sh("echo ready; sleep 1000");
     ready(&mut pipes).await;
@@ -351,9 +351,9 @@ fn a_group_dies_with_the_runtime() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_named_with_what_to_do() {
+async fn a_failed_start_is_reported_with_a_hint() {
     let fixture = Fixture::new();
-    // Written by another process: a file that this one has open for writing, or a child forked meanwhile, is busy.
+    // Another process writes the file: one that this process or a child forked meanwhile has open for writing is busy.
     let file = |name: &str, script: &str| {
         let mut shell = std::process::Command::new("/bin/sh");
         assert!(

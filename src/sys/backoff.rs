@@ -1,9 +1,9 @@
-//! Pauses between attempts: the first is short, each one after it twice as long, up to a longest one. A schedule does not sleep itself,
-//! so that a task, a thread and a process without a runtime can use the same one.
+//! Pauses between attempts: each is twice as long as the one before, up to a longest one. A schedule does not sleep itself, so that a
+//! task, a thread and a process without a runtime can use the same one.
 
 use std::time::Duration;
 
-/// More doublings than any schedule here needs before it reaches its longest pause.
+/// More doublings than any schedule needs to reach its longest pause.
 const MOST_DOUBLINGS: u32 = 16;
 
 /// A schedule of pauses, and how many of them have passed.
@@ -26,7 +26,7 @@ impl Backoff {
         self.pause_after(self.passed)
     }
 
-    /// Begins again with the first pause, as something has happened.
+    /// Begins again with the first pause.
     pub fn reset(&mut self) {
         self.passed = 0;
     }

@@ -1,4 +1,4 @@
-//! Waits without a runtime, for a process of one thread: for data on a socket, for signals, and for a deadline, all at once.
+//! Waiting without a runtime, for a process with one thread: for data on a socket, for signals, and for a deadline, all at once.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,16 +11,16 @@ use nix::sys::signal::{SigSet, Signal};
 #[cfg(target_os = "linux")]
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-/// How often to look for signals where the system cannot wait for signals and files at once.
+/// The pause between checks for signals where the system cannot wait for signals and files at once.
 #[cfg(not(target_os = "linux"))]
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The reason for the end of a wait. Neither means that the time is up, or that a child has changed.
+/// The reason for the end of a wait. Without either, the time is up or a child has changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct Wakeup {
     /// The socket has data, or was closed.
     pub line: bool,
-    /// A signal asks this process to end.
+    /// A signal asked this process to end.
     pub asked_to_end: bool,
 }
 
@@ -32,16 +32,17 @@ pub struct SignalWaiter {
 }
 
 impl SignalWaiter {
-    /// Begins to receive. The signals are blocked from now on, and a child that is started afterwards inherits that: so children are
-    /// started before. Earlier signals are not received.
+    /// Begins to receive. The signals are blocked from now on, and later children inherit that, so start children before. Earlier signals
+    /// are not received.
     #[cfg(target_os = "linux")]
     pub fn open() -> io::Result<Self> {
-        let mut heard = SigSet::empty();
+        let mut received = SigSet::empty();
         for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-            heard.add(signal);
+            received.add(signal);
         }
-        heard.thread_block()?;
-        let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        received.thread_block()?;
+        let signals =
+            SignalFd::with_flags(&received, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         Ok(Self { signals })
     }
 
@@ -52,14 +53,18 @@ impl SignalWaiter {
     }
 
     /// Waits for data on the socket, if there is one, for a signal, or for the end of the time limit, if there is one.
-    pub fn wait(&self, line: Option<BorrowedFd<'_>>, limit: Option<Duration>) -> io::Result<Heard> {
+    pub fn wait(
+        &self,
+        line: Option<BorrowedFd<'_>>,
+        limit: Option<Duration>,
+    ) -> io::Result<Wakeup> {
         let mut files: Vec<PollFd<'_>> = Vec::new();
         files.extend(line.map(|line| PollFd::new(line, PollFlags::POLLIN)));
         #[cfg(target_os = "linux")]
         files.push(PollFd::new(std::os::fd::AsFd::as_fd(&self.signals), PollFlags::POLLIN));
         #[cfg(not(target_os = "linux"))]
         let limit = Some(limit.map_or(LOOK, |limit| limit.min(LOOK)));
-        // Rounded up, as a wait of less than a millisecond would be none. The longest possible wait is 24 days.
+        // Rounded up, because a wait of less than a millisecond would be none. The longest possible wait is 24 days.
         let rounded = |limit: Duration| PollTimeout::try_from(limit + Duration::from_millis(1));
         let timeout =
             limit.map_or(PollTimeout::NONE, |limit| rounded(limit).unwrap_or(PollTimeout::MAX));
@@ -68,7 +73,7 @@ impl SignalWaiter {
             Err(error) => return Err(error.into()),
         }
         let is_ready = |file: &PollFd<'_>| file.any().unwrap_or_default();
-        Ok(Heard {
+        Ok(Wakeup {
             line: line.is_some() && files.first().is_some_and(is_ready),
             asked_to_end: self.take_signals()?,
         })

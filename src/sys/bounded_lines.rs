@@ -1,10 +1,10 @@
-//! Reads lines of another program: none takes more memory than a cap, and bytes that are no UTF-8 are replaced, not refused.
+//! Reads the lines of another program, each with a cap on its memory, and repairs broken characters in them.
 
 use std::io;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// 64 KiB is what a pipe holds: one read empties it.
+/// A pipe holds 64 KiB, so one read empties it.
 const BUFFER: usize = 64 * 1024;
 
 /// One line, without its newline.
@@ -12,7 +12,7 @@ const BUFFER: usize = 64 * 1024;
 pub enum Line {
     /// A line within the cap.
     Whole(Vec<u8>),
-    /// A longer one, which was read and forgotten.
+    /// A longer line, which was read and dropped.
     TooLong,
 }
 
@@ -21,18 +21,18 @@ pub enum Line {
 pub struct Lines<R> {
     bytes: BufReader<R>,
     longest: usize,
-    /// What was read of the current line; nothing once it is too long.
+    /// The current line so far; empty once it is too long.
     line: Vec<u8>,
     too_long: bool,
-    /// Whether anything of the current line was read.
+    /// Whether a part of the current line was read.
     begun: bool,
-    /// How many bytes belong to lines, the current one's too, and how many stand before it.
+    /// The bytes consumed so far, and those before the current line.
     taken: u64,
     line_at: u64,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Reads lines of at most so many bytes.
+    /// Reads lines of at most `longest` bytes.
     pub fn new(bytes: R, longest: usize) -> Self {
         Self {
             bytes: BufReader::with_capacity(BUFFER, bytes),
@@ -45,13 +45,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Returns how many bytes stand before the line that was read last, or is being read.
+    /// Returns the number of bytes before the current or last line.
     pub fn line_at(&self) -> u64 {
         self.line_at
     }
 
-    /// Returns the next line, or `None` at the end. A last line without newline counts. `over` sees the bytes of a line
-    /// that is too long, part by part. Cancel-safe: a dropped call leaves what it read for the next one.
+    /// Returns the next line, or `None` at the end. A last line without newline counts. `over` sees the bytes of a line that is too long,
+    /// part by part. Cancel-safe: the next call continues after a dropped one.
     pub async fn next(&mut self, mut over: impl FnMut(&[u8])) -> io::Result<Option<Line>> {
         loop {
             let buffer = self.bytes.fill_buf().await?;
@@ -67,7 +67,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if !self.too_long && self.line.len() + part.len() > self.longest {
                 self.too_long = true;
                 over(&self.line);
-                // The memory is given back at once.
+                // This frees the memory at once.
                 self.line = Vec::new();
             }
             if self.too_long {
@@ -93,8 +93,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
-/// Replaces the `\uXXXX` escapes of half characters, which no JSON parser here accepts, by `\ufffd`; `None` when there
-/// are none. Programs in JavaScript write them when an emoji is cut between two chunks of a stream.
+/// Replaces the `\uXXXX` escapes of lone surrogates, which our JSON parser refuses, by `\ufffd`; `None` if there are none. JavaScript
+/// programs write them when an emoji is split between two chunks of a stream.
 pub fn mend_half_characters(line: &str) -> Option<String> {
     let bytes = line.as_bytes();
     let mut mended = bytes.to_vec();
@@ -114,15 +114,15 @@ pub fn mend_half_characters(line: &str) -> Option<String> {
                 changed = true;
                 at += 6;
             }
-            // Both bytes of any other escape, so that `\\u` is not taken for one.
+            // Skip both bytes of any other escape, so that `\\u` is not taken for one.
             _ => at += 2,
         }
     }
-    // Only hexadecimal digits were exchanged, for ASCII.
+    // Only hexadecimal digits were replaced, by ASCII.
     changed.then(|| String::from_utf8_lossy(&mended).into_owned())
 }
 
-/// Returns the UTF-16 unit of the `\uXXXX` escape at a place.
+/// Returns the UTF-16 unit of the `\uXXXX` escape at an offset.
 fn unit(bytes: &[u8], at: usize) -> Option<u16> {
     let escape = bytes.get(at..at + 6)?;
     let digits = std::str::from_utf8(escape.strip_prefix(b"\\u")?).ok()?;
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_up_to_the_cap_are_read_and_longer_ones_passed_over() {
+    async fn lines_up_to_the_cap_are_read_and_longer_ones_skipped() {
         check(b"a\n\nbc\nlast", 4, &[Some("a"), Some(""), Some("bc"), Some("last")]).await;
         check(b"abc\nabcd\ne\n", 3, &[Some("abc"), None, Some("e")]).await;
         check(&vec![b'x'; 200_000], 1000, &[None]).await;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_of_a_line_that_is_too_long_is_seen() {
+    async fn every_byte_of_a_line_that_is_too_long_is_seen() {
         let input = [vec![b'x'; 100_000].as_slice(), b"\nab\n"].concat();
         let mut reader = Lines::new(input.as_slice(), 70_000);
         let mut seen = 0;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_line_begins_behind_the_one_before() {
+    async fn each_line_begins_after_the_previous_one() {
         let input = b"ab\n\n\xf0\x9f\x98\x80abc\nlast";
         let mut reader = Lines::new(input.as_slice(), 5);
         let mut begin = Vec::new();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_is_dropped_loses_nothing() {
+    async fn a_dropped_call_loses_nothing() {
         let (mut ours, theirs) = tokio::io::duplex(100);
         let mut reader = Lines::new(theirs, 100);
         tokio::io::AsyncWriteExt::write_all(&mut ours, b"half").await.expect("there is room");

@@ -6,13 +6,13 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// Says whether a pipe or a socket still has a reader. For any other file the answer is yes.
 pub fn is_there(written: impl AsFd) -> bool {
-    // `poll` reports a closed other end unasked.
+    // `poll` always reports a closed other end.
     let mut polled = [PollFd::new(written.as_fd(), PollFlags::empty())];
     match poll(&mut polled, PollTimeout::ZERO) {
         Ok(_) => !polled[0]
             .revents()
-            .is_some_and(|told| told.intersects(PollFlags::POLLERR | PollFlags::POLLHUP)),
-        // A failed look says nothing.
+            .is_some_and(|events| events.intersects(PollFlags::POLLERR | PollFlags::POLLHUP)),
+        // A failed check proves nothing.
         Err(_) => true,
     }
 }

@@ -1,7 +1,5 @@
-//! Sends open files to another process over a socket.
-//!
-//! So no file is ever inheritable: a file that one child should inherit could also get into any other child that another thread starts
-//! at the same moment.
+//! Sends open files to another process over a socket, so that no file is ever inheritable: a file meant for one child could also get
+//! into another child that another thread starts at the same moment.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -13,25 +11,25 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// The most files in one message; the system takes 253.
+/// The most files in one message. The system allows 253.
 const MOST: usize = 4;
 
-/// Files travel with at least one byte.
+/// A message with files has to contain at least one byte.
 const CARRIER: [u8; 1] = [b'f'];
 
-/// Sends open files; the receiver gets the same open files, with their locks and places.
-pub fn send(line: &UnixStream, files: &[BorrowedFd<'_>]) -> io::Result<()> {
+/// Sends open files. The receiver gets the same open files, with their locks and positions.
+pub fn send(socket: &UnixStream, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(files)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    sendmsg(line, &[IoSlice::new(&CARRIER)], &mut control, SendFlags::empty())?;
+    sendmsg(socket, &[IoSlice::new(&CARRIER)], &mut control, SendFlags::empty())?;
     Ok(())
 }
 
-/// Receives what one [`send`] has sent. Blocks until it is there; no child of this process inherits it.
-pub fn receive(line: &UnixStream) -> io::Result<Vec<OwnedFd>> {
+/// Receives the files of one [`send`]. Blocks until they arrive. No child of this process inherits them.
+pub fn receive(socket: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut carrier = [0];
@@ -39,7 +37,7 @@ pub fn receive(line: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let flags = RecvFlags::CMSG_CLOEXEC;
     #[cfg(not(target_os = "linux"))]
     let flags = RecvFlags::empty();
-    let received = recvmsg(line, &mut [IoSliceMut::new(&mut carrier)], &mut control, flags)?;
+    let received = recvmsg(socket, &mut [IoSliceMut::new(&mut carrier)], &mut control, flags)?;
     if received.bytes == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -64,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_the_same_on_the_other_side_and_no_child_inherits_it() {
+    fn the_receiver_gets_the_same_file_and_no_child_inherits_it() {
         let (one, other) = UnixStream::pair().unwrap();
         let (mut reader, writer) = io::pipe().unwrap();
         send(&one, &[writer.as_fd()]).unwrap();
@@ -81,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_ends_brings_no_files() {
+    fn a_closed_socket_brings_no_files() {
         let (one, other) = UnixStream::pair().unwrap();
         drop(one);
         assert_eq!(receive(&other).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);

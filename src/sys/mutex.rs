@@ -1,17 +1,17 @@
 //! Locks that survive a panic.
 //!
-//! A panic ends one tool, one agent or one watcher, and never the process. What it left in a mutex is used on: every state behind a
-//! mutex here is changed by single assignments and calls that do not panic halfway, so it is whole at any time. A lock that stayed
-//! poisoned would spread the panic to everything that shares the state.
+//! A panic ends one tool, one agent or one watcher, and never the process. The state in its mutexes stays in use: all changes of such
+//! state are single assignments and calls that do not panic halfway, so it is always consistent. A poisoned lock would spread the panic
+//! to all code that shares the state.
 
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex, whether or not a thread has panicked while it held it.
+/// Locks a mutex, even after a panic of its holder.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     unpoisoned(mutex.lock())
 }
 
-/// Returns what was locked, whether or not a thread has panicked while it held the lock.
+/// Returns the guard of a lock, even after a panic of its holder.
 pub fn unpoisoned<T>(locked: LockResult<T>) -> T {
     locked.unwrap_or_else(PoisonError::into_inner)
 }

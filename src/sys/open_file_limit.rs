@@ -1,4 +1,4 @@
-//! The limit of open files of this process: a team of fifty needs hundreds, and the default of systems is 1,024 or 256.
+//! The limit of open files of this process: a team of fifty needs hundreds, and the systems' default is 1,024 or 256.
 //!
 //! The soft limit is low because programs that use `select` break beyond 1,024. This program does not; its children get the old limit
 //! back.
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The limit to request where the system refuses its own maximum: macOS does.
+/// The limit to request if the system refuses its own maximum, as macOS does.
 const ENOUGH: u64 = 10_240;
 
 /// The soft limit that this process was started with, once it has been raised.
@@ -21,7 +21,7 @@ pub fn raise() -> io::Result<()> {
         return Ok(());
     };
     let raised = set(limit.maximum).or_else(|error| {
-        let enough = limit.maximum.map_or(ENOUGH, |most| most.min(ENOUGH));
+        let enough = limit.maximum.map_or(ENOUGH, |max| max.min(ENOUGH));
         if enough > before { set(Some(enough)) } else { Err(error) }
     });
     raised?;
@@ -30,12 +30,12 @@ pub fn raise() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the limit that children are to have, if this process has another one.
+/// Returns the limit for children, if it differs from that of this process.
 pub fn before() -> Option<u64> {
     BEFORE.get().copied()
 }
 
-/// Sets the soft limit of this process, and of all that it starts from now on.
+/// Sets the soft limit of this process and its later children.
 pub fn lower(limit: u64) -> io::Result<()> {
     set(Some(limit))
 }

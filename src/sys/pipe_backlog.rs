@@ -1,4 +1,4 @@
-//! How much waits in a pipe, and whether its writers are gone, found out without reading it.
+//! The unread bytes in a pipe, and whether its writers are gone, without reading it.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -7,42 +7,42 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 /// The reading end of a pipe or a socket.
 #[derive(Debug, Default)]
 pub struct Inflow {
-    /// `None` where nothing can be found out.
+    /// `None` if the state of the pipe is unknown.
     pipe: Option<OwnedFd>,
 }
 
 impl Inflow {
-    /// Makes a view of a reading end.
+    /// Creates a view of a reading end.
     pub fn of(pipe: impl AsFd) -> Self {
-        // Without a descriptor of its own nothing can be found out.
+        // Without a descriptor of its own, the state stays unknown.
         let pipe = pipe.as_fd().try_clone_to_owned().ok();
         Self { pipe }
     }
 
-    /// Returns the number of bytes that were written and not read yet.
+    /// Returns the number of unread bytes.
     pub fn unread(&self) -> u64 {
         let pipe = self.pipe.as_ref();
         pipe.and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok()).unwrap_or(0)
     }
 
-    /// Says whether all writers are gone, whatever is still unread.
+    /// Says whether all writers are gone, even if unread bytes remain.
     pub fn is_closed(&self) -> bool {
         let Some(pipe) = &self.pipe else {
             return false;
         };
-        // `poll` reports it for a pipe unasked. A failed look says nothing.
+        // `poll` always reports that for a pipe. A failed check proves nothing.
         let mut polled = [PollFd::new(pipe.as_fd(), half_closed())];
-        poll(&mut polled, PollTimeout::ZERO).is_ok_and(|told| told > 0)
+        poll(&mut polled, PollTimeout::ZERO).is_ok_and(|reported| reported > 0)
     }
 }
 
-/// What tells that the other side of a socket writes no more, while it may still read.
+/// Returns the event for a socket whose other side writes no more, but may still read.
 #[cfg(target_os = "linux")]
 fn half_closed() -> PollFlags {
     PollFlags::from_bits_retain(nix::libc::POLLRDHUP)
 }
 
-/// Elsewhere nothing tells it before the socket is closed.
+/// Other systems report no such event before the socket is closed.
 #[cfg(not(target_os = "linux"))]
 fn half_closed() -> PollFlags {
     PollFlags::empty()
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_and_the_end_are_told_unread() {
+    fn unread_bytes_and_the_end_are_known_without_reading() {
         let (mut read, mut written) = std::io::pipe().unwrap();
         let inflow = Inflow::of(&read);
         assert_eq!(inflow.unread(), 0);
@@ -75,7 +75,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_socket_is_closed_when_the_other_side_writes_no_more() {
+    fn a_socket_is_closed_once_the_other_side_writes_no_more() {
         let (read, mut written) = UnixStream::pair().unwrap();
         let inflow = Inflow::of(&read);
         written.write_all(b"hello").unwrap();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_where_nothing_can_be() {
+    fn an_unknown_pipe_counts_as_empty_and_open() {
         let inflow = Inflow::default();
         assert_eq!(inflow.unread(), 0);
         assert!(!inflow.is_closed());

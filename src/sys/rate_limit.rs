@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The burst that may come at once, in seconds of the limit: a burst after a pause is no flood.
+/// The allowed burst, in seconds of the limit: a burst after a pause is no flood.
 const BURST_SECONDS: u64 = 4;
 
 /// A reader with a limit of bytes a second, after a burst.
@@ -16,7 +16,7 @@ const BURST_SECONDS: u64 = 4;
 pub struct Metered<R> {
     inner: R,
     per_second: u64,
-    /// When a reader at the limit would have read as much; in the past when a burst is possible.
+    /// The time at which a reader at the limit would have read as much; in the past, a burst is possible.
     paid: Instant,
     pause: Pin<Box<Sleep>>,
 }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_burst_passes_at_once_and_a_flood_at_the_limit_with_nothing_lost() {
+    async fn a_burst_passes_at_once_and_a_flood_at_the_limit_without_loss() {
         let flood: Vec<u8> = (0..100_000u32).map(|byte| byte.to_le_bytes()[0]).collect();
         let mut metered = Metered::new(&flood[..], 1_000);
         let began = Instant::now();

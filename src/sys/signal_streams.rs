@@ -1,5 +1,5 @@
-//! The signals that this process receives: requests to end, continuations after a stop, and changes of its children. What a request to
-//! end does is the commands' to say (`cli::signal_policy`).
+//! The signals that this process receives: requests to end, continuations after a stop, and changes of its children. The commands
+//! decide what a request to end does (`cli::signal_policy`).
 
 use std::future::{pending, poll_fn};
 use std::io;
@@ -11,7 +11,7 @@ use super::process::Signal;
 
 /// The signals that ask this process to end: `SIGINT`, `SIGTERM`, `SIGHUP`.
 ///
-/// From [`EndSignals::listen`] on they no longer end the process by themselves, for as long as it lives.
+/// From [`EndSignals::listen`] on they no longer end the process by themselves.
 #[derive(Debug)]
 pub struct EndSignals {
     streams: [(Signal, unix::Signal); 3],
@@ -29,10 +29,9 @@ impl EndSignals {
         })
     }
 
-    /// Waits for the next of the signals and returns it. A second call waits for the second one.
+    /// Waits for the next of the signals and returns it.
     ///
-    /// Several signals of one kind that arrive before the first of them is received count as one; signals of different kinds all
-    /// count. Cancel safe.
+    /// Several signals of one kind that arrive before the first is received count as one. Cancel safe.
     pub async fn recv(&mut self) -> Signal {
         poll_fn(|context| {
             for (name, stream) in &mut self.streams {
@@ -46,17 +45,16 @@ impl EndSignals {
     }
 }
 
-/// Makes a write beyond the limit of file sizes fail, for as long as this process lives: by itself `SIGXFSZ` ends it. Needs a tokio
-/// runtime.
+/// From now on, makes a write beyond the limit of file sizes fail, where `SIGXFSZ` would end the process. Needs a tokio runtime.
 ///
-/// The signal is caught and not ignored, so that programs which are started from here have the default again.
+/// The signal is caught instead of ignored, so that children get the default again.
 pub fn outlive_file_limit() -> io::Result<()> {
     let kind = unix::SignalKind::from_raw(Signal::SIGXFSZ as i32);
     drop(unix::signal(kind)?);
     Ok(())
 }
 
-/// Reports that this process continues after it was stopped: other programs may have used its terminal meanwhile.
+/// Reports that this process continues after a stop: other programs may have used its terminal meanwhile.
 #[derive(Debug)]
 pub struct Continuations {
     stream: unix::Signal,
@@ -78,7 +76,7 @@ impl Continuations {
     }
 }
 
-/// Reports that some child of this process has changed: a reason for a watcher to look at its own.
+/// Reports that some child of this process has changed, so that each watcher checks its own.
 #[derive(Debug)]
 pub struct ChildChanges {
     stream: unix::Signal,
@@ -90,7 +88,7 @@ impl ChildChanges {
         Ok(Self { stream: unix::signal(unix::SignalKind::child())? })
     }
 
-    /// Waits until a child, any child, has changed since the last call. Cancel safe.
+    /// Waits until any child has changed since the last call. Cancel safe.
     pub async fn recv(&mut self) {
         if self.stream.recv().await.is_none() {
             // The stream ends only with the runtime, and this future with it.
@@ -113,11 +111,11 @@ mod tests {
 
     const IN_CHILD: &str = "SIGNALS_TEST_IN_CHILD";
 
-    /// Plays in a process of its own, as the signals would otherwise reach whatever else this test binary runs.
+    /// Runs in a separate process, because the signals would reach all other tests of this binary.
     #[tokio::test]
     async fn each_signal_is_received_and_the_process_lives_on() {
         if std::env::var_os(IN_CHILD).is_some() {
-            return play_the_child().await;
+            return run_as_child().await;
         }
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
@@ -132,25 +130,25 @@ mod tests {
             .unwrap();
         let pid = Pid::from_raw(child.id().unwrap().try_into().unwrap());
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut heard = async |what: &str| {
-            // 30 s is far more than it takes, also on a busy machine.
-            let listening =
-                async { while !lines.next_line().await.unwrap().unwrap().ends_with(what) {} };
-            tokio::time::timeout(Duration::from_secs(30), listening).await.unwrap();
+        let mut until_printed = async |text: &str| {
+            // 30 s is far more than it takes, even on a busy machine.
+            let reading =
+                async { while !lines.next_line().await.unwrap().unwrap().ends_with(text) {} };
+            tokio::time::timeout(Duration::from_secs(30), reading).await.unwrap();
         };
-        heard("listening").await;
+        until_printed("listening").await;
         for signal in [Signal::SIGTERM, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
             kill(pid, signal).unwrap();
-            heard(&format!("heard {signal}")).await;
+            until_printed(&format!("received {signal}")).await;
         }
         assert!(child.wait().await.unwrap().success());
     }
 
-    async fn play_the_child() {
+    async fn run_as_child() {
         let mut signals = EndSignals::listen().unwrap();
         println!("\nlistening");
         for _ in 0..4 {
-            println!("heard {}", signals.recv().await);
+            println!("received {}", signals.recv().await);
         }
     }
 }

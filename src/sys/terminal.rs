@@ -7,27 +7,27 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rustix::process::getpgrp;
 use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
 
-/// Says whether the process may read from the terminal and paint on it: not while the shell has it in the background.
+/// Says whether the process may read from the terminal and paint on it, which it may not in the shell's background.
 ///
 /// A terminal that does not control the process has no foreground, so the answer is yes.
 pub fn is_foreground(terminal: impl AsFd) -> bool {
     tcgetpgrp(terminal).map_or(true, |group| group == getpgrp())
 }
 
-/// Says whether this process has a controlling terminal: a person's, or one that a program has made.
+/// Says whether this process has a controlling terminal: a user's, or one that a program created.
 pub fn is_there() -> bool {
     File::open("/dev/tty").is_ok()
 }
 
-/// Says whether a line can be read without waiting, or the end of the input.
+/// Says whether a line or the end of the input can be read without waiting.
 pub fn has_line(terminal: impl AsFd) -> bool {
     let mut polled = [PollFd::new(terminal.as_fd(), PollFlags::POLLIN)];
-    // A failed look says nothing, and a terminal that is gone has no lines.
+    // A failed check proves nothing, and a closed terminal has no lines.
     poll(&mut polled, PollTimeout::ZERO).is_ok()
-        && polled[0].revents().is_some_and(|told| told == PollFlags::POLLIN)
+        && polled[0].revents().is_some_and(|events| events == PollFlags::POLLIN)
 }
 
-/// Drops typed and unread input. Only for a process in the terminal's foreground.
+/// Drops unread input. Only for a process in the terminal's foreground.
 pub fn drop_typed(terminal: impl AsFd) {
     if let Err(error) = tcflush(terminal, QueueSelector::IFlush) {
         tracing::debug!("failed to discard what was typed ahead: {error}");
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_there_when_it_is_whole_and_not_when_it_was_dropped() {
+    fn a_line_can_be_read_once_it_is_whole_and_until_it_is_dropped() {
         let terminal = openpty(None, None).unwrap();
         let mut keys = File::from(terminal.master);
         keys.write_all(b"y").unwrap();
@@ -52,8 +52,8 @@ mod tests {
         assert!(has_line(&terminal.slave));
         drop_typed(&terminal.slave);
         assert!(!has_line(&terminal.slave));
-        assert!(is_foreground(&terminal.slave), "it controls nobody");
+        assert!(is_foreground(&terminal.slave), "it controls no process");
         drop(keys);
-        assert!(!has_line(&terminal.slave), "it is gone");
+        assert!(!has_line(&terminal.slave), "it is closed");
     }
 }

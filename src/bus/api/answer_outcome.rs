@@ -1,13 +1,13 @@
-//! What follows from whether the answer of a call came to its client: it is noted on the bus, or the call is undone.
+//! What follows when the answer of a call reached its client, or did not: the bus records it, or the call is undone.
 
 use super::membership::Membership;
-use super::retry_pauses::Again;
+use super::retry_pauses::Retries;
 use crate::bus::error::BusError;
 use crate::bus::rules::Operation;
 use crate::domain::ids::CallId;
 
 impl Membership {
-    /// Undoes a call whose answer was not read: its messages are unread again, and its claim is released.
+    /// Undoes a call whose answer was not read: requeues its messages and releases its claim.
     pub async fn unanswered(&self, call: CallId) -> Result<(), BusError> {
         let noted = {
             let mut answered = self.answered();
@@ -20,8 +20,8 @@ impl Membership {
         settled.and(self.release(call, noted.claimed).await)
     }
 
-    /// Notes that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
-    /// such answers. Where the bus cannot take it now, a task tries again.
+    /// Records that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
+    /// such answers. If the bus fails now, a task tries again.
     pub async fn written(&self, call: CallId) -> Result<(), BusError> {
         let is_agent = self.bus().look(|state| {
             let session = state.session(self.session());
@@ -42,8 +42,8 @@ impl Membership {
     }
 
     async fn written_later(&self, call: CallId) {
-        let mut again = Again::begin();
-        while again.comes().await {
+        let mut retries = Retries::begin();
+        while retries.next().await {
             match self.ask(Operation::AnswerWritten(call)).await {
                 Err(BusError::Log(_)) => {}
                 _ => return,

@@ -1,4 +1,4 @@
-//! Whether the answer of a call reached its client: only such an answer can be proven to have been read.
+//! Whether the answer of a call reached its client. Only then can anything prove that it was read.
 
 use std::sync::Arc;
 
@@ -12,45 +12,45 @@ pub struct Answer {
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Fate {
-    /// It is not written, or not whole.
+    /// Not written, or only in part.
     #[default]
     Pending,
-    /// The client has it, and had said so many bytes by then.
-    Given { said: u64 },
-    /// The client has taken its question back, or cannot be written to.
-    Unwanted,
+    /// The client has it, and had sent this many bytes by then.
+    Given { sent: u64 },
+    /// The client cancelled its request, or cannot be written to.
+    Undeliverable,
 }
 
 impl Answer {
-    /// Returns an answer that is given as soon as there is one: to a caller in this process.
+    /// Returns an answer to a caller in this process, which has it at once.
     pub fn given() -> Self {
         let answer = Self::default();
         answer.give(0);
         answer
     }
 
-    /// Notes that the client has it, unless it wants it no more; it has said so many bytes by now, read here or not.
-    pub fn give(&self, said: u64) {
+    /// Notes that the client has the answer, unless it was cancelled. `sent` counts the client's bytes so far, read here or not.
+    pub fn give(&self, sent: u64) {
         self.fate.send_if_modified(|fate| {
             let is_first = matches!(fate, Fate::Pending);
             if is_first {
-                *fate = Fate::Given { said };
+                *fate = Fate::Given { sent };
             }
             is_first
         });
     }
 
-    /// Notes that the client wants it no more, or will never have it. Then nothing proves that it was read.
-    pub fn take_back(&self) {
-        self.fate.send_replace(Fate::Unwanted);
+    /// Notes that the client cancelled the call, or will never have the answer. Then nothing proves that it was read.
+    pub fn cancel(&self) {
+        self.fate.send_replace(Fate::Undeliverable);
     }
 
-    /// Says whether the client had it before it began to say what begins at this byte.
+    /// Says whether the client had the answer before it began the request at this byte.
     pub fn precedes(&self, at: u64) -> bool {
-        matches!(*self.fate.borrow(), Fate::Given { said } if said <= at)
+        matches!(*self.fate.borrow(), Fate::Given { sent } if sent <= at)
     }
 
-    /// Waits until it is written or never will be, and says whether it is. Cancel-safe.
+    /// Waits until the answer is written or cancelled, and says whether it was written. Cancel-safe.
     pub async fn was_given(&self) -> bool {
         let mut fate = self.fate.subscribe();
         let known = fate.wait_for(|fate| !matches!(fate, Fate::Pending));
@@ -63,29 +63,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_precedes_only_what_was_said_behind_it() {
+    fn an_answer_precedes_only_later_requests() {
         let answer = Answer::default();
         assert!(!answer.precedes(u64::MAX), "it is not given yet");
         answer.give(100);
         assert!(!answer.precedes(99));
         assert!(answer.precedes(100));
-        answer.take_back();
+        answer.cancel();
         assert!(!answer.precedes(u64::MAX));
-        let unwanted = Answer::default();
-        unwanted.take_back();
-        unwanted.give(100);
-        assert!(!unwanted.precedes(u64::MAX));
+        let cancelled = Answer::default();
+        cancelled.cancel();
+        cancelled.give(100);
+        assert!(!cancelled.precedes(u64::MAX));
     }
 
     #[tokio::test]
-    async fn who_waits_for_it_hears_whether_it_was_given() {
+    async fn waiting_for_an_answer_ends_with_whether_it_was_given() {
         for given in [true, false] {
             let answer = Answer::default();
             let settle = async {
                 if given {
                     answer.give(1);
                 } else {
-                    answer.take_back();
+                    answer.cancel();
                 }
             };
             let (was_given, ()) = tokio::join!(answer.was_given(), settle);

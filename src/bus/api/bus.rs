@@ -1,10 +1,10 @@
 //! The handle of a bus: one replica of the state for each process, and one thread that brings appends to disk.
 //!
-//! The calling thread decides and appends a command, and rings the bells of the sessions concerned: waking another thread first
-//! would cost more than all of that. Only when another process writes, another thread waits for the turn. The calling thread also
-//! does a short sync; the bus thread does a long one, once for all commands that wait. A command is acknowledged after its sync;
-//! one that merely marks progress needs none. Bells and changes of the replica show as a growing number in [`Bus::changes`]: a
-//! caller that waits for something looks at the state after each change.
+//! The calling thread decides and appends a command, and wakes the sessions concerned: handing that to another thread would cost
+//! more than the work itself. Only while another process writes does another thread wait for the turn. The calling thread also does
+//! a short sync; the bus thread does a long one, once for all waiting commands. A command is acknowledged after its sync; one that
+//! merely marks progress needs none. [`Bus::changes`] is a number that grows with each change of the replica: a caller that waits
+//! for something looks at the state after each change.
 
 mod reading;
 mod store_texts;
@@ -49,11 +49,12 @@ impl Bus {
         Ok(Self { shared })
     }
 
-    /// Performs an operation for a session. `taken` are its earlier calls whose answers its model has certainly read.
+    /// Performs an operation for a session. `received` are its earlier calls whose answers its model has certainly read.
     ///
-    /// Cancel safe in the sense that a dropped future leaves a command that is either done whole or not at all. It occupies its
-    /// thread while it decides and writes, and for a sync that is likely to be short; not while it waits for another process to
-    /// write, or for a slow disk. A command that still waits for that after [`BUS_BUSY`](crate::domain::wait_times::BUS_BUSY) is withdrawn: the bus is busy.
+    /// Cancel-safe in the sense that after a dropped future the command is either done completely or not at all. It occupies its
+    /// thread while it decides and writes, and for a sync that is likely to be short, but not while it waits for another writing
+    /// process or a slow disk. A command that still waits for another writer after
+    /// [`BUS_BUSY`](crate::domain::wait_times::BUS_BUSY) is withdrawn: the bus is busy.
     pub async fn submit(
         &self,
         by: Option<SessionId>,
@@ -63,7 +64,7 @@ impl Bus {
         self.submit_as(random_ids::command(), by, received, operation).await
     }
 
-    /// Performs an operation under a given id. Under the same id a command happens once, whatever came of earlier tries.
+    /// Performs an operation under a given id. A command happens once per id, however earlier attempts ended.
     pub async fn submit_as(
         &self,
         id: CommandId,
@@ -93,7 +94,7 @@ impl Bus {
         self.core().log.now()
     }
 
-    /// Reads what others have appended.
+    /// Reads the entries that other processes have appended.
     pub fn refresh(&self) -> Result<(), BusError> {
         self.shared.catch_up().map_err(BusError::Log)
     }
@@ -103,7 +104,7 @@ impl Bus {
         self.shared.changes()
     }
 
-    /// Holds the presence of a new session, so that others see that it lives.
+    /// Holds the presence of a new session, which shows other processes that it lives.
     pub fn hold(&self, session: SessionId) -> Result<(), BusError> {
         let mut core = self.core();
         let hold = core.log.hold(session)?;
@@ -111,7 +112,7 @@ impl Bus {
         Ok(())
     }
 
-    /// Returns another handle to a presence that is held here, for a child process: the presence is free when both are closed.
+    /// Returns another handle to a presence that this process holds, for a child: the presence is free once both are closed.
     pub fn share(&self, session: SessionId) -> Option<OwnedFd> {
         let core = self.core();
         let held = core.holds.iter().find(|(held, _)| *held == session);
@@ -129,20 +130,20 @@ impl Bus {
         });
     }
 
-    /// Listens to the bell of a session.
+    /// Listens for wakeups of a session.
     pub fn attend(&self, session: SessionId) -> Result<(), BusError> {
         let mut core = self.core();
         core.attended.insert(session);
         let weak: Weak<BusShared> = Arc::downgrade(&self.shared);
-        let on_ring = Arc::new(move || {
+        let on_wakeup = Arc::new(move || {
             if let Some(shared) = weak.upgrade()
-                && let Err(error) = shared.hear()
+                && let Err(error) = shared.on_wakeup()
             {
                 shared.trouble.report(&error);
             }
         });
         let sessions = core.attended.clone();
-        core.log.listen(&sessions, on_ring)?;
+        core.log.listen(&sessions, on_wakeup)?;
         Ok(())
     }
 
@@ -156,7 +157,7 @@ impl Bus {
         Ok(())
     }
 
-    /// Removes what dead sessions have left of presences and bells.
+    /// Removes the presence and wakeup files of dead sessions.
     pub fn clear_presences(&self) -> Result<(), BusError> {
         let mut core = self.core();
         let Core { log, replica, .. } = &mut *core;
@@ -173,12 +174,12 @@ impl Bus {
         Ok(())
     }
 
-    /// Says whether anybody holds the presence of a session.
+    /// Says whether any process holds the presence of a session.
     pub fn is_held(&self, session: SessionId) -> bool {
         self.core().log.held(session) == Presence::Held
     }
 
-    /// Ends the bus thread once everything asked for before is done.
+    /// Ends the bus thread after all earlier work.
     pub async fn close(&self) {
         self.shared.close().await;
     }

@@ -1,7 +1,7 @@
-//! One call of a tool: what a member does on the bus while it lasts, and the messages that it receives.
+//! One tool call: the operations of a member while it lasts, and the messages that it receives.
 //!
-//! Messages that a call received count as seen when the same session calls again from a client that had the answer. A cancelled
-//! call requeues them. So a call ends in [`Call::answered`] or [`Call::requeue`]; the drop of a call requeues too.
+//! The messages of a call count as seen when the same session calls again and its client had the answer. A cancelled call requeues
+//! them. So a call ends in [`Call::answered`] or [`Call::requeue`]; dropping a call requeues too.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ use crate::domain::messaging::{Author, DeliveryMethod, MessageKind, Priority, Re
 use crate::domain::name::Name;
 use crate::sys::random_ids;
 
-/// A call of a tool in the name of a membership.
+/// A tool call in the name of a membership.
 pub struct Call {
     membership: Membership,
     id: CallId,
-    /// Earlier calls whose answers this one proves to be read, until that is on the bus.
+    /// Earlier calls whose answers this call proves to be read, until that is on the bus.
     received: Vec<Answered>,
     /// Whether messages were delivered to this call, or may have been.
     holds: bool,
@@ -45,13 +45,13 @@ pub struct SentMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waited {
     Message(Box<LoadedMessage>),
-    /// Nothing came in time.
+    /// No message came in time.
     TimedOut,
-    /// It was ended from outside: the session stops.
+    /// The session stops.
     Ended,
-    /// With a message that is in the turn already, and may be shown there once more.
+    /// With a message that is already in the turn, and may be shown there once more.
     AlsoInTurn(Box<LoadedMessage>),
-    /// It did not begin: other messages are in the turn already, and their reader has not been shown them yet.
+    /// The wait did not begin: other messages are already in the turn, and the model has not been shown them yet.
     InTurn,
 }
 
@@ -62,21 +62,21 @@ pub enum Claimed {
     Won(Request),
     /// Another member owns it, or it is closed.
     Lost {
-        /// The request, as far as it is known.
+        /// The request as last known.
         request: Request,
-        /// Why, in words.
+        /// The reason, in words.
         reason: String,
     },
 }
 
 impl Membership {
-    /// Begins a call of a tool, by a caller that has all answers that were given. The call proves that they were read.
+    /// Begins a tool call of a caller that has all earlier answers. The call proves that they were read.
     pub fn call(&self) -> Call {
         self.call_at(u64::MAX)
     }
 
-    /// Begins a call that its client requested at this byte of its output. The call proves that the answers were read that the
-    /// client had by then; others may still be on their way to it.
+    /// Begins a call that its client requested at this byte of its output. The call proves that the client has read the answers that
+    /// it had by then; others may still be on their way.
     pub fn call_at(&self, byte: u64) -> Call {
         let mut answered = self.answered();
         let received = answered.extract_if(.., |one| one.answer.precedes(byte));
@@ -90,16 +90,17 @@ impl Membership {
         Call::new(self.clone(), received)
     }
 
-    /// Begins a call which shows that the model began a step after all that hooks have said, and so has read it. Neither a call of
-    /// a tool nor the hook behind one shows that, as one step of a model may call several.
-    pub fn call_behind_a_step(&self) -> Call {
-        let said_by_hooks = |state: &State| {
+    /// Begins a call which shows that the model began a step after all output of hooks, and so has read it. A tool call does not show
+    /// that, nor does the hook after it: one step of a model may call several tools.
+    pub fn call_after_a_step(&self) -> Call {
+        let printed_by_hooks = |state: &State| {
             let mut calls = state.calls_in_flight_by(self.session(), DeliveryMethod::Hook);
             calls.retain(|call| state.is_written(self.session(), *call));
             calls
         };
-        let said = self.bus().look(said_by_hooks).into_iter();
-        let received = said.map(|call| Answered { call, answer: Answer::given(), claimed: None });
+        let printed = self.bus().look(printed_by_hooks).into_iter();
+        let received =
+            printed.map(|call| Answered { call, answer: Answer::given(), claimed: None });
         Call::new(self.clone(), received.collect())
     }
 }
@@ -109,17 +110,15 @@ impl Call {
         Self { membership, id: random_ids::call(), received, holds: false, claimed: None }
     }
 
-    /// Returns the call's id.
     pub fn id(&self) -> CallId {
         self.id
     }
 
-    /// Returns the membership that calls.
     pub fn membership(&self) -> &Membership {
         &self.membership
     }
 
-    /// Performs an operation. The first that succeeds also records that earlier answers were read.
+    /// Performs an operation. The first successful one also records that earlier answers were read.
     pub async fn ask(&mut self, operation: Operation) -> Result<Receipt, BusError> {
         let received = self.proven();
         let receipt = self
@@ -156,7 +155,7 @@ impl Call {
         self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
     }
 
-    /// Sends a message to all other live members; none when there is no other.
+    /// Sends a message to all other live members. Returns none if there are no others.
     pub async fn broadcast(&mut self, content: String) -> Result<Option<SentMessage>, BusError> {
         let body = Bus::body(content);
         let receipt = self.ask(Operation::Broadcast(body)).await?;
@@ -166,15 +165,15 @@ impl Call {
         }
     }
 
-    /// Finds the message of this member among a command's events; what was merely due stands before it.
+    /// Finds this member's message among a command's events. Overdue events stand before it.
     fn sent_in(&self, receipt: &Receipt, kinds: &[MessageKind]) -> Result<SentMessage, BusError> {
-        let mine = |sent: &&MessageSent| {
+        let is_own = |sent: &&MessageSent| {
             kinds.contains(&sent.kind) && sent.from.member() == Some(self.membership.name())
         };
         let sent =
-            receipt.events.iter().rev().filter_map(as_sent).find(mine).ok_or(BusError::Closed)?;
+            receipt.events.iter().rev().filter_map(as_sent).find(is_own).ok_or(BusError::Closed)?;
         let recipients = self.membership.bus().look(|state| {
-            let of_message = || {
+            let recipients_in_state = || {
                 let message = state.message(&sent.id);
                 let deliveries = message.map(|message| message.deliveries.iter());
                 let names = deliveries.into_iter().flatten().map(|(name, _)| name);
@@ -182,7 +181,7 @@ impl Call {
             };
             let names: Vec<Name> = match &sent.to {
                 Addressees::Named(names) => names.clone(),
-                Addressees::AllBut(_) => of_message(),
+                Addressees::AllBut(_) => recipients_in_state(),
             };
             let is_live = |name: &Name| state.live(name).is_some();
             names
@@ -196,21 +195,20 @@ impl Call {
         Ok(SentMessage { id: sent.id.clone(), recipients })
     }
 
-    /// Receives unread messages: those whose texts can be read. It is an error when there are messages and none of their texts can
-    /// be read.
+    /// Receives the unread messages whose texts can be read. It is an error if none of the texts can be read.
     pub async fn receive(
         &mut self,
-        way: DeliveryMethod,
+        method: DeliveryMethod,
         pick: Pick,
     ) -> Result<Vec<LoadedMessage>, BusError> {
-        self.receive_into(usize::MAX, way, pick).await
+        self.receive_into(usize::MAX, method, pick).await
     }
 
-    /// Receives unread messages for an answer with room for so many bytes.
+    /// Receives unread messages for an answer with room for this many bytes.
     pub async fn receive_into(
         &mut self,
         room: usize,
-        way: DeliveryMethod,
+        method: DeliveryMethod,
         pick: Pick,
     ) -> Result<Vec<LoadedMessage>, BusError> {
         let (bus, session) = (self.membership.bus().clone(), self.membership.session());
@@ -222,26 +220,26 @@ impl Call {
         }
         let pick = readable.pick(pick);
         self.holds = true;
-        let take = Operation::Take { session, call: self.id, method: way, pick };
+        let take = Operation::Take { session, call: self.id, method, pick };
         if let Err(error) = self.ask(take).await {
-            // The delivery may be on the bus, and its messages are not shown.
+            // The delivery may be on the bus although its messages are not shown.
             self.abandon_delivery().await;
             return Err(error);
         }
         Ok(bus.look(|state| readable.delivered(state, session, self.id)))
     }
 
-    /// Requeues messages that this call may have received in vain, and continues under another id: whatever becomes of the call,
+    /// Requeues messages that this call may have received but does not show, and continues under another id: however the call ends,
     /// those messages do not count as shown.
     async fn abandon_delivery(&mut self) {
         let id = std::mem::replace(&mut self.id, random_ids::call());
         if let Err(error) = requeue(&self.membership, id).await {
-            // The deadline of the delivery requeues them in the end.
+            // The deadline of the delivery will requeue them.
             tracing::debug!("failed to requeue messages that were not shown: {error}");
         }
     }
 
-    /// Reads the message that was delivered to this call as a wait.
+    /// Reads the message that was delivered to the wait of this call.
     fn delivered(&self) -> Result<Option<LoadedMessage>, BusError> {
         let bus = self.membership.bus();
         let in_flight: Option<Message> = bus.look(|state| {
@@ -252,7 +250,7 @@ impl Call {
         in_flight.map(read).transpose()
     }
 
-    /// Waits for a message. Dropping the future leaves the wait to be ended by [`Call::requeue`] or by the drop of the call.
+    /// Waits for a message. After a dropped future, [`Call::requeue`] or the drop of the call ends the wait.
     pub async fn wait(
         &mut self,
         from: Option<Name>,
@@ -265,24 +263,24 @@ impl Call {
         self.holds = true;
         let in_turn = self.steered()?;
         let wait = Operation::Wait { call: self.id, from, request, timeout_ms };
-        let asked = self.ask(wait.clone()).await?;
+        let receipt = self.ask(wait.clone()).await?;
         let begins = |event: &Event| match event {
             Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,
             _ => false,
         };
-        // What else has come back was due, and was in no turn.
-        let is_return = |event: &Event| matches!(event, Event::MessageReturned { call, .. } if in_turn.contains(call));
-        if asked.events.iter().any(is_return)
+        // Other messages were requeued at their deadline, and were in no turn.
+        let is_requeued = |event: &Event| matches!(event, Event::MessageReturned { call, .. } if in_turn.contains(call));
+        if receipt.events.iter().any(is_requeued)
             && let Some(message) = self.delivered()?
         {
             return Ok(Waited::AlsoInTurn(Box::new(message)));
         }
-        // It does not begin later either: some agents leave such a wait in the background, and it would take the next message.
-        if timeout_ms > 0 && !asked.events.iter().any(begins) {
+        // Nor does it begin later: some agents leave such a wait in the background, and it would receive the next message.
+        if timeout_ms > 0 && !receipt.events.iter().any(begins) {
             return Ok(Waited::InTurn);
         }
         loop {
-            // In this order: a wait that has ended without a message by now will not get one later.
+            // In this order: a wait that has ended without a message will not get one later.
             let (waits, missed, live) = self.membership.bus().look(|state| {
                 let session = self.membership.session();
                 (
@@ -292,7 +290,7 @@ impl Call {
                 )
             });
             if missed {
-                // So many wait for it that its sender could not answer them all.
+                // More sessions wait for the message than its sender's append could serve.
                 self.ask(wait.clone()).await?;
                 continue;
             }
@@ -351,15 +349,15 @@ impl Call {
         opened.ok_or(BusError::Closed)
     }
 
-    /// Receives the notice of a task's end: the answer of this call brings the result.
+    /// Receives the notice of a task's end, because the answer of this call contains the result.
     pub async fn receive_notice(&mut self, task: TaskId) -> Result<(), BusError> {
         self.holds = true;
         let take = Operation::TakeNotice(self.id, task);
         self.ask(take).await.map(drop)
     }
 
-    /// Claims a request. Losing is a value. A claim whose answer does not come to its client is released; one that was held before is
-    /// not.
+    /// Claims a request. Losing is a value. A claim whose answer does not reach the client is released, unless the session held it
+    /// before.
     pub async fn claim(&mut self, id: RequestId) -> Result<Claimed, BusError> {
         let (bus, session) = (self.membership.bus(), self.membership.session());
         let claims = self.membership.claims();
@@ -367,11 +365,11 @@ impl Call {
         bus.refresh()?;
         let is_held = bus.look(|state| {
             let is_held = state.claimed_by(session).any(|held| held.id == id);
-            // An earlier endpoint may have claimed it without the knowledge of its agent.
+            // An earlier endpoint may have claimed it without its agent's knowledge.
             is_held && !state.is_claim_unheard(session, &id)
         });
-        let hangs_on_this = claims.begin(&id, self.id, is_held);
-        self.claimed = hangs_on_this.then(|| id.clone());
+        let depends_on_this = claims.begin(&id, self.id, is_held);
+        self.claimed = depends_on_this.then(|| id.clone());
         let outcome = self.ask(Operation::Claim(id.clone(), self.id)).await;
         if matches!(outcome, Err(BusError::Refused(_))) {
             self.claimed = None;
@@ -385,7 +383,7 @@ impl Call {
             Ok(_) => Ok(Claimed::Won(found()?)),
             Err(BusError::Refused(lost @ Refusal::ClaimLost { .. })) => {
                 let mut request = found()?;
-                // What is due may have decided it, and not be on the bus yet.
+                // An overdue event may have decided it, and not be on the bus yet.
                 if let Refusal::ClaimLost { status, .. } = &lost
                     && request.status == RequestStatus::Open
                 {
@@ -406,39 +404,39 @@ impl Call {
         }
     }
 
-    /// Returns the calls whose answers this one proves to be read, and which the bus does not know of yet.
+    /// Returns the calls whose answers this one proves to be read, unless the bus knows that already.
     fn proven(&self) -> Vec<CallId> {
         self.received.iter().map(|answered| answered.call).collect()
     }
 
-    /// Notes that the answer has been given, to a caller in this process.
+    /// Notes that a caller in this process has the answer.
     pub async fn answered(self) {
         self.answered_by(Answer::given()).await;
     }
 
-    /// Notes the answer of this call, wherever it is on its way. Returns whether anything depends on it: then
-    /// [`Membership::written`] or [`Membership::unanswered`] says what has become of it.
+    /// Notes the answer of this call, which may still be on its way. Returns whether anything depends on it: then the caller reports
+    /// its fate to [`Membership::written`] or [`Membership::unanswered`].
     pub async fn answered_by(mut self, answer: Answer) -> bool {
         if !self.received.is_empty() {
-            // Without this those messages are only offered again.
+            // If this fails, those messages are merely offered again.
             let _ = self.ask(Operation::Received).await;
         }
         let holds =
             self.membership.bus().look(|state| state.holds(self.membership.session(), self.id));
         let claimed = self.claimed.take();
-        let matters = holds || claimed.is_some();
-        if matters {
+        let has_dependents = holds || claimed.is_some();
+        if has_dependents {
             let call = self.id;
             self.membership.note_answered([Answered { call, answer, claimed }]);
         }
         self.holds = false;
-        matters
+        has_dependents
     }
 
     /// Requeues the messages of this call, and ends its wait: its answer will not be read.
     pub async fn requeue(mut self) -> Result<(), BusError> {
         let outcome = requeue(&self.membership, self.id).await;
-        // Not before: when this future is dropped in the middle, the drop of the call goes on.
+        // Not earlier: if this future is dropped halfway, the drop of the call continues.
         self.holds = false;
         let released = self.membership.release(self.id, self.claimed.clone()).await;
         self.claimed = None;

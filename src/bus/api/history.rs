@@ -1,4 +1,4 @@
-//! Looking back: messages as the log tells them, read or not, also those that the state has forgotten.
+//! History: messages as the log records them, read or unread, including those that the state has forgotten.
 
 use super::bus::Bus;
 use crate::bus::error::BusError;
@@ -8,55 +8,56 @@ use crate::bus::storage::{LogError, LogPosition};
 use crate::domain::ids::{MessageId, RequestId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 
-/// Lines read at a time: small enough to keep memory flat, large enough to keep the reading fast.
+/// Lines read at a time: few enough to keep memory flat, enough to read fast.
 const LINES: usize = 256;
 
-/// How a message of the past is shown: the log is not asked how far it came.
+/// The delivery status of a past message: its real one is not looked up in the log.
 const PAST: Delivery = Delivery::Seen;
 
 impl Bus {
-    /// Returns at most `max` messages of the log for which `wanted` holds, that `reader` sent or received, from a place on
-    /// (none: from the oldest), oldest first; and the place of what follows, unless the log ended. A line is never divided: the
-    /// first may bring more than `max`.
+    /// Returns at most `max` messages that `reader` sent or received and that match, oldest first, from a position on (none: from
+    /// the oldest). Also returns the position of the next line, unless the log ended. A line is never divided: the first may bring
+    /// more than `max`.
     pub fn history(
         &self,
         from: Option<LogPosition>,
-        wanted: impl Fn(&Message) -> bool,
+        matches: impl Fn(&Message) -> bool,
         reader: &Name,
         max: usize,
     ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
-        let mut place = match from {
-            Some(place) => place,
+        let mut position = match from {
+            Some(position) => position,
             None => self.oldest()?,
         };
         let mut found = Vec::new();
         loop {
-            let (lines, next) = self.read_after(place, LINES)?;
+            let (lines, next) = self.read_after(position, LINES)?;
             if lines.is_empty() {
                 return Ok((found, None));
             }
             let mut rest = lines.into_iter().peekable();
             while let Some((at, entry)) = rest.next() {
-                let seen = |message: &Message| message.is_visible_to(reader) && wanted(message);
+                let is_found =
+                    |message: &Message| message.is_visible_to(reader) && matches(message);
                 let mut messages = self.look(|state| messages_of(state, &entry, at, reader));
-                messages.extend(self.shown_later(&entry, reader));
-                messages.retain(seen);
+                messages.extend(self.addressed_later(&entry, reader));
+                messages.retain(is_found);
                 if !found.is_empty() && found.len() + messages.len() > max {
                     return Ok((found, Some(at)));
                 }
                 found.extend(messages);
                 if found.len() >= max {
-                    let after = rest.peek().map_or(next, |(place, _)| *place);
+                    let after = rest.peek().map_or(next, |(position, _)| *position);
                     return Ok((found, Some(after)));
                 }
             }
-            place = next;
+            position = next;
         }
     }
 }
 
 impl Bus {
-    /// Finds a task, also one that ended so long ago that the state has forgotten it.
+    /// Finds a task, even one that the state has forgotten since its end.
     pub fn find_task(&self, id: &TaskId) -> Result<Option<Task>, BusError> {
         match self.look(|state| state.task(id).cloned()) {
             Some(task) => Ok(Some(task)),
@@ -74,7 +75,7 @@ impl Bus {
         Ok(past.task(id).cloned())
     }
 
-    /// Finds a workflow, also one that ended so long ago that the state has forgotten it.
+    /// Finds a workflow, even one that the state has forgotten since its end.
     pub fn find_workflow(&self, id: &WorkflowId) -> Result<Option<Workflow>, BusError> {
         match self.look(|state| state.workflow(id).cloned()) {
             Some(workflow) => Ok(Some(workflow)),
@@ -82,17 +83,18 @@ impl Bus {
         }
     }
 
-    fn past_workflow(&self, wanted: &WorkflowId) -> Result<Option<Workflow>, BusError> {
-        let past = self.state_of(&wanted.to_string(), |event| match event {
-            Event::WorkflowCreated(created) => created.id == *wanted,
-            Event::WorkflowResumed(resumed) => resumed.id == *wanted,
-            Event::WorkflowCancelAsked { id, .. } | Event::WorkflowEnded { id, .. } => id == wanted,
-            event => event.step_of().is_some_and(|(id, _)| id == wanted),
+    fn past_workflow(&self, id: &WorkflowId) -> Result<Option<Workflow>, BusError> {
+        let past = self.state_of(&id.to_string(), |event| match event {
+            Event::WorkflowCreated(created) => created.id == *id,
+            Event::WorkflowResumed(resumed) => resumed.id == *id,
+            Event::WorkflowCancelAsked { id: other, .. }
+            | Event::WorkflowEnded { id: other, .. } => other == id,
+            event => event.step_of().is_some_and(|(other, _)| other == id),
         })?;
-        Ok(past.workflow(wanted).cloned())
+        Ok(past.workflow(id).cloned())
     }
 
-    /// Finds a request, also one that ended so long ago that the state has forgotten it.
+    /// Finds a request, even one that the state has forgotten since its end.
     pub fn find_request(&self, id: &RequestId) -> Result<Option<Request>, BusError> {
         match self.look(|state| state.request(id).cloned()) {
             Some(request) => Ok(Some(request)),
@@ -112,7 +114,7 @@ impl Bus {
         Ok(past.request(id).cloned())
     }
 
-    /// Finds a message that the state has forgotten, addressed as far as this reader is concerned.
+    /// Finds a message that the state has forgotten. Its addressees show only whether it reached this reader.
     pub(crate) fn past_message(
         &self,
         id: &MessageId,
@@ -127,12 +129,12 @@ impl Bus {
         Ok(found)
     }
 
-    /// Returns the state that follows from some of the log's events alone: those about an id.
-    fn state_of(&self, id: &str, wanted: impl Fn(&Event) -> bool) -> Result<State, BusError> {
+    /// Returns the state that follows from only the log's events about an id.
+    fn state_of(&self, id: &str, is_about_id: impl Fn(&Event) -> bool) -> Result<State, BusError> {
         let mut state = State::default();
         self.entries_with(id, |at, mut entry| {
             let events = std::mem::take(&mut entry.events);
-            let kept = events.into_iter().zip(0u16..).filter(|(event, _)| wanted(event));
+            let kept = events.into_iter().zip(0u16..).filter(|(event, _)| is_about_id(event));
             let (events, indices): (Vec<_>, Vec<_>) = kept.unzip();
             entry.events = events;
             state.apply(&entry, &indices, at);
@@ -140,17 +142,17 @@ impl Bus {
         Ok(state)
     }
 
-    /// Goes through the entries of those parts of the log in which a text stands, oldest first.
+    /// Visits the entries of those parts of the log that contain a text, oldest first.
     fn entries_with(
         &self,
         text: &str,
         mut on_entry: impl FnMut(LogPosition, Entry),
     ) -> Result<(), BusError> {
         for part in self.parts_with(text)? {
-            let mut place = part;
-            while place.segment == part.segment {
-                let (lines, next) = match self.read_after(place, LINES) {
-                    // It went meanwhile because nobody needs it any more.
+            let mut position = part;
+            while position.segment == part.segment {
+                let (lines, next) = match self.read_after(position, LINES) {
+                    // Retention has removed it meanwhile.
                     Err(BusError::Log(LogError::Gone)) => break,
                     outcome => outcome?,
                 };
@@ -162,43 +164,44 @@ impl Bus {
                         on_entry(at, entry);
                     }
                 }
-                place = next;
+                position = next;
             }
         }
         Ok(())
     }
 
-    /// Returns the messages that an entry puts into this reader's inbox although they were sent before.
-    fn shown_later(&self, entry: &Entry, reader: &Name) -> Vec<Message> {
-        let shown = entry.events.iter().filter_map(|event| match event {
+    /// Returns the earlier messages that an entry puts into this reader's inbox.
+    fn addressed_later(&self, entry: &Entry, reader: &Name) -> Vec<Message> {
+        let addressed = entry.events.iter().filter_map(|event| match event {
             Event::MessageAddressed { id, to } => Some((id, to)),
             _ => None,
         });
         self.look(|state| {
-            let is_shown = |message: &Message, to: &Addressees| match to {
+            let is_addressed = |message: &Message, to: &Addressees| match to {
                 Addressees::Named(names) => names.contains(reader),
-                // Those who were there before it was sent have it from then.
+                // Members that were there before it was sent have had it since then.
                 Addressees::AllBut(_) => {
                     message.delivery(reader).is_some() && !was_live(state, reader, message.seq)
                 }
             };
-            let shown = shown.filter_map(|(id, to)| Some((state.message(id)?, to)));
-            let shown = shown.filter(|(message, to)| is_shown(message, to));
-            shown.map(|(message, _)| message.clone()).collect()
+            let found = addressed.filter_map(|(id, to)| Some((state.message(id)?, to)));
+            let found = found.filter(|(message, to)| is_addressed(message, to));
+            found.map(|(message, _)| message.clone()).collect()
         })
     }
 }
 
-/// Says whether the session that a name has now was there already at some seq.
+/// Says whether the current session of a name had already begun at some seq.
 fn was_live(state: &State, name: &Name, seq: u64) -> bool {
     state.live(name).is_some_and(|live| live.since_seq < seq)
 }
 
-/// Returns the messages that an entry puts on the bus, addressed as far as this reader is concerned.
-fn messages_of(state: &State, entry: &Entry, place: LogPosition, reader: &Name) -> Vec<Message> {
+/// Returns the messages that an entry puts on the bus. Their addressees show only whether they reached this reader.
+fn messages_of(state: &State, entry: &Entry, at: LogPosition, reader: &Name) -> Vec<Message> {
     let mut messages = Vec::new();
     for (event, index) in entry.events.iter().zip(0u16..) {
-        let origin = Origin { seq: entry.seq + u64::from(index), wall_ms: entry.ts, place, index };
+        let seq = entry.seq + u64::from(index);
+        let origin = Origin { seq, wall_ms: entry.ts, place: at, index };
         let (message, to) = match event {
             Event::MessageSent(sent) => (Message::sent(sent, origin), &sent.to),
             Event::RequestOpened(opened) => (Message::opened(opened, origin), &opened.to),
@@ -207,8 +210,8 @@ fn messages_of(state: &State, entry: &Entry, place: LogPosition, reader: &Name) 
         let names = match to {
             Addressees::Named(names) => names.clone(),
             Addressees::AllBut(but) => {
-                let is_meant = !but.contains(reader) && was_live(state, reader, message.seq);
-                is_meant.then(|| reader.clone()).into_iter().collect()
+                let reaches_reader = !but.contains(reader) && was_live(state, reader, message.seq);
+                reaches_reader.then(|| reader.clone()).into_iter().collect()
             }
         };
         let deliveries = names.into_iter().map(|name| (name, PAST)).collect();
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_log_alone_tells_of_a_request_what_the_state_tells() {
+    async fn the_log_alone_gives_the_same_request_as_the_state() {
         let store = Store::new(Arc::new(clock::now));
         let bus = Bus::open(Box::new(store.log())).unwrap();
         let (asker, worker) = (peer(&bus, "asker").await, peer(&bus, "worker").await);

@@ -1,5 +1,5 @@
-//! Delivery by hooks. Each run of a hook holds a presence of its own until it has printed its messages, so that others can see
-//! whether it still will.
+//! Delivery by hooks. Each hook process holds a presence of its own until it has printed its messages, which shows other processes
+//! whether it may still print them.
 
 use super::call::Call;
 use super::membership::Membership;
@@ -22,25 +22,25 @@ impl Membership {
 }
 
 impl Call {
-    /// Shows that the hook of this call runs, until [`Call::end_hook`] or the end of the process. It comes before any delivery.
+    /// Holds the presence of this call's hook until [`Call::end_hook`] or the end of the process. Called before any delivery.
     pub fn begin_hook(&self) -> Result<(), BusError> {
         self.membership().bus().hold(presence_of(self.id()))
     }
 
-    /// Takes back that the hook of a call runs.
+    /// Releases the presence of a call's hook.
     pub fn end_hook(membership: &Membership, call: CallId) {
         membership.bus().release(presence_of(call));
     }
 
     /// Records that a hook has printed the messages of this call, so that a later step of its model proves them.
-    pub async fn said(mut self) -> Result<(), BusError> {
+    pub async fn printed(mut self) -> Result<(), BusError> {
         let written = self.ask(Operation::AnswerWritten(self.id())).await;
         self.answered().await;
         written.map(drop)
     }
 }
 
-/// The presence of a hook: the ids of calls and of sessions are drawn from the same large space.
+/// Returns the id of a hook's presence. Call ids cannot collide with session ids: both are drawn from the same large space.
 fn presence_of(call: CallId) -> SessionId {
     SessionId(call.0)
 }

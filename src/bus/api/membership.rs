@@ -1,4 +1,4 @@
-//! A membership: one live session of a member, and all that a process does in its name.
+//! A membership: a process's handle on one live session, in whose name it acts on the bus.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -25,10 +25,10 @@ use crate::sys::random_ids;
 /// A member that wants to join.
 #[derive(Clone, Debug)]
 pub struct Joining {
-    /// The name that it asks for.
+    /// The requested name.
     pub choice: NameChoice,
     pub kind: MemberKind,
-    /// What it is for.
+    /// Its roles in the team.
     pub roles: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Answered {
     pub(crate) claimed: Option<RequestId>,
 }
 
-/// One live session of a member, in this process. Cheap to clone.
+/// A handle on one live session of a member. Cheap to clone.
 #[derive(Clone)]
 pub struct Membership {
     bus: Bus,
@@ -50,19 +50,19 @@ pub struct Membership {
     /// Calls that were answered with messages. A call that begins after the answer proves that they were read.
     answered: Arc<Mutex<Vec<Answered>>>,
     claims: Claims,
-    /// How many bytes of an answer its model is shown.
+    /// The longest answer that its model is shown, in bytes.
     answer_bytes: usize,
 }
 
 impl Membership {
     /// Joins the bus as a peer or an orchestrator: holds the presence, then announces it.
     ///
-    /// A name whose holder is dead is taken over; one whose holder is live is waited for up to 5 s.
+    /// Takes over the name of a dead session, and waits up to 5 s for the name of a live one.
     pub async fn join(bus: &Bus, joining: Joining) -> Result<Self, BusError> {
         Self::join_after(bus, joining, None).await
     }
 
-    /// Joins the bus like [`Self::join`]. The same append notifies it of the new name of the bus that was put aside.
+    /// Joins the bus like [`Self::join`]. The same append sends it a notice of the new name of the bus that was put aside.
     pub async fn join_after(
         bus: &Bus,
         joining: Joining,
@@ -118,19 +118,16 @@ impl Membership {
         }
     }
 
-    /// Summarizes the tasks that ended while the session was away, where they are too many for single notices.
+    /// Summarizes the tasks that ended while the member was away, if they are too many for single notices.
     async fn summarize_ends(&self) {
-        let wanted = || {
-            let wanted = |state: &State| rules::is_summary_needed(state, &self.name);
-            self.bus.look(wanted)
-        };
-        while wanted() {
-            let tell = Operation::NotifyOfEndedTasks(self.session);
-            match self.bus.submit(None, Vec::new(), tell).await {
+        let needs_summary = |state: &State| rules::is_summary_needed(state, &self.name);
+        while self.bus.look(needs_summary) {
+            let summarize = Operation::NotifyOfEndedTasks(self.session);
+            match self.bus.submit(None, Vec::new(), summarize).await {
                 Ok(receipt) if !receipt.events.is_empty() => {}
                 Ok(_) => return,
                 Err(error) => {
-                    // Then each has a notice of its own.
+                    // Then each task keeps a notice of its own.
                     tracing::debug!("failed to merge the notices of ended tasks: {error}");
                     return;
                 }
@@ -138,19 +135,19 @@ impl Membership {
         }
     }
 
-    /// Takes the membership of a spawned agent, for an endpoint that shows its token. The presence is its bridge's to hold.
+    /// Returns the membership of a spawned agent, for an endpoint that shows its token. Its bridge holds the presence.
     pub fn of_agent(bus: &Bus, session: SessionId, token: &str) -> Result<Self, BusError> {
         let hash = token_hash(token);
-        let fits = bus.look(|state| {
+        let is_valid = bus.look(|state| {
             let session = state.session(session)?;
             session.token_hash.as_ref().filter(|expected| **expected == hash).map(|_| ())
         });
-        fits.ok_or(Refusal::NotYours)?;
+        is_valid.ok_or(Refusal::NotYours)?;
         bus.attend(session)?;
         Self::of(bus, session)
     }
 
-    /// Takes the membership of a session beside the process that holds it, for what that process's client starts to speak for it.
+    /// Returns the membership of a session that another process holds, for a command that the client of that process runs.
     pub fn beside(bus: &Bus, session: SessionId) -> Result<Self, BusError> {
         Self::of(bus, session)
     }
@@ -168,28 +165,26 @@ impl Membership {
         })
     }
 
-    /// Returns the same membership, whose model is shown so many bytes of an answer.
+    /// Returns the same membership with another limit for the answers that its model is shown.
     #[must_use]
     pub fn with_answers_of(self, answer_bytes: usize) -> Self {
         Self { answer_bytes, ..self }
     }
 
-    /// Returns how many bytes of messages an answer has room for, as JSON writes them.
+    /// Returns the room for messages in an answer, in bytes of JSON.
     pub fn answer_room(&self) -> usize {
         self.answer_bytes.saturating_sub(limits::ENVELOPE_BYTES)
     }
 
-    /// Returns how many bytes the text of one message may have in an answer that has no other.
+    /// Returns the room for the text of a message that is alone in an answer.
     pub fn text_room(&self) -> usize {
         self.answer_room().saturating_sub(limits::HEADER_BYTES)
     }
 
-    /// Returns the bus.
     pub fn bus(&self) -> &Bus {
         &self.bus
     }
 
-    /// Returns the session.
     pub fn session(&self) -> SessionId {
         self.session
     }
@@ -199,10 +194,10 @@ impl Membership {
         &self.name
     }
 
-    /// Refuses when the session has ended, so that its client is told that, and not that its inbox is empty.
+    /// Refuses after the end of the session, so that its client learns of that instead of an empty inbox.
     pub fn check_live(&self) -> Result<(), BusError> {
         if let Err(error) = self.bus.refresh() {
-            // The operation itself reports what is wrong with the bus.
+            // The operation that follows reports the same error.
             tracing::debug!("failed to refresh the bus for {}: {error}", self.name);
         }
         let lives = self.bus.look(|state| state.session(self.session).is_some());
@@ -214,7 +209,7 @@ impl Membership {
         self.bus.submit(Some(self.session), Vec::new(), operation).await
     }
 
-    /// Performs an operation that may have been tried before under this id, which then happens once.
+    /// Performs an operation that may have been attempted before under this id. It happens once.
     pub async fn ask_again(
         &self,
         id: CommandId,
@@ -229,12 +224,12 @@ impl Membership {
         let operation = Operation::Leave { session: self.session, departure, detail: None };
         let left = self.ask(operation).await;
         self.bus.release(self.session);
-        // Dead sessions leave theirs behind, and it may be a while until another process looks.
+        // Dead sessions leave theirs behind, and the next process may open the bus much later.
         if let Err(error) = self.bus.clear_presences() {
             tracing::debug!("failed to remove the presences of dead sessions: {error}");
         }
         match left {
-            // Another process has written it already.
+            // Another process has recorded it already.
             Ok(_) | Err(BusError::Refused(Refusal::Left)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -245,7 +240,7 @@ impl Membership {
         self.answered().extend(calls);
     }
 
-    /// Returns the claims of this session that its client may not have heard of.
+    /// Returns the claims of this session that its client may not know of.
     pub(crate) fn claims(&self) -> Claims {
         self.claims.clone()
     }
@@ -255,14 +250,14 @@ impl Membership {
     }
 }
 
-/// Returns the process that this one serves.
+/// Returns the process whose MCP server this one is.
 fn client() -> Option<ProcessMark> {
     let ancestors::Ancestor { pid, started } = ancestors::client()?;
     let started = Some(started);
     Some(ProcessMark { pid, started })
 }
 
-/// Returns the hash of an endpoint's token, which is all that a bridge writes down of it.
+/// Returns the hash of an endpoint's token. The bridge never writes the token itself.
 pub fn token_hash(token: &str) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(token.as_bytes()))
 }

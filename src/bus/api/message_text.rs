@@ -1,4 +1,4 @@
-//! A message as a member reads it: its header with its text, or a part of it.
+//! A message as a member reads it: its header with its text or a part of that.
 
 use super::bus::Bus;
 use crate::bus::error::BusError;
@@ -13,7 +13,7 @@ use crate::domain::name::Name;
 /// A message with a part of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedMessage {
-    /// Everything but the text.
+    /// All but the text.
     pub header: Message,
     /// The text from `offset` on, up to some limit.
     pub text: String,
@@ -21,7 +21,7 @@ pub struct LoadedMessage {
     pub offset: usize,
     /// The length of the whole text in bytes.
     pub total: usize,
-    /// Why there is no text, where it is lost for good.
+    /// Why the text is lost, if it is.
     pub lost: Option<String>,
 }
 
@@ -29,9 +29,9 @@ pub struct LoadedMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestHead {
     pub description: String,
-    /// What is known so far.
+    /// The knowledge so far.
     pub context: Option<String>,
-    /// Where the rest begins in the text of the request's message, if there is one.
+    /// Where the rest begins in the text of the request's message, if there is a rest.
     pub next_offset: Option<usize>,
 }
 
@@ -56,18 +56,18 @@ impl RequestTexts {
 }
 
 impl LoadedMessage {
-    /// Returns how many bytes it takes in an answer.
+    /// Returns its length in an answer, in bytes.
     pub fn shown_len(&self) -> usize {
         limits::HEADER_BYTES + shown_len(&self.text)
     }
 
-    /// Leaves of its text what has at most `max` bytes in an answer.
+    /// Cuts its text to at most `max` bytes of an answer.
     pub(crate) fn shorten(&mut self, max: usize) {
         let kept = shown_part(&self.text, 0, max).1.len();
         self.text.truncate(kept);
     }
 
-    /// Returns where the rest begins, if there is one.
+    /// Returns where the rest of the text begins, if there is a rest.
     pub fn next_offset(&self) -> Option<usize> {
         let end = self.offset + self.text.len();
         (end < self.total).then_some(end)
@@ -120,8 +120,8 @@ fn floor(text: &str, mut at: usize) -> usize {
 }
 
 impl Bus {
-    /// Reads a message's text from `offset` on, at most `max` bytes as JSON writes them. An error may pass. A text that is lost for
-    /// good is no error, so that the message is shown all the same.
+    /// Reads a message's text from `offset` on, at most `max` bytes of JSON. An error may be temporary. A lost text is no error: the
+    /// message is shown without it.
     pub fn load_message(
         &self,
         header: Message,
@@ -144,7 +144,7 @@ impl Bus {
         Ok(LoadedMessage { text: text.to_owned(), offset, total: whole.len(), lost: None, header })
     }
 
-    /// Finds a message that a member sent or received, also one that the state has forgotten.
+    /// Finds a message that a member sent or received, even one that the state has forgotten.
     pub fn find_message(&self, id: &MessageId, reader: &Name) -> Result<Message, BusError> {
         let known = self.look(|state| state.message(id).cloned());
         let found = match known {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rest_of_a_request_goes_on_where_its_head_ends() {
+    fn the_rest_of_a_request_begins_where_its_head_ends() {
         let texts = RequestTexts { description: "what".into(), context: Some("known".into()) };
         let whole = texts.clone().whole();
         for max in 1..9 {

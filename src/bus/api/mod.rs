@@ -1,4 +1,4 @@
-//! What the rest of the program holds of the bus: the handle, a membership, a tool call, and message texts.
+//! The bus as the rest of the program uses it: the handle, memberships, tool calls, and message texts.
 
 mod answer_outcome;
 pub(crate) mod answer_receipt;

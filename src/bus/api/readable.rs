@@ -1,5 +1,4 @@
-//! Reading before delivery: only messages whose texts have been read are delivered to a call, so that none counts as shown without
-//! its text.
+//! Reading before delivery: a call receives only messages whose texts could be read, so that none counts as shown without its text.
 
 use super::bus::Bus;
 use super::message_text::LoadedMessage;
@@ -10,25 +9,25 @@ use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::name::Name;
 
-/// How many texts may fail to be read in one go: then it is not these texts that are at fault.
+/// How many texts may fail before reading stops: after that many, the fault is not in the texts.
 const FAILURES: usize = 16;
 
-/// Unread messages with their texts, before their delivery.
+/// Unread messages with their texts, not yet delivered.
 #[derive(Debug, Default)]
 pub struct Readable {
     messages: Vec<LoadedMessage>,
-    /// Why some could not be read now. They stay unread.
+    /// Why some could not be read. They stay unread.
     pub failed: Option<BusError>,
 }
 
 impl Bus {
-    /// Reads the unread messages that a pick takes. Those that cannot be read now are left out, and others take their place.
-    /// `proven` are calls of this session whose messages are about to count as seen.
+    /// Reads the unread messages that a pick selects. Others take the place of those that cannot be read now. `proven` are calls of
+    /// this session whose messages are about to count as seen.
     pub fn readable(&self, session: SessionId, pick: &Pick, proven: &[CallId]) -> Readable {
         let mut readable = Readable::default();
         let mut unreadable: Vec<MessageId> = Vec::new();
         loop {
-            let wanted: Vec<Message> = self.look(|state| {
+            let candidates: Vec<Message> = self.look(|state| {
                 let name = state.session(session).map(|session| &session.name);
                 let left_out = |message: &Message| {
                     unreadable.contains(&message.id)
@@ -39,9 +38,9 @@ impl Bus {
             });
             readable
                 .messages
-                .retain(|loaded| wanted.iter().any(|message| message.id == loaded.header.id));
+                .retain(|loaded| candidates.iter().any(|message| message.id == loaded.header.id));
             let failures = unreadable.len();
-            for message in wanted {
+            for message in candidates {
                 let known = |loaded: &LoadedMessage| loaded.header.id == message.id;
                 if readable.messages.iter().any(known) {
                     continue;
@@ -64,7 +63,7 @@ impl Bus {
     }
 }
 
-/// Says whether a message was requeued from a call that is proven now.
+/// Says whether a message was requeued from a call whose answer is proven now.
 fn is_proven(message: &Message, name: &Name, session: SessionId, proven: &[CallId]) -> bool {
     match message.delivery(name) {
         Some(Delivery::Unread { last: Some((holder, call)) }) => {
@@ -75,13 +74,13 @@ fn is_proven(message: &Message, name: &Name, session: SessionId, proven: &[CallI
 }
 
 impl Readable {
-    /// Returns the pick that takes just these.
+    /// Returns a pick of exactly these messages.
     pub fn pick(&self, pick: Pick) -> Pick {
         let ids = self.messages.iter().map(|loaded| loaded.header.id.clone());
         Pick { only: Some(ids.collect()), ..pick }
     }
 
-    /// Leaves the first ones that an answer has room for: as many as fit whole, and of a first one that does not fit its beginning.
+    /// Keeps the first messages that fit into an answer. If even the first one does not fit, its text is cut.
     pub fn fit(&mut self, room: usize) {
         let mut left = room;
         let mut fitting = 0;
@@ -98,12 +97,11 @@ impl Readable {
         self.messages.truncate(fitting.max(1));
     }
 
-    /// Says whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// Returns those of these messages that were delivered to a call: another call may have been faster.
+    /// Returns the messages that were delivered to this call. Another call may have received the others first.
     pub fn delivered(self, state: &State, session: SessionId, call: CallId) -> Vec<LoadedMessage> {
         let in_flight = state.in_flight_to(session, call);
         let is_ours = |loaded: &LoadedMessage| {

@@ -1,10 +1,10 @@
-//! Releasing the claim of a call whose answer did not come to its client, unless a later call has it.
+//! Releasing the claim of a call whose answer did not reach its client, unless a later call has made the same claim.
 
 #[cfg(test)]
 mod tests;
 
 use super::membership::Membership;
-use super::retry_pauses::Again;
+use super::retry_pauses::Retries;
 use crate::bus::error::BusError;
 use crate::bus::event::Event;
 use crate::bus::rules::Operation;
@@ -13,8 +13,8 @@ use crate::domain::ids::{CallId, RequestId};
 use crate::domain::messaging::MessageKind;
 
 impl Membership {
-    /// Releases a claim whose answer did not come to the client, unless a later call has it. Where the bus cannot take that now, a
-    /// task tries again, for as long as a delivery would last.
+    /// Releases a claim whose answer did not reach the client, unless a later call has made the same claim. If the bus fails now, a
+    /// task tries again, for as long as a delivery may stay in flight.
     pub(crate) async fn release(
         &self,
         call: CallId,
@@ -34,8 +34,8 @@ impl Membership {
     }
 
     async fn release_later(&self, call: CallId, request: &RequestId) {
-        let mut again = Again::begin();
-        while again.comes().await {
+        let mut retries = Retries::begin();
+        while retries.next().await {
             match self.try_to_release(call, request).await {
                 Err(BusError::Log(_)) => {}
                 _ => return,
@@ -50,7 +50,7 @@ impl Membership {
     async fn try_to_release(&self, call: CallId, request: &RequestId) -> Result<(), BusError> {
         let claims = self.claims();
         let _turn = claims.turn().await;
-        if !claims.hangs_on(request, call) {
+        if !claims.depends_on(request, call) {
             return Ok(());
         }
         let outcome = self.ask(Operation::Release(request.clone(), call)).await;
@@ -60,7 +60,7 @@ impl Membership {
         outcome.map(drop)
     }
 
-    /// Notes what this session has written about requests: it knows of its claims of those.
+    /// Notes which requests this session has written about: its client knows of its claims on them.
     pub(crate) fn note_wrote(&self, receipt: &Receipt) {
         for event in &receipt.events {
             let Event::MessageSent(sent) = event else {

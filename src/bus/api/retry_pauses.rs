@@ -1,4 +1,4 @@
-//! When to try again what the bus could not take: ever more seldom, for as long as a delivery would last.
+//! When to repeat an operation that the bus failed: ever more rarely, for as long as a delivery may stay in flight.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use tokio::time::Instant;
 use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
 
-/// The pauses before further tries.
+/// The pauses before the retries.
 const PAUSES: Backoff = Backoff::new(wait_times::RETRY, wait_times::LONGEST_RETRY);
 
-/// The further tries of one thing.
-pub(crate) struct Again {
+/// The retries of one operation.
+pub(crate) struct Retries {
     until: Instant,
     pauses: Backoff,
 }
 
-impl Again {
-    /// Begins with the first further try.
+impl Retries {
+    /// Begins before the first retry.
     pub(crate) fn begin() -> Self {
         Self {
             until: Instant::now() + Duration::from_millis(wait_times::HANDED_MS),
@@ -25,8 +25,8 @@ impl Again {
         }
     }
 
-    /// Waits for the next try; there is none when its time is over.
-    pub(crate) async fn comes(&mut self) -> bool {
+    /// Waits for the next retry. Returns false when the time is over.
+    pub(crate) async fn next(&mut self) -> bool {
         if Instant::now() >= self.until {
             return false;
         }

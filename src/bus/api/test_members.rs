@@ -10,7 +10,7 @@ use crate::domain::name::Name;
 use crate::sys::random_ids;
 
 impl Bus {
-    /// Lets a peer join under this name.
+    /// Joins as a peer under this name.
     pub(crate) async fn join_peer(&self, name: &str) -> Membership {
         let choice = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
@@ -19,7 +19,7 @@ impl Bus {
     }
 }
 
-/// Starts an agent whose endpoints show this token, on the bus alone.
+/// Records the start of an agent whose endpoints show this token, without a process.
 pub(super) async fn start(bridge: &Membership, token: &str) -> SessionId {
     let session = random_ids::session();
     bridge.bus().hold(session).unwrap();

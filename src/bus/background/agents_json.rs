@@ -1,11 +1,11 @@
-//! The view of members for people and scripts: the members that are here now, as JSON.
+//! `agents.json`: the live members, for people and scripts.
 
 use serde_json::{Value, json};
 
 use crate::bus::state::State;
 use crate::domain::time::{Now, iso8601};
 
-/// Returns the view of a state.
+/// Writes the view of a state.
 pub(crate) fn of(state: &State, now: Now) -> String {
     let agents: Vec<_> = state
         .live_sessions()
@@ -55,8 +55,8 @@ mod tests {
     #[test]
     fn another_list_of_members_is_a_difference_wherever_the_time_stands() {
         let view = |agents: Value| json!({ "written": "now", "agents": agents }).to_string();
-        let (nobody, ann) = (view(json!([])), view(json!([{ "name": "ann" }])));
-        assert!(differs(&nobody, &ann));
+        let (empty, ann) = (view(json!([])), view(json!([{ "name": "ann" }])));
+        assert!(differs(&empty, &ann));
         assert!(!differs(&ann, &ann));
     }
 }

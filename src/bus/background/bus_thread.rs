@@ -1,4 +1,4 @@
-//! The bus thread: syncs once for many commands, writes what is due, and looks around every second.
+//! The bus thread: syncs once for many commands, writes due events, and checks the other members every second.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -18,16 +18,16 @@ use crate::bus::storage::Durability;
 use crate::domain::ids::SessionId;
 use crate::sys::random_ids;
 
-/// Due events are written after a random delay of at most this, so that not every process of a machine tries at once.
+/// The longest random delay before due events are written, so that not all processes of a machine try at once.
 const SPREAD_MS: u64 = 200;
 
-/// The pause before the bus thread tries again after it found another process writing.
+/// The pause of the bus thread after it found another process writing.
 const NEXT_TRY: Duration = Duration::from_millis(20);
 
-/// Commands that one sync answers at the most, so that the first of them does not wait for an endless queue.
+/// The most commands that one sync answers, so that the first of them does not wait for an endless queue.
 const BATCH: usize = 64;
 
-/// Starts the thread. It ends when the last handle is gone, or when it is told to.
+/// Starts the thread. It ends with the last handle of the bus, or at [`Job::Close`].
 pub(crate) fn start(
     shared: Weak<BusShared>,
     inbox: Receiver<Job>,
@@ -42,12 +42,12 @@ pub(crate) fn start(
         spread,
         view: String::new(),
         roster: Vec::new(),
-        again: None,
-        kept_for: None,
-        was_here: false,
+        retry_at: None,
+        keeper_here: None,
+        had_members: false,
         pace,
-        pulses: Heartbeats::new(pace),
-        lookout: CheckSchedule::default(),
+        heartbeats: Heartbeats::new(pace),
+        checks: CheckSchedule::default(),
     };
     std::thread::Builder::new().name("bus".into()).spawn(move || worker.run()).map(drop)
 }
@@ -59,25 +59,25 @@ struct Worker {
     spread: Duration,
     /// The view as this process last wrote it.
     view: String,
-    /// The live sessions when it last looked whether the view is right.
+    /// The live sessions when the view was last checked.
     roster: Vec<SessionId>,
-    /// When due events are tried again, after they could not be written.
-    again: Option<Instant>,
-    /// The session that makes this process the keeper of the view.
-    kept_for: Option<SessionId>,
-    /// Whether a session of this process was on the bus when last looked.
-    was_here: bool,
+    /// When to try again to write due events, after a failure.
+    retry_at: Option<Instant>,
+    /// The session that makes this process the keeper of the view, if one does.
+    keeper_here: Option<SessionId>,
+    /// Whether a session of this process was on the bus at the last check.
+    had_members: bool,
     pace: HeartbeatIntervals,
-    pulses: Heartbeats,
-    lookout: CheckSchedule,
+    heartbeats: Heartbeats,
+    checks: CheckSchedule,
 }
 
 impl Worker {
     fn run(mut self) {
-        let mut looked = Instant::now();
-        let mut beaten = Instant::now();
+        let mut last_look = Instant::now();
+        let mut last_beat = Instant::now();
         loop {
-            let job = match self.inbox.recv_timeout(self.sleep_from(looked)) {
+            let job = match self.inbox.recv_timeout(self.sleep_from(last_look)) {
                 Ok(job) => Some(job),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -94,25 +94,25 @@ impl Worker {
                 return;
             }
             self.write_due(&shared);
-            let looks = looked.elapsed() >= self.pace.look_around;
-            if looks {
-                let since = looked.elapsed();
-                looked = Instant::now();
+            let is_look_due = last_look.elapsed() >= self.pace.look_around;
+            if is_look_due {
+                let since = last_look.elapsed();
+                last_look = Instant::now();
                 self.look_around(&shared, since);
             }
-            if beaten.elapsed() >= self.pace.beat {
-                beaten = Instant::now();
+            if last_beat.elapsed() >= self.pace.beat {
+                last_beat = Instant::now();
                 for (_, hold) in &shared.core().holds {
                     hold.beat();
                 }
             }
-            self.write_view(&shared, looks);
+            self.write_view(&shared, is_look_due);
         }
     }
 
-    /// How long to sleep: until the next look around, or until something is due.
-    fn sleep_from(&self, looked: Instant) -> Duration {
-        let until_look = self.pace.look_around.saturating_sub(looked.elapsed());
+    /// Returns the time to sleep: until the next look around or the next due event.
+    fn sleep_from(&self, last_look: Instant) -> Duration {
+        let until_look = self.pace.look_around.saturating_sub(last_look.elapsed());
         let Some(shared) = self.shared.upgrade() else {
             return Duration::ZERO;
         };
@@ -123,17 +123,18 @@ impl Worker {
             .state
             .earliest_due_ms(now)
             .filter(|_| now.tick.boot == core.replica.state.boot);
-        let until_again = self
-            .again
-            .map_or(Duration::ZERO, |again| again.saturating_duration_since(Instant::now()));
+        let until_retry = self
+            .retry_at
+            .map_or(Duration::ZERO, |retry_at| retry_at.saturating_duration_since(Instant::now()));
         let until_due = due.map(|due| {
             let until = Duration::from_millis(due.saturating_sub(now.tick.ms)) + self.spread;
-            until.max(until_again)
+            until.max(until_retry)
         });
         until_due.map_or(until_look, |until_due| until_due.min(until_look))
     }
 
-    /// Syncs once for a job and those that have come meanwhile, and answers. Returns where to report the end, if one was requested.
+    /// Syncs once for a job and those that have arrived meanwhile, and answers them. Returns where to report the end of the thread, if
+    /// a job requests it.
     fn work(&self, shared: &BusShared, first: Job) -> Option<oneshot::Sender<()>> {
         let mut waiting = Vec::new();
         let mut closing = None;
@@ -146,7 +147,7 @@ impl Worker {
                         shared.trouble.report(&error);
                     }
                 }
-                // The view is looked after whenever there is something to do.
+                // The view is last_look after whenever there is something to do.
                 Job::View => {}
                 Job::Close { reply } => closing = Some(reply),
             }
@@ -157,24 +158,24 @@ impl Worker {
         if !waiting.is_empty() {
             let synced = self.durability.sync();
             for reply in waiting {
-                // The caller may be gone: then the answer is not needed.
+                // The caller may be gone, and needs no answer.
                 let _ = reply.send(synced.clone());
             }
         }
         closing
     }
 
-    /// Appends what is due, if anything is. No caller waits for that, so it needs no sync of its own.
+    /// Appends due events, if there are any. No caller waits for them.
     fn write_due(&mut self, shared: &BusShared) {
-        if self.again.is_some_and(|again| Instant::now() < again) {
+        if self.retry_at.is_some_and(|retry_at| Instant::now() < retry_at) {
             return;
         }
         let is_due = {
             let core = shared.core();
             let now = core.log.now();
             let state = &core.replica.state;
-            let is_over = |due: u64| due <= now.tick.ms;
-            now.tick.boot == state.boot && state.earliest_due_ms(now).is_some_and(is_over)
+            let has_passed = |due: u64| due <= now.tick.ms;
+            now.tick.boot == state.boot && state.earliest_due_ms(now).is_some_and(has_passed)
         };
         if is_due {
             self.append_by_itself(shared, Operation::Due);
@@ -186,18 +187,18 @@ impl Worker {
             shared.trouble.report(&error);
             return;
         }
-        let (look, dead) = {
+        let (to_check, dead) = {
             let mut core = shared.core();
             let held = |session| core.holds.iter().any(|(held, _)| *held == session);
-            let look = self.lookout.next(&core.replica.state, held);
-            let dead = core.dead_of(&look.presences);
-            (look, dead)
+            let to_check = self.checks.next(&core.replica.state, held);
+            let dead = core.dead_of(&to_check.presences);
+            (to_check, dead)
         };
         if !dead.is_empty() {
             self.append_by_itself(shared, Operation::Reap(dead));
         }
-        let heartbeats = observe(&mut shared.core(), &look.heartbeats);
-        let HeartbeatsSeen { hung, back } = self.pulses.look(since, &heartbeats);
+        let observed = observe(&mut shared.core(), &to_check.heartbeats);
+        let HeartbeatsSeen { hung, back } = self.heartbeats.look(since, &observed);
         if !hung.is_empty() {
             let after = u64::try_from(self.pace.hung.as_millis()).unwrap_or(u64::MAX);
             self.append_by_itself(shared, Operation::Hung(hung, after));
@@ -207,22 +208,22 @@ impl Worker {
         }
     }
 
-    /// Appends an operation of the bus thread itself. A failure is reported once, and not tried again at once.
+    /// Appends an operation of the bus thread itself. A failure is reported once, and tried again later.
     fn append_by_itself(&mut self, shared: &BusShared, operation: Operation) {
         let command =
             Command { id: random_ids::command(), by: None, received: Vec::new(), operation };
         let synced = match shared.append(&command) {
             Ok(None) => {
                 // The other process writes due events itself.
-                self.again = Some(Instant::now() + NEXT_TRY);
+                self.retry_at = Some(Instant::now() + NEXT_TRY);
                 return;
             }
             Ok(Some(receipt)) if receipt.is_progress() => Ok(()),
             Ok(Some(_)) => self.durability.sync().map_err(BusError::Log),
             Err(error) => Err(error),
         };
-        let failed_before = self.again.is_some();
-        self.again = synced.is_err().then(|| Instant::now() + self.pace.look_around);
+        let failed_before = self.retry_at.is_some();
+        self.retry_at = synced.is_err().then(|| Instant::now() + self.pace.look_around);
         match synced {
             Ok(()) => {}
             Err(error) if failed_before => tracing::debug!(
@@ -233,34 +234,34 @@ impl Worker {
         }
     }
 
-    /// Keeps the view of members up to date, if that is this process's part: who is here at once, what they do when it looks
-    /// around, because every message changes that.
-    fn write_view(&mut self, shared: &BusShared, looks: bool) {
+    /// Updates the view of members, if this process keeps it: at once when a member joins or leaves, and otherwise with a look around,
+    /// because every message changes what the members do.
+    fn write_view(&mut self, shared: &BusShared, is_look_due: bool) {
         let mut core = shared.core();
         let state = &core.replica.state;
-        if !looks && state.session_ids().eq(self.roster.iter().copied()) {
+        if !is_look_due && state.session_ids().eq(self.roster.iter().copied()) {
             return;
         }
         self.roster = state.session_ids().collect();
         let keeper = state.view_keeper();
         let kept_here =
             keeper.is_some_and(|keeper| core.holds.iter().any(|(session, _)| *session == keeper));
-        let is_here = core.holds.iter().any(|(session, _)| state.session(*session).is_some());
-        // Whose keeper has left writes a last time: the next one may not have noticed that it was here. So does the last one
-        // of all to leave, which may not have noticed that it was the keeper.
-        let hands_over = self.kept_for.is_some_and(|session| state.session(session).is_none());
-        let is_last = self.was_here && !is_here && keeper.is_none();
-        self.kept_for = keeper.filter(|_| kept_here);
-        self.was_here = is_here;
-        if !kept_here && !hands_over && !is_last {
-            // Another process writes it: what this one wrote is no longer current.
+        let has_members = core.holds.iter().any(|(session, _)| state.session(*session).is_some());
+        // A process whose keeper has left writes one last time: the next keeper may never have seen that session. So does the process
+        // of the very last member, which may not have noticed that it had become the keeper.
+        let keeper_left = self.keeper_here.is_some_and(|session| state.session(session).is_none());
+        let is_last = self.had_members && !has_members && keeper.is_none();
+        self.keeper_here = keeper.filter(|_| kept_here);
+        self.had_members = has_members;
+        if !kept_here && !keeper_left && !is_last {
+            // Another process writes the view, so this one's copy is outdated.
             self.view.clear();
             return;
         }
         self.put_view(&mut core);
         drop(core);
         if !kept_here {
-            // Others may have left, and written, while this was written: then the older of both views must not stay.
+            // Others may have left and written meanwhile. Then the older of both views must not stay.
             if let Err(error) = shared.catch_up() {
                 tracing::debug!("failed to read the bus: {error}");
             }
@@ -279,14 +280,14 @@ impl Worker {
     }
 }
 
-/// Looks at the heartbeats of sessions.
+/// Reads the heartbeats of sessions.
 fn observe(core: &mut Core, sessions: &[SessionId]) -> Vec<ObservedSession> {
     let Core { log, replica, .. } = core;
     let live = sessions.iter().filter_map(|id| replica.state.session(*id));
-    let look = |session: &Session| ObservedSession {
+    let read = |session: &Session| ObservedSession {
         session: session.id,
         beat: log.heartbeat(session.id),
         hung: session.hung,
     };
-    live.map(look).collect()
+    live.map(read).collect()
 }

@@ -1,35 +1,35 @@
 //! Which members a process checks each second: whether they are dead, and whether their heartbeats move.
 //!
-//! In a small team every process checks all members. In a team of hundreds that would be most of the machine's work: one process
-//! checks all of them each second, and the others check that one, and by turns some of the rest. So a death is seen within a second,
-//! also that of the process that checks all; while that one is stopped, within [`SLICES`] looks.
+//! In a small team every process checks all members. In a team of hundreds that would be most of the machine's work. There, one
+//! process checks all members each second, and the others check that one and, in turns, some of the rest. So every death is seen
+//! within a second, even that of the checking process; while it is stopped, within [`SLICES`] looks.
 
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
 
-/// Members up to which every process checks all: that takes well below a tenth of a millisecond.
+/// The largest team in which every process checks all members: that takes well below a tenth of a millisecond.
 const FEW: usize = 16;
 
-/// Looks after which each process has looked at all members, whether or not another does.
+/// The number of looks after which each process has checked all members by itself.
 const SLICES: usize = 10;
 
-/// Whom to look at.
+/// The members of one check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MembersToCheck {
-    /// The sessions whose presence to look at.
+    /// The sessions whose presence to check.
     pub(crate) presences: Vec<SessionId>,
-    /// The sessions whose heartbeat to look at.
+    /// The sessions whose heartbeat to check.
     pub(crate) heartbeats: Vec<SessionId>,
 }
 
-/// Which members to look at next.
+/// Decides which members to check next.
 #[derive(Debug, Default)]
 pub(crate) struct CheckSchedule {
     turn: usize,
 }
 
 impl CheckSchedule {
-    /// Returns the members that a process checks now, which holds some sessions itself.
+    /// Returns the members that this process checks now. `holds` says which sessions are its own.
     pub(crate) fn next(
         &mut self,
         state: &State,
@@ -37,16 +37,16 @@ impl CheckSchedule {
     ) -> MembersToCheck {
         self.turn = (self.turn + 1) % SLICES;
         let live: Vec<_> = state.session_ids().collect();
-        let keeper = state.lookout();
-        match keeper {
-            Some(keeper) if live.len() > FEW && !holds(keeper) => {
+        let checker = state.lookout();
+        match checker {
+            Some(checker) if live.len() > FEW && !holds(checker) => {
                 let slice = live.iter().enumerate();
                 let slice =
-                    slice.filter(|(number, id)| number % SLICES == self.turn && **id != keeper);
+                    slice.filter(|(number, id)| number % SLICES == self.turn && **id != checker);
                 let slice = slice.map(|(_, id)| *id);
                 MembersToCheck {
-                    presences: std::iter::once(keeper).chain(slice).collect(),
-                    heartbeats: vec![keeper],
+                    presences: std::iter::once(checker).chain(slice).collect(),
+                    heartbeats: vec![checker],
                 }
             }
             _ => MembersToCheck { presences: live.clone(), heartbeats: live },
@@ -102,22 +102,22 @@ mod tests {
     }
 
     #[test]
-    fn in_a_small_team_everybody_looks_at_all() {
+    fn in_a_small_team_every_process_checks_all_members() {
         let state = team(FEW);
         let look = CheckSchedule::default().next(&state, |_| false);
         assert_eq!((look.presences.len(), look.heartbeats.len()), (FEW, FEW));
     }
 
     #[test]
-    fn in_a_great_team_one_looks_at_all_and_the_others_at_that_one_and_by_turns_at_some() {
+    fn in_a_large_team_one_process_checks_all_and_the_others_check_it_and_some_in_turns() {
         let state = team(500);
-        let keeper = CheckSchedule::default().next(&state, |session| session == id(3));
-        assert_eq!((keeper.presences.len(), keeper.heartbeats.len()), (500, 500));
+        let checker = CheckSchedule::default().next(&state, |session| session == id(3));
+        assert_eq!((checker.presences.len(), checker.heartbeats.len()), (500, 500));
 
-        let mut lookout = CheckSchedule::default();
+        let mut schedule = CheckSchedule::default();
         let mut seen = BTreeSet::new();
         for _ in 0..SLICES {
-            let look = lookout.next(&state, |session| session == id(7));
+            let look = schedule.next(&state, |session| session == id(7));
             assert!(look.presences.len() <= 500 / SLICES + 1);
             assert!(look.presences.contains(&id(3)), "its death is seen at once");
             assert_eq!(look.heartbeats, [id(3)]);
@@ -127,10 +127,10 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_at_all_is_replaced_when_it_is_hung() {
+    fn a_hung_checker_is_replaced() {
         let mut state = team(500);
         enter(&mut state, 501, Event::MemberHung { session: id(3) });
         let look = CheckSchedule::default().next(&state, |session| session == id(1));
-        assert_eq!(look.heartbeats.len(), 500, "so that it is seen to be back, too");
+        assert_eq!(look.heartbeats.len(), 500, "so that its return is seen, too");
     }
 }

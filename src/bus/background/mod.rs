@@ -1,4 +1,4 @@
-//! The threads behind a bus handle: syncing, waiting commands, heartbeats, and the look at other members.
+//! The threads behind a bus handle: syncing, waiting commands, heartbeats, and checks of other members.
 
 pub(crate) mod agents_json;
 pub(crate) mod bus_thread;

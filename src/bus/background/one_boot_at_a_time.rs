@@ -1,16 +1,16 @@
-//! A bus is one machine's at a time: deadlines count in its own time, and the dead are known by its locks.
+//! One machine at a time uses a bus: deadlines count in that machine's time, and its locks show which sessions are dead.
 //!
-//! A shared folder of a virtual machine can be opened from both sides. Whoever comes second is told so.
+//! A shared folder of a virtual machine can be opened from both sides. The second side gets an error that says so.
 
 use crate::bus::state::State;
 use crate::bus::storage::{Log, LogError, Presence};
 
-/// Refuses a bus that sessions of another boot use which is running now.
+/// Refuses a bus with live sessions of another boot.
 pub(crate) fn check(log: &mut dyn Log, state: &State) -> Result<(), LogError> {
     let boot = log.now().tick.boot;
     let elsewhere = state.live_sessions().into_iter();
     let mut elsewhere = elsewhere.filter(|session| session.since.boot != boot);
-    // No process holds any more what an earlier boot of this machine has left.
+    // After a reboot of this machine, no process holds the presences of the earlier boot.
     match elsewhere.find(|session| log.held(session.id) == Presence::Held) {
         Some(session) => Err(LogError::OtherMachine { member: session.name.clone() }),
         None => Ok(()),
@@ -53,7 +53,7 @@ mod tests {
             BusError::Log(LogError::OtherMachine { member }) if member.as_str() == "ann"
         ));
         assert!(refused.to_string().contains("another machine"), "{refused}");
-        // It is free, so it is of an earlier boot of this machine.
+        // A free presence of another boot is left from an earlier boot of this machine.
         bus.release(ann.session());
         assert!(Bus::open(Box::new(store.log())).is_ok());
         bus.close().await;

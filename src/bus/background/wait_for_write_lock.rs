@@ -1,8 +1,7 @@
-//! The commands of this process that found another process writing: a thread of their own waits for the turn to write.
+//! Waiting for the write lock: when another process writes, a separate thread waits for this process's turn.
 //!
-//! It blocks for as long as the other process writes, which nothing can cut short; so it holds nothing meanwhile. The caller waits
-//! for its answer with a deadline, after which a command that is not being done is withdrawn, also one that has found another
-//! writer more than once.
+//! Nothing can cut that wait short, so the thread holds nothing meanwhile. The caller waits for its answer up to a deadline, after
+//! which a command that is not being done is withdrawn, even one that has lost its turn more than once.
 
 use std::io;
 use std::sync::{Arc, Weak, mpsc};
@@ -17,7 +16,7 @@ use crate::bus::storage::{LogError, WriteTurn};
 use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 
-/// Lets a command wait for its turn, up to [`limits::BUSY_MS`]. Dropping the future withdraws it.
+/// Waits for a command's turn up to [`wait_times::BUS_BUSY`], and does it. Dropping the future withdraws the command.
 pub(crate) async fn wait_for_turn(
     shared: &Arc<BusShared>,
     command: Command,
@@ -34,13 +33,13 @@ pub(crate) async fn wait_for_turn(
             let holder = shared.turn.holder();
             return Err(LogError::Busy { holder }.into());
         }
-        // It is being done, and waits for no other process.
+        // It is being done, and no longer waits for another process.
         Err(_) => answer.await,
     };
     answered.map_err(|_| BusError::Closed)?
 }
 
-/// Returns the way to the thread, which is started for the first command that has to wait.
+/// Returns the channel to the thread, which is started for the first command that has to wait.
 fn thread(shared: &Arc<BusShared>) -> Result<mpsc::Sender<Queued>, BusError> {
     let mut thread = lock(&shared.queue);
     if let Some(sender) = &*thread {
@@ -52,7 +51,7 @@ fn thread(shared: &Arc<BusShared>) -> Result<mpsc::Sender<Queued>, BusError> {
     Ok(sender)
 }
 
-/// Starts the thread. It ends when no handle of the bus is left that could send to it.
+/// Starts the thread. It ends with the last handle of the bus.
 fn start(shared: Weak<BusShared>, turn: Arc<dyn WriteTurn>) -> io::Result<mpsc::Sender<Queued>> {
     let (sender, inbox) = mpsc::channel::<Queued>();
     std::thread::Builder::new().name("bus-queue".to_owned()).spawn(move || {
@@ -79,7 +78,7 @@ pub(crate) fn serve(shared: &Weak<BusShared>, turn: &dyn WriteTurn, queued: Queu
         };
         match shared.append(&command) {
             Ok(Some(receipt)) => break Ok(receipt),
-            // Another thread of this process has taken the turn, or much has come meanwhile.
+            // Another thread of this process was faster, or there was too much to read first.
             Ok(None) if withdrawal.wait_on() => {}
             Ok(None) => {
                 let holder = turn.holder();
@@ -88,7 +87,7 @@ pub(crate) fn serve(shared: &Weak<BusShared>, turn: &dyn WriteTurn, queued: Queu
             Err(error) => break Err(error),
         }
     };
-    // The future that waits for it may be gone.
+    // The waiting future may have been dropped.
     let _ = reply.send(outcome);
 }
 

@@ -1,7 +1,7 @@
-//! The addressees of a message in an event: each by name, or all but some.
+//! The addressees of a message in an event: a list of names, or all except a list.
 //!
-//! The second form keeps a line short in a team of hundreds. Versions before it cannot read it and stop with "a newer
-//! cli-team-bridge works here", which is right: with a list that they take for empty nobody would get the message. Teams of
+//! The second form keeps a line short in a team of hundreds. Older versions cannot read it and stop with "a newer cli-team-bridge uses
+//! this bus", which is right: taken for an empty list, it would bring the message to no member. Teams of
 //! [`limits::NAMED_AT_ONCE`](crate::domain::limits::NAMED_AT_ONCE) members never need it.
 
 use std::fmt;
@@ -12,20 +12,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::name::Name;
 
-/// What the other form is called in a line.
+/// The key of the second form in a line.
 const ALL_BUT: &str = "all_but";
 
 /// Members that an event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Addressees {
     Named(Vec<Name>),
-    /// All whom the event can mean, but these: of a message that is put into inboxes, all live members who have not been given
-    /// it; of one that need not be seen any more, all in whose inbox it is unread.
+    /// All members that the event can mean, except these: for a message put into inboxes, all live members that do not have it yet;
+    /// for a withdrawn one, all members in whose inbox it is unread.
     AllBut(Vec<Name>),
 }
 
 impl Addressees {
-    /// Returns those that are named; none when it means all but some.
+    /// Returns the listed names; none for the second form.
     pub fn named(&self) -> &[Name] {
         match self {
             Self::Named(names) => names,
@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Addressees {
     }
 }
 
-/// Reads either form where it stands.
+/// Reads either form.
 struct AddresseesVisitor;
 
 impl<'de> Visitor<'de> for AddresseesVisitor {

@@ -1,4 +1,4 @@
-//! A text in an event: short ones in the line itself, long ones in a file of their own.
+//! A text in an event: a short one in the line itself, a long one in a file of its own.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Body {
     Text(String),
-    /// Where the text is.
     Blob {
         /// The name of the blob.
         id: uuid::Uuid,

@@ -1,4 +1,4 @@
-//! Entries of the log: what a command proposes to append, what one append puts there, and where it stands.
+//! Entries of the log: the proposal of a command, the entry of an append, and positions in the log.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,10 +30,10 @@ impl From<LogPosition> for (u64, u64) {
     }
 }
 
-/// Where a text stands: in an event of a line.
+/// The place of a text: an event of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BodyRef {
-    /// Where the line begins.
+    /// The beginning of the line.
     pub place: LogPosition,
     /// The index of the event in the line.
     pub index: u16,
@@ -41,11 +41,11 @@ pub struct BodyRef {
     pub bytes: u64,
 }
 
-/// What a command wants to append.
+/// The events that a command proposes to append.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     pub id: CommandId,
-    /// The session that gave the command; none for what is merely due.
+    /// The session that gave the command; none for due events.
     pub by: Option<SessionId>,
     pub events: Vec<Event>,
 }
@@ -57,17 +57,17 @@ pub struct Entry {
     pub seq: u64,
     /// The wall time, for people: milliseconds since 1970.
     pub ts: i64,
-    /// The time that deadlines count from.
+    /// The time from which deadlines count.
     pub tick: Tick,
     pub id: CommandId,
-    /// The session that gave the command; none for what was merely due.
+    /// The session that gave the command; none for due events.
     pub by: Option<SessionId>,
     /// The events, in their order.
     pub events: Vec<Event>,
 }
 
 impl Entry {
-    /// Returns the seq of the entry that follows.
+    /// Returns the seq of the next entry.
     pub fn next_seq(&self) -> u64 {
         self.seq.saturating_add(self.events.len() as u64)
     }

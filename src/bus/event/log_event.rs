@@ -1,4 +1,4 @@
-//! Every kind of event, with the fields of the small ones: what a line of the log can say.
+//! Every kind of event in the log, with the fields of the small ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,27 +24,29 @@ pub enum Event {
     MemberStarting(Starting),
     /// See [`Joined`].
     MemberJoined(Joined),
-    /// An agent does something else now.
+    /// The activity of an agent has changed.
     MemberActivity { session: SessionId, activity: Activity },
     /// It is known whether an agent has our tools.
     MemberTools { session: SessionId, tools: Tools },
-    /// An agent uses another model now.
+    /// An agent now uses another model.
     MemberModel { session: SessionId, model: String },
-    /// The bridge of an agent delivers messages by these methods now; its tools have methods of their own.
-    MemberWays {
+    /// The bridge of an agent now delivers messages by these methods. Its tools have methods of their own.
+    #[serde(rename = "member_ways")]
+    MemberMethods {
         session: SessionId,
-        /// Which, the first to be tried first.
-        ways: Vec<DeliveryMethod>,
+        /// The methods, in the order in which they are tried.
+        #[serde(rename = "ways")]
+        methods: Vec<DeliveryMethod>,
     },
     /// A session has ended.
     MemberLeft {
         session: SessionId,
         departure: Departure,
-        /// What there is to say about it.
+        /// Details for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// The mail of an absent name has waited for its full time.
+    /// The mail of an absent name has reached its time limit.
     MemberForgotten { name: Name },
     /// See [`Runs`].
     AgentRuns(Runs),
@@ -57,7 +59,7 @@ pub enum Event {
     /// An agent does not end a turn whose task was abandoned: it takes no work.
     AgentStuck {
         session: SessionId,
-        /// Older versions give it work, as they always did.
+        /// Older versions still give it work.
         skip: Skip,
     },
     /// The turn of a stuck agent has ended after all.
@@ -76,15 +78,16 @@ pub enum Event {
     MessageAddressed { id: MessageId, to: Addressees },
     /// Messages are delivered to one call of one session.
     MessageHanded {
-        /// Which, oldest first.
+        /// The messages, oldest first.
         ids: Vec<MessageId>,
-        /// Whose inbox they come from.
+        /// The owner of the inbox.
         member: Name,
-        /// The session that gets them.
+        /// The session that receives them.
         session: SessionId,
         /// The call that carries them.
         call: CallId,
-        way: DeliveryMethod,
+        #[serde(rename = "way")]
+        method: DeliveryMethod,
     },
     /// The messages of a call are unread again.
     MessageReturned { session: SessionId, call: CallId },
@@ -106,7 +109,7 @@ pub enum Event {
         /// Only about this request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<RequestId>,
-        /// How long at the most, in milliseconds.
+        /// The time limit, in milliseconds.
         timeout_ms: u64,
     },
     /// A call stops waiting without a message.
@@ -126,7 +129,7 @@ pub enum Event {
     ClaimUnheard(UnheardClaim),
     /// See [`ProvenClaim`].
     ClaimKnown(ProvenClaim),
-    /// A request is open again: its owner has left, or never heard of its claim.
+    /// A request is open again: its owner has left, or never learned of its claim.
     RequestReopened { id: RequestId },
     /// The owner has answered.
     RequestCompleted { id: RequestId, message: MessageId },
@@ -134,38 +137,39 @@ pub enum Event {
     RequestExpired { id: RequestId },
     /// See [`TaskAssigned`].
     TaskAssigned(TaskAssigned),
-    /// A task's turn begins.
+    /// The turn of a task begins.
     TaskStarted { id: TaskId },
-    /// A task goes on in a resumed session.
+    /// A task continues in a resumed session.
     TaskResumed { id: TaskId },
-    /// A member asks for the end of a running task.
+    /// A member requests the end of a running task.
     TaskCancelAsked { id: TaskId, by: Name },
     /// See [`Finished`].
     TaskFinished(Finished),
-    /// A member asks for the end of an agent.
+    /// A member requests the end of an agent.
     StopAsked {
         session: SessionId,
         by: Name,
-        /// Whether at once, by signals.
+        /// Whether to kill it at once.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kill: bool,
     },
     /// See [`PermissionAsked`].
     PermissionAsked(PermissionAsked),
-    /// An orchestrator was notified of a question.
-    PermissionTold { id: PermissionId, notice: MessageId },
+    /// An orchestrator was notified of a permission question.
+    #[serde(rename = "permission_told")]
+    PermissionNotified { id: PermissionId, notice: MessageId },
     /// See [`PermissionAnswered`].
     PermissionAnswered(PermissionAnswered),
     /// See [`Created`].
     WorkflowCreated(Created),
     /// See [`Resumed`].
     WorkflowResumed(Resumed),
-    /// A member asks for the end of a workflow.
+    /// A member requests the end of a workflow.
     WorkflowCancelAsked { id: WorkflowId, by: Name },
-    /// Nothing more happens in a workflow.
+    /// A workflow has ended.
     WorkflowEnded {
         id: WorkflowId,
-        /// How: a final status.
+        /// A final status.
         status: WorkflowStatus,
     },
     /// See [`StepAsked`].
@@ -181,7 +185,7 @@ pub enum Event {
     StepReturned(StepReturned),
     /// See [`StepEnded`].
     StepEnded(StepEnded),
-    /// A segment could not be synced; the lines before this are a copy of it.
+    /// A segment could not be synced. The lines before this event are a copy of it.
     SegmentFailed {
         /// The first seq of the segment.
         segment: u64,
@@ -189,7 +193,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Says whether the event only marks progress: losing it in a power cut repeats something, and loses nothing.
+    /// Says whether the event merely marks progress: if a power cut loses it, the step is repeated and no data is lost.
     pub(in crate::bus) fn is_progress(&self) -> bool {
         matches!(
             self,
@@ -199,12 +203,12 @@ impl Event {
                 | Self::MemberActivity { .. }
                 | Self::MemberModel { .. }
                 | Self::MemberTools { .. }
-                | Self::MemberWays { .. }
+                | Self::MemberMethods { .. }
                 | Self::MessageHanded { .. }
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }
                 | Self::AnswerWritten(_)
-                // They follow from how tasks ended, and are found again. The refusal of an approval is not.
+                // These follow from the ends of tasks, and are derived again. The refusal of an approval is not.
                 | Self::StepReturned(_)
                 | Self::StepEnded(StepEnded {
                     status: StepStatus::Done,
@@ -220,7 +224,7 @@ impl Event {
         matches!(self, Self::MemberStarting(_) | Self::MemberJoined(_) | Self::MemberLeft { .. })
     }
 
-    /// Returns the workflow and the step that the event moves, if it moves one.
+    /// Returns the workflow and the step that the event changes, if it changes one.
     pub fn step_of(&self) -> Option<(&WorkflowId, &Name)> {
         match self {
             Self::StepAsked(event) => Some((&event.workflow, &event.step)),

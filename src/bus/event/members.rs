@@ -1,4 +1,4 @@
-//! What the events of members store: agents that start, and members that join.
+//! The fields of member events: agents that start, and members that join.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,15 +12,15 @@ pub struct Starting {
     /// The session that begins.
     pub session: SessionId,
     pub name: Name,
-    /// Whether the name was chosen, so that its mail waits for its return.
+    /// Whether the name was chosen. If so, its mail waits for its return.
     pub chosen: bool,
-    /// The profile it is started from.
+    /// The profile from which it is started.
     pub profile: String,
-    /// The model asked for.
+    /// The requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub cwd: String,
-    /// What it is for.
+    /// Its roles in the team.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
     /// The session of the bridge that holds it.
@@ -37,17 +37,16 @@ pub struct Joined {
     pub name: Name,
     /// Whether the name was chosen.
     pub chosen: bool,
-    /// What kind of member it is.
     pub kind: MemberKind,
-    /// The model it says it uses.
+    /// The model that it claims to use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it is for.
+    /// Its roles in the team.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
     /// Its process, for people.
     pub pid: u32,
-    /// The process that its server serves, as far as known.
+    /// The client process of its MCP server, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ProcessMark>,
 }

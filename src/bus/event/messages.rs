@@ -1,4 +1,4 @@
-//! What the events of messages store: the message itself, and which answers were written to their clients.
+//! The fields of message events: the message itself, and answers written to their clients.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ pub struct MessageSent {
     pub id: MessageId,
     pub kind: MessageKind,
     pub from: Author,
-    /// To whom it is addressed, as it is shown.
+    /// The audience as shown to readers.
     pub audience: Audience,
-    /// Whose inboxes it is in.
+    /// The members in whose inboxes it is.
     pub to: Addressees,
     /// The request that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,29 +23,29 @@ pub struct MessageSent {
     /// The task that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Who claimed the request.
+    /// The member that claimed the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<Name>,
     /// The message that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// The first message of its thread; itself when it begins one.
+    /// The first message of its thread, which may be itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<MessageId>,
-    /// The tasks whose ends it reports, instead of one notice for each.
+    /// The tasks whose ends it reports, if it replaces a notice for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ends: Vec<TaskId>,
-    /// How urgent it is for a member that works on something else.
+    /// The priority for a member that works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
     pub body: Body,
 }
 
-/// The whole answer of a call, with its messages, has been written to its client. It proves nothing by itself; without it the end
+/// The whole answer of a call, with its messages, has been written to its client. This proves nothing by itself, but without it, the end
 /// of a turn and the next hook prove nothing either.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerWritten {
-    /// Whose call it is.
+    /// The session of the call.
     pub session: SessionId,
     pub call: CallId,
     /// Older versions assume that every delivery was written.

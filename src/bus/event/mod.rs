@@ -1,7 +1,7 @@
-//! The whole vocabulary of the log: every event that can ever happen on a bus.
+//! The vocabulary of the log: all events that can happen on a bus.
 //!
-//! An event is a fact. It holds names, ids and texts, never its own place in the log. A changed event means a decision about
-//! versions: new fields are optional, and a new kind that others may pass over says so by `"skip": true` in its body.
+//! An event is a fact. It holds names, ids and texts, never its own position in the log. A changed event needs a decision about versions:
+//! new fields are optional, and a new kind that older versions may skip says so by `"skip": true` in its body.
 
 mod log_event;
 mod members;

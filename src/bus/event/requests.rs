@@ -1,4 +1,4 @@
-//! What the events of requests store: the request itself, and which claims depend on an answer that may not have been read.
+//! The fields of request events: the request itself, and claims that depend on an answer that may not have been read.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,10 @@ pub struct RequestOpened {
     pub from: Name,
     pub to: Addressees,
     pub description: Body,
-    /// What is known so far.
+    /// The knowledge so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Body>,
-    /// Milliseconds after which an unclaimed request is nudged.
+    /// Milliseconds after which the members are reminded of an unclaimed request.
     pub nudge_ms: u64,
     /// Milliseconds of open time after which it expires.
     pub ttl_ms: u64,
@@ -32,25 +32,24 @@ impl RequestOpened {
     }
 }
 
-/// The claim of an agent depends on the answer of this call, until that is proven to have been read or the agent writes about the
-/// request. The event comes with the claim, and again if a later call claims the same request while the agent may not know of its
-/// claim.
+/// The claim of an agent depends on the answer of this call, until the answer is proven to have been read or the agent writes about the
+/// request. The event comes with the claim, and again with a later claim of the same request while the agent may not know of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnheardClaim {
-    /// Whose call it is.
+    /// The session of the call.
     pub session: SessionId,
     pub call: CallId,
-    /// What it has claimed.
+    /// The claimed request.
     pub request: RequestId,
     /// Older versions leave the claim to the agent as long as its session lives.
     pub skip: Skip,
 }
 
-/// The agent has written about a request that it holds, so it knows of its claim, which depends on no answer any more. Nothing
-/// else in that answer is proven by it.
+/// The agent has written about a request that it holds, so it knows of its claim, which no longer depends on an answer. This proves
+/// nothing else in that answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProvenClaim {
-    /// Whose claim it is.
+    /// The session of the claim.
     pub session: SessionId,
     pub request: RequestId,
     /// For older versions the claim depends on its answer for longer.

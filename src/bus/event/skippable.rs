@@ -1,8 +1,8 @@
-//! The mark of events that older versions may pass over.
+//! The mark of events that older versions may skip.
 
 use serde::{Deserialize, Serialize};
 
-/// Says of an event that versions which do not know it may pass over it: `true` in its body.
+/// Marks an event that versions without its kind may skip: `true` in its body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "bool", from = "bool")]
 pub struct Skip;

@@ -1,4 +1,4 @@
-//! What the events of tasks store: the assignment, and the end with its results.
+//! The fields of task events: the assignment, and the end with its results.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::domain::permission::Policy;
 use crate::domain::task::result::{Context, Usage};
 use crate::domain::task::{TaskError, TaskStatus};
 
-/// Work is given to an agent.
+/// An agent is assigned work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskAssigned {
     pub id: TaskId,
@@ -17,13 +17,13 @@ pub struct TaskAssigned {
     pub agent: Name,
     pub by: Name,
     pub prompt: Body,
-    /// The model asked for.
+    /// The requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Whether it begins a new session of the agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
-    /// What the agent may do in it; the profile says so where the task does not.
+    /// The permission policy, if the task overrides that of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Policy>,
     /// The workflow whose step it is.
@@ -31,34 +31,34 @@ pub struct TaskAssigned {
     pub workflow: Option<WorkflowId>,
 }
 
-/// A task is at its end.
+/// A task has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     pub id: TaskId,
-    /// How: a final status.
+    /// A final status.
     pub status: TaskStatus,
-    /// What the agent said.
+    /// The text of the agent.
     pub output: Body,
     /// The stop reason of the last turn, in ACP's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TaskError>,
-    /// What came of it besides.
+    /// The other results.
     #[serde(default, skip_serializing_if = "TaskReport::is_empty")]
     pub report: TaskReport,
 }
 
-/// What came of a task besides its words.
+/// The results of a task besides its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskReport {
-    /// What the agent's conversation knew at the beginning.
+    /// The agent's context at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-    /// What the task used.
+    /// The resources that the task used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Where in the output the agent's last words begin, in bytes: what it said after its last call of a tool.
+    /// Where in the output the agent's last words begin, in bytes: the text after its last tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<u64>,
     /// Files that changed and calls that failed: [`Details`](crate::domain::task::result::Details) as JSON.

@@ -3,9 +3,9 @@
 use super::{Body, Event};
 
 impl Event {
-    /// Returns every text of the event that may be in a blob; the first is what the event says.
+    /// Returns every text of the event that may be in a blob, the main text first.
     ///
-    /// Each kind is named here, so that none with a text can be forgotten: a text that is missing here is never removed.
+    /// Names every kind of event, so that none with a text can be forgotten: a text that is missing here is never removed.
     pub(in crate::bus) fn bodies(&self) -> Vec<&Body> {
         match self {
             Self::MessageSent(sent) => vec![&sent.body],
@@ -25,7 +25,7 @@ impl Event {
             | Self::MemberActivity { .. }
             | Self::MemberTools { .. }
             | Self::MemberModel { .. }
-            | Self::MemberWays { .. }
+            | Self::MemberMethods { .. }
             | Self::MemberLeft { .. }
             | Self::MemberForgotten { .. }
             | Self::AgentRuns(_)
@@ -59,7 +59,7 @@ impl Event {
             | Self::TaskCancelAsked { .. }
             | Self::StopAsked { .. }
             | Self::PermissionAsked(_)
-            | Self::PermissionTold { .. }
+            | Self::PermissionNotified { .. }
             | Self::PermissionAnswered(_)
             | Self::WorkflowResumed(_)
             | Self::WorkflowCancelAsked { .. }

@@ -1,4 +1,4 @@
-//! What happens in workflows.
+//! The fields of workflow events.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,31 +11,31 @@ use crate::domain::workflow::{Again, PlanFile, Step, StepStatus};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Created {
     pub id: WorkflowId,
-    /// What it is called, for people.
+    /// Its name, for people.
     pub name: String,
     pub by: Name,
     /// The session that leads it.
     pub owner: SessionId,
     /// Its steps, in the order in which they were written.
     pub steps: Vec<Step>,
-    /// Their prompts in the same order, as a JSON list.
+    /// Their prompts, in the same order, as a JSON list.
     pub prompts: Body,
-    /// The file of the project that its gates come from, whose yes each of them needs.
+    /// The project's plan file from which its gates come. Each gate needs the user's trust in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_file: Option<PlanFile>,
 }
 
-/// An interrupted workflow has a leader again.
+/// An interrupted workflow has an owner again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumed {
     pub id: WorkflowId,
-    /// Who took it over.
+    /// The member that resumed it.
     pub by: Name,
     /// The session that leads it now.
     pub owner: SessionId,
 }
 
-/// A step is an agent's task now, assigned in the same append.
+/// A step has begun as an agent's task, assigned in the same append.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepStarted {
     pub workflow: WorkflowId,
@@ -44,35 +44,35 @@ pub struct StepStarted {
     pub agent: Name,
 }
 
-/// A step is expanded: from now on its items are steps of their own.
+/// A step is expanded: its items are now steps of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepExpanded {
     pub workflow: WorkflowId,
     pub step: Name,
-    /// How many items there are.
+    /// The number of items.
     pub count: u32,
     /// The items, as a JSON list.
     pub items: Body,
 }
 
-/// A step waits once more.
+/// A step waits again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepReturned {
     pub workflow: WorkflowId,
     pub step: Name,
-    /// What kind of reason there is.
+    /// The kind of reason.
     pub again: Again,
     pub why: String,
 }
 
-/// Nothing more happens to a step.
+/// A step has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEnded {
     pub workflow: WorkflowId,
     pub step: Name,
-    /// How: a final status.
+    /// A final status.
     pub status: StepStatus,
-    /// Why, where it did not end well.
+    /// The reason, if it was not successful.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -84,7 +84,7 @@ pub struct StepAsked {
     pub step: Name,
 }
 
-/// A step is approved. One that is refused ends instead.
+/// A step is approved. A refused one ends instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepApproved {
     pub workflow: WorkflowId,

@@ -141,7 +141,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             member: name(c),
             session: session(d),
             call: call(e),
-            way: methods[usize::from(e % 3)],
+            method: methods[usize::from(e % 3)],
         },
         13 => Event::MessageReturned { session: session(a), call: call(b) },
         14 if odd => {
@@ -198,7 +198,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             offers: vec![Decision::AllowOnce],
             timeout_ms: if odd { u64::MAX } else { u64::from(e) },
         }),
-        26 => Event::PermissionTold { id: permission(a), notice: message(b) },
+        26 => Event::PermissionNotified { id: permission(a), notice: message(b) },
         27 => Event::PermissionAnswered(PermissionAnswered {
             id: permission(a),
             decision: Decision::Reject,
@@ -214,7 +214,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         38 => Event::AgentFree { session: session(a), skip: Skip },
         36 => {
             let methods = methods[..usize::from(b % 6)].to_vec();
-            Event::MemberWays { session: session(a), ways: methods }
+            Event::MemberMethods { session: session(a), methods }
         }
         31 => Event::AgentSwept { session: session(a) },
         32..=35 => of_workflow([kind, a, b, c, d, e]),

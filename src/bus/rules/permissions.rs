@@ -202,7 +202,7 @@ fn notify_leader(writer: &mut Writer<'_>, id: &PermissionId, question: &Question
     let mut post = Post::notice(name, text);
     post.task.clone_from(&question.task);
     let notice = writer.post(post);
-    writer.push(Event::PermissionTold { id: id.clone(), notice });
+    writer.push(Event::PermissionNotified { id: id.clone(), notice });
 }
 
 /// Returns the live orchestrator that assigned the task, else the one that holds the agent.

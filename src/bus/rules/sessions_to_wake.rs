@@ -73,7 +73,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::AgentRuns(_)
             | Event::AgentSwept { .. }
             | Event::LimitsSet(_)
-            | Event::MemberWays { .. }
+            | Event::MemberMethods { .. }
             | Event::MessageSeen { .. }
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }
@@ -84,7 +84,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::RequestReopened { .. }
             | Event::RequestCompleted { .. }
             | Event::RequestExpired { .. }
-            | Event::PermissionTold { .. }
+            | Event::PermissionNotified { .. }
             // The leader of the workflow writes them itself.
             | Event::StepAsked(_)
             | Event::StepStarted(_)

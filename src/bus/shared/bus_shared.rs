@@ -1,6 +1,6 @@
-//! What the handle, the threads and the bells share.
+//! The part of a bus that its handle, its threads and the wakeup listener share.
 //!
-//! The core is locked while a command is decided and written, and never across an await or the sync that acknowledges.
+//! The core is locked while a command is decided and written, but never across an await or the sync that acknowledges it.
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -18,16 +18,16 @@ use crate::bus::rules::Command;
 use crate::bus::storage::{Durability, Log, LogError, WriteTurn};
 use crate::sys::mutex::lock;
 
-/// What the handle, the threads and the bells share.
+/// The shared part of a bus.
 pub(crate) struct BusShared {
     core: Mutex<Core>,
     jobs: mpsc::Sender<Job>,
     changed: watch::Sender<u64>,
     pub(crate) durability: Arc<dyn Durability>,
     pub(crate) turn: Arc<dyn WriteTurn>,
-    /// The way to the thread of waiting commands, once there is one.
+    /// The channel to the thread of waiting commands, once there is one.
     pub(crate) queue: Mutex<Option<mpsc::Sender<Queued>>>,
-    /// The last failure to read the log without a command that could report it.
+    /// The last failure to read the log that no command could report.
     pub(crate) trouble: ReadTrouble,
 }
 
@@ -46,7 +46,7 @@ impl BusShared {
     }
 
     pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
-        // A panic while it was held left the replica at a whole entry: it changes by `apply` alone, which does not panic.
+        // After a panic of the holder the replica still stands at a whole entry: only `apply` changes it, and that does not panic.
         lock(&self.core)
     }
 
@@ -55,7 +55,7 @@ impl BusShared {
         self.changed.subscribe()
     }
 
-    /// Appends a command of this process; none when another process writes.
+    /// Appends a command of this process. Returns none while another process writes.
     pub(crate) fn begin(&self, command: &Command) -> Result<Option<Receipt>, BusError> {
         let core = self.core();
         if core.closed {
@@ -64,7 +64,7 @@ impl BusShared {
         self.append_in(core, command)
     }
 
-    /// Appends a command, of the other threads of the bus too, and after its end; none when another process writes.
+    /// Appends a command, even of a closed bus. Returns none while another process writes.
     pub(crate) fn append(&self, command: &Command) -> Result<Option<Receipt>, BusError> {
         self.append_in(self.core(), command)
     }
@@ -81,13 +81,13 @@ impl BusShared {
         if let Ok(Some(receipt)) = &appended
             && receipt.events.iter().any(Event::changes_roster)
         {
-            // An error means that the bus thread has ended: it wrote the view for the last time.
+            // An error means that the bus thread has ended, after it had written the view for the last time.
             let _ = self.jobs.send(Job::View);
         }
         appended
     }
 
-    /// Brings to disk what has been appended: on this thread where that is quick, else on the bus thread.
+    /// Syncs the appended entries: on this thread if that is quick, else on the bus thread.
     pub(crate) async fn sync(&self) -> Result<(), BusError> {
         if let Some(synced) = self.durability.sync_if_quick() {
             return Ok(synced?);
@@ -97,11 +97,11 @@ impl BusShared {
             Ok(()) => synced.await.ok(),
             Err(_) => None,
         };
-        // The bus thread may have ended since the append: what is in the log is brought to disk all the same.
+        // The bus thread may have ended since the append. The entry is synced all the same.
         Ok(answer.unwrap_or_else(|| self.durability.sync())?)
     }
 
-    /// Takes no more commands, and returns when the bus thread has done everything asked for before.
+    /// Refuses further commands, and returns when the bus thread has done all earlier work.
     pub(crate) async fn close(&self) {
         let (reply, answer) = oneshot::channel();
         self.core().closed = true;
@@ -111,19 +111,19 @@ impl BusShared {
         }
     }
 
-    /// Reads what others have appended.
+    /// Reads the entries that other processes have appended.
     pub(crate) fn catch_up(&self) -> Result<(), LogError> {
         self.read_new(self.core())
     }
 
-    /// Catches up after a bell, and never waits for the core: its holder may be waiting for the thread that heard the bell, to
-    /// listen to one more.
-    pub(crate) fn hear(&self) -> Result<(), LogError> {
+    /// Catches up after a wakeup, without waiting for the core: its holder may be waiting for the calling thread to begin listening
+    /// for another session.
+    pub(crate) fn on_wakeup(&self) -> Result<(), LogError> {
         match self.core.try_lock() {
             Ok(core) => self.read_new(core),
             Err(TryLockError::Poisoned(poisoned)) => self.read_new(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => {
-                // An error means that the bus thread has ended, and with it the use of this bus.
+                // An error means that the bus thread has ended, and the bus with it.
                 let _ = self.jobs.send(Job::Look);
                 Ok(())
             }
@@ -140,7 +140,7 @@ impl BusShared {
         Ok(())
     }
 
-    /// Notifies those who wait for a change of the state.
+    /// Notifies tasks that wait for a change of the state.
     fn publish(&self, seq: u64) {
         self.changed.send_if_modified(|known| std::mem::replace(known, seq) != seq);
     }

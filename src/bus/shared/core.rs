@@ -13,11 +13,11 @@ use crate::domain::ids::SessionId;
 pub(crate) struct Core {
     pub(crate) log: Box<dyn Log>,
     pub(crate) replica: Replica,
-    /// The sessions whose bells this process listens to.
+    /// The sessions for whose wakeups this process listens.
     pub(crate) attended: BTreeSet<SessionId>,
     /// The presences that this process holds.
     pub(crate) holds: Vec<(SessionId, Box<dyn Hold>)>,
-    /// Whether this process takes no more commands.
+    /// Whether this process refuses further commands.
     pub(crate) closed: bool,
 }
 
@@ -26,7 +26,7 @@ impl Core {
         Self { log, replica, attended: BTreeSet::new(), holds: Vec::new(), closed: false }
     }
 
-    /// Decides and appends a command, and rings for the sessions that it concerns; none when another process writes.
+    /// Decides and appends a command, and wakes the sessions that it concerns. Returns none while another process writes.
     pub(super) fn append(&mut self, command: &Command) -> Result<Option<Receipt>, BusError> {
         let Self { log, replica, .. } = self;
         let mut receipt = Receipt::default();
@@ -36,16 +36,16 @@ impl Core {
                 Appended::Nothing | Appended::Refused => return Ok(Some(receipt)),
                 Appended::Contended => return Ok(None),
             };
-            log.ring(&rules::concerned(&replica.state, &entry.events));
+            log.wake(&rules::concerned(&replica.state, &entry.events));
             receipt.events.extend(entry.events);
-            // Else it was what is due alone, and the command has room behind it.
+            // Otherwise the entry held only due events, and the command comes next.
             if entry.id == command.id {
                 return Ok(Some(receipt));
             }
         }
     }
 
-    /// Finds those of these sessions whose presence is free, the longest here first.
+    /// Finds those of these sessions whose presence is free, the oldest first.
     pub(crate) fn dead_of(&mut self, sessions: &[SessionId]) -> Vec<SessionId> {
         let Self { log, replica, .. } = self;
         let live = sessions.iter().filter_map(|id| replica.state.session(*id));
@@ -62,7 +62,7 @@ impl Core {
     }
 }
 
-/// Appends to a log what the rules decide about a command. A refusal is an error that says why.
+/// Appends what the rules decide about a command. A refusal is an error.
 pub(crate) fn append_command(
     log: &mut dyn Log,
     replica: &mut Replica,
@@ -82,7 +82,7 @@ pub(crate) fn append_command(
         }
     })?;
     match (appended, refusal) {
-        // The last verdict was this one.
+        // The last verdict set this reason.
         (Appended::Refused, Some(reason)) => Err(reason.into()),
         (appended, _) => Ok(appended),
     }

@@ -1,4 +1,4 @@
-//! What the threads of the bus are asked to do.
+//! The jobs of the bus's threads.
 
 use std::io;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::bus::storage::LogError;
 
 /// A job for the bus thread.
 pub(crate) enum Job {
-    /// To bring to disk what was appended before.
+    /// Syncs all entries appended so far.
     Sync { reply: oneshot::Sender<Result<(), LogError>> },
-    /// To catch up: a bell rang while the replica was in use.
+    /// Catches up: a wakeup came while the replica was in use.
     Look,
-    /// To write the view of members: a member has come or gone.
+    /// Writes the view of members: one has joined or left.
     View,
-    /// To end, after everything before it.
+    /// Ends the thread, after all earlier jobs.
     Close { reply: oneshot::Sender<()> },
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Queued {
     pub(crate) reply: oneshot::Sender<Result<Receipt, BusError>>,
 }
 
-/// Names what follows from that a thread of the bus could not be started.
+/// Returns the error for a bus thread that could not be started.
 pub(crate) fn no_thread(source: io::Error) -> LogError {
     LogError::Io { action: "start a thread for", path: "bus".into(), source: source.into() }
 }

@@ -1,4 +1,4 @@
-//! What the bus handle and the threads behind it share: the log with its replica, and the ways to the threads.
+//! The part that the bus handle and the threads behind it share: the log with its replica, and the channels to the threads.
 
 mod bus_shared;
 mod core;

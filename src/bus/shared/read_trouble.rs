@@ -1,30 +1,30 @@
-//! Lasting trouble with reading the bus, as with a newer version: reported once, and not each second.
+//! Lasting failures to read the bus, such as a newer format: reported once instead of every second.
 
 use std::sync::Mutex;
 
 use crate::bus::storage::LogError;
 use crate::sys::mutex::lock;
 
-/// The trouble that this process reported last.
+/// The failure that this process reported last.
 #[derive(Default)]
 pub(crate) struct ReadTrouble(Mutex<Option<String>>);
 
 impl ReadTrouble {
-    /// Warns of trouble, unless that was the last thing said.
+    /// Warns of a failure, unless it was the last one reported.
     pub(crate) fn report(&self, error: &LogError) {
-        if self.is_news(error) {
+        if self.is_new(error) {
             tracing::warn!("failed to read the bus: {error}");
         } else {
             tracing::debug!("still failing to read the bus: {error}");
         }
     }
 
-    /// Notes that all is well: what comes next is news.
+    /// Notes that reading works again, so that the next failure is reported.
     pub(crate) fn is_over(&self) {
         self.replace(None);
     }
 
-    fn is_news(&self, error: &LogError) -> bool {
+    fn is_new(&self, error: &LogError) -> bool {
         let text = error.to_string();
         self.replace(Some(text.clone())).as_ref() != Some(&text)
     }
@@ -40,13 +40,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_trouble_is_told_once_until_it_is_over() {
+    fn the_same_trouble_is_reported_once_until_it_is_over() {
         let trouble = ReadTrouble::default();
-        assert!(trouble.is_news(&LogError::Newer));
-        assert!(!trouble.is_news(&LogError::Newer));
-        assert!(trouble.is_news(&LogError::Removed));
-        assert!(trouble.is_news(&LogError::Newer));
+        assert!(trouble.is_new(&LogError::Newer));
+        assert!(!trouble.is_new(&LogError::Newer));
+        assert!(trouble.is_new(&LogError::Removed));
+        assert!(trouble.is_new(&LogError::Newer));
         trouble.is_over();
-        assert!(trouble.is_news(&LogError::Newer));
+        assert!(trouble.is_new(&LogError::Newer));
     }
 }

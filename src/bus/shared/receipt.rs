@@ -1,18 +1,18 @@
-//! What a command has done: the events that its caller learns of.
+//! The receipt of a command: its events.
 
 use crate::bus::event::Event;
 
-/// What a command has done.
+/// The receipt of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Receipt {
-    /// The events, in their order; those that were merely due come first.
+    /// The events in order. Due events come first.
     pub events: Vec<Event>,
 }
 
 impl Receipt {
-    /// Says whether all of it merely marks progress, which needs no sync of its own.
+    /// Says whether all events merely mark progress, which needs no sync of its own.
     pub(crate) fn is_progress(&self) -> bool {
-        // One without events may repeat a command whose line is not on disk yet.
+        // A receipt without events may be that of a repeated command whose line is not on disk yet.
         !self.events.is_empty() && self.events.iter().all(Event::is_progress)
     }
 }

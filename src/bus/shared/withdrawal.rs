@@ -1,22 +1,22 @@
-//! Withdrawing a command that waits for its turn: at its deadline, or when its answer is no longer wanted.
+//! Withdrawing a command that waits for its turn: at its deadline, or when its caller is gone.
 //!
-//! A command that is being done is not withdrawn, as it may be in the log already.
+//! A command that is being done cannot be withdrawn: it may be in the log already.
 
 use crate::sys::mutex::lock;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Whether one command is withdrawn. Shared by the future that waits for its answer and the thread that does it.
+/// The withdrawal of one command, shared by the future that waits for its answer and the thread that does it.
 #[derive(Default)]
 pub(crate) struct Withdrawal(Mutex<Progress>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Progress {
-    /// It waits for its turn.
+    /// The command waits for its turn.
     #[default]
     Waiting,
     /// It is being done.
     Begun,
-    /// Its deadline came while it is being done: it waits for no other turn.
+    /// Its deadline passed while it is being done: it will not wait for another turn.
     Late,
     /// It will not be done.
     Withdrawn,
@@ -24,11 +24,11 @@ enum Progress {
 
 impl Withdrawal {
     fn progress(&self) -> MutexGuard<'_, Progress> {
-        // One assignment cannot leave it half-done.
+        // Each change is one assignment, so a panic cannot leave it half-done.
         lock(&self.0)
     }
 
-    /// Says whether it may be done now.
+    /// Says whether the command may be done now.
     pub(crate) fn begin(&self) -> bool {
         let mut progress = self.progress();
         let waits = *progress == Progress::Waiting;
@@ -38,7 +38,7 @@ impl Withdrawal {
         waits
     }
 
-    /// Says whether it may wait for another turn: nothing of it was done in this one.
+    /// Says whether the command may wait for another turn, after it lost this one.
     pub(crate) fn wait_on(&self) -> bool {
         let mut progress = self.progress();
         let in_time = *progress == Progress::Begun;
@@ -46,8 +46,7 @@ impl Withdrawal {
         in_time
     }
 
-    /// Ends the waiting, as its deadline has come; says whether it is withdrawn. Else its answer comes as soon as what is being
-    /// done is done.
+    /// Withdraws the command at its deadline. Returns false if it is being done: then its answer comes soon.
     pub(crate) fn withdraw(&self) -> bool {
         let mut progress = self.progress();
         *progress = match *progress {
@@ -58,7 +57,7 @@ impl Withdrawal {
     }
 }
 
-/// Withdraws a command that is still waiting when it is dropped.
+/// Withdraws a waiting command when it is dropped.
 pub(crate) struct WithdrawOnDrop(pub(crate) Arc<Withdrawal>);
 
 impl Drop for WithdrawOnDrop {
@@ -72,10 +71,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_withdrawn_at_its_deadline_but_while_it_is_being_done() {
+    fn a_command_is_withdrawn_at_its_deadline_unless_it_is_being_done() {
         let withdrawal = Withdrawal::default();
         assert!(withdrawal.begin());
-        assert!(withdrawal.wait_on(), "it may wait as long as nobody says otherwise");
+        assert!(withdrawal.wait_on(), "it may wait until it is withdrawn");
         assert!(withdrawal.withdraw());
         assert!(!withdrawal.begin());
 

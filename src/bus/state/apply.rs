@@ -53,7 +53,7 @@ impl State {
             Event::MemberActivity { session, activity } => {
                 self.member_activity(*session, *activity, at);
             }
-            Event::MemberWays { session, .. }
+            Event::MemberMethods { session, .. }
             | Event::MemberModel { session, .. }
             | Event::MemberTools { session, .. } => self.member_trait(*session, event),
             Event::MemberLeft { session, departure, detail } => {
@@ -72,7 +72,7 @@ impl State {
             | Event::LimitsSet(_) => self.apply_health(event, at),
             Event::MessageSent(sent) => self.message_sent(sent, at),
             Event::MessageAddressed { id, to } => self.put_into_inboxes(id, to),
-            Event::MessageHanded { ids, member, session, call, way: method } => {
+            Event::MessageHanded { ids, member, session, call, method } => {
                 self.message_delivered(ids, member, (*session, *call, *method), at);
             }
             Event::MessageReturned { session, call } => self.message_requeued(*session, *call),
@@ -111,7 +111,7 @@ impl State {
             Event::TaskFinished(finished) => self.task_finished(finished, at),
             Event::StopAsked { session, kill, .. } => self.stop_asked(*session, *kill),
             Event::PermissionAsked(_)
-            | Event::PermissionTold { .. }
+            | Event::PermissionNotified { .. }
             | Event::PermissionAnswered(_) => self.permission_event(event, at),
             Event::WorkflowCreated(_)
             | Event::WorkflowResumed(_)

@@ -1,30 +1,30 @@
-//! What an append is given to decide with, and what comes of it.
+//! The decision about an append, and the outcome.
 
 use crate::bus::event::{Entry, Proposal};
 use crate::bus::replica::Replica;
 use crate::domain::time::Now;
 
-/// What came of an append.
+/// The outcome of an append.
 #[derive(Debug)]
 pub enum Appended {
-    /// It is in the log, and applied to the replica. It is on disk only after `sync`.
+    /// The entry is in the log and applied to the replica. It is on disk only after `sync`.
     Written(Entry),
-    /// The decision has nothing to write.
+    /// There was nothing to write.
     Nothing,
-    /// The decision was a refusal; nothing was done.
+    /// The decision was a refusal. Nothing was written.
     Refused,
-    /// Another process writes. It is to be tried again after [`WriteTurn::wait`](super::WriteTurn::wait); nothing was done.
+    /// Another process writes, so nothing was written. Try again after [`WriteTurn::wait`](super::WriteTurn::wait).
     Contended,
 }
 
-/// What a decision comes to.
+/// The outcome of a decision.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// These events are to be appended.
+    /// Append these events.
     Append(Proposal),
-    /// All of it was done before, or there is nothing to do.
+    /// Append nothing: there is nothing to do, or it was done before.
     Nothing,
-    /// The command is refused. Why is its owner's business.
+    /// The command is refused. The caller keeps the reason.
     Refused,
 }
 

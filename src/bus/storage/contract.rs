@@ -1,4 +1,4 @@
-//! What every log must do, whichever engine keeps it: one suite, run on each.
+//! The contract of every log: one test suite for all engines.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::domain::member::MemberKind;
 use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 
-/// A wait in a test ends much earlier, or the test fails.
+/// The deadline of a wait in a test. A working log ends it much earlier.
 pub(crate) const GENEROUS: Duration = Duration::from_secs(20);
 
 pub(crate) fn session(number: u128) -> SessionId {
@@ -56,7 +56,7 @@ pub(crate) fn sent(number: u64, text: &str) -> Event {
     })
 }
 
-/// Says whether a log has the message that [`sent`] makes of this number.
+/// Says whether a replica has the message that [`sent`] makes of this number.
 pub(crate) fn knows(replica: &Replica, number: u64) -> bool {
     replica.state.message(&MessageId::from_bits(number)).is_some()
 }
@@ -65,7 +65,7 @@ pub(crate) fn proposal(events: Vec<Event>) -> Proposal {
     Proposal { id: CommandId(Uuid::new_v4()), by: Some(session(1)), events }
 }
 
-/// Appends without a question.
+/// Appends events unconditionally.
 pub(crate) fn append(
     log: &mut dyn Log,
     replica: &mut Replica,
@@ -84,18 +84,18 @@ pub(crate) fn append(
 /// Runs the whole suite. `make` opens the same log anew at each call, as another process would.
 pub(crate) fn contract(make: &dyn Fn() -> Box<dyn Log>) {
     an_empty_log_opens_empty(make);
-    what_one_appends_the_other_reads(make);
+    each_process_reads_the_entries_of_the_other(make);
     a_refusal_and_nothing_write_nothing(make);
-    a_decision_is_made_again_after_losing(make);
-    an_append_is_whole_and_seqs_go_on(make);
+    a_decision_is_repeated_after_a_lost_race(make);
+    an_append_is_whole_and_seqs_continue(make);
     entries_and_events_are_read_again(make);
     an_entry_too_long_is_refused(make);
     a_text_is_kept(make);
     a_transcript_is_kept(make);
     a_presence_is_held_until_it_is_dropped(make);
     a_heartbeat_moves_with_each_beat_and_ends_with_the_presence(make);
-    clearing_away_leaves_what_is_held_or_fresh(make);
-    a_bell_wakes_those_it_concerns_and_nobody_else(make);
+    clearing_leaves_held_and_fresh_presences(make);
+    a_wakeup_reaches_only_the_sessions_concerned(make);
     a_reopened_log_has_the_same_state(make);
 }
 
@@ -108,7 +108,7 @@ fn an_empty_log_opens_empty(make: &dyn Fn() -> Box<dyn Log>) {
     assert!(entries.is_empty());
 }
 
-fn what_one_appends_the_other_reads(make: &dyn Fn() -> Box<dyn Log>) {
+fn each_process_reads_the_entries_of_the_other(make: &dyn Fn() -> Box<dyn Log>) {
     let (mut one, mut other) = (make(), make());
     let (mut mine, mut theirs) = (one.open().unwrap(), other.open().unwrap());
     append(&mut *one, &mut mine, vec![joined(1)]).unwrap();
@@ -137,8 +137,8 @@ fn a_refusal_and_nothing_write_nothing(make: &dyn Fn() -> Box<dyn Log>) {
     assert_eq!((theirs.place, theirs.next_seq), before);
 }
 
-/// Somebody else appends between the decision and the lock: the loser decides again, from what is there then.
-fn a_decision_is_made_again_after_losing(make: &dyn Fn() -> Box<dyn Log>) {
+/// Another process appends between the decision and the lock. The loser decides again, on the new state.
+fn a_decision_is_repeated_after_a_lost_race(make: &dyn Fn() -> Box<dyn Log>) {
     let (mut one, mut other) = (make(), make());
     let (mut mine, mut theirs) = (one.open().unwrap(), other.open().unwrap());
     let mut decisions = 0;
@@ -157,7 +157,7 @@ fn a_decision_is_made_again_after_losing(make: &dyn Fn() -> Box<dyn Log>) {
     assert_eq!(mine.place, theirs.place);
 }
 
-fn an_append_is_whole_and_seqs_go_on(make: &dyn Fn() -> Box<dyn Log>) {
+fn an_append_is_whole_and_seqs_continue(make: &dyn Fn() -> Box<dyn Log>) {
     let (mut one, mut other) = (make(), make());
     let (mut mine, mut theirs) = (one.open().unwrap(), other.open().unwrap());
     let mut expected = mine.next_seq.max(1);
@@ -251,7 +251,7 @@ fn a_heartbeat_moves_with_each_beat_and_ends_with_the_presence(make: &dyn Fn() -
     let mut before = other.heartbeat(session(12)).unwrap();
     assert_eq!(other.heartbeat(session(12)), Some(before), "it stands still");
     for _ in 0..3 {
-        // Times of files are counted in ticks of some milliseconds, so a beat may take several to show.
+        // File times advance in steps of some milliseconds, so several beats may share one.
         let began = std::time::Instant::now();
         let moved = loop {
             hold.beat();
@@ -268,7 +268,7 @@ fn a_heartbeat_moves_with_each_beat_and_ends_with_the_presence(make: &dyn Fn() -
     assert_eq!(other.heartbeat(session(12)), None);
 }
 
-fn clearing_away_leaves_what_is_held_or_fresh(make: &dyn Fn() -> Box<dyn Log>) {
+fn clearing_leaves_held_and_fresh_presences(make: &dyn Fn() -> Box<dyn Log>) {
     let (mut one, mut other) = (make(), make());
     let hold = one.hold(session(13)).unwrap();
     for standing in [Standing::Live, Standing::Left, Standing::Unknown] {
@@ -278,8 +278,8 @@ fn clearing_away_leaves_what_is_held_or_fresh(make: &dyn Fn() -> Box<dyn Log>) {
     hold.remove();
 }
 
-fn a_bell_wakes_those_it_concerns_and_nobody_else(make: &dyn Fn() -> Box<dyn Log>) {
-    let (mut ringer, mut one, mut other) = (make(), make(), make());
+fn a_wakeup_reaches_only_the_sessions_concerned(make: &dyn Fn() -> Box<dyn Log>) {
+    let (mut waker, mut one, mut other) = (make(), make(), make());
     let (to_one, one_rang) = mpsc::channel();
     let (to_other, other_rang) = mpsc::channel();
     one.listen(
@@ -293,22 +293,22 @@ fn a_bell_wakes_those_it_concerns_and_nobody_else(make: &dyn Fn() -> Box<dyn Log
             Arc::new(move || to_other.send(()).unwrap_or_default()),
         )
         .unwrap();
-    ringer.ring(&BTreeSet::from([session(20), session(29)]));
+    waker.wake(&BTreeSet::from([session(20), session(29)]));
     one_rang.recv_timeout(GENEROUS).unwrap();
     assert!(other_rang.try_recv().is_err());
-    ringer.ring(&BTreeSet::from([session(21)]));
+    waker.wake(&BTreeSet::from([session(21)]));
     other_rang.recv_timeout(GENEROUS).unwrap();
 
-    // The set may grow; what was heard before is heard on.
+    // A larger set still includes the sessions from before.
     let (to_one, one_rang) = mpsc::channel();
     one.listen(
         &BTreeSet::from([session(20), session(22)]),
         Arc::new(move || to_one.send(()).unwrap_or_default()),
     )
     .unwrap();
-    for heard in [20, 22] {
+    for woken in [20, 22] {
         while one_rang.try_recv().is_ok() {}
-        ringer.ring(&BTreeSet::from([session(heard)]));
+        waker.wake(&BTreeSet::from([session(woken)]));
         one_rang.recv_timeout(GENEROUS).unwrap();
     }
 }

@@ -1,15 +1,15 @@
-//! Bringing to disk what was appended, apart from the append.
+//! Syncing appended entries, apart from the append.
 
 use super::LogError;
 use crate::domain::ids::TaskId;
 
-/// The slow part of the log, usable from any thread: it waits for the disk, or reads much of it. One `sync` serves all callers that
-/// wait for it.
+/// The slow part of the log, usable from any thread: it waits for the disk or reads much from it. One `sync` serves all waiting
+/// callers.
 pub trait Durability: Send + Sync {
-    /// Returns when everything that was appended through this log before the call is on disk.
+    /// Returns when all entries that were appended through this log before the call are on disk.
     fn sync(&self) -> Result<(), LogError>;
 
-    /// Does the same, unless it is likely to take longer than waking another thread for it would: then there is no answer.
+    /// Syncs likewise, or returns none if that is likely to take longer than waking another thread.
     fn sync_if_quick(&self) -> Option<Result<(), LogError>>;
 
     /// Stores a long text durably, before the event that names it.

@@ -1,13 +1,13 @@
-//! A log that fails where a test wants it to: any append, sync, text or read, once, several times, or until it is mended.
+//! A log that fails where a test needs it: any append, sync, text or read, once, several times, or until it is mended.
 //!
-//! It stands in front of a real log, and counts what is asked of each of its doors. Only what would write something counts as an
-//! append: a refusal and an empty decision pass. Like the log in memory it is for tests, of the program too.
+//! It stands in front of a real log, and counts the uses of each fault point. An append counts only if it would write something: a
+//! refusal and an empty decision pass. Like the log in memory it is also for tests of the whole program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{
-    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
+    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnWakeup, Presence, Replica,
     Standing, Verdict, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
@@ -15,124 +15,124 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::time::Now;
 use crate::sys::mutex::lock;
 
-/// What may fail.
+/// An operation that may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultPoint {
-    /// To write a command's events.
+    /// Writing a command's events.
     Append,
-    /// To bring them to disk: they are in the log, and whoever asked is told that this is unknown.
+    /// Syncing them: they are in the log, and the caller learns that the outcome is unknown.
     Sync,
-    /// To store a long text.
+    /// Storing a long text.
     Blob,
-    /// To read a text: an event at its place, or a long text.
+    /// Reading a text: an event at its position, or a long text.
     Read,
-    /// To read what is new.
+    /// Reading new entries.
     CatchUp,
 }
 
-/// How it fails.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Another process writes for too long; nothing is done.
+    /// Another process writes for too long. Nothing is written.
     Busy,
-    /// The disk is full, or does not answer; nothing is done.
+    /// The disk is full or does not answer. Nothing is written.
     Io,
-    /// It is done, and reported as unknown.
+    /// The operation is done, and its outcome reported as unknown.
     OutcomeUnknown,
 }
 
-/// Says which appends a failure is for.
-type Concerns = Arc<dyn Fn(&Event) -> bool + Send + Sync>;
+/// Selects the appends that fail.
+type Selects = Arc<dyn Fn(&Event) -> bool + Send + Sync>;
 
-/// What is to fail at one door.
+/// The planned failures of one fault point.
 #[derive(Clone)]
 struct Failing {
-    /// The number of the first that fails, counted from one.
+    /// The number of the first failing use, counted from one.
     from: u64,
-    /// The number of the first that does not fail any more.
+    /// The number of the first use that succeeds again.
     until: u64,
     fault: Fault,
-    /// Those that it is for; any, where nothing is said.
-    concerns: Option<Concerns>,
-    /// How many of those there were.
-    so_far: u64,
+    /// The appends that fail; all without it.
+    selects: Option<Selects>,
+    /// How many selected appends there were.
+    selected: u64,
 }
 
 #[derive(Default)]
 struct Script {
-    /// How often each door was asked.
-    asked: BTreeMap<FaultPoint, u64>,
+    /// How often each fault point was used.
+    uses: BTreeMap<FaultPoint, u64>,
     failing: BTreeMap<FaultPoint, Failing>,
     failed: u64,
 }
 
-/// What is to fail, shared by a test and its logs.
+/// The planned failures, shared by a test and its logs.
 #[derive(Clone, Default)]
 pub struct Faults {
     script: Arc<Mutex<Script>>,
 }
 
 impl Faults {
-    /// Puts itself in front of a log.
+    /// Puts these faults in front of a log.
     pub fn before(&self, log: impl Log + 'static) -> FaultyLog {
         FaultyLog { log: Box::new(log), faults: self.clone() }
     }
 
-    /// Lets `times` of what is asked of a door from now on fail, beginning with the `nth`, where the next one is the first.
-    pub fn fail(&self, door: FaultPoint, nth: u64, times: u64, fault: Fault) {
+    /// Fails `times` uses of a fault point, from the `nth` one on, where the next use is the first.
+    pub fn fail(&self, point: FaultPoint, nth: u64, times: u64, fault: Fault) {
         let mut script = self.script();
-        let from = script.asked.get(&door).copied().unwrap_or_default() + nth;
+        let from = script.uses.get(&point).copied().unwrap_or_default() + nth;
         let failing =
-            Failing { from, until: from.saturating_add(times), fault, concerns: None, so_far: 0 };
-        script.failing.insert(door, failing);
+            Failing { from, until: from.saturating_add(times), fault, selects: None, selected: 0 };
+        script.failing.insert(point, failing);
     }
 
-    /// Lets the next appends fail that write such an event, so many times.
+    /// Fails the next `times` appends of a selected event.
     pub fn fail_at(
         &self,
         times: u64,
         fault: Fault,
-        concerns: impl Fn(&Event) -> bool + Send + Sync + 'static,
+        selects: impl Fn(&Event) -> bool + Send + Sync + 'static,
     ) {
         let failing = Failing {
             from: 1,
             until: 1 + times,
             fault,
-            concerns: Some(Arc::new(concerns)),
-            so_far: 0,
+            selects: Some(Arc::new(selects)),
+            selected: 0,
         };
         self.script().failing.insert(FaultPoint::Append, failing);
     }
 
-    /// Lets everything succeed from now on.
+    /// Ends all failures.
     pub fn mend(&self) {
         self.script().failing.clear();
     }
 
-    /// Returns how often a door was asked.
-    pub fn asked(&self, door: FaultPoint) -> u64 {
-        self.script().asked.get(&door).copied().unwrap_or_default()
+    /// Returns how often a fault point was used.
+    pub fn uses(&self, point: FaultPoint) -> u64 {
+        self.script().uses.get(&point).copied().unwrap_or_default()
     }
 
-    /// Returns how often anything has failed.
+    /// Returns the number of failures so far.
     pub fn failed(&self) -> u64 {
         self.script().failed
     }
 
-    /// Counts what is asked of a door, and says whether it fails.
-    fn ask(&self, door: FaultPoint, events: &[Event]) -> Option<Fault> {
+    /// Counts a use of a fault point. Returns the fault if the use fails.
+    fn count(&self, point: FaultPoint, events: &[Event]) -> Option<Fault> {
         let mut script = self.script();
-        let asked = script.asked.entry(door).or_default();
-        *asked += 1;
-        let mut number = *asked;
-        let failing = script.failing.get_mut(&door)?;
-        if let Some(concerns) = &failing.concerns {
-            if !events.iter().any(|event| concerns(event)) {
+        let uses = script.uses.entry(point).or_default();
+        *uses += 1;
+        let mut number = *uses;
+        let failing = script.failing.get_mut(&point)?;
+        if let Some(selects) = &failing.selects {
+            if !events.iter().any(|event| selects(event)) {
                 return None;
             }
-            // Here only those that it is for are counted.
-            failing.so_far += 1;
-            number = failing.so_far;
+            // Only the selected appends are numbered.
+            failing.selected += 1;
+            number = failing.selected;
         }
         let fault = failing.fault;
         let fails = (failing.from..failing.until).contains(&number);
@@ -140,9 +140,9 @@ impl Faults {
         fails.then_some(fault)
     }
 
-    /// Fails, if a door that writes nothing is to fail.
-    fn pass(&self, door: FaultPoint) -> Result<(), LogError> {
-        self.ask(door, &[]).map_or(Ok(()), |fault| Err(error(fault)))
+    /// Fails if this use of a fault point other than an append is to fail.
+    fn pass(&self, point: FaultPoint) -> Result<(), LogError> {
+        self.count(point, &[]).map_or(Ok(()), |fault| Err(error(fault)))
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
@@ -159,7 +159,7 @@ fn error(fault: Fault) -> LogError {
     }
 }
 
-/// A log with faults before it.
+/// A log with faults in front of it.
 pub struct FaultyLog {
     log: Box<dyn Log>,
     faults: Faults,
@@ -185,7 +185,7 @@ impl Log for FaultyLog {
         decide: &mut Decide<'_>,
     ) -> Result<Appended, LogError> {
         let faults = self.faults.clone();
-        // A decision may be made again: it is one append all the same.
+        // A repeated decision still belongs to the same append.
         let mut fate: Option<Option<Fault>> = None;
         let appended = self.log.append(replica, &mut |replica, now| {
             let proposal = match decide(replica, now) {
@@ -193,7 +193,7 @@ impl Log for FaultyLog {
                 other => return other,
             };
             let fault =
-                *fate.get_or_insert_with(|| faults.ask(FaultPoint::Append, &proposal.events));
+                *fate.get_or_insert_with(|| faults.count(FaultPoint::Append, &proposal.events));
             let writes = matches!(fault, None | Some(Fault::OutcomeUnknown));
             if writes { Verdict::Append(proposal) } else { Verdict::Nothing }
         })?;
@@ -259,12 +259,16 @@ impl Log for FaultyLog {
         self.log.clear_presences(standing)
     }
 
-    fn ring(&mut self, sessions: &BTreeSet<SessionId>) {
-        self.log.ring(sessions);
+    fn wake(&mut self, sessions: &BTreeSet<SessionId>) {
+        self.log.wake(sessions);
     }
 
-    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_ring: OnRing) -> Result<(), LogError> {
-        self.log.listen(sessions, on_ring)
+    fn listen(
+        &mut self,
+        sessions: &BTreeSet<SessionId>,
+        on_wakeup: OnWakeup,
+    ) -> Result<(), LogError> {
+        self.log.listen(sessions, on_wakeup)
     }
 
     fn put_view(&mut self, json: &str) -> Result<(), LogError> {
@@ -319,29 +323,29 @@ mod tests {
     }
 
     #[test]
-    fn exactly_what_is_wanted_fails() {
+    fn exactly_the_planned_appends_fail() {
         let faults = Faults::default();
         let (mut log, mut replica) = opened(&faults);
         append(&mut log, &mut replica, vec![joined(1)]).unwrap();
         faults.fail(FaultPoint::Append, 2, 2, Fault::Io);
         let mut fails = || append(&mut log, &mut replica, vec![joined(2)]).is_err();
         assert_eq!([fails(), fails(), fails(), fails()], [false, true, true, false]);
-        assert_eq!((faults.asked(FaultPoint::Append), faults.failed()), (5, 2));
+        assert_eq!((faults.uses(FaultPoint::Append), faults.failed()), (5, 2));
         assert_eq!(replica.next_seq, 4);
     }
 
     #[test]
-    fn what_is_unknown_is_written() {
+    fn an_append_with_an_unknown_outcome_is_written() {
         let faults = Faults::default();
         let (mut log, mut replica) = opened(&faults);
         faults.fail(FaultPoint::Append, 1, 1, Fault::OutcomeUnknown);
-        let told = append(&mut log, &mut replica, vec![joined(1)]);
-        assert!(matches!(told, Err(LogError::OutcomeUnknown { .. })));
+        let outcome = append(&mut log, &mut replica, vec![joined(1)]);
+        assert!(matches!(outcome, Err(LogError::OutcomeUnknown { .. })));
         assert_eq!(replica.next_seq, 2);
     }
 
     #[test]
-    fn a_failure_may_be_for_some_events_only() {
+    fn a_failure_may_select_events() {
         let faults = Faults::default();
         let (mut log, mut replica) = opened(&faults);
         faults.fail_at(1, Fault::Busy, |event| matches!(event, Event::MessageSent(_)));

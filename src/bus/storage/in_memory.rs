@@ -1,6 +1,6 @@
 //! A log in memory: for tests and model checks. Several handles on one shared store stand for several processes.
 //!
-//! Nothing survives the process. It keeps the same promises as any log otherwise; the contract suite runs on both.
+//! Nothing survives the process. Otherwise it keeps the same contract as any log, and the same suite tests it.
 
 use std::collections::btree_map::Entry as Entered;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::file::line_format;
 use super::{
-    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
+    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnWakeup, Presence, Replica,
     Standing, Verdict, WriteTurn,
 };
 use crate::bus::event::{Entry, Event};
@@ -26,14 +26,14 @@ struct SharedStore {
     transcripts: BTreeMap<TaskId, String>,
     /// The presences that are held, each with the number of its beats.
     held: BTreeMap<SessionId, i128>,
-    bells: Vec<(u64, BTreeSet<SessionId>, OnRing)>,
+    wakeups: Vec<(u64, BTreeSet<SessionId>, OnWakeup)>,
     view: String,
     handles: u64,
-    /// What the next readings of texts come to, before they go well again.
+    /// The failures of the next reads of texts, before reads succeed again.
     failing: VecDeque<LogError>,
 }
 
-/// What several [`MemoryLog`]s share.
+/// The store that several [`MemoryLog`]s share.
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Mutex<SharedStore>>,
@@ -64,7 +64,7 @@ impl Store {
         self.lock().view.clone()
     }
 
-    /// Lets the next readings of texts fail so, one each.
+    /// Fails the next reads of texts, one failure each.
     pub fn fail_reads(&self, failures: impl IntoIterator<Item = LogError>) {
         self.lock().failing.extend(failures);
     }
@@ -212,22 +212,26 @@ impl Log for MemoryLog {
         Ok(())
     }
 
-    fn ring(&mut self, sessions: &BTreeSet<SessionId>) {
-        let mut rung: Vec<OnRing> = Vec::new();
-        for (number, listened, on_ring) in &self.store.lock().bells {
+    fn wake(&mut self, sessions: &BTreeSet<SessionId>) {
+        let mut woken: Vec<OnWakeup> = Vec::new();
+        for (number, listened, on_wakeup) in &self.store.lock().wakeups {
             if *number != self.number && !listened.is_disjoint(sessions) {
-                rung.push(Arc::clone(on_ring));
+                woken.push(Arc::clone(on_wakeup));
             }
         }
-        for on_ring in rung {
-            on_ring();
+        for on_wakeup in woken {
+            on_wakeup();
         }
     }
 
-    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_ring: OnRing) -> Result<(), LogError> {
+    fn listen(
+        &mut self,
+        sessions: &BTreeSet<SessionId>,
+        on_wakeup: OnWakeup,
+    ) -> Result<(), LogError> {
         let mut shared = self.store.lock();
-        shared.bells.retain(|(number, _, _)| *number != self.number);
-        shared.bells.push((self.number, sessions.clone(), on_ring));
+        shared.wakeups.retain(|(number, _, _)| *number != self.number);
+        shared.wakeups.push((self.number, sessions.clone(), on_wakeup));
         Ok(())
     }
 
@@ -239,11 +243,11 @@ impl Log for MemoryLog {
 
 impl Drop for MemoryLog {
     fn drop(&mut self) {
-        self.store.lock().bells.retain(|(number, _, _)| *number != self.number);
+        self.store.lock().wakeups.retain(|(number, _, _)| *number != self.number);
     }
 }
 
-/// Nothing in memory gets more durable than it is.
+/// A store in memory needs no sync.
 struct InMemory {
     store: Store,
 }
@@ -259,7 +263,7 @@ impl WriteTurn for Always {
     fn release(&self) {}
 
     fn holder(&self) -> String {
-        "nobody".to_owned()
+        "no process".to_owned()
     }
 }
 

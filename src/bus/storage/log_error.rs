@@ -1,23 +1,23 @@
-//! Why storage could not do something.
+//! The errors of storage.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::name::Name;
 
-/// Why the log could not do something.
+/// Why an operation of the log failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LogError {
     /// Another process holds the lock for too long.
     #[error("the bus is busy: {holder} holds its lock; try again")]
     Busy {
-        /// The holder, as far as the lock tells.
+        /// The holder as named by the lock.
         holder: String,
     },
     /// The directory of the bus is no longer the one that was opened.
     #[error("the bus was removed while this session was using it")]
     Removed,
-    /// A newer version wrote something that this one must not pass over.
+    /// A newer version wrote something that this one must not skip.
     #[error("a newer cli-team-bridge uses this bus: restart this one")]
     Newer,
     /// The directory cannot be trusted or used.
@@ -25,10 +25,10 @@ pub enum LogError {
     Refused {
         /// The directory of the bus, or a part of it.
         path: PathBuf,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
-    /// Sessions of another machine use the bus, so that its deadlines would not count and its dead not be known.
+    /// Sessions on another machine use the bus. Their deadlines and locks mean nothing here.
     #[error(
         "the bus is in use on another machine or in a virtual machine, where `{member}` is live: \
             use it from one machine at a time"
@@ -39,37 +39,28 @@ pub enum LogError {
     },
     /// One entry does not fit into a line.
     #[error("the command is {bytes} bytes long, over the limit of {limit} for one append")]
-    TooLong {
-        /// How long it is.
-        bytes: usize,
-        /// How long it may be.
-        limit: usize,
-    },
-    /// It may or may not be on disk.
+    TooLong { bytes: usize, limit: usize },
+    /// The entry may or may not be on disk.
     #[error("writing to disk failed, so it is unknown whether this took effect: {source}")]
-    OutcomeUnknown {
-        /// What the system said.
-        source: Arc<std::io::Error>,
-    },
+    OutcomeUnknown { source: Arc<std::io::Error> },
     /// The log does not hold it any more.
     #[error("the log no longer holds this")]
     Gone,
-    /// A long text is not what was stored: its file was cut, or changed by another program.
+    /// A long text differs from the stored one: another program cut or changed its file.
     #[error("this text is damaged on disk: {found} bytes are there, and {stored} were stored")]
     DamagedText {
-        /// How many bytes were read.
+        /// The bytes that were read.
         found: u64,
-        /// How many the log says.
+        /// The bytes that the log names.
         stored: u64,
     },
-    /// The operating system said no.
+    /// The operating system reported an error.
     #[error("failed to {action} `{path}`: {source}")]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
         source: Arc<std::io::Error>,
     },
 }

@@ -1,7 +1,7 @@
-//! The one door to storage: what a bus needs of its log, whichever engine keeps it.
+//! The only door to storage: the log of a bus, whichever engine keeps it.
 //!
-//! An engine stores entries and brings replicas up to date. It decides nothing: what to append comes from its caller, and neither
-//! the rules nor the state is known here.
+//! An engine stores entries and brings replicas up to date. It decides nothing: its caller decides what to append, and storage knows
+//! neither the rules nor the state.
 
 mod append_outcome;
 mod bus_log;
@@ -18,7 +18,7 @@ pub(crate) mod stored_text;
 mod write_turn;
 
 pub use self::append_outcome::{Appended, Decide, Verdict};
-pub use self::bus_log::{Log, OnRing};
+pub use self::bus_log::{Log, OnWakeup};
 pub use self::durability::Durability;
 pub use self::log_error::LogError;
 pub use self::session_presence::{Hold, Presence, Standing};

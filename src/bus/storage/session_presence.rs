@@ -1,4 +1,4 @@
-//! The presence of a session: a process holds it while the session lives, so that others see when it is dead.
+//! The presence of a session: a process holds it while the session lives, which shows other processes when the session is dead.
 
 use std::os::fd::OwnedFd;
 
@@ -25,11 +25,11 @@ pub enum Standing {
 pub trait Hold: Send + Sync {
     /// Moves the heartbeat.
     fn beat(&self);
-    /// Returns another handle to the same holding, for a child process: it is free only when both are closed. None where a
+    /// Returns another handle to the held presence, for a child process: the presence is free only once both are closed. None if a
     /// process cannot inherit one.
     fn share(&self) -> Option<OwnedFd> {
         None
     }
-    /// Removes the presence for good, after the session has left.
+    /// Removes the presence after the session has left.
     fn remove(&self);
 }

@@ -1,21 +1,21 @@
-//! Texts as they are stored: in the event that names them, or beside the log when they are long.
+//! Stored texts: in the event that names them, or beside the log if they are long.
 
 use super::{Log, LogError};
 use crate::bus::event::{Body, BodyRef, Event, RequestOpened};
 
-/// What stands between the description and the context of a request where both are shown as one text.
+/// The separator between the description and the context of a request, where both are shown as one text.
 pub(crate) const CONTEXT_HEADING: &str = "\n\nContext: ";
 
 /// The two texts of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestTexts {
     pub description: String,
-    /// What is known so far.
+    /// The knowledge so far.
     pub context: Option<String>,
 }
 
 impl RequestTexts {
-    /// Returns both as one text: what the request's message says.
+    /// Returns both as one text, the text of the request's message.
     pub fn whole(self) -> String {
         match self.context {
             Some(context) => self.description + CONTEXT_HEADING + &context,
@@ -43,7 +43,7 @@ pub(crate) fn read_request(log: &mut dyn Log, body: BodyRef) -> Result<RequestTe
     }
 }
 
-/// Reads the details of a task's end, which stand in the event of its output; none when it has none.
+/// Reads the details of a task's end, which stand in the same event as its output.
 pub(crate) fn read_details(log: &mut dyn Log, output: BodyRef) -> Result<Option<String>, LogError> {
     match log.event_at(output.place, output.index)? {
         Event::TaskFinished(finished) => {
@@ -84,7 +84,7 @@ mod tests {
     use crate::sys::random_ids;
 
     #[test]
-    fn a_text_of_another_length_than_was_stored_is_damaged() {
+    fn a_text_that_is_not_as_long_as_stored_is_damaged() {
         let mut log = Store::new(std::sync::Arc::new(clock::now)).log();
         let id = random_ids::blob();
         log.durability().put_blob(id, "cut").unwrap();

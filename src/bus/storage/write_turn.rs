@@ -2,14 +2,14 @@
 
 use super::LogError;
 
-/// The turn to write, usable from any thread: for a caller that may wait as long as another process writes.
+/// The turn to write, usable from any thread: for a caller that may wait while another process writes.
 pub trait WriteTurn: Send + Sync {
-    /// Returns when it is this process's turn: the next append has it.
+    /// Returns when it is this process's turn. The next append uses the turn.
     fn wait(&self) -> Result<(), LogError>;
 
     /// Releases a turn that no append has used.
     fn release(&self);
 
-    /// Names the process that writes, for callers that have waited in vain.
+    /// Names the writing process, for callers whose wait was in vain.
     fn holder(&self) -> String;
 }

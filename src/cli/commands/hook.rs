@@ -156,7 +156,7 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
         Err(_) => tracing::warn!("timed out while requeueing messages of an earlier hook"),
     }
     let mut call =
-        if place.is_behind_a_step() { membership.call_behind_a_step() } else { membership.call() };
+        if place.is_behind_a_step() { membership.call_after_a_step() } else { membership.call() };
     let id = call.id();
     // A session that was kept from stopping once may stop now: talkative agents must not keep their orchestrator busy for ever.
     let messages = if matches!(place, Outlet::NextTurn(_)) && again {
@@ -174,7 +174,8 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
         }
         Err(failure) => Err(failure),
     };
-    let settled = async { if printed.is_ok() { call.said().await } else { call.requeue().await } };
+    let settled =
+        async { if printed.is_ok() { call.printed().await } else { call.requeue().await } };
     match tokio::time::timeout(wait_times::HOOK, settled).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to record what the hook delivered: {error}"),

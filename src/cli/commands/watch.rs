@@ -132,7 +132,7 @@ impl Watch {
             return String::new();
         };
         let is_first = self.name.as_ref() != Some(&name);
-        let messages = self.doorbell.rings(bus.state(), &name);
+        let messages = self.doorbell.announce(bus.state(), &name);
         // Messages gathered before the start need one wake, not many.
         let most = if is_first { 1 } else { limits::DOORBELL_LINES };
         let mut lines = Vec::new();

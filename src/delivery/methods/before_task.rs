@@ -6,7 +6,7 @@ use crate::delivery::message_frame::frame;
 use crate::delivery::recipient::Reader;
 use crate::domain::limits;
 
-/// Which messages go in front of a prompt: the oldest ones, up to 16 KiB.
+/// Selects the messages in front of a prompt: the oldest ones, up to 16 KiB.
 pub fn pick() -> Pick {
     Pick {
         only: None,
@@ -18,7 +18,7 @@ pub fn pick() -> Pick {
     }
 }
 
-/// Writes the prompt of a task: the introduction where the agent has had none, the messages, and the task.
+/// Writes the prompt of a task: the introduction if the agent has had none, the messages, and the task.
 pub fn task_prompt<'r>(
     introduction: Option<&str>,
     messages: &[LoadedMessage],

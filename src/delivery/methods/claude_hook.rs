@@ -10,7 +10,7 @@ use crate::domain::name::Name;
 const REQUEST: &str = "These arrived while you worked. Answer with send_message if needed; \
 get_task_result returns the result of a finished task.";
 
-/// The messages of one hook call: the oldest ones, as many as the client takes without cutting.
+/// Selects the messages of one hook call: the oldest ones, as many as the client accepts without cutting them.
 pub fn pick() -> Pick {
     Pick {
         only: None,

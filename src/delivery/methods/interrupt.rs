@@ -1,11 +1,11 @@
-//! Interrupt: where no method gets into a running turn, an urgent message ends it, and the next prompt has the messages and the task.
+//! Interrupt: if no method gets into a running turn, an urgent message ends it, and the next prompt has the messages and the task.
 
 use super::before_task;
 use crate::bus::LoadedMessage;
 use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
 
-/// The introduction to a task whose turn was interrupted.
+/// The text before a task whose turn was interrupted.
 const INTERRUPTED: &str = "Your turn was interrupted for the messages below. Handle them, then \
                            check how far you got with your task, and continue from there.";
 

@@ -1,4 +1,4 @@
-//! One file a delivery method: how messages are put to a model, and in what words.
+//! One file per delivery method: its messages and its words.
 
 pub mod before_task;
 pub mod claude_hook;

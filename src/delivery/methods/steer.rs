@@ -1,4 +1,4 @@
-//! Steer: the bridge puts unread messages into a running turn, where the agent offers that.
+//! Steer: the bridge puts unread messages into a running turn, if the agent offers that.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn request(reader: Reader<'_>) -> String {
     )
 }
 
-/// Returns when to steer pending mail into the turn; `None` while something stands against it.
+/// Returns when to steer pending mail into the turn; `None` while it must wait.
 pub(crate) fn due(mail: &PendingMail, when: SteerWhen, turn: &RunningTurn) -> Option<Instant> {
     mail.newest?;
     let waits = turn.asking || (when == SteerWhen::BetweenCalls && turn.calls);
@@ -34,8 +34,8 @@ pub(crate) fn due(mail: &PendingMail, when: SteerWhen, turn: &RunningTurn) -> Op
 }
 
 /// Returns the pause after a number of failed attempts.
-pub fn pause(in_vain: u32) -> Duration {
-    ATTEMPTS.pause_after(in_vain)
+pub fn pause(failed: u32) -> Duration {
+    ATTEMPTS.pause_after(failed)
 }
 
 /// Writes the text that is put into the turn.
@@ -53,9 +53,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_tried_in_vain_is_tried_less_and_less_often() {
+    fn failed_attempts_are_repeated_ever_more_rarely() {
         let pauses: Vec<_> =
-            [1, 2, 3, 6, 7, u32::MAX].iter().map(|in_vain| pause(*in_vain).as_secs()).collect();
+            [1, 2, 3, 6, 7, u32::MAX].iter().map(|failed| pause(*failed).as_secs()).collect();
         assert_eq!(pauses, [1, 2, 4, 32, 32, 32]);
     }
 }

@@ -20,23 +20,23 @@ fn request(reader: Reader<'_>) -> String {
     format!("Answer with {tool} if needed.")
 }
 
-/// The messages of failed wakes, as they were when the wakes began: they are offered again only with other messages, or with a task.
+/// The messages of failed wakes, with their state when the wakes began. They are offered again only with other messages, or with a task.
 ///
-/// A message whose delivery had ended and which becomes unread again, as that of a request which is open again, counts as another
-/// message, under its old number.
+/// A message that becomes unread again after the end of its delivery, like that of a reopened request, counts as another message with
+/// the same number.
 #[derive(Debug, Default)]
 pub struct Tried(BTreeMap<MessageId, Delivery>);
 
 impl Tried {
-    /// Returns the messages that a wake tries: those in its prompt, and all other unread messages up to the newest, as the prompt may
-    /// be full.
+    /// Returns the messages that a wake tries: those in its prompt, and all other unread messages up to the newest, because the prompt
+    /// may be full.
     pub fn by(state: &State, name: &Name, messages: &[LoadedMessage], newest: u64) -> Self {
-        let taken = messages.iter().map(|message| &message.header);
-        let newest = taken.clone().map(|header| header.seq).fold(newest, u64::max);
-        let taken = taken.filter_map(|header| state.message(&header.id));
+        let received = messages.iter().map(|message| &message.header);
+        let newest = received.clone().map(|header| header.seq).fold(newest, u64::max);
+        let received = received.filter_map(|header| state.message(&header.id));
         let left = state.unread(name);
         let left = left.filter(|message| message.kind.wakes() && message.seq <= newest);
-        let all = taken.chain(left);
+        let all = received.chain(left);
         let each = all.filter_map(|message| Some((message.id.clone(), message.delivery(name)?)));
         Self(each.collect())
     }
@@ -46,7 +46,7 @@ impl Tried {
         self.0.extend(more.0);
     }
 
-    /// Forgets the messages whose delivery has ended since, so that they count as others should they become unread again.
+    /// Forgets the messages whose delivery has ended since, so that they count anew if they become unread again.
     pub fn forget_ended(&mut self, state: &State, name: &Name) {
         self.0.retain(|id, before| {
             let message = state.message(id);
@@ -60,8 +60,8 @@ impl Tried {
     }
 }
 
-/// Says whether a message has been unread or in flight ever since. One that was in flight and is newly unread has never been in
-/// flight before.
+/// Says whether a message has been unread or in flight ever since. One that was in flight and is now unread without any delivery was
+/// addressed anew.
 fn is_as_before(before: Delivery, now: Option<Delivery>) -> bool {
     let new = Delivery::Unread { last: None };
     match now {
@@ -86,12 +86,12 @@ pub fn waking<'a>(
     waking.filter(|message| !tried.has(message, name))
 }
 
-/// Returns when pending mail may wake an agent that was last woken at some time: at once, unless that was just now.
+/// Returns when pending mail may wake an agent: at once, unless it was last woken just now.
 pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
     woken.map_or(now, |woken| (woken + wait_times::GATHER_MESSAGES).max(now))
 }
 
-/// The messages of one wake: all that came together, as far as one prompt carries them.
+/// Selects the messages of one wake: as many as fit into a prompt.
 pub fn pick(prompt_bytes: usize) -> Pick {
     Pick {
         only: None,
@@ -132,7 +132,7 @@ mod tests {
     use crate::domain::messaging::DeliveryMethod;
     use crate::sys::clock;
 
-    /// Claims a request for a while.
+    /// Claims a request, and leaves.
     async fn claim_and_leave(membership: Membership, request: &RequestId) {
         let mut call = membership.call();
         let claimed = call.claim(request.clone()).await.unwrap();
@@ -158,11 +158,11 @@ mod tests {
         let mut tried = Tried::default();
         let first = newest(&bus, &ann, &tried);
         let place = first.expect("a request wakes");
-        // The wake comes too late: it has received nothing and has tried nothing.
+        // The wake comes too late: it has received no message, so it has tried none.
         claim_and_leave(carl, &request).await;
-        assert_eq!(newest(&bus, &ann, &tried), first, "in its old place");
+        assert_eq!(newest(&bus, &ann, &tried), first, "at its old position");
 
-        // A wake fails that has it in its prompt.
+        // A wake fails with the message in its prompt.
         let mut wake = ann.call();
         let messages = wake.receive(DeliveryMethod::Prompt, pick(10_000)).await.unwrap();
         assert!(!messages.is_empty());

@@ -232,7 +232,7 @@ where
             found.map(|(_, answer)| answer.clone())
         };
         if let Some(answer) = pending.or_else(answered) {
-            answer.take_back();
+            answer.cancel();
         }
     }
 
@@ -309,7 +309,7 @@ where
                 if written.is_ok() {
                     answer.give(byte_count.bytes_written());
                 } else {
-                    answer.take_back();
+                    answer.cancel();
                 }
                 drop(slot);
             }

@@ -1,10 +1,9 @@
-//! The child that leads its group. Until it is reaped, the kernel gives its pid and its group's number to no other process, and
-//! signals to the group reach only its members: so this type holds both the child and the right to signal.
+//! The child that leads its group. Until it is reaped, the kernel gives its pid and its group's number to no other process, so signals
+//! to the group reach only its members. This type therefore holds both the child and the right to signal.
 //!
-//! Noticing the exit must therefore not reap. A look without reaping (`waitid` with `WNOWAIT`) at every `SIGCHLD` does
-//! it with neither a blocked thread nor a pidfd, which would need unsafe code. Where `nix` has no `waitid` (macOS) the
-//! child is reaped at its exit and what remains of the group is signalled right after: for a moment, and only if no
-//! process remains, the number could be another group's.
+//! Noticing the exit must not reap the child. A check without reaping (`waitid` with `WNOWAIT`) at every `SIGCHLD` needs neither a
+//! blocked thread nor a pidfd, which would need unsafe code. Where `nix` has no `waitid` (macOS), the child is reaped at its exit and
+//! the rest of the group signalled right after: for a moment, and only if the group is empty, the number could be another group's.
 
 use std::process::ExitStatus;
 
@@ -66,18 +65,18 @@ impl Leader {
             return;
         }
         if let Err(error) = process::signal_group(self.group, signal) {
-            // It may have become another user's (a setuid program). The caller sees it among the survivors.
+            // The process may have become another user's (a setuid program). The caller sees it among the survivors.
             tracing::warn!(group = self.group, %signal, %error, "cannot signal a process group");
         }
     }
 
-    /// Returns the live processes of the group; none if the group can no longer be told from another one.
+    /// Returns the live processes of the group; none once the number may be another group's.
     pub(crate) async fn group_members(&self) -> Vec<u32> {
         if !self.group_is_ours {
             return Vec::new();
         }
         let group = self.group;
-        // Reading all of /proc takes some 10 µs a process: too long for a thread that serves others meanwhile.
+        // Reading all of /proc takes some 10 µs per process: too long for the thread of the runtime.
         let look = tokio::task::spawn_blocking(move || process::group_members(group));
         look.await.unwrap_or_else(|error| {
             tracing::warn!(group, %error, "cannot list the rest of a process group");
@@ -87,7 +86,7 @@ impl Leader {
 
     /// Reaps the leader, which must have exited, and gives up the right to signal. `None` if it was not ours to reap.
     pub(crate) async fn reap(&mut self) -> Option<ExitStatus> {
-        // A process forked during the look at /proc may have been missed; this is the last moment to signal it.
+        // The listing may have missed a process forked meanwhile. This is the last moment to signal it.
         self.signal(Signal::SIGKILL);
         self.group_is_ours = false;
         match self.child.wait().await {
@@ -102,7 +101,7 @@ impl Leader {
 
 impl Drop for Leader {
     fn drop(&mut self) {
-        // The child itself is then killed again and reaped by tokio (`kill_on_drop`), after this.
+        // After this, tokio kills the child once more and reaps it (`kill_on_drop`).
         self.signal(Signal::SIGKILL);
     }
 }

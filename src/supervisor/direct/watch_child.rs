@@ -1,4 +1,4 @@
-//! The one task that owns a direct child: it alone signals and reaps the child, and publishes how the child ended.
+//! The one task that owns a direct child: it alone signals and reaps the child, and publishes its end.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::supervisor::stderr_tail::end_of;
 use crate::sys::backoff::Backoff;
 use crate::sys::process::Signal;
 
-/// The pauses between looks at the group: most groups are gone after the first.
+/// The pauses between checks of the group: most groups are gone after the first.
 const LOOKS: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(50));
 
 pub(crate) struct Watcher {
@@ -28,7 +28,7 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Runs until the child is reaped and its group is empty; its last act is to publish the end.
+    /// Runs until the child is reaped and its group is empty, and finally publishes the end.
     pub(crate) async fn run(mut self) {
         let sent = self.until_leader_exits().await;
         let survivors = self.until_group_is_empty(sent).await;
@@ -63,7 +63,7 @@ impl Watcher {
             SignalsSent::Kill if sent < due => self.leader.signal(Signal::SIGKILL),
             SignalsSent::Terminate if sent < due => {
                 self.leader.signal(Signal::SIGTERM);
-                // A stopped process acts on SIGTERM only when it goes on.
+                // A stopped process acts on SIGTERM only after SIGCONT.
                 self.leader.signal(Signal::SIGCONT);
             }
             _ => {}
@@ -71,10 +71,10 @@ impl Watcher {
         due
     }
 
-    /// Returns the processes that survive SIGKILL.
+    /// Waits until the group is empty. Returns the processes that survive SIGKILL.
     ///
-    /// The rest of a group that was asked to terminate keeps its grace period: the leader may be a mere wrapper (`npx`), and the
-    /// process behind it may still be saving its work. Any other rest is killed at once.
+    /// After SIGTERM the rest of the group keeps its grace period: the leader may be a mere wrapper (`npx`), and the
+    /// process behind it may still be saving its work. Otherwise the rest is killed at once.
     async fn until_group_is_empty(&mut self, sent: SignalsSent) -> Vec<u32> {
         let mut killed_at = None;
         let mut looks = LOOKS;

@@ -1,7 +1,7 @@
-//! The processes that fall to this one when a shim dies before its agent, and how they are killed.
+//! The orphans that this process adopts when a shim dies before its agent, and how they are killed.
 //!
-//! Only after [`adopt_orphans`], and only on Linux. Then each child that this process did not start itself is such an orphan. If this
-//! process had children before, or is the first of its system, only children that carry the mark are.
+//! Only after [`adopt_orphans`], and only on Linux. Then every child that this process did not start is such an orphan. If this process
+//! had children before, or is the init process of its system, only children with the mark are.
 
 use std::io;
 use std::sync::{Mutex, OnceLock};
@@ -18,32 +18,32 @@ use crate::sys::process::descendants;
 use crate::sys::process::kill_children::{Hunt, Pass};
 use crate::sys::signal_streams::ChildChanges;
 
-/// How often an end looks at them.
+/// The pause between two checks while the orphans end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Up to so many live orphans, all that descends from them is looked for, too (see `shim::FEW`).
+/// Up to this many live orphans, their descendants are searched for, too (see `shim_process::FEW`).
 const FEW: usize = 32;
 
-/// The process that gets every orphan that no other process adopts.
+/// The init process, which gets every orphan that no other process adopts.
 const FIRST_PROCESS: u32 = 1;
 
-/// The kernel gives orphans to a process, so this belongs to the process too.
+/// The kernel gives orphans to a process, so this is global to the process.
 static ADOPTING: OnceLock<Adopting> = OnceLock::new();
 
-/// The children that this process started itself. The lock is held during a start, so that no own child is ever taken for an orphan.
+/// The children that this process started. The lock is held during a start, so that no own child is ever taken for an orphan.
 static OWN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 struct Adopting {
     mark: &'static str,
     has_other_children: bool,
-    /// One look at a time: else one could reap a process that the other is about to count.
-    look: Mutex<Hunt>,
+    /// Held during a pass: one pass could otherwise reap a process that another is about to count.
+    pass: Mutex<Hunt>,
     /// The task in the background; it ends with its runtime.
     keeping: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Makes orphaned agents fall to this process when their shims are killed. To be called before anything is started;
-/// `mark` is the variable that the agents and all that they start have in their environment.
+/// Makes this process adopt orphaned agents whose shims are killed. Call it before any child is started. `mark` is the variable that
+/// the agents and all their descendants have in their environment.
 pub fn adopt_orphans(mark: &'static str) -> io::Result<()> {
     let has_other_children =
         std::process::id() == FIRST_PROCESS || !descendants::children().is_empty();
@@ -51,20 +51,20 @@ pub fn adopt_orphans(mark: &'static str) -> io::Result<()> {
     ADOPTING.get_or_init(|| Adopting {
         mark,
         has_other_children,
-        look: Mutex::new(Hunt::default()),
+        pass: Mutex::new(Hunt::default()),
         keeping: Mutex::new(None),
     });
     Ok(())
 }
 
-/// A child that this process started itself. Dropped when the child is reaped.
+/// A child that this process started. Dropped when the child is reaped.
 #[derive(Debug)]
 pub(crate) struct OwnChild {
     pid: u32,
 }
 
 impl OwnChild {
-    /// Starts a child.
+    /// Starts a child and records it.
     pub(crate) fn start(
         start: impl FnOnce() -> io::Result<tokio::process::Child>,
     ) -> io::Result<(Self, tokio::process::Child)> {
@@ -83,22 +83,22 @@ impl OwnChild {
 impl Drop for OwnChild {
     fn drop(&mut self) {
         let mut own = lock(&OWN);
-        // Only one: the pid may already be the next child's too.
+        // Remove only one entry: the next child may already have the same pid.
         if let Some(at) = own.iter().position(|pid| *pid == self.pid) {
             own.swap_remove(at);
         }
     }
 }
 
-/// Returns the children that this process started itself, and that are not reaped.
+/// Returns the children that this process started and has not reaped.
 pub(crate) fn own_children() -> Vec<u32> {
     lock(&OWN).clone()
 }
 
-/// Kills all orphans, and waits for none.
+/// Kills all orphans without waiting.
 pub(crate) fn kill_now() {
     if let Some(adopting) = ADOPTING.get() {
-        adopting.look(Instant::now() + grace_periods::ORPHANS);
+        adopting.kill_and_reap(Instant::now() + grace_periods::ORPHANS);
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) async fn kill_orphans() -> Option<Vec<u32>> {
     let adopting = ADOPTING.get()?;
     let deadline = Instant::now() + grace_periods::ORPHANS;
     loop {
-        let left = adopting.look_on_a_thread(deadline).await;
+        let left = adopting.pass_on_a_thread(deadline).await;
         if left.is_empty() || Instant::now() >= deadline {
             return Some(left);
         }
@@ -115,7 +115,7 @@ pub(crate) async fn kill_orphans() -> Option<Vec<u32>> {
     }
 }
 
-/// Starts to kill and reap orphans in the background, whenever they fall to this process, for as long as its runtime lives.
+/// Starts a background task that kills and reaps orphans as soon as this process adopts them, until its runtime ends.
 pub(crate) fn keep_killing() {
     let Some(adopting) = ADOPTING.get() else {
         return;
@@ -127,7 +127,7 @@ pub(crate) fn keep_killing() {
 }
 
 impl Adopting {
-    /// Looks again and again while an orphan is left, and then whenever a child has changed.
+    /// Runs passes while an orphan is left, and then whenever a child has changed.
     async fn keep_killing(&'static self) {
         let mut changes = match ChildChanges::listen() {
             Ok(changes) => changes,
@@ -138,32 +138,32 @@ impl Adopting {
             }
         };
         loop {
-            let left = self.look_on_a_thread(Instant::now() + grace_periods::ORPHANS).await;
+            let left = self.pass_on_a_thread(Instant::now() + grace_periods::ORPHANS).await;
             if left.is_empty() {
                 changes.recv().await;
             }
-            // Not for each of many that die at once.
+            // One pass serves many deaths at once.
             sleep(wait_times::LOOK_FOR_ORPHANS).await;
         }
     }
 
-    /// Looks on another thread, as a look reads all of `/proc`, see `Leader::group_members`.
-    async fn look_on_a_thread(&'static self, deadline: Instant) -> Vec<u32> {
-        let look = tokio::task::spawn_blocking(move || self.look(deadline));
-        look.await.unwrap_or_else(|error| {
+    /// Runs a pass on another thread, because it reads all of `/proc` (see `Leader::group_members`).
+    async fn pass_on_a_thread(&'static self, deadline: Instant) -> Vec<u32> {
+        let pass = tokio::task::spawn_blocking(move || self.kill_and_reap(deadline));
+        pass.await.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot list the processes that an agent left");
             Vec::new()
         })
     }
 
-    /// Kills the live orphans and all their descendants, and reaps the dead. Returns the processes that were not gone.
-    fn look(&self, deadline: Instant) -> Vec<u32> {
-        let mut hunt = lock(&self.look);
-        let is_wanted = |pid| !self.has_other_children || process::has_variable(pid, self.mark);
+    /// Kills the live orphans and all their descendants, and reaps the dead. Returns the processes that are left.
+    fn kill_and_reap(&self, deadline: Instant) -> Vec<u32> {
+        let mut hunt = lock(&self.pass);
+        let is_orphan = |pid| !self.has_other_children || process::has_variable(pid, self.mark);
         let Pass { mut killed, dead } = {
-            // While it is held, no child of our own is started or given back.
+            // While the lock is held, this process starts no child and reaps none of its own.
             let own = lock(&OWN);
-            hunt.pass(&own, is_wanted)
+            hunt.pass(&own, is_orphan)
         };
         killed.retain(|pid| !descendants::reap(*pid));
         let mut left: Vec<u32> = dead.into_iter().filter(|pid| !descendants::reap(*pid)).collect();

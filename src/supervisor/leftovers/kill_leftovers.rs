@@ -1,10 +1,8 @@
-//! The processes that a bridge and a shim left when they died together: finds them by the mark in their environment and by the
-//! processes on record, and kills them.
+//! Kills the processes left by a bridge and a shim that died together.
 //!
-//! A process is killed when it carries the mark of the agent, when it is the recorded agent or shim (pid and start time), when it
-//! descends from one of these, or when it is in a control group that a shim made for that mark. This process and its ancestors are
-//! spared: an agent may have started the very process that cleans up.
-//! A name or a pid alone never counts.
+//! A process is killed if it carries the mark of the agent in its environment, if it is the recorded agent or shim (pid and start
+//! time), if it descends from one of these, or if it is in a control group that a shim made for that mark. A name or a pid alone never
+//! counts. This process and its ancestors are spared: an agent may have started the very process that cleans up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,34 +13,34 @@ use crate::domain::grace_periods;
 use crate::sys::process::cgroup;
 use crate::sys::process::descendants::{self, Relative};
 
-/// How often to look again.
+/// The pause between two passes.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The processes that may be left of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remains {
-    /// The value of the mark that the whole tree carries.
+    /// The mark that the whole tree carries.
     pub mark: String,
     /// The pids on record, with their start times.
     pub processes: Vec<(u32, u64)>,
 }
 
-/// Kills the processes left of these agents, and returns the survivors by mark; an agent without survivors has no entry.
+/// Kills the processes left of these agents. Returns the survivors by mark; an agent without survivors has no entry.
 ///
-/// Reads all of `/proc` several times, on another thread. Takes 1.5 s at most, and milliseconds when nothing is left.
+/// Reads all of `/proc` several times, on another thread. Takes at most 1.5 s, and milliseconds if no process is left.
 pub async fn end_remains(key: &'static str, all: Vec<Remains>) -> BTreeMap<String, Vec<u32>> {
     let deadline = Instant::now() + grace_periods::SHIM_KILL;
     loop {
-        let wanted = all.clone();
-        let look = tokio::task::spawn_blocking(move || {
-            let left = end_once(key, &wanted);
+        let agents = all.clone();
+        let pass = tokio::task::spawn_blocking(move || {
+            let left = end_once(key, &agents);
             if left.is_empty() {
-                // The shim would have removed its own.
+                // Their shims died before they could remove the control groups.
                 cgroup::tidy_up();
             }
             left
         });
-        let left = match look.await {
+        let left = match pass.await {
             Ok(left) => left,
             Err(error) => {
                 // The survivors are unknown, so no agent may be reported as gone.
@@ -57,7 +55,7 @@ pub async fn end_remains(key: &'static str, all: Vec<Remains>) -> BTreeMap<Strin
     }
 }
 
-/// Kills all processes found, once, and returns them.
+/// Kills all processes of these agents once, and returns them.
 fn end_once(key: &str, all: &[Remains]) -> BTreeMap<String, Vec<u32>> {
     let spared = descendants::ancestors_and_self();
     let marks: BTreeSet<&str> = all.iter().map(|one| one.mark.as_str()).collect();
@@ -66,8 +64,8 @@ fn end_once(key: &str, all: &[Remains]) -> BTreeMap<String, Vec<u32>> {
         found.entry(mark).or_default().push(relative);
     }
     for one in all {
-        let written_down = one.processes.iter();
-        let alive = written_down
+        let recorded = one.processes.iter();
+        let alive = recorded
             .filter_map(|(pid, started)| descendants::find(*pid, *started))
             .filter(|relative| relative.lives);
         let alive: Vec<_> = alive.collect();
@@ -94,7 +92,7 @@ fn end_once(key: &str, all: &[Remains]) -> BTreeMap<String, Vec<u32>> {
             left.insert(mark, pids);
         }
     }
-    // Last, so that what has left its parent and its environment is found, too.
+    // Last, to find processes that have lost both their parent and their environment.
     for (mark, pids) in cgroup::kill_marked(&marks, &spared) {
         left.entry(mark).or_default().extend(pids);
     }
@@ -147,27 +145,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_carries_the_mark_or_was_written_down_is_ended_and_nobody_else() {
+    async fn marked_and_recorded_processes_are_killed_and_no_others() {
         let (mine, other) = (mark(), mark());
         let mut marked = Sleeper::start(Some(&mine));
-        let mut written_down = Sleeper::start(None);
+        let mut recorded = Sleeper::start(None);
         let mut stranger = Sleeper::start(Some(&other));
         let mut reused = Sleeper::start(None);
         let (pid, started) = reused.named();
         let remains = Remains {
             mark: mine,
-            // The second pid is a stranger's by now: it started at another time.
-            processes: vec![written_down.named(), (pid, started - 1)],
+            // The second pid belongs to another process by now, which started at another time.
+            processes: vec![recorded.named(), (pid, started - 1)],
         };
-        // The dead here stay zombies until they are reaped, and zombies are not left.
+        // The dead stay zombies until this test reaps them, and zombies do not count.
         let left = end_remains(KEY, vec![remains]).await;
         assert_eq!(left, BTreeMap::new());
-        assert!(marked.was_killed() && written_down.was_killed());
+        assert!(marked.was_killed() && recorded.was_killed());
         assert!(!stranger.was_killed() && !reused.was_killed());
     }
 
     #[tokio::test]
-    async fn nothing_left_is_nothing_to_tell() {
+    async fn an_agent_without_processes_has_no_survivors() {
         let remains = Remains { mark: mark(), processes: Vec::new() };
         assert_eq!(end_remains(KEY, vec![remains]).await, BTreeMap::new());
     }

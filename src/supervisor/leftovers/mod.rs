@@ -1,4 +1,4 @@
-//! Processes that outlive the shim or the bridge which should have ended them, and how they are found and killed.
+//! Finding and killing processes that outlive the shim or the bridge that should have ended them.
 
 pub(crate) mod adopted_orphans;
 pub(crate) mod kill_leftovers;

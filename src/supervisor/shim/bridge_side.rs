@@ -61,7 +61,7 @@ pub(crate) async fn spawn(
     let stderr = child.stderr.take().expect("stderr was asked to be piped");
     let mut reports = BufReader::new(reports).lines();
 
-    // Whatever goes wrong from here on: without its control socket the shim ends, and the agent with it.
+    // After an error from here on, the dropped control socket ends the shim, and with it the agent.
     let pid = match timeout(wait_times::SHIM_START, next(&mut reports)).await {
         Ok(Some(ShimReport::Started { pid })) => pid,
         Ok(Some(ShimReport::Refused { errno })) => {
@@ -99,8 +99,8 @@ pub(crate) async fn spawn(
     Ok((Supervised::new(shared), pipes))
 }
 
-/// Makes the control socket and the agent's pipes, and sends the agent's ends ahead to the shim. Returns our ends, and the shim's end
-/// of the socket.
+/// Creates the control socket and the agent's pipes, and sends the agent's ends ahead to the shim. Returns our ends, and the shim's
+/// end of the socket.
 fn connect(shim: &Shim) -> io::Result<(UnixStream, Pipes, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
     let (agents_stdin, stdin) = io::pipe()?;
@@ -108,14 +108,14 @@ fn connect(shim: &Shim) -> io::Result<(UnixStream, Pipes, UnixStream)> {
     let mut files = vec![agents_stdin.as_fd(), agents_stdout.as_fd()];
     files.extend(shim.presence.as_ref().map(AsFd::as_fd));
     fd_passing::send(&ours, &files)?;
-    // An order is a byte; a shim that has not read 200 KB of them will not read one more.
+    // An order is a byte. A shim that has not read 200 KB of them will not read another one.
     ours.set_nonblocking(true)?;
     let stdin = ChildStdin::from_std(OwnedFd::from(stdin).into())?;
     let stdout = ChildStdout::from_std(OwnedFd::from(stdout).into())?;
     Ok((ours, Pipes { stdin, stdout }, theirs))
 }
 
-/// Returns the next report; none when the shim has ended.
+/// Returns the next report; none after the end of the shim.
 async fn next(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<ShimReport> {
     while let Ok(Some(line)) = reports.next_line().await {
         let report = ShimReport::of(&line);
@@ -127,7 +127,7 @@ async fn next(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<ShimReport>
     None
 }
 
-/// Waits for the shim's exit, and makes it exit if it does not.
+/// Waits for the shim's exit, and kills it at the deadline.
 async fn reap(shim: &mut Child) {
     if timeout(grace_periods::SHIM_EXIT, shim.wait()).await.is_ok() {
         return;
@@ -151,7 +151,7 @@ struct ShimWatcher {
 }
 
 impl ShimWatcher {
-    /// Runs until the shim is reaped; its last act is to publish the end.
+    /// Runs until the shim is reaped, and finally publishes the end.
     async fn run(mut self) {
         let reported = self.until_ended().await;
         let end = match reported {
@@ -161,14 +161,14 @@ impl ShimWatcher {
             }
             None => self.end_without_shim().await,
         };
-        // Orphans of the agent may fall to this process now or later.
+        // This process may adopt orphans of the agent now or later.
         adopted_orphans::keep_killing();
         drop(self.own);
         end_of(self.stderr).await;
         self.end.send_replace(Some(end));
     }
 
-    /// Passes stop requests on until the shim reports the end. `None` when it dies or hangs before that.
+    /// Passes stop requests on until the shim reports the end. `None` if it dies or hangs before that.
     async fn until_ended(&mut self) -> Option<End> {
         let mut sent = SignalsSent::Nothing;
         let mut handles_left = true;
@@ -183,14 +183,14 @@ impl ShimWatcher {
             if sent == SignalsSent::Kill {
                 give_up.get_or_insert_with(|| Instant::now() + grace_periods::SHIM_ANSWER);
             }
-            let look = deadlines.next(sent).or(give_up);
+            let wake_at = deadlines.next(sent).or(give_up);
             tokio::select! {
                 report = next(&mut self.reports) => match report? {
                     ShimReport::Ended { exit, survivors } => return Some(End { exit, survivors }),
                     report => tracing::debug!(agent = self.agent, "{report:?}"),
                 },
                 changed = self.deadlines.changed(), if handles_left => handles_left = changed.is_ok(),
-                () = sleep_until(look.unwrap_or_else(Instant::now)), if look.is_some() => {
+                () = sleep_until(wake_at.unwrap_or_else(Instant::now)), if wake_at.is_some() => {
                     if give_up.is_some_and(|at| at <= Instant::now()) {
                         return None;
                     }
@@ -206,16 +206,16 @@ impl ShimWatcher {
             SignalsSent::Kill => Order::Kill,
         };
         if let Err(error) = (&*self.control).write_all(&[order.byte()]) {
-            // The shim has ended, which its reports show too.
+            // The shim has ended, as its reports also show.
             tracing::debug!(shim = self.own.pid(), %error, "cannot reach a shim");
         }
-        // The shim may be stopped, by a `kill -STOP` of all our processes. It leads a group of its own, and is not reaped.
+        // A `kill -STOP` of all our processes may have stopped the shim. It leads a group of its own, and is not reaped.
         if let Err(error) = process::signal_group(self.own.pid(), Signal::SIGCONT) {
             tracing::warn!(shim = self.own.pid(), %error, "cannot signal a shim");
         }
     }
 
-    /// Kills the processes that the shim could not: they fall to this process, if it adopts orphans.
+    /// Kills the processes that the shim could not kill, if this process adopts orphans.
     async fn kill_survivors(&self, end: End) -> End {
         if end.survivors.is_empty() {
             return end;
@@ -224,7 +224,7 @@ impl ShimWatcher {
         End { survivors, ..end }
     }
 
-    /// Ends the agent after its shim was killed, or hangs and is killed now. The tree falls to this process, if it adopts orphans.
+    /// Ends an agent whose shim was killed, or hangs and is killed now. This process gets the agent's tree, if it adopts orphans.
     async fn end_without_shim(&mut self) -> End {
         tracing::warn!(agent = self.agent, "the shim of an agent is gone; killing the agent");
         if let Err(error) = self.shim.kill().await {
@@ -237,10 +237,10 @@ impl ShimWatcher {
         End { exit: Exit::UNKNOWN, survivors }
     }
 
-    /// Kills what is left of the agent's group as long as the agent lives and so is certainly the one that leads it.
+    /// Kills the rest of the agent's group while the agent lives, and so certainly still leads it.
     fn kill_group(&self) -> Vec<u32> {
         if cfg!(not(target_os = "linux")) {
-            // Nothing tells there whether it is still the agent: so no process is signalled, and the members found count as survivors.
+            // Here the pid may be another process by now, so no signal is sent, and the members found count as survivors.
             return process::group_members(self.agent);
         }
         if self.agent_started.is_none() || start_time(self.agent) != self.agent_started {

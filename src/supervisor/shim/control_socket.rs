@@ -1,5 +1,5 @@
-//! The protocol between a bridge and a shim. The bridge sends orders over the control socket, a byte each, and the shim takes the end
-//! of the socket for the death of the bridge. The shim reports on its stdout, a line each.
+//! The protocol between a bridge and a shim. The bridge sends orders over the control socket, a byte each. The end of the socket means
+//! the death of the bridge. The shim reports on its stdout, a line each.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use crate::supervisor::child::Exit;
 /// An order to the shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Ask the agent's group to end.
+    /// Send SIGTERM to the agent's group.
     Terminate,
-    /// Kill all that descends from the shim.
+    /// Kill all descendants of the shim.
     Kill,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum ShimReport {
     Started {
         pid: u32,
     },
-    /// The system did not start the agent; the number is its reason.
+    /// The system did not start the agent, for this reason.
     Refused {
         errno: i32,
     },
@@ -46,7 +46,7 @@ pub(crate) enum ShimReport {
     Left {
         number: usize,
     },
-    /// The agent has ended, and only these processes are left. The last report.
+    /// The agent has ended, and only these processes survive. The last report.
     Ended {
         exit: Exit,
         survivors: Vec<u32>,
@@ -54,7 +54,7 @@ pub(crate) enum ShimReport {
 }
 
 impl ShimReport {
-    /// Returns the report with the end of its line.
+    /// Returns the report as a line, with its newline.
     pub(crate) fn line(&self) -> String {
         match self {
             ShimReport::Started { pid } => format!("started {pid}\n"),
@@ -75,7 +75,7 @@ impl ShimReport {
         }
     }
 
-    /// Reads a line without its end. `None` for one that is none of ours.
+    /// Parses a line without its newline. `None` if it is no report.
     pub(crate) fn of(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let kind = words.next()?;
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_understood() {
+    fn orders_and_reports_read_back() {
         let exit = |code, signal| Exit { code, signal };
         let ended = |exit, survivors| ShimReport::Ended { exit, survivors };
         for report in [
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_none() {
+    fn a_line_that_is_no_report_is_none() {
         for line in ["", "ended", "ended code", "ended code x", "hello 1", "started"] {
             assert_eq!(ShimReport::of(line), None, "{line}");
         }

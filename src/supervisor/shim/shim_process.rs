@@ -1,9 +1,9 @@
-//! The shim: the process between a bridge and an agent. It outlives the bridge by as much as it takes to end the agent and everything
-//! that the agent started.
+//! The shim: the process between a bridge and an agent. It outlives the bridge for as long as it takes to end the agent and all its
+//! descendants.
 //!
-//! One thread and no runtime. It leads a session of its own, orphans of its descendants fall to it, and it holds the agent's
-//! presence. The protocol does not pass through it: it hands the agent its pipes and closes its own ends. It gets them with the
-//! first message of its control socket (its stdin), reports on its stdout, and shares its stderr with the agent.
+//! It has one thread and no runtime, leads a session of its own, adopts the orphans of its descendants, and holds the agent's presence.
+//! ACP does not pass through it: it gets the agent's pipes with the first message of its control socket (its stdin), passes them to the
+//! agent and closes its own copies. It reports on its stdout, and shares its stderr with the agent.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,47 +26,47 @@ use crate::sys::process::descendants::{self, Reaped};
 use crate::sys::process::kill_children::Hunt;
 use crate::sys::process::{self, Signal};
 
-/// The hidden word on the command line that makes this binary a shim. What follows it is how many files the agent may have open,
-/// 0 for as many as the shim, and then its program and arguments.
+/// The hidden command that makes this binary a shim. Its arguments are the agent's limit of open files (0 for the shim's own), and
+/// then the agent's program and arguments.
 pub const SHIM: &str = "__shim";
 
-/// How often to look for members of the agent's group that are no children of the shim: no signal announces their death.
+/// The pause between checks for members of the agent's group that are not the shim's children: no signal announces their death.
 const GROUP_LOOK: Duration = Duration::from_millis(20);
 
-/// How many of the dead are reaped before anything else is looked at: a process that forks on and on must not delay the bridge's orders.
-/// That takes some 10 ms. Far fewer would be too few: each of the dead makes the next look at all processes longer.
+/// The most dead children to reap in one go, which takes some 10 ms: a process that keeps forking must not delay the bridge's orders.
+/// Far fewer would be too few: each unreaped child slows down the next listing of all processes.
 const REAPED_AT_ONCE: usize = 4096;
 
-/// Up to so many live children, all that descends from them is looked for, too. Of more, a look that takes as long finds hardly any
-/// that are still there, if they fork on and on.
+/// Up to this many live children, their descendants are searched for, too. With more children that keep forking, a search would take
+/// so long that hardly any of its results would still exist.
 const FEW: usize = 32;
 
-/// The pauses between looks at killed processes: most are gone after the first.
+/// The pauses between checks of killed processes: most are gone after the first.
 const LOOKS: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(50));
 
-/// Exit codes of shells: a program that cannot be run, and a death by a signal, whose number is added.
+/// Exit codes as in shells: a program that cannot be run, and the base for a death by a signal.
 const CANNOT_RUN: u8 = 126;
 const SIGNALLED: i32 = 128;
 
-/// Runs an agent, and returns how it ended when no process of it is left.
+/// Runs an agent, and returns its exit code when none of its processes is left.
 pub fn run(agent: impl IntoIterator<Item = OsString>) -> ExitCode {
-    // The bridge, which an error would concern, is gone or sees that nothing was reported.
+    // Only the bridge needs the error, and it is gone or notices the missing report.
     match Shim::start(agent) {
         Ok(Some(shim)) => shim.run().unwrap_or(ExitCode::from(CANNOT_RUN)),
         Ok(None) | Err(_) => ExitCode::from(CANNOT_RUN),
     }
 }
 
-/// How far the end of the agent has come.
+/// The stage of the agent's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// SIGTERM was sent. Without a time, the bridge says when the grace period is over.
+    /// SIGTERM was sent. Without a time, the bridge ends the grace period.
     Terminating(Option<Instant>),
     Killing {
         since: Instant,
         looks: Backoff,
-        /// The time until the next look.
+        /// The time until the next check.
         pause: Duration,
     },
 }
@@ -74,30 +74,30 @@ enum Stage {
 /// The children after a pass of reaping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Children {
-    /// There are none: no process descends from this one any more.
+    /// There are none: this process has no descendants any more.
     None,
     Live,
-    /// More may be dead.
+    /// There may be more dead ones.
     More,
 }
 
 struct Shim {
-    /// The control socket; `None` when the bridge has closed it.
+    /// The control socket; `None` after the bridge has closed it.
     control: Option<UnixStream>,
     reports: File,
     signals: SignalWaiter,
     agent: u32,
     exit: Option<Exit>,
     stage: Stage,
-    /// The agent's control group, where there can be one.
+    /// The agent's control group, if the system allows one.
     cgroup: Option<Cgroup>,
     hunt: Hunt,
-    /// The agent's presence lock, which is free when this process has ended too.
+    /// The agent's presence lock, which is free only after the end of this process too.
     _presence: Option<OwnedFd>,
 }
 
 impl Shim {
-    /// Starts the agent. `None` when the system does not, which is reported.
+    /// Starts the agent. `None` if the system refuses, which is reported.
     fn start(agent: impl IntoIterator<Item = OsString>) -> io::Result<Option<Self>> {
         let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         let mut reports = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -112,7 +112,7 @@ impl Shim {
         {
             return Err(error);
         }
-        // The agent is born in it, this process must not stay.
+        // The agent starts inside the group. This process leaves it again.
         let mark = std::env::var(env_vars::RUN).unwrap_or_default();
         let cgroup = Cgroup::enter_new(&mark);
         let started = start(agent, stdin, stdout);
@@ -128,7 +128,7 @@ impl Shim {
         let mut shim = Self {
             control: Some(control),
             reports,
-            // After the start, as the agent would inherit what this blocks.
+            // After the start: the agent would inherit the blocked signals.
             signals: SignalWaiter::open()?,
             agent,
             exit: None,
@@ -151,14 +151,14 @@ impl Shim {
             if let Some(survivors) = self.survivors_of_kill() {
                 break survivors;
             }
-            let line = self.control.as_ref().map(AsFd::as_fd);
+            let control = self.control.as_ref().map(AsFd::as_fd);
             let pause =
                 if children == Children::More { Some(Duration::ZERO) } else { self.pause() };
-            let heard = self.signals.wait(line, pause)?;
-            if heard.line {
+            let wakeup = self.signals.wait(control, pause)?;
+            if wakeup.line {
                 self.read_order();
             }
-            if heard.asked_to_end {
+            if wakeup.asked_to_end {
                 self.terminate(Some(grace_periods::SHIM_TERM));
             }
         };
@@ -173,8 +173,8 @@ impl Shim {
             match descendants::reap_any()? {
                 Reaped::One { pid, code, signal } if pid == self.agent => {
                     if cfg!(not(target_os = "linux")) {
-                        // Nobody is found there who is not in the group, and this is the last moment at which the group's
-                        // number is almost certainly still its own.
+                        // Here only members of the group can be found, and this is the last moment at which the group's number is
+                        // almost certainly still its own.
                         self.signal_group(Signal::SIGKILL);
                     }
                     self.exit = Some(Exit { code, signal });
@@ -232,7 +232,7 @@ impl Shim {
 
     fn read_order(&mut self) {
         let mut order = [0];
-        let read = self.control.as_mut().map_or(Ok(0), |line| line.read(&mut order));
+        let read = self.control.as_mut().map_or(Ok(0), |control| control.read(&mut order));
         match read {
             Ok(1..) => match Order::of(order[0]) {
                 Some(Order::Terminate) => self.terminate(None),
@@ -240,7 +240,7 @@ impl Shim {
                 None => {}
             },
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The bridge is dead, or as good as dead.
+            // The bridge is dead, or can no longer be reached.
             Ok(0) | Err(_) => {
                 self.control = None;
                 self.terminate(Some(grace_periods::SHIM_TERM));
@@ -248,14 +248,14 @@ impl Shim {
         }
     }
 
-    /// Asks the agent's group to end. A further call only ever shortens the grace period.
+    /// Sends SIGTERM to the agent's group. A further call only ever shortens the grace period.
     fn terminate(&mut self, grace: Option<Duration>) {
         let until = grace.map(|grace| Instant::now() + grace);
         match self.stage {
             Stage::Running => {
                 self.stage = Stage::Terminating(until);
                 self.signal_group(Signal::SIGTERM);
-                // A stopped process acts on SIGTERM only when it goes on.
+                // A stopped process acts on SIGTERM only after SIGCONT.
                 self.signal_group(Signal::SIGCONT);
             }
             Stage::Terminating(before) => {
@@ -273,26 +273,26 @@ impl Shim {
     }
 
     fn kill_all(&mut self) {
-        // At once, and so faster than a group that forks.
+        // One signal for the whole group is faster than its forks.
         self.signal_group(Signal::SIGKILL);
         if let Some(cgroup) = &self.cgroup {
-            // In addition: the loop alone would do.
+            // A failure does not matter: the rest of this function alone suffices.
             let _ = cgroup.kill();
         }
-        // A process that loses its parent by this falls to this process, and the next pass meets it.
+        // A process that loses its parent here is adopted by this one, and found by the next pass.
         if self.hunt.pass(&[], |_| true).killed.len() > FEW {
             return;
         }
         for relative in living() {
-            // It may have become another user's (a setuid program). The bridge is told of survivors.
+            // The process may have become another user's (a setuid program). The last report names survivors.
             let _ = descendants::kill(relative);
         }
     }
 
-    /// The number is the group's only as long as its leader is not reaped.
+    /// Signals the agent's group, whose number is certain only until its leader is reaped.
     fn signal_group(&self, signal: Signal) {
         if self.exit.is_none() {
-            // As above.
+            // As in `kill_all`.
             let _ = process::signal_group(self.agent, signal);
         }
     }
@@ -302,7 +302,7 @@ impl Shim {
     }
 
     fn report(&mut self, report: &ShimReport) {
-        // A bridge that is gone reads no reports; the control socket tells of its end.
+        // A dead bridge reads no reports, and the control socket shows its end.
         let _ = self.reports.write_all(report.line().as_bytes());
     }
 }
@@ -315,7 +315,7 @@ fn start(
     let mut words = agent.into_iter();
     let files = words.next().and_then(|files| files.to_str()?.parse().ok());
     if let Some(files @ 1..) = files {
-        // With more than it is used to it runs as well, unless it uses `select` on very many.
+        // After a failure the agent has a higher limit than usual, which harms only a program that uses `select` on very many files.
         let _ = open_file_limit::lower(files);
     }
     let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;

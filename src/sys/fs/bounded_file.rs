@@ -1,5 +1,5 @@
-//! Reads files that other programs may have replaced: a named pipe, a device or a file of the kernel in the place of a file is neither
-//! waited for nor read without end.
+//! Reads files that other programs may have replaced: a named pipe, a device or a kernel file in place of a file causes neither an
+//! endless wait nor an endless read.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -8,8 +8,7 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-/// Opens a regular file to be read. Files of the kernel (`/proc/kmsg`) call themselves regular: a read of one says that there is nothing
-/// now, and does not wait.
+/// Opens a regular file for reading. Kernel files (`/proc/kmsg`) claim to be regular: reading one never waits for more data.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     if !file.metadata()?.is_file() {
@@ -19,12 +18,12 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads a regular file that has at most so many bytes; one that has more is an error of the kind [`io::ErrorKind::FileTooLarge`].
-pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// Reads a regular file of at max `max` bytes. A longer one is an error of the kind [`io::ErrorKind::FileTooLarge`].
+pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // One byte above the limit tells that there is more; what the metadata says need not be so.
-    open(path)?.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
+    // One byte over the limit shows that there is more. The length in the metadata may be wrong.
+    open(path)?.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     Ok(bytes)
@@ -37,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_file_or_does_not_end_is_refused() {
+    fn endless_files_and_other_than_regular_ones_are_refused() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("file");
         std::fs::write(&file, "12345").unwrap();
@@ -53,7 +52,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_file_of_the_kernel_that_says_it_is_empty_is_read_no_further() {
+    fn a_kernel_file_that_claims_to_be_empty_is_read_up_to_the_limit() {
         let endless = Path::new("/proc/self/smaps");
         assert_eq!(read(endless, 4096).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
     }

@@ -1,7 +1,7 @@
-//! Opens files below a directory by its descriptor: no path, link or change of links in between leads out of it.
+//! Opens files below a directory by its descriptor: no path, link or concurrent change of links leads out of it.
 //!
-//! No link is followed, not even one that stays inside: a caller that wants that resolves the path first. So the file that was judged
-//! is the file that is opened. Where the kernel can (Linux 5.6), one `openat2` does it; elsewhere every part is opened by itself.
+//! No link is followed, not even one that stays inside: a caller that needs that resolves the path first. So the file that was checked
+//! is the file that is opened. On Linux 5.6 and later one `openat2` does it; elsewhere each directory on the path is opened in turn.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// A directory below which files are read and written. Cheap to keep: one descriptor.
+/// A directory below which files are read and written. It costs one descriptor.
 #[derive(Debug)]
 pub struct Beneath {
     root: OwnedFd,
@@ -23,20 +23,17 @@ pub enum BeneathError {
     /// The path leads out of the directory.
     #[error("it leads out of the project")]
     Outside,
-    /// It is a directory, a pipe, a device, or the like.
+    /// The path names a directory, a pipe, a device, or the like.
     #[error("it is not a regular file")]
     NotAFile,
-    /// It is longer than allowed.
+    /// The file is longer than allowed.
     #[error("it is longer than {limit} bytes")]
-    TooLong {
-        /// How long it may be.
-        limit: u64,
-    },
+    TooLong { limit: u64 },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// What a file is opened for.
+/// The purpose of opening a file.
 #[derive(Clone, Copy)]
 enum Purpose {
     Read,
@@ -44,7 +41,7 @@ enum Purpose {
 }
 
 impl Purpose {
-    /// Opening waits for nothing, not even for the other end of a pipe, and no terminal becomes ours.
+    /// Opening never waits, not even for the other end of a pipe, and takes no terminal.
     fn flags(self) -> OFlags {
         let always = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         match self {
@@ -56,7 +53,7 @@ impl Purpose {
     fn mode(self) -> Mode {
         match self {
             Self::Read => Mode::empty(),
-            // The umask takes away what the user wants taken away.
+            // The user's umask reduces this.
             Self::Write => Mode::from_raw_mode(0o666),
         }
     }
@@ -69,11 +66,11 @@ impl Beneath {
         Ok(Self { root: rustix::fs::open(root, flags, Mode::empty())? })
     }
 
-    /// Reads a whole regular file of at most `limit` bytes. Blocks as reading does.
+    /// Reads a whole regular file of at most `limit` bytes. Blocks.
     pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, BeneathError> {
         let file = self.file(path, Purpose::Read)?;
         let mut bytes = Vec::new();
-        // Not by the length that the file states: it may grow meanwhile.
+        // The length in the metadata does not count: the file may grow meanwhile.
         file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > limit {
             return Err(BeneathError::TooLong { limit });
@@ -81,11 +78,11 @@ impl Beneath {
         Ok(bytes)
     }
 
-    /// Replaces the content of a regular file, and creates a missing one in an existing directory. A crash in between leaves the
-    /// beginning of the new content.
+    /// Replaces the content of a regular file, and creates a missing one in an existing directory. A crash leaves the beginning of the new
+    /// content.
     pub fn write(&self, path: &Path, content: &[u8]) -> Result<(), BeneathError> {
         let mut file = self.file(path, Purpose::Write)?;
-        // Not while opening: only now it is known to be a regular file.
+        // Not while opening: only now is it known to be a regular file.
         file.set_len(0)?;
         file.write_all(content)?;
         Ok(())
@@ -115,7 +112,7 @@ impl Beneath {
         let resolve =
             ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
         match rustix::fs::openat2(&self.root, path, purpose.flags(), purpose.mode(), resolve) {
-            // An older kernel, or a sandbox that does not know the call.
+            // An older kernel, or a sandbox without this call.
             Err(Errno::NOSYS | Errno::PERM) => self.part_by_part(path, purpose),
             opened => opened,
         }
@@ -126,7 +123,7 @@ impl Beneath {
         self.part_by_part(path, purpose)
     }
 
-    /// Opens each directory on the way by itself, and follows no link.
+    /// Opens each directory on the path in turn, and follows no link.
     fn part_by_part(&self, path: &Path, purpose: Purpose) -> Result<OwnedFd, Errno> {
         let mut parts = path.components().map(Component::as_os_str).peekable();
         let mut directory: Option<OwnedFd> = None;
@@ -139,7 +136,7 @@ impl Beneath {
             let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let next = rustix::fs::openat(at, part, flags, Mode::empty());
             directory = Some(next.map_err(|error| match error {
-                // What Linux says of a link where a directory is wanted.
+                // Linux reports this for a link in place of a directory.
                 Errno::NOTDIR if is_link(at, part) => Errno::LOOP,
                 error => error,
             })?);
@@ -174,7 +171,7 @@ mod tests {
         symlink("../outside/secret", project.join("leak")).unwrap();
         symlink("../outside/new", project.join("dangling")).unwrap();
         symlink(root.path().join("outside/secret"), project.join("absolute")).unwrap();
-        // Through the root of this process, to nothing but what is here: a broken test must not harm the machine.
+        // It leads through the root of this process, but only to files of this test: a broken test must not harm the machine.
         let outside = root.path().canonicalize().unwrap().join("outside/secret");
         let magic = format!("/proc/self/root{}", outside.display());
         symlink(magic, project.join("magic")).unwrap();
@@ -189,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn files_inside_are_read_made_and_replaced() {
+    fn files_inside_are_read_created_and_replaced() {
         let (_root, project, beneath) = stage();
         assert_eq!(read(&beneath, "src/main.rs").unwrap(), "main");
         beneath.write(Path::new("src/new.rs"), b"longer than before").unwrap();
@@ -201,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_out_neither_to_read_nor_to_write() {
+    fn no_path_leads_out_for_reading_or_writing() {
         let (root, _project, beneath) = stage();
         for path in [
             "../outside/secret",
@@ -239,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_not_read() {
+    fn a_file_that_is_too_long_is_not_read() {
         let (_root, project, beneath) = stage();
         fs::write(project.join("exact"), "x".repeat(16)).unwrap();
         fs::write(project.join("long"), "x".repeat(17)).unwrap();
@@ -249,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn part_by_part_no_link_is_followed_either() {
+    fn no_link_is_followed_part_by_part_either() {
         let (_root, _project, beneath) = stage();
         let open = |path: &str, purpose| beneath.part_by_part(Path::new(path), purpose);
         assert!(open("src/main.rs", Purpose::Read).is_ok());

@@ -1,6 +1,6 @@
-//! The operations on durable files that a log needs, as a trait, so that a test can cut the power between any two of them.
+//! The operations on durable files for a log, as a trait, so that a test can cut the power between any two of them.
 //!
-//! None follows a symlink in the last part of a path, and each new file is its owner's alone.
+//! None of them follows a symlink in the last part of a path, and each new file is private to its owner.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -16,21 +16,20 @@ use nix::sys::stat::{UtimensatFlags, futimens, utimensat};
 use nix::sys::time::TimeSpec;
 use nix::unistd::geteuid;
 
-/// The owner's alone, as everything in a bus.
+/// Files of a bus are private to their owner.
 const FILE_MODE: u32 = 0o600;
-/// The owner's alone, as every directory of a bus.
+/// Directories of a bus are private to their owner.
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// A directory that all users may read, as `.claude`, which is not ours alone.
+/// A directory that all users may read, such as `.claude`, which other programs share.
 const OWNER_WRITES: u32 = 0o755;
 /// A user who may write into a directory may replace its files.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// The identity of a file or directory, whatever its name.
+/// The identity of a file or directory, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     pub device: u64,
-    /// The inode on it.
     pub inode: u64,
 }
 
@@ -40,7 +39,7 @@ impl From<&Metadata> for FileIdentity {
     }
 }
 
-/// The identity of a directory, and when its names last changed.
+/// The identity of a directory, and the time of its last change of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub identity: FileIdentity,
@@ -50,7 +49,7 @@ pub struct Stamp {
 
 /// A disk: names in directories, and the files that they name.
 pub trait Disk: Send + Sync {
-    /// Makes a file that must not be there yet, and opens it.
+    /// Creates a file that must not exist yet, and opens it.
     fn create_new(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Opens a file for reading and appending.
@@ -59,8 +58,8 @@ pub trait Disk: Send + Sync {
     /// Renames a file, and replaces the file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Renames a file; the name must be free. Where the file system cannot do that in one step, two callers at once can both succeed: then
-    /// they need a lock.
+    /// Renames a file to a free name. Callers need a lock: on a file system that cannot do this in one step, two callers at once could
+    /// both succeed.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a name.
@@ -69,20 +68,20 @@ pub trait Disk: Send + Sync {
     /// Returns the names in a directory, in no order.
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
 
-    /// Returns when only the names that are there now would be found after a power cut.
+    /// Returns when exactly the current names would survive a power cut.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
 
-    /// Returns which file a path names.
+    /// Returns the identity of the file at a path.
     fn identity(&self, path: &Path) -> io::Result<FileIdentity>;
 
-    /// Returns which directory a path names and when its names changed.
+    /// Returns the stamp of the directory at a path.
     fn stamp(&self, directory: &Path) -> io::Result<Stamp>;
 
     /// Reads a whole file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let file = self.open(path)?;
         let length = usize::try_from(file.length()?).map_err(io::Error::other)?;
-        // One byte more than the file has, so that the end is seen without another round.
+        // One byte more than the length, to see the end without another read.
         let mut bytes = vec![0; length + 1];
         let mut filled = 0;
         loop {
@@ -101,25 +100,25 @@ pub trait Disk: Send + Sync {
 
 /// An open file of a disk.
 pub trait DiskFile: Send + Sync {
-    /// Reads from an offset on; less than asked for means that the file ends there.
+    /// Reads from an offset on. A short read means the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes once at the end of the file; returns how much of it was written.
+    /// Writes once at the end of the file. Returns the number of written bytes.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Cuts the file off.
+    /// Cuts the file to a length.
     fn truncate(&self, length: u64) -> io::Result<()>;
 
-    /// Returns when what is in the file would be found after a power cut. A failure must not be tried again.
+    /// Returns when the content of the file would survive a power cut. A failed sync must not be repeated.
     fn sync(&self) -> io::Result<()>;
 
     /// Returns the length in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// Returns which file it is.
+    /// Returns the identity of the file.
     fn identity(&self) -> io::Result<FileIdentity>;
 
-    /// Writes all of it at the end of the file.
+    /// Writes all bytes at the end of the file.
     fn append_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.append(bytes)? {
@@ -150,8 +149,8 @@ impl Disk for RealDisk {
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut outcome = Err(io::ErrorKind::Unsupported.into());
-        for way in [rename_in_one_step, rename_by_a_link, rename_after_a_look] {
-            outcome = way(from, to);
+        for rename in [rename_in_one_step, rename_by_a_link, rename_after_a_check] {
+            outcome = rename(from, to);
             if !outcome.as_ref().is_err_and(is_unsupported) {
                 break;
             }
@@ -166,7 +165,7 @@ impl Disk for RealDisk {
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(directory)? {
-            // A name that is no text is none of ours.
+            // A name that is not UTF-8 is not ours.
             names.extend(entry?.file_name().into_string());
         }
         Ok(names)
@@ -223,7 +222,7 @@ impl DiskFile for File {
     }
 }
 
-/// The way of Linux, which nearly all its file systems know.
+/// Renames by a flag of Linux, which nearly all its file systems support.
 fn rename_in_one_step(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -237,14 +236,14 @@ fn rename_in_one_step(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// For file systems with links. A crash between the two steps leaves both names, which does no harm.
+/// Renames by a link, on file systems that have them. A crash between the two steps leaves both names, which does no harm.
 fn rename_by_a_link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)?;
     fs::remove_file(from)
 }
 
-/// For those without either, as exFAT of older systems and some shared folders.
-fn rename_after_a_look(from: &Path, to: &Path) -> io::Result<()> {
+/// Renames after a check, on file systems without either, such as exFAT on older systems and some shared folders.
+fn rename_after_a_check(from: &Path, to: &Path) -> io::Result<()> {
     match fs::symlink_metadata(to) {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(from, to),
@@ -252,7 +251,7 @@ fn rename_after_a_look(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Says whether a file system does not know what it was asked for; links it refuses with "not permitted".
+/// Says whether a file system does not support an operation. Some report "not permitted" for links.
 fn is_unsupported(error: &io::Error) -> bool {
     let unsupported =
         [Errno::EINVAL, Errno::ENOSYS, Errno::EOPNOTSUPP, Errno::EPERM, Errno::EMLINK];
@@ -261,7 +260,7 @@ fn is_unsupported(error: &io::Error) -> bool {
         || unsupported.iter().any(|known| number == Some(*known as i32))
 }
 
-/// Where writes to a file go.
+/// The position of writes to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
     /// Always at the end.
@@ -270,12 +269,12 @@ pub enum Writes {
     Anywhere,
 }
 
-/// Opens a file without following a link in its place, and without waiting for the other end of a named pipe.
+/// The flags for opening a file without following a link in its place, and without waiting for the other end of a named pipe.
 pub const NO_LINK: i32 = OFlag::O_NOFOLLOW.union(OFlag::O_NONBLOCK).bits();
 
 fn options(writes: Writes) -> OpenOptions {
     let mut options = OpenOptions::new();
-    // Without O_NONBLOCK a named pipe in place of a file would hold the opener for ever.
+    // Without O_NONBLOCK, opening a named pipe in place of a file would block for ever.
     options
         .read(true)
         .write(true)
@@ -285,7 +284,7 @@ fn options(writes: Writes) -> OpenOptions {
     options
 }
 
-/// Makes a file that is its owner's alone, whatever the umask, and must not be there yet.
+/// Creates a file that must not exist yet, private to its owner whatever the umask.
 pub fn create_private(path: &Path, writes: Writes) -> io::Result<File> {
     let file = options(writes).create_new(true).open(path)?;
     file.set_permissions(fs::Permissions::from_mode(FILE_MODE))?;
@@ -321,7 +320,7 @@ fn untrusted(reason: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// Opens a file of this user, or makes it.
+/// Opens a file of this user, or creates it.
 pub fn open_or_create_private(path: &Path, writes: Writes) -> io::Result<File> {
     match open_private(path, writes) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => match create_private(path, writes)
@@ -335,17 +334,17 @@ pub fn open_or_create_private(path: &Path, writes: Writes) -> io::Result<File> {
     }
 }
 
-/// What making sure of a directory has found.
+/// The outcome of [`private_directory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrivateDirectory {
-    /// It was there, and can be trusted.
+    /// It exists and can be trusted.
     Found,
     Made,
     /// It cannot be trusted, for this reason.
     Untrusted(&'static str),
 }
 
-/// Makes a directory that is its owner's alone, whatever the umask, or looks whether the one there can be trusted.
+/// Creates a directory that is private to its owner whatever the umask, or checks whether an existing one can be trusted.
 pub fn private_directory(path: &Path) -> io::Result<PrivateDirectory> {
     match fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
         Ok(()) => {
@@ -357,7 +356,7 @@ pub fn private_directory(path: &Path) -> io::Result<PrivateDirectory> {
     }
 }
 
-/// Looks whether a directory that is there can be trusted, and makes none.
+/// Checks whether an existing directory can be trusted.
 pub fn look_at_directory(path: &Path) -> io::Result<PrivateDirectory> {
     let metadata = fs::symlink_metadata(path)?;
     let reason = if metadata.is_symlink() {
@@ -374,22 +373,22 @@ pub fn look_at_directory(path: &Path) -> io::Result<PrivateDirectory> {
     Ok(PrivateDirectory::Untrusted(reason))
 }
 
-/// Tells whether a plain file has further names (hard links), which may be anywhere on its disk.
+/// Says whether a plain file has further names (hard links), which may be anywhere on its disk.
 pub fn has_other_names(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1)
 }
 
-/// Makes a directory that its owner alone writes to, whatever the umask.
+/// Creates a directory to which only its owner may write, whatever the umask.
 pub fn make_directory(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(OWNER_WRITES).create(path)
 }
 
-/// Tells whether what is there belongs to this user; of a link, the link itself.
+/// Says whether a file, directory or link belongs to this user.
 pub fn belongs_to_us(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.uid() == geteuid().as_raw())
 }
 
-/// Returns the id that the file system of a path has of its own, whatever device it is on; zero where it has none.
+/// Returns the id of a path's file system, which does not depend on its device; zero if it has none.
 pub fn file_system(path: &Path) -> io::Result<u64> {
     Ok(rustix::fs::statvfs(path)?.f_fsid)
 }
@@ -399,7 +398,7 @@ pub fn touch(file: &File) -> io::Result<()> {
     Ok(futimens(file, &TimeSpec::UTIME_NOW, &TimeSpec::UTIME_NOW)?)
 }
 
-/// Sets the times of a file to now, if it is there. Costs no opening.
+/// Sets the times of an existing file to now, without opening it.
 pub fn touch_path(path: &Path) -> io::Result<()> {
     Ok(utimensat(
         AT_FDCWD,
@@ -415,7 +414,7 @@ pub fn touched_ns(path: &Path) -> io::Result<i128> {
     Ok(modified_ns(&fs::symlink_metadata(path)?))
 }
 
-/// Returns how long a file is, and when it was last written, in nanoseconds since 1970. Of a link it is the link's own.
+/// Returns the length of a file and the time of its last write in nanoseconds since 1970; for a link, those of the link.
 pub fn size_and_touched_ns(path: &Path) -> io::Result<(u64, i128)> {
     let metadata = fs::symlink_metadata(path)?;
     Ok((metadata.len(), modified_ns(&metadata)))
@@ -430,24 +429,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_taken_is_given_to_nothing_else_in_whatever_way() {
-        type Way<'a> = &'a dyn Fn(&Path, &Path) -> io::Result<()>;
+    fn no_kind_of_renaming_replaces_an_existing_name() {
+        type Rename<'a> = &'a dyn Fn(&Path, &Path) -> io::Result<()>;
         let directory = tempfile::tempdir().unwrap();
         let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
         let whole = |from: &Path, to: &Path| RealDisk.rename_new(from, to);
-        let ways: [Way<'_>; 4] =
-            [&whole, &rename_in_one_step, &rename_by_a_link, &rename_after_a_look];
-        for (number, way) in ways.into_iter().enumerate() {
+        let renames: [Rename<'_>; 4] =
+            [&whole, &rename_in_one_step, &rename_by_a_link, &rename_after_a_check];
+        for (number, rename) in renames.into_iter().enumerate() {
             fs::write(&from, "new").unwrap();
-            match way(&from, &to) {
-                // This machine may have no such way.
+            match rename(&from, &to) {
+                // This file system may not support it.
                 Err(error) if is_unsupported(&error) && number > 0 => continue,
                 outcome => outcome.unwrap(),
             }
             assert_eq!(fs::read_to_string(&to).unwrap(), "new");
             assert!(!from.exists());
             fs::write(&from, "newer").unwrap();
-            let taken = way(&from, &to).unwrap_err();
+            let taken = rename(&from, &to).unwrap_err();
             assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
             assert_eq!(fs::read_to_string(&to).unwrap(), "new");
             fs::remove_file(&to).unwrap();
@@ -455,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_without_links_is_told_from_one_that_says_no() {
+    fn a_missing_feature_of_the_file_system_is_distinguished_from_other_failures() {
         for known in [Errno::EPERM, Errno::EINVAL, Errno::EOPNOTSUPP, Errno::ENOSYS] {
             assert!(is_unsupported(&known.into()), "{known}");
         }

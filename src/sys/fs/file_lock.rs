@@ -1,6 +1,6 @@
-//! Locks between processes: a write lock with a deadline, and a lock that is held for as long as a session lives.
+//! Locks between processes: a write lock with a deadline, and a lock that is held while a session lives.
 //!
-//! Both are `flock(2)`: they belong to the open file, and the system frees them when the last process that has it open is gone.
+//! Both are `flock(2)`: they belong to the open file, and the system frees them when the last process that has it open ends.
 
 use std::fs::File;
 use std::io;
@@ -15,17 +15,17 @@ use super::disk::{self, FileIdentity, Writes};
 
 use crate::sys::mutex::{lock, unpoisoned};
 
-/// How many attempts fail before a lock counts as taken: a lock is usually held for about as long as they take.
+/// How many attempts fail before a lock counts as held: together they take about as long as a lock is usually held.
 const ATTEMPTS: usize = 4;
 
-/// The pause between two attempts with a deadline: short beside the deadline, and long beside an attempt.
+/// The pause between two attempts with a deadline: short compared with the deadline, and long compared with an attempt.
 const NEXT_TRY: Duration = Duration::from_millis(5);
 
 /// A lock file that one process at a time holds.
 ///
 /// `flock` is fair only to callers that block, and nothing can wake a blocked thread. So a thread that must not block tries once, and
-/// leaves the waiting to another thread, by a [`Queue`]: that thread gets the lock when `flock` returns, and passes it on within the
-/// process. In the process one thread at a time holds the lock or waits for it.
+/// leaves the waiting to another thread with a [`Queue`]: that thread gets the lock when `flock` returns, and passes it on within the
+/// process. Within the process, one thread at a time holds the lock or waits for it.
 pub struct LockFile {
     shared: Arc<SharedLock>,
     path: PathBuf,
@@ -42,7 +42,7 @@ struct SharedLock {
 enum LockTurn {
     /// No thread of this process holds the lock or waits for it.
     Free,
-    /// A thread blocks for it.
+    /// A thread blocks until the lock is free.
     Waiting,
     /// A waiting thread has got the lock, and the next acquirer of this process takes it.
     Granted,
@@ -55,7 +55,7 @@ pub struct Guard {
     shared: Arc<SharedLock>,
 }
 
-/// Waits for a lock, on a thread that may block.
+/// A handle to wait for a lock on a thread that may block.
 #[derive(Clone)]
 pub struct Queue {
     shared: Arc<SharedLock>,
@@ -63,13 +63,13 @@ pub struct Queue {
 }
 
 impl LockFile {
-    /// Opens the lock file, or makes it. It is never renamed or deleted.
+    /// Opens the lock file, or creates it. It is never renamed or deleted.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = disk::open_or_create_private(path, Writes::Anywhere)?;
         Self::of(file, path)
     }
 
-    /// Opens the lock file that is there, and makes none.
+    /// Opens an existing lock file.
     pub fn open_present(path: &Path) -> io::Result<Self> {
         Self::of(disk::open_private(path, Writes::Anywhere)?, path)
     }
@@ -87,7 +87,7 @@ impl LockFile {
         })
     }
 
-    /// Takes the lock if it is free, or was granted to the queue of this process.
+    /// Takes the lock if it is free, or if the queue of this process has got it.
     pub fn try_acquire(&self) -> io::Result<Option<Guard>> {
         let mut turn = self.shared.turn();
         let got = match *turn {
@@ -101,10 +101,10 @@ impl LockFile {
         Ok(got.then(|| Guard { shared: Arc::clone(&self.shared) }))
     }
 
-    /// Takes the lock; `None` when another holder keeps it for longer than the timeout.
+    /// Takes the lock; `None` if another holder keeps it for longer than the timeout.
     ///
-    /// It tries again and again, out of turn: that is for rare actions, as the creation of a bus. So no thread stays behind that blocks
-    /// for as long as another process likes.
+    /// It keeps trying, out of turn, for rare actions such as the creation of a bus. So no thread stays behind that blocks for as long as
+    /// another process holds the lock.
     pub fn acquire(&self, timeout: Duration) -> io::Result<Option<Guard>> {
         let begun = Instant::now();
         loop {
@@ -121,7 +121,7 @@ impl LockFile {
         }
     }
 
-    /// Returns the way to wait for the lock on another thread.
+    /// Returns a handle to wait for the lock on another thread.
     pub fn queue(&self) -> Queue {
         Queue { shared: Arc::clone(&self.shared), inode: self.identity.inode }
     }
@@ -134,8 +134,7 @@ impl LockFile {
 }
 
 impl Queue {
-    /// Returns when this process has the lock, for the next [`LockFile::try_acquire`]. It blocks for as long as
-    /// another process holds it.
+    /// Returns when this process has the lock, for the next [`LockFile::try_acquire`]. Blocks while another process holds it.
     pub fn wait(&self) -> io::Result<()> {
         let shared = &*self.shared;
         let mut turn = shared.turn();
@@ -156,14 +155,14 @@ impl Queue {
     }
 
     /// Frees a lock that was granted and not taken.
-    pub fn give_back(&self) {
+    pub fn release(&self) {
         let mut turn = self.shared.turn();
         if *turn == LockTurn::Granted {
             self.shared.free(&mut turn);
         }
     }
 
-    /// Says who holds the lock, as far as the system tells: the pid and the program of a process.
+    /// Names the process that holds the lock, by pid and program if the system knows it.
     pub fn holder(&self) -> String {
         holder_of(self.inode).unwrap_or_else(|| "another process".to_owned())
     }
@@ -171,7 +170,7 @@ impl Queue {
 
 impl SharedLock {
     fn turn(&self) -> MutexGuard<'_, LockTurn> {
-        // It is whole after each assignment, so a panic of another thread does not spoil it.
+        // Each change is one assignment, so a panic of another thread does no harm.
         lock(&self.turn)
     }
 
@@ -198,8 +197,8 @@ impl Drop for Guard {
     }
 }
 
-/// Finds the holder of an exclusive `flock` on a file, in the list that Linux keeps: `1: FLOCK  ADVISORY  WRITE 4242 08:01:131 0 EOF`.
-/// The device is not compared: some file systems show another one there.
+/// Finds the holder of an exclusive `flock` on a file, in the list of Linux: `1: FLOCK  ADVISORY  WRITE 4242 08:01:131 0 EOF`. Does not
+/// compare the device, because some file systems show another one there.
 fn holder_of(inode: u64) -> Option<String> {
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     let pid = locks.lines().find_map(|line| {
@@ -214,14 +213,14 @@ fn holder_of(inode: u64) -> Option<String> {
     Some(format!("process {pid} {}", program.trim()).trim_end().to_owned())
 }
 
-/// A file whose lock says that a session lives; it is held for as long as the file is open anywhere.
+/// A file whose lock shows that a session lives. The lock is held while any process has the file open.
 #[derive(Debug)]
 pub struct LifeLock {
     file: File,
 }
 
 impl LifeLock {
-    /// Makes the file, which must not be there yet, and locks it.
+    /// Creates the file, which must not exist yet, and locks it.
     pub fn take(path: &Path) -> io::Result<Self> {
         let file = disk::create_private(path, Writes::Anywhere)?;
         if try_exclusive(&file)? {
@@ -248,7 +247,7 @@ impl LifeLock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
-        // A shared lock, so that two processes that look at once do not take each other for the holder.
+        // A shared lock, so that two checking processes do not take each other for the holder.
         match FileExt::try_lock_shared(&file) {
             Ok(()) => Ok(false),
             Err(TryLockError::WouldBlock) => Ok(true),
@@ -275,7 +274,7 @@ fn exclusive(file: &File) -> io::Result<()> {
 }
 
 fn release(file: &File) {
-    // Unlocking a file that is open cannot fail; if it did, closing it would free the lock.
+    // Unlocking an open file cannot fail. If it did, closing the file would free the lock.
     if let Err(error) = FileExt::unlock(file) {
         tracing::warn!(%error, "failed to unlock the bus");
     }
@@ -289,7 +288,7 @@ mod tests {
     const GENEROUS: Duration = Duration::from_secs(20);
 
     #[test]
-    fn a_lock_is_held_by_one_and_named_to_the_other() {
+    fn a_lock_has_one_holder_whose_name_others_see() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let one = LockFile::open(&path).unwrap();
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_comes_too_late_is_given_back() {
+    fn a_missed_deadline_leaves_the_lock_free_for_others() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let [one, late, third] = [(); 3].map(|()| LockFile::open(&path).unwrap());
@@ -322,7 +321,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn who_waits_in_vain_leaves_no_thread_behind() {
+    fn a_wait_in_vain_leaves_no_thread_behind() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let [one, other] = [(); 2].map(|()| LockFile::open(&path).unwrap());
@@ -338,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_granted_lock_is_taken_by_one_thread_or_given_back() {
+    fn a_granted_lock_is_taken_by_one_thread_or_released() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let [one, other] = [(); 2].map(|()| LockFile::open(&path).unwrap());
@@ -346,16 +345,16 @@ mod tests {
         assert!(other.try_acquire().unwrap().is_none());
         let guard = one.try_acquire().unwrap().unwrap();
         assert!(one.try_acquire().unwrap().is_none(), "it is taken");
-        one.queue().give_back();
+        one.queue().release();
         assert!(other.try_acquire().unwrap().is_none(), "it is still held");
         drop(guard);
         one.queue().wait().unwrap();
-        one.queue().give_back();
+        one.queue().release();
         assert!(other.try_acquire().unwrap().is_some());
     }
 
     #[test]
-    fn a_life_is_over_when_its_last_handle_is_closed() {
+    fn a_life_lock_is_free_once_its_last_handle_is_closed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("life");
         assert!(!LifeLock::is_held(&path).unwrap());

@@ -1,7 +1,7 @@
-//! Removes files from a directory of the user's state when the places in the file system that they are about are gone for good.
+//! Removes records from a directory of the user's state when the paths that they are about no longer exist.
 //!
-//! A missing place may come back: a disk that is not mounted, a directory that was moved for a while. So a file is removed only when
-//! its place was not seen for long, by the file's own time, and the file system around that place is there.
+//! A missing path may come back: with a disk that is not mounted now, or a directory that was moved for a while. So a record is removed
+//! only when its path has not been seen for long, by the record's own file time, and the file system of the path is present.
 
 use std::fs;
 use std::io;
@@ -9,28 +9,26 @@ use std::path::Path;
 
 use super::user_state_dir::StateDirectory;
 
-/// How long a place has to be gone: three times as long as a log is kept by default, so nothing that waits in it is lost.
+/// How long a path must be gone: three times the default retention of a log, so no waiting message is lost.
 const UNSEEN_MS: i64 = 90 * DAY_MS;
 
-/// A file is not touched more often than this, however often its place is seen.
+/// A record is touched at most this often.
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// The most files that are looked at in one go: those that were seen longest ago.
+/// The most records checked in one go, beginning with those seen longest ago.
 const MOST: usize = 1_000;
 
-/// What became of what a file remembers.
+/// The state of the directory that a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectoryState {
-    /// It is in its place.
+    /// It is at its path.
     There,
-    /// Another is in its place, or none, although the file system is there.
+    /// Another directory or none is at its path, although the file system is present.
     Gone,
-    /// That cannot be known.
     Unknown,
 }
 
-/// Says whether a path is there; `is_same` says of the nearest directory around it that is, whether that is on the file system
-/// that the path was on.
+/// Returns the state of a path. `is_same` says whether its nearest existing ancestor is on the file system that the path was on.
 pub fn look(path: &Path, is_same: impl FnOnce(&Path) -> bool) -> DirectoryState {
     match fs::symlink_metadata(path) {
         Ok(_) => DirectoryState::There,
@@ -46,23 +44,23 @@ pub fn look(path: &Path, is_same: impl FnOnce(&Path) -> bool) -> DirectoryState 
     }
 }
 
-/// Removes the files of a directory whose places are long gone, and notes of the others that they were seen now. `place_of` says
-/// of a name and a text what became of what they remember. Returns how many were removed.
+/// Removes the records whose paths are long gone, and renews those whose paths exist. `state_of` returns the state for a record's name
+/// and text. Returns the number of removed records.
 pub fn forget(
     directory: &StateDirectory,
     now_ms: i64,
-    place_of: impl Fn(&str, &[u8]) -> DirectoryState,
+    state_of: impl Fn(&str, &[u8]) -> DirectoryState,
 ) -> io::Result<usize> {
     let mut names = directory.names()?;
     names.sort_by_key(|(_, touched_ms)| *touched_ms);
     let mut removed = 0;
     for (name, touched_ms) in names.into_iter().take(MOST) {
-        // One that is being replaced, or that is not ours to read, stays.
+        // A record that is being replaced, or that we may not read, stays.
         let Ok(Some(text)) = directory.read(&name) else {
             continue;
         };
         let age_ms = now_ms.saturating_sub(touched_ms);
-        match place_of(&name, &text) {
+        match state_of(&name, &text) {
             DirectoryState::There if age_ms > DAY_MS => directory.renew(&name)?,
             DirectoryState::Gone if age_ms > UNSEEN_MS => {
                 directory.remove(&name)?;
@@ -79,31 +77,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_long_gone_is_forgotten() {
+    fn only_records_of_paths_that_are_long_gone_are_removed() {
         let home = tempfile::tempdir().unwrap();
         let state = StateDirectory::find(|name| (name == "HOME").then(|| home.path().into()));
         let state = state.unwrap();
         for name in ["there", "gone", "unknown"] {
             state.write(name, b"x").unwrap();
         }
-        let touched_ms = |wanted: &str| {
+        let touched_ms = |record: &str| {
             let names = state.names().unwrap();
-            names.iter().find(|(name, _)| name == wanted).map(|(_, touched)| *touched)
+            names.iter().find(|(name, _)| name == record).map(|(_, touched)| *touched)
         };
-        let place_of = |name: &str, _: &[u8]| match name {
+        let state_of = |name: &str, _: &[u8]| match name {
             "there" => DirectoryState::There,
             "gone" => DirectoryState::Gone,
             _ => DirectoryState::Unknown,
         };
         let now_ms = touched_ms("gone").unwrap();
-        assert_eq!(forget(&state, now_ms + UNSEEN_MS, place_of).unwrap(), 0);
-        assert_eq!(forget(&state, now_ms + UNSEEN_MS + 60_000, place_of).unwrap(), 1);
+        assert_eq!(forget(&state, now_ms + UNSEEN_MS, state_of).unwrap(), 0);
+        assert_eq!(forget(&state, now_ms + UNSEEN_MS + 60_000, state_of).unwrap(), 1);
         assert_eq!(touched_ms("gone"), None);
         assert!(touched_ms("unknown").is_some() && touched_ms("there").is_some());
     }
 
     #[test]
-    fn a_place_is_gone_only_where_its_file_system_is() {
+    fn a_path_is_gone_only_if_its_file_system_is_present() {
         let root = tempfile::tempdir().unwrap();
         let gone = root.path().join("a/b/c");
         assert_eq!(look(root.path(), |_| false), DirectoryState::There);

@@ -1,7 +1,7 @@
-//! Finds the worktrees of a git repository in the files that git leaves (gitrepository-layout(5)), without running git.
+//! Finds the worktrees of a git repository from git's own files (gitrepository-layout(5)), without running git.
 //!
-//! A repository may lie about itself and name another one. So a linked worktree counts only where its repository names it too, and a
-//! link in the place of `.git` is not followed.
+//! A project may claim to belong to another repository. So a linked worktree counts only if its repository names it too, and a symbolic
+//! link in place of `.git` is not followed.
 
 use std::fs;
 use std::io::Read as _;
@@ -15,12 +15,12 @@ use super::disk::NO_LINK;
 /// The most bytes of a file that holds one path.
 const LINK_BYTES: u64 = 8 * 1024;
 
-/// A directory that git has checked something out into.
+/// A directory with a checkout of a git repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worktree {
     /// The directory that has `.git`, links resolved.
     pub root: PathBuf,
-    /// What all worktrees of its repository share.
+    /// The directory that all worktrees of its repository share.
     common: PathBuf,
 }
 
@@ -35,11 +35,11 @@ impl Worktree {
         directory.ancestors().filter_map(Self::at)
     }
 
-    /// Looks whether a directory is the root of a worktree.
+    /// Returns the worktree with this root, if there is one.
     fn at(root: &Path) -> Option<Self> {
         let dot_git = root.join(".git");
         let metadata = fs::symlink_metadata(&dot_git).ok()?;
-        // Anybody may make a `.git` in a directory that all may write to, and so may a slip: git does not believe these either.
+        // Another user may create `.git` in a world-writable directory, and an empty one may be an accident: git ignores these too.
         let is_empty = metadata.is_dir() && !dot_git.join("HEAD").exists();
         if is_empty || metadata.uid() != geteuid().as_raw() {
             return None;
@@ -48,7 +48,7 @@ impl Worktree {
         Some(Self { root: root.to_owned(), common: linked.unwrap_or(dot_git) })
     }
 
-    /// Returns the root of the repository's main worktree; none where the repository is bare.
+    /// Returns the root of the repository's main worktree; none if the repository is bare.
     pub fn main(&self) -> Option<&Path> {
         let is_in_a_worktree =
             self.common.components().next_back() == Some(Component::Normal(".git".as_ref()));
@@ -66,23 +66,23 @@ impl Worktree {
     }
 }
 
-/// Returns what a linked worktree shares with the others of its repository.
+/// Returns the directory that a linked worktree shares with the others of its repository.
 ///
-/// Its file `.git` says `gitdir: …/.git/worktrees/NAME`. In there, `commondir` leads to the `.git` that all share, and `gitdir`
-/// back to the file. A submodule has such a file too, and no `commondir`.
+/// Its file `.git` says `gitdir: …/.git/worktrees/NAME`. There, `commondir` leads to the shared `.git`, and `gitdir` back to the file.
+/// A submodule has such a file too, but no `commondir`.
 fn linked(root: &Path, dot_git: &Path) -> Option<PathBuf> {
     let text = line_of(dot_git)?;
     let own = fs::canonicalize(root.join(text.strip_prefix("gitdir:")?.trim())).ok()?;
-    let said = |name: &str| {
-        let said = line_of(&own.join(name))?;
-        fs::canonicalize(own.join(said.trim_end_matches('\n'))).ok()
+    let target = |name: &str| {
+        let path = line_of(&own.join(name))?;
+        fs::canonicalize(own.join(path.trim_end_matches('\n'))).ok()
     };
-    let common = said("commondir")?;
-    let is_known = own.parent() == Some(&common.join("worktrees")) && said("gitdir")? == dot_git;
+    let common = target("commondir")?;
+    let is_known = own.parent() == Some(&common.join("worktrees")) && target("gitdir")? == dot_git;
     is_known.then_some(common)
 }
 
-/// Reads a file that holds one path. Anything else may be in its place, also what never ends.
+/// Reads a file that holds one path. Anything else may be in its place, even an endless file.
 fn line_of(path: &Path) -> Option<String> {
     let file = fs::OpenOptions::new().read(true).custom_flags(NO_LINK).open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// A main worktree, one linked to it, and what else a test needs.
+    /// Creates a main worktree, one linked to it, and further folders.
     fn stage(folders: &[&str]) -> (tempfile::TempDir, PathBuf) {
         let guard = tempfile::tempdir().unwrap();
         let base = fs::canonicalize(guard.path()).unwrap();
@@ -134,7 +134,7 @@ mod tests {
         for worktree in [main, topic] {
             assert_eq!(worktree.main(), Some(base.join("main").as_path()));
         }
-        // As newer gits write it.
+        // Newer versions of git write relative paths.
         fs::write(base.join("topic/.git"), "gitdir: ../main/.git/worktrees/topic\n").unwrap();
         let back = base.join("main/.git/worktrees/topic/gitdir");
         fs::write(back, "../../../../topic/.git\n").unwrap();
@@ -142,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn who_only_claims_to_belong_to_a_repository_does_not() {
+    fn a_directory_that_only_claims_to_belong_to_a_repository_does_not() {
         let (_guard, base) = stage(&["liar", "thief", "evil/own"]);
         let main = around(&base, "main");
         // The repository knows another directory under that name.
         fs::copy(base.join("topic/.git"), base.join("liar/.git")).unwrap();
         symlink(base.join("main/.git"), base.join("thief/.git")).unwrap();
-        // What it brings itself says that it shares the other one's.
+        // Its own files claim to share those of the other repository.
         let common = base.join("main/.git");
         fs::write(base.join("evil/own/commondir"), common.display().to_string()).unwrap();
         let dot_git = base.join("evil/.git");
@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_only_called_git_makes_no_worktree() {
+    fn a_directory_that_is_only_named_git_makes_no_worktree() {
         let (_guard, base) = stage(&["main/deep/.git/info"]);
         assert_eq!(around(&base, "main/deep").root, base.join("main"));
     }
 
     #[test]
-    fn a_submodule_stands_for_itself_and_a_bare_repository_has_no_main_worktree() {
+    fn a_submodule_is_its_own_main_worktree_and_a_bare_repository_has_none() {
         let folders = ["main/.git/modules/part", "main/part", "bare.git/worktrees/leaf", "leaf"];
         let (_guard, base) = stage(&folders);
         fs::write(base.join("main/part/.git"), "gitdir: ../.git/modules/part\n").unwrap();

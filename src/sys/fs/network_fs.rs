@@ -1,4 +1,4 @@
-//! Detects network file systems, where locks and notifications do not work as on a disk.
+//! Detects network file systems, where locks and notifications do not work as on a local disk.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -6,7 +6,7 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use self::linux::of;
 
-/// Says nothing: other systems tell it in other ways.
+/// Finds none: the check of other systems is not implemented.
 #[cfg(not(target_os = "linux"))]
 pub fn of(_directory: &std::path::Path) -> std::io::Result<Option<String>> {
     Ok(None)

@@ -1,21 +1,19 @@
-//! Resolves the links of a path, also when its last parts do not exist yet.
+//! Resolves the links of a path, even if its last parts do not exist yet.
 
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// The longest path that is looked at, in bytes and in parts. The system takes none of more bytes; and each part may cost a
-/// look at the disk.
+/// The longest path to resolve, in bytes and in parts. The system accepts no more bytes, and each part may cost an access to the disk.
 const LONGEST_BYTES: usize = 4096;
 const MOST_PARTS: usize = 256;
 
-/// Links on the way to one place: as many as Linux follows.
+/// The most links in one path: as many as Linux follows.
 const MOST_LINKS: usize = 40;
 
-/// Returns where a path leads: every link resolved and no `..` left. `base` is what a relative path begins at.
+/// Returns the target of a path, with every link and `..` resolved. A relative path begins at `base`.
 ///
-/// The last parts may be missing, as those of a file that is about to be made. `None` where it cannot be told: a link that
-/// leads nowhere, `..` behind something missing, a directory that may not be looked into, a path that is too long. Blocks for
-/// a few looks at the disk.
+/// The last parts may be missing, like those of a file that is about to be created. `None` if the target is uncertain: a dangling link,
+/// `..` after a missing part, an unreadable directory, a path that is too long. Blocks for a few accesses to the disk.
 pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     let whole = base.join(path);
     if whole.as_os_str().len() > LONGEST_BYTES || whole.components().count() > MOST_PARTS {
@@ -23,7 +21,7 @@ pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     }
     let mut ancestors: Vec<_> = whole.ancestors().collect();
     ancestors.reverse();
-    // The system follows a path part by part, so behind the first that is missing none is found.
+    // The system follows a path part by part, so no part after the first missing one exists.
     let there = ancestors.partition_point(|ancestor| ancestor.metadata().is_ok());
     let ancestor = ancestors[..there].last()?;
     if let Some(next) = ancestors.get(there)
@@ -36,29 +34,28 @@ pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
     let mut parts = missing.components();
     if let Some(first) = parts.clone().next() {
         let next = real.join(first);
-        // Something is there, and yet it could not be followed: a link that leads nowhere.
+        // It exists but could not be followed: a dangling link.
         if next.symlink_metadata().is_ok() || !real.is_dir() {
             return None;
         }
     }
     let is_plain = parts.all(|part| matches!(part, Component::Normal(_)));
     if missing.as_os_str().is_empty() {
-        // Joined with nothing it would end with a slash, and so be no file any more to a caller that looks at it.
+        // Joining an empty path would add a slash, and the result would no longer name a file.
         return Some(real);
     }
     is_plain.then(|| real.join(missing))
 }
 
-/// Returns where a path would lead if everything on its way was there: a link counts that leads to something missing, and `..`
-/// behind something missing means what stands before it. `base` is what a relative path begins at.
+/// Returns the target that a path would have if all its parts existed: a dangling link counts, and `..` after a missing part means the
+/// part before it. A relative path begins at `base`.
 ///
-/// What is made at that place is what the path finds from then on. `None` where links lead round in a circle, or the way is
-/// too long.
+/// A file created at the target is the one that the path names from then on. `None` for a cycle of links, or a path that is too long.
 pub fn destination(base: &Path, path: &Path) -> Option<PathBuf> {
     let whole = base.join(path);
     let mut real = PathBuf::new();
     let mut links = 0;
-    // The parts that are ahead, the next one last.
+    // The remaining parts, the next one last.
     let mut ahead = Vec::new();
     let push = |ahead: &mut Vec<PathBuf>, path: &Path| {
         let parts = path.components().rev();
@@ -97,7 +94,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    /// A project with a link in it for every trick, and what lies outside.
+    /// A project with all kinds of links, and a directory outside of it.
     fn stage() -> (tempfile::TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         let base = root.path().canonicalize().unwrap();
@@ -120,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_also_to_what_is_not_there_yet() {
+    fn links_are_followed_even_to_files_that_do_not_exist_yet() {
         let (_root, base) = stage();
         let check = |path: &str, expected: &str| {
             assert_eq!(resolved(&base, path).as_deref(), Some(expected), "{path}");
@@ -132,14 +129,14 @@ mod tests {
         check("out/secret", "outside/secret");
         check("out/new", "outside/new");
         check("src/../../outside/secret", "outside/secret");
-        // Where `..` stands behind a link, it means the link's target.
+        // `..` after a link means the parent of the link's target.
         check("out/../outside/secret", "outside/secret");
         check("./src/./main.rs", "project/src/main.rs");
         assert_eq!(resolve(&base, Path::new("/")).as_deref(), Some(Path::new("/")));
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_guessed() {
+    fn an_uncertain_target_is_not_guessed() {
         let (_root, base) = stage();
         for path in ["dangling", "dangling/x", "loop", "missing/../src/main.rs", "src/main.rs/x"] {
             assert_eq!(resolved(&base, path), None, "{path}");
@@ -147,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_has_a_destination() {
+    fn a_missing_file_has_a_destination() {
         let (_root, base) = stage();
         let project = base.join("project");
         symlink("chain/../dangling", project.join("first")).unwrap();
@@ -169,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_too_long_is_not_looked_at() {
+    fn a_path_that_is_too_long_is_not_resolved() {
         let (_root, base) = stage();
         let long = |parts: usize, length: usize| vec!["x".repeat(length); parts].join("/");
         assert!(resolved(&base, &long(200, 1)).is_some());

@@ -1,8 +1,8 @@
-//! The user's state directory: what this program remembers for the user from one run to the next, beyond a single project.
+//! The user's state directory: records of this program that last beyond one run and one project.
 //!
 //! `$XDG_STATE_HOME/cli-team-bridge`, by default `~/.local/state/cli-team-bridge` (XDG Base Directory Specification). All files in it
-//! are their owner's alone, and a file that others could have changed is refused. A file is replaced whole: a reader finds the old or
-//! the new content, also after a crash, which may leave a temporary file behind.
+//! are private to their owner, and a file that other users may change is refused. A file is replaced as a whole: a reader finds the old
+//! or the new content, even after a crash, which may leave a temporary file behind.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -19,24 +19,23 @@ use super::disk::{
 };
 use crate::sys::random_ids;
 
-/// The directory of this program in the one of all programs.
+/// The name of this program's directory.
 const NAME: &str = "cli-team-bridge";
 
-/// The most bytes of a file in it: what is remembered is short.
+/// The most bytes of a file in it: records are short.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// The state directory of a user, or a directory in it. It need not be there: the first write makes it.
+/// The state directory of a user, or a directory in it. It need not exist: the first write creates it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDirectory {
-    /// The directory of all programs, or the user's home directory: made for its owner alone where it is missing.
+    /// The directory of all programs. If it is missing, it is created private to its owner.
     base: PathBuf,
-    /// What is below it, from the outside in; each is its owner's alone.
+    /// The directories below it, from the outside in. Each is private to its owner.
     parts: Vec<PathBuf>,
 }
 
 impl StateDirectory {
-    /// Finds the state directory, by the variables `XDG_STATE_HOME` and `HOME`. A value that is not absolute does not count.
-    /// None where neither says anything.
+    /// Finds the state directory by the variables `XDG_STATE_HOME` and `HOME`. Only absolute values count. None without either.
     pub fn find(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let absolute = |name: &str| {
             let path = variable(name).map(PathBuf::from);
@@ -49,8 +48,8 @@ impl StateDirectory {
         Some(Self { base, parts: vec![PathBuf::from(NAME)] })
     }
 
-    /// Finds the state directory of this process: by its environment, else by the home directory that the system knows of its
-    /// user, as some clients start programs without `HOME`.
+    /// Finds the state directory of this process by its environment, or else by the home directory that the system knows of its user:
+    /// some clients start programs without `HOME`.
     pub fn of_process() -> Option<Self> {
         Self::find(|name| std::env::var_os(name)).or_else(|| {
             let home = User::from_uid(geteuid()).ok().flatten()?.dir;
@@ -66,12 +65,12 @@ impl StateDirectory {
         inner
     }
 
-    /// Returns the path, whether it is there or not.
+    /// Returns the path, which may not exist.
     pub fn path(&self) -> PathBuf {
         self.levels().last().unwrap_or_else(|| self.base.clone())
     }
 
-    /// Reads a file; none when it is not there. A file that is not this user's own, or is no plain file, is refused.
+    /// Reads a file; none if it does not exist. Refuses a file that is not this user's own or not a plain file.
     pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         let path = self.file(name)?;
         for level in self.levels() {
@@ -95,11 +94,11 @@ impl StateDirectory {
         Ok(Some(bytes))
     }
 
-    /// Writes a file, in place of the one that is there. It is on disk when this returns.
+    /// Writes or replaces a file. It is on disk when this returns.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.file(name)?;
-        self.make()?;
-        // A name of its own, so that of two who write at once neither writes into the other's.
+        self.create()?;
+        // A unique name, so that two processes that write at once do not share a temporary file.
         let temporary = self.path().join(format!(".{name}.{}.tmp", random_ids::blob()));
         let written = || -> io::Result<()> {
             let file = create_private(&temporary, Writes::AtTheEnd)?;
@@ -109,14 +108,14 @@ impl StateDirectory {
             RealDisk.sync_directory(&self.path())
         };
         written().map_err(|error| {
-            // What is left of it means nothing.
+            // A leftover temporary file does no harm.
             let _ = fs::remove_file(&temporary);
             named(&path, &error)
         })
     }
 
-    /// Returns the names of its files, and when each was last written or renewed, in milliseconds since 1970; none where the
-    /// directory is not there. One that is being written is not among them.
+    /// Returns the names of its files with the time of the last write or renewal, in milliseconds since 1970, without temporary files. A
+    /// missing directory has none.
     pub fn names(&self) -> io::Result<Vec<(String, i64)>> {
         let path = self.path();
         let entries = match fs::read_dir(&path) {
@@ -133,7 +132,7 @@ impl StateDirectory {
         Ok(names.filter_map(of).collect())
     }
 
-    /// Notes that what a file remembers was seen now: its time is another, and nothing else.
+    /// Sets the time of a record to now, because the path that it is about was seen.
     pub fn renew(&self, name: &str) -> io::Result<()> {
         let path = self.file(name)?;
         let renewed = open_private(&path, Writes::AtTheEnd).and_then(|file| touch(&file));
@@ -149,7 +148,7 @@ impl StateDirectory {
         }
     }
 
-    /// Returns the path of a file; a name that leads elsewhere is refused.
+    /// Returns the path of a file. Refuses a name that leads elsewhere.
     fn file(&self, name: &str) -> io::Result<PathBuf> {
         let mut parts = Path::new(name).components();
         match (parts.next(), parts.next()) {
@@ -168,9 +167,9 @@ impl StateDirectory {
         })
     }
 
-    /// Makes the directory with all around it, or refuses what others could have changed.
-    fn make(&self) -> io::Result<()> {
-        make_around(&self.base).map_err(|error| named(&self.base, &error))?;
+    /// Creates the directory with its parents, or refuses one that other users may change.
+    fn create(&self) -> io::Result<()> {
+        create_with_parents(&self.base).map_err(|error| named(&self.base, &error))?;
         for level in self.levels() {
             match private_directory(&level).map_err(|error| named(&level, &error))? {
                 PrivateDirectory::Found | PrivateDirectory::Made => {}
@@ -184,19 +183,19 @@ impl StateDirectory {
     }
 }
 
-/// Makes a directory with all around it, for its owner alone, as the specification says of what is made on the way.
-fn make_around(directory: &Path) -> io::Result<()> {
+/// Creates a directory with its parents, private to the owner, as the specification demands.
+fn create_with_parents(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700).create(directory)
 }
 
-/// Names the path in an error: all of these are for people.
+/// Adds the path to an error, for people.
 fn named(path: &Path, error: &io::Error) -> io::Error {
     let named = Named { path: path.to_owned(), why: error.to_string() };
     io::Error::new(error.kind(), named)
 }
 
-/// What went wrong, and where.
+/// An error with its path.
 #[derive(Debug)]
 struct Named {
     path: PathBuf,
@@ -211,7 +210,7 @@ impl fmt::Display for Named {
 
 impl std::error::Error for Named {}
 
-/// Returns what an error of a state directory says without its path, which is for people.
+/// Returns the text of a state directory's error without its path, for models.
 pub fn without_path(error: &io::Error) -> String {
     let named = error.get_ref().and_then(|inner| inner.downcast_ref());
     named.map_or_else(|| error.to_string(), |Named { why, .. }| why.clone())
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_where_the_specification_says() {
+    fn the_path_follows_the_specification() {
         let (home, own, relative) = (Path::new("/home/u"), Path::new("/state"), Path::new("x"));
         let check = |variables: &[(&str, &Path)], expected: Option<&str>| {
             let found = find(variables).map(|state| state.path());
@@ -258,11 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_is_its_owners_alone() {
+    fn a_written_file_reads_back_and_is_private() {
         let (_home, state) = state();
         let inner = state.inner("part");
         assert_eq!(inner.read("file").unwrap(), None);
-        assert!(!state.path().exists(), "reading makes nothing");
+        assert!(!state.path().exists(), "reading creates nothing");
         for text in ["one", "another"] {
             inner.write("file", text.as_bytes()).unwrap();
             assert_eq!(inner.read("file").unwrap().unwrap(), text.as_bytes());
@@ -271,14 +270,14 @@ mod tests {
         assert_eq!(mode(&inner.path()), 0o700);
         assert_eq!(mode(&inner.path().join("file")), 0o600);
         let names = fs::read_dir(inner.path()).unwrap();
-        assert_eq!(names.count(), 1, "nothing temporary is left");
+        assert_eq!(names.count(), 1, "no temporary file is left");
         inner.remove("file").unwrap();
         inner.remove("file").unwrap();
         assert_eq!(inner.read("file").unwrap(), None);
     }
 
     #[test]
-    fn a_reader_finds_one_of_the_texts_whole_whoever_writes() {
+    fn a_reader_finds_one_whole_text_during_concurrent_writes() {
         let (_home, state) = state();
         let texts = [b"a".repeat(10_000), b"b".repeat(20_000)];
         state.write("file", &texts[0]).unwrap();
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_could_have_changed_is_refused() {
+    fn a_file_that_other_users_may_change_is_refused() {
         let (_home, state) = state();
         state.write("file", b"x").unwrap();
         let link = state.path().join("link");
@@ -311,10 +310,10 @@ mod tests {
         let refused = state.write("file", b"y").unwrap_err().to_string();
         assert!(refused.contains("others may write to it"), "{refused}");
         let refused = state.read("file").unwrap_err();
-        let told = without_path(&refused);
-        assert!(told.starts_with("others may write to it"), "{told}");
+        let text = without_path(&refused);
+        assert!(text.starts_with("others may write to it"), "{text}");
         let refused = refused.to_string();
-        assert!(refused.ends_with(&format!("`: {told}")), "{refused}");
+        assert!(refused.ends_with(&format!("`: {text}")), "{refused}");
         let refused = state.inner("part").write("file", b"y").unwrap_err();
         assert!(refused.to_string().contains("others may write to it"), "{refused}");
     }

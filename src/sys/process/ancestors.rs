@@ -1,6 +1,6 @@
-//! The ancestors of this process, by which two processes find out that the same one has started both.
+//! The ancestors of this process. Two processes compare theirs to learn that the same client started both.
 //!
-//! Exact on Linux. Elsewhere there is no `/proc`, and no ancestor is known.
+//! Exact on Linux. Elsewhere, without `/proc`, no ancestor is known.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::path::Path;
 use super::proc_stat;
 use crate::sys::process;
 
-/// The most generations to look at: far more than lie between a program and its children.
+/// The most generations to search: far more than usually lie between a program and its helpers.
 const MOST: usize = 32;
 
-/// Programs that often stand between a process and the one that really started it.
+/// Programs that often stand between a process and its real starter.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
 
 /// An ancestor of this process.
@@ -22,7 +22,7 @@ pub struct Ancestor {
     pub started: u64,
 }
 
-/// Returns the ancestors of this process, the nearest first, without the first process of the system, to which all orphans fall.
+/// Returns the ancestors of this process, the nearest first, without the init process, which adopts all orphans.
 pub fn ancestors() -> Vec<Ancestor> {
     let mut all = Vec::new();
     let mut next = process::own_pid().and_then(proc_stat::stat).map(|own| own.parent);
@@ -37,7 +37,7 @@ pub fn ancestors() -> Vec<Ancestor> {
     all
 }
 
-/// Returns the process that started this one, passing over shells that only run a command.
+/// Returns the process that started this one, ignoring shells that only run a command.
 pub fn client() -> Option<Ancestor> {
     let mut all = ancestors().into_iter();
     all.find(|ancestor| {
@@ -46,8 +46,8 @@ pub fn client() -> Option<Ancestor> {
     })
 }
 
-/// Says whether a command line, with a zero byte behind each word, is that of a shell which runs a command or a file. An interactive
-/// shell is a program of its own.
+/// Says whether a command line, with a zero byte after each word, is that of a shell that runs a command or a file. An interactive
+/// shell counts as a program of its own.
 fn only_runs(command_line: &[u8]) -> bool {
     let text = String::from_utf8_lossy(command_line);
     let mut words = text.split('\0').filter(|word| !word.is_empty());
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_shell_that_runs_something_is_passed_over() {
+    fn only_a_shell_that_runs_a_command_is_ignored() {
         let runs = |words: &[&str]| only_runs((words.join("\0") + "\0").as_bytes());
         assert!(runs(&["/bin/sh", "-c", "bridge peer"]));
         assert!(runs(&["bash", "-lc", "bridge peer"]));
@@ -83,10 +83,10 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_ancestors_begin_with_the_parent_and_each_has_started_before() {
+    fn the_ancestors_begin_with_the_parent_and_grow_older() {
         let all = ancestors();
         assert!(all.len() < MOST);
-        // A test binary may be the first process's own child.
+        // A test binary may be a child of the init process.
         if let Some(parent) = all.first() {
             assert_eq!(parent.pid, std::os::unix::process::parent_id());
             assert_eq!(process::start_time(parent.pid), Some(parent.started));

@@ -1,8 +1,8 @@
-//! A control group for an agent and its descendants, where the system allows one: one write kills it, faster than it can fork. Only
-//! version 2 can do that, and only where the groups below ours were delegated to us (`cgroups(7)`, "Delegation").
+//! A control group for an agent and its descendants, where the system allows one: one write kills all of them, faster than they can
+//! fork. This needs version 2, with the groups below ours delegated to us (`cgroups(7)`, "Delegation").
 //!
-//! A process cannot leave its group as it can leave its parent, its session and its environment. So a group is named after the mark of
-//! its agent's processes, and what is in it is found even when all that knew of the agent was killed.
+//! A process can leave its parent, its session and its environment, but not its group. So a group is named after the mark of its agent,
+//! and its processes are found even after the bridge and the shim were killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,13 +14,13 @@ use uuid::Uuid;
 /// The prefix of our groups' names.
 const PREFIX: &str = "cli-team-bridge-";
 
-/// The mark that systemd puts on a group which it delegates.
+/// The attribute that systemd sets on a delegated group.
 const DELEGATED: &str = "user.delegate";
 
-/// So many groups are looked at for those of dead agents: desktops and servers have some hundreds.
+/// The most groups searched for those of dead agents: desktops and servers have some hundreds.
 const MOST_GROUPS: usize = 4_096;
 
-/// A control group of our own. It is removed when this is dropped, if no process is left in it.
+/// A control group of our own. Dropping it removes the group, if it is empty.
 #[derive(Debug)]
 pub struct Cgroup {
     /// The group that this process was in before.
@@ -29,25 +29,25 @@ pub struct Cgroup {
 }
 
 impl Cgroup {
-    /// Makes a control group and moves this process into it, so that its children are born there: processes with that mark. `None`
-    /// where that is not possible, or not delegated to us.
+    /// Creates a control group for the processes with a mark and moves this process into it, so that its children start there. `None` if
+    /// that is impossible, or not delegated to us.
     pub fn enter_new(mark: &str) -> Option<Self> {
         let home = home()?;
         tidy(&home);
         let own = home.join(format!("{}{}", prefix_of(mark), Uuid::now_v7().simple()));
         fs::create_dir(&own).ok()?;
         let group = Self { home, own };
-        // Linux 5.14 and later can kill one.
+        // Only Linux 5.14 and later can kill a group.
         let entered = group.own.join("cgroup.kill").exists() && enter(&group.own).is_ok();
         entered.then_some(group)
     }
 
-    /// Moves this process back. When that fails it has to be forgotten, as killing it would kill this process too.
+    /// Moves this process back. If that fails, returns `None`: killing the group would kill this process too.
     pub fn leave(self) -> Option<Self> {
         enter(&self.home).is_ok().then_some(self)
     }
 
-    /// Sends SIGKILL to all processes in it, and to those being born there.
+    /// Sends SIGKILL to all processes in the group, including those just being forked.
     pub fn kill(&self) -> io::Result<()> {
         fs::write(self.own.join("cgroup.kill"), "1")
     }
@@ -55,20 +55,20 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // Fails while a process is in it: then the next one tidies up.
+        // This fails while a process is in the group. Then the next agent's start removes it.
         let _ = fs::remove_dir(&self.own);
     }
 }
 
-/// Removes the empty control groups that killed processes have left beside those of this process's agents.
+/// Removes the empty control groups that killed shims have left beside those of this process's agents.
 pub fn tidy_up() {
     if let Some(home) = home() {
         tidy(&home);
     }
 }
 
-/// Kills all processes in the control groups of the processes with these marks, and returns those that were there, by mark. A group
-/// that one of the spared is in is left alone. Empty ones are removed.
+/// Kills all processes in the control groups with these marks, and returns them by mark. Leaves a group with a spared process alone,
+/// and removes empty ones.
 pub fn kill_marked(marks: &BTreeSet<&str>, spared: &BTreeSet<u32>) -> BTreeMap<String, Vec<u32>> {
     let mut killed: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -82,7 +82,7 @@ pub fn kill_marked(marks: &BTreeSet<&str>, spared: &BTreeSet<u32>) -> BTreeMap<S
         };
         let events = fs::read_to_string(group.join("cgroup.events")).unwrap_or_default();
         if !events.lines().any(|line| line == "populated 1") {
-            // In use it is busy.
+            // A group in use is busy.
             let _ = fs::remove_dir(&group);
             continue;
         }
@@ -100,7 +100,7 @@ pub fn kill_marked(marks: &BTreeSet<&str>, spared: &BTreeSet<u32>) -> BTreeMap<S
     killed
 }
 
-/// Finds the groups that have a name of ours, with that name.
+/// Finds the groups with our prefix, and their names.
 fn our_groups(top: PathBuf) -> Vec<(PathBuf, String)> {
     let (mut found, mut open, mut looked) = (Vec::new(), vec![top], 0);
     while let Some(group) = open.pop() {
@@ -121,14 +121,14 @@ fn our_groups(top: PathBuf) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns how the names of the groups of a mark begin. A group's name is a file's.
+/// Returns the prefix of the groups of a mark, as a valid file name.
 fn prefix_of(mark: &str) -> String {
     let letters = mark.chars().take(128);
     let plain = letters.map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
     format!("{PREFIX}{}.", plain.collect::<String>())
 }
 
-/// Returns the control group that this process is in, if the groups below it are ours to make.
+/// Returns the control group of this process, if we may create groups below it.
 fn home() -> Option<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -142,8 +142,8 @@ fn enter(group: &Path) -> io::Result<()> {
     fs::write(group.join("cgroup.procs"), std::process::id().to_string())
 }
 
-/// Removes the groups that killed processes could not remove. A group in use is busy, and a group that is just being made is made again
-/// or done without.
+/// Removes the groups that killed shims could not remove. A group in use is busy. A shim whose group is removed while it is created
+/// does without one.
 fn tidy(home: &Path) {
     let entries = fs::read_dir(home).into_iter().flatten().flatten();
     for entry in entries {
@@ -153,20 +153,20 @@ fn tidy(home: &Path) {
     }
 }
 
-/// Says whether the groups below this one are delegated to us. Only the superuser can write to groups of another owner, and needs the
-/// mark to know.
+/// Says whether the groups below this one are delegated to us. Only root could write to groups that are not, so for root the attribute
+/// decides.
 fn is_ours(group: &str, home: &Path) -> bool {
     if !rustix::process::geteuid().is_root() {
         return true;
     }
-    // The root that this process sees: that of a container, or of a system without a manager of groups.
+    // The visible root: that of a container, or of a system without a manager of groups.
     let is_root = group == "/";
     let mut mark = [0; 1];
     let marked = rustix::fs::getxattr(home, DELEGATED, &mut mark);
     is_root || (marked == Ok(1) && mark == *b"1")
 }
 
-/// Returns the directory of all groups of version 2 that can be seen.
+/// Returns the directory of all visible groups of version 2.
 fn directory_of_all(mounts: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_that_does_not_show_the_group_is_of_no_use() {
+    fn a_mount_without_the_group_is_ignored() {
         let mounts = "41 31 0:38 /docker/x /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
         assert_eq!(directory("/", mounts), None);
         let below = directory("/docker/x/y", mounts);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn without_version_2_there_is_none() {
+    fn without_version_2_there_is_no_group() {
         let mounts = "40 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd\n";
         assert_eq!(directory("/", mounts), None);
     }

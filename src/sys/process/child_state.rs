@@ -1,4 +1,4 @@
-//! A child of this process: whether it runs, and how it is killed while its pid is certainly its own.
+//! A child of this process: whether it runs, and killing it while its pid is certainly its own.
 
 use std::io;
 
@@ -13,15 +13,14 @@ use super::process_group::raw;
 /// The state of a child of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildState {
-    /// It has not exited.
     Running,
     /// It has exited and waits to be reaped, so its pid and its group are still its own.
     Exited,
-    /// It is no child of ours, or other code reaped it: its pid may already be another process.
+    /// It is no child of ours, or other code reaped it, so its pid may already belong to another process.
     NotOurs,
 }
 
-/// Looks at a child without reaping it.
+/// Checks a child without reaping it.
 #[cfg(target_os = "linux")]
 pub fn peek_child(pid: u32) -> ChildState {
     use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -37,13 +36,13 @@ pub fn peek_child(pid: u32) -> ChildState {
     }
 }
 
-/// Looks at a child without reaping it, which this system cannot: no process is known as a child.
+/// This system cannot check a child without reaping it, so no process counts as one.
 #[cfg(not(target_os = "linux"))]
 pub fn peek_child(_pid: u32) -> ChildState {
     ChildState::NotOurs
 }
 
-/// Sends SIGKILL to a child of this process that is not reaped, so that its pid is its own. One that is dead is a success.
+/// Sends SIGKILL to a child of this process that is not reaped, so that its pid is its own. A dead child is a success.
 pub fn kill_child(pid: u32) -> io::Result<()> {
     match kill(group_id(pid)?, Signal::SIGKILL) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),

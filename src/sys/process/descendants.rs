@@ -1,6 +1,6 @@
-//! The descendants of a process: finds them, signals them without hitting a stranger, and reaps them.
+//! The descendants of a process: finds them, signals them without hitting another process, and reaps them.
 //!
-//! Exact on Linux. Elsewhere there is no `/proc` and no process can adopt orphans, so no descendants are found.
+//! Exact on Linux. Elsewhere, without `/proc` and adoption of orphans, no descendants are found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,23 +11,23 @@ use rustix::process::{Pid, WaitOptions, WaitStatus};
 use super::proc_stat;
 use crate::sys::process;
 
-/// A process, identified for ever: pids are used again, a pid with its start time is not.
+/// A process, identified for ever: pids are reused, but not together with a start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relative {
     pub pid: u32,
     pub group: u32,
-    /// Whether it lives; the dead wait to be reaped by their parent.
+    /// Whether it lives. A dead one waits to be reaped by its parent.
     pub lives: bool,
     started: u64,
 }
 
-/// Lets the orphans among the descendants of this process become its children, and not those of the first process.
+/// Makes the orphans among the descendants of this process its children, instead of the init process's.
 #[cfg(target_os = "linux")]
 pub fn adopt_orphans() -> io::Result<()> {
     Ok(nix::sys::prctl::set_child_subreaper(true)?)
 }
 
-/// Fails, as this system has no such feature.
+/// Fails, because this system has no such feature.
 #[cfg(not(target_os = "linux"))]
 pub fn adopt_orphans() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -39,9 +39,9 @@ pub fn lead_session() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns all descendants of these processes, the dead among them, but not the processes themselves.
+/// Returns all descendants of these processes, including dead ones, without the processes themselves.
 ///
-/// The look is not one instant: a process born or adopted meanwhile may be missed. A caller that has to be sure looks again.
+/// The listing takes time, and may miss a process forked or adopted meanwhile. A caller that has to be sure lists again.
 pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
     let mut children: BTreeMap<u32, Vec<Relative>> = BTreeMap::new();
     for pid in proc_stat::pids() {
@@ -52,7 +52,7 @@ pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
         }
     }
     let mut found = Vec::new();
-    // Pids that were used again while we looked could make a ring.
+    // Pids that are reused during the listing could form a cycle.
     let mut seen: BTreeSet<u32> = ancestors.iter().copied().collect();
     let mut parents = ancestors.to_vec();
     while let Some(parent) = parents.pop() {
@@ -66,7 +66,7 @@ pub fn descendants(ancestors: &[u32]) -> Vec<Relative> {
     found
 }
 
-/// Returns the processor time that a process and its live descendants have used; `None` where that cannot be seen.
+/// Returns the processor time that a process and its live descendants have used; zero where that is not visible.
 pub fn processor_time(pid: u32) -> Duration {
     let descendants = descendants(&[pid]).into_iter().map(|relative| relative.pid);
     let all = descendants.chain([pid]).filter_map(proc_stat::stat);
@@ -74,7 +74,7 @@ pub fn processor_time(pid: u32) -> Duration {
     Duration::from_millis(all.map(|stat| stat.used).sum::<u64>().saturating_mul(10))
 }
 
-/// Returns the children of this process, the dead among them.
+/// Returns the children of this process, including dead ones.
 pub fn children() -> Vec<Relative> {
     let me = std::process::id();
     let mut children = descendants(&[me]);
@@ -82,31 +82,31 @@ pub fn children() -> Vec<Relative> {
     children
 }
 
-/// Returns a process by its pid, if it started at that time and so is no later process of the same pid.
+/// Returns a process by its pid and start time; none if the pid belongs to another process by now.
 pub fn find(pid: u32, started: u64) -> Option<Relative> {
     relative(pid).filter(|relative| relative.started == started)
 }
 
-/// Returns the live processes whose environment, as it was when their program began, has `key` set to one of the values that
-/// `wanted` knows, each with that value. The limits of [`process::marked`] hold here too.
-pub fn marked(key: &str, wanted: impl Fn(&str) -> bool) -> Vec<(Relative, String)> {
+/// Returns the live processes whose environment, as it was when their program began, has `key` set to a value that matches, with that
+/// value. The limits of [`process::marked`] apply.
+pub fn marked(key: &str, matches: impl Fn(&str) -> bool) -> Vec<(Relative, String)> {
     let found = proc_stat::pids().filter_map(|pid| {
-        // First who it is, then what it carries: if it is another one by then, `kill` notices.
+        // First its identity, then its environment: if the pid is reused in between, `kill` notices.
         let relative = relative(pid).filter(|relative| relative.lives)?;
         let value = process::variable(pid, key)?;
-        wanted(&value).then_some((relative, value))
+        matches(&value).then_some((relative, value))
     });
     found.collect()
 }
 
-/// Returns the pids of this process and of its ancestors, as far as it sees ([`super::pid_namespace`]).
+/// Returns the pids of this process and of its visible ancestors (see [`super::pid_namespace`]).
 pub fn ancestors_and_self() -> BTreeSet<u32> {
-    let mut line = BTreeSet::new();
+    let mut lineage = BTreeSet::new();
     let mut next = process::own_pid().unwrap_or_default();
-    while next != 0 && line.insert(next) {
+    while next != 0 && lineage.insert(next) {
         next = proc_stat::stat(next).map_or(0, |stat| stat.parent);
     }
-    line
+    lineage
 }
 
 fn relative(pid: u32) -> Option<Relative> {
@@ -118,7 +118,7 @@ fn relative(pid: u32) -> Option<Relative> {
     })
 }
 
-/// Sends SIGKILL to this very process, never to a later one of the same pid. A process that is gone is a success.
+/// Sends SIGKILL to exactly this process, never to a later one with the same pid. A process that is gone is a success.
 #[cfg(target_os = "linux")]
 pub fn kill(relative: Relative) -> io::Result<()> {
     use rustix::io::Errno;
@@ -130,13 +130,13 @@ pub fn kill(relative: Relative) -> io::Result<()> {
     let held = match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(held) => held,
         Err(Errno::SRCH) => return Ok(()),
-        // Before Linux 5.3. Between the look and the signal its pid could become another's; nothing better is there.
+        // Before Linux 5.3: between the check and the signal the pid could be reused, which nothing there prevents.
         Err(Errno::NOSYS) if process::start_time(relative.pid) == Some(relative.started) => {
             return Ok(rustix::process::kill_process(pid, Signal::KILL)?);
         }
         Err(error) => return Err(error.into()),
     };
-    // The held process cannot change any more, so this look decides whether it is the one that was meant.
+    // The pidfd keeps the pid from being reused, so this check decides whether it is the right process.
     if process::start_time(relative.pid) != Some(relative.started) {
         return Ok(());
     }
@@ -146,7 +146,7 @@ pub fn kill(relative: Relative) -> io::Result<()> {
     }
 }
 
-/// Does nothing: there are no relatives here.
+/// Does nothing: no relatives are known here.
 #[cfg(not(target_os = "linux"))]
 pub fn kill(_relative: Relative) -> io::Result<()> {
     Ok(())
@@ -165,11 +165,11 @@ pub enum Reaped {
     },
     /// There are children, and all live.
     AllLive,
-    /// There are no children: with [`adopt_orphans`], no process descends from this one.
+    /// There are no children and so, with [`adopt_orphans`], no descendants.
     Childless,
 }
 
-/// Reaps any one dead child. Only for a process that reaps nowhere else: it takes statuses away from others.
+/// Reaps any one dead child. Only for a process that reaps nowhere else: it would take the exit status away from other code.
 pub fn reap_any() -> io::Result<Reaped> {
     match rustix::process::wait(WaitOptions::NOHANG) {
         Ok(Some((pid, status))) => Ok(Reaped::One {
@@ -183,9 +183,9 @@ pub fn reap_any() -> io::Result<Reaped> {
     }
 }
 
-/// Reaps this child if it is dead, and returns whether it is gone. Only for a child that no other code waits for.
+/// Reaps this child if it is dead. Returns whether it is gone. Only for a child that no other code waits for.
 ///
-/// A process whose first thread is dead looks dead, and cannot be reaped until its other threads are dead too.
+/// A process with a dead first thread looks dead, but cannot be reaped until its other threads are dead too.
 pub fn reap(pid: u32) -> bool {
     let Some(pid) = raw(pid) else {
         return true;
@@ -213,7 +213,7 @@ mod tests {
 
         let stranger = Relative { started: found.started + 1, ..found };
         kill(stranger).unwrap();
-        assert!(child.try_wait().unwrap().is_none(), "its pid alone is not it");
+        assert!(child.try_wait().unwrap().is_none(), "a pid alone does not identify it");
         kill(found).unwrap();
         assert_eq!(child.wait().unwrap().to_string(), "signal: 9 (SIGKILL)");
         kill(found).unwrap();

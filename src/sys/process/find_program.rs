@@ -1,4 +1,4 @@
-//! Where a program is: at its path, or in an absolute folder of the search path.
+//! Finding a program: at its path, or in an absolute folder of the search path.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,8 +8,8 @@ use nix::unistd::{AccessFlags, access};
 
 /// Finds a program: an absolute path, a path with a slash (from the current directory), or a name on `search_path`.
 ///
-/// The answer is absolute. Relative entries of the search path are skipped: they would let a project's folder bring its
-/// own program under a well-known name.
+/// The result is absolute. Relative entries of the search path are skipped: with them, a project could bring its own program under a
+/// well-known name.
 pub fn find_program(name: &Path, search_path: Option<&OsStr>) -> Option<PathBuf> {
     if has_directory(name) {
         return std::path::absolute(name).ok().filter(|path| is_executable(path));
@@ -21,12 +21,12 @@ pub fn find_program(name: &Path, search_path: Option<&OsStr>) -> Option<PathBuf>
         .find(|path| is_executable(path))
 }
 
-/// Tells whether a program is named by a path, which is then not looked up anywhere.
+/// Says whether a program is named by a path, which needs no search.
 pub fn has_directory(program: &Path) -> bool {
     program.as_os_str().as_bytes().contains(&b'/')
 }
 
-/// Tells whether the path is a file that we may execute.
+/// Says whether the path is a file that we may execute.
 pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }

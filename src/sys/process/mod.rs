@@ -1,6 +1,6 @@
-//! Facts about processes, and the one way to signal a group of them.
+//! Facts about processes, and signals to a group of them.
 //!
-//! Facts from `/proc` are exact on Linux. Elsewhere each function says what poorer answer it gives.
+//! Facts from `/proc` are exact on Linux. For other systems, each function documents its poorer answer.
 
 pub mod ancestors;
 pub mod cgroup;

@@ -1,15 +1,15 @@
 //! Whether this process sees all of its ancestors in `/proc`.
 //!
-//! In a PID namespace of its own (`unshare`, `bwrap`, a container) a process finds no ancestor above the namespace's first process, so a
-//! missing ancestor proves nothing. On systems other than Linux no ancestor can be seen at all.
+//! Inside a PID namespace (`unshare`, `bwrap`, a container) a process finds no ancestor above the namespace's first process, so a missing
+//! ancestor proves nothing. On systems other than Linux no ancestor is visible at all.
 
 /// The ancestors that a process sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     Whole,
-    /// Those in its own PID namespace, which has others around it.
+    /// Those in its own PID namespace, inside other namespaces.
     Inner,
-    /// Not even itself: nothing is mounted at `/proc`, something else is, or the `/proc` of processes that it is not among.
+    /// Not even itself: `/proc` is missing, something else, or that of an unrelated namespace.
     Blind,
 }
 
@@ -24,7 +24,7 @@ pub fn look() -> Sight {
 pub fn look() -> Sight {
     use std::os::unix::fs::MetadataExt as _;
 
-    /// The inode of the machine's first PID namespace, the same on every Linux (`PID_NS_INIT_INO` of its `linux/nsfs.h`).
+    /// The inode of the machine's first PID namespace, the same on every Linux (`PID_NS_INIT_INO` in `linux/nsfs.h`).
     const FIRST: u64 = 0xEFFF_FFFC;
 
     let is_proc = rustix::fs::statfs("/proc")
@@ -43,13 +43,13 @@ pub fn look() -> Sight {
     }
 }
 
-/// Says whether this process may descend from another one that is not among the ancestors it sees: it does not see far enough, and sees
-/// none of `theirs`, the processes that the other is known to run as, each a pid and a start time.
+/// Says whether this process may descend from a member that is not among its visible ancestors: it does not see all of them, and sees
+/// none of `theirs`, the known processes of that member, each with its pid and start time.
 pub fn may_hide(theirs: impl IntoIterator<Item = (u32, Option<u64>)>) -> bool {
     let is_seen = |(pid, started): (u32, Option<u64>)| {
         started.is_some_and(|started| super::descendants::find(pid, started).is_some())
     };
-    // A process seen here is in this namespace or below it, so all between it and this process would be seen as well.
+    // A visible process is in this namespace or below it, so all processes between it and this one are visible as well.
     look() != Sight::Whole && !theirs.into_iter().any(is_seen)
 }
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_seen_does_not_hide() {
+    fn a_visible_process_does_not_hide() {
         assert_ne!(look(), Sight::Blind);
         let own = std::process::id();
         let started = crate::sys::process::start_time(own);

@@ -1,15 +1,15 @@
-//! The processes that `/proc` lists, and what a line of `/proc/PID/stat` says of one.
+//! The processes that `/proc` lists, and the facts in `/proc/PID/stat`.
 
 use std::fs;
 
-/// What we use of a line of `/proc/PID/stat`.
+/// The fields of `/proc/PID/stat` that we use.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) lives: bool,
     pub(super) parent: u32,
     pub(super) group: u32,
     pub(super) started: u64,
-    /// The processor time that it has used, in hundredths of a second.
+    /// The used processor time, in hundredths of a second.
     pub(super) used: u64,
 }
 
@@ -18,8 +18,8 @@ pub(super) fn stat(pid: u32) -> Option<Stat> {
     parse_stat(&String::from_utf8_lossy(&line))
 }
 
-/// The second field is the program's name in parentheses and may itself contain spaces and parentheses, so the fields
-/// are counted from the last one. The numbers in `proc(5)` begin with 1 for the pid; the first one here is 3, the state.
+/// Parses the fields after the second one, which is the program's name in parentheses and may itself contain spaces and parentheses.
+/// The numbers in `proc(5)` begin with 1 for the pid, so the first one here is 3, the state.
 fn parse_stat(line: &str) -> Option<Stat> {
     let (_, fields) = line.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();

@@ -1,4 +1,4 @@
-//! The environment of a process, as it was when its program began. The mark that a bridge's agents carry stands there.
+//! The environment of a process, as it was when its program began. It holds the mark of a bridge's agents.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use super::proc_stat::{pids, stat};
 
 /// Returns the live processes whose environment, as it was when their program began, has `key` set to `value`.
 ///
-/// A process of another user cannot be read and is left out, and so is one that cleared its environment, or whose program
-/// is being started at this very moment: a caller that has to be sure looks again. Empty without `/proc`.
+/// Leaves out processes of other users, which cannot be read, processes that have cleared their environment, and those whose program is
+/// just being started: a caller that has to be sure lists again. Empty without `/proc`.
 pub fn marked(key: &str, value: &str) -> Vec<u32> {
     let mark = format!("{key}={value}").into_bytes();
     let carries = |pid: &u32| {
@@ -18,7 +18,7 @@ pub fn marked(key: &str, value: &str) -> Vec<u32> {
     pids().filter(carries).collect()
 }
 
-/// Tells whether the environment of a process, as it was when its program began, has a variable. See [`marked`].
+/// Says whether the environment of a process, as it was when its program began, has a variable. See [`marked`].
 pub fn has_variable(pid: u32, key: &str) -> bool {
     variable(pid, key).is_some()
 }

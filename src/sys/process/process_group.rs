@@ -1,4 +1,4 @@
-//! Process groups: their live processes, and the one way to signal a group.
+//! Process groups: their live processes, and signals to a group.
 //!
 //! A number that stands for more than one group is refused before the system sees it.
 
@@ -13,8 +13,7 @@ use super::proc_stat::{pids, stat};
 
 /// Sends `signal` to every process of the group. An empty group is a success: there is nothing to signal.
 ///
-/// As soon as its leader is reaped, the number may become that of another group: so only the holder of the unreaped leader may call
-/// this.
+/// Only the holder of the unreaped leader may call this: once the leader is reaped, another group may get the number.
 pub fn signal_group(group: u32, signal: Signal) -> io::Result<()> {
     match killpg(group_id(group)?, signal) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
@@ -22,10 +21,10 @@ pub fn signal_group(group: u32, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// Returns the processes of the group that still live; the dead that wait to be reaped are not among them.
+/// Returns the live processes of the group, without dead ones that wait to be reaped.
 ///
-/// Without `/proc` the group's own id stands for all of them, for as long as the group answers.
-/// The look is not one instant: a process that appears meanwhile may be missed.
+/// Without `/proc` the group's own id stands for all of them while the group exists. The listing takes time, and may miss a process
+/// that appears meanwhile.
 pub fn group_members(group: u32) -> Vec<u32> {
     if cfg!(target_os = "linux") {
         let in_group = |pid: &u32| stat(*pid).is_some_and(|stat| stat.lives && stat.group == group);
@@ -35,12 +34,12 @@ pub fn group_members(group: u32) -> Vec<u32> {
     answers.then_some(group).into_iter().collect()
 }
 
-/// Tells whether a process of the group still lives.
+/// Says whether a process of the group still lives.
 pub fn group_is_populated(group: u32) -> bool {
     !group_members(group).is_empty()
 }
 
-/// Refuses 0 and 1, which `killpg` takes for our own group and for every process there is.
+/// Refuses 0 and 1, which `killpg` takes for our own group and for all processes.
 pub(super) fn group_id(group: u32) -> io::Result<Pid> {
     raw(group).filter(|id| id.as_raw() > 1).ok_or_else(|| {
         let reason = format!("{group} is not a process group that can be signalled");
@@ -59,7 +58,7 @@ mod tests {
     use crate::sys::process;
 
     #[test]
-    fn groups_that_mean_more_than_a_group_are_refused() {
+    fn numbers_that_mean_more_than_one_group_are_refused() {
         for group in [0, 1, u32::MAX] {
             let refusal = signal_group(group, Signal::SIGKILL).unwrap_err();
             assert_eq!(refusal.kind(), io::ErrorKind::InvalidInput);

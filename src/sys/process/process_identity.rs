@@ -1,4 +1,4 @@
-//! Which process a pid is: when it started, what it runs, and the number of this process.
+//! The identity of a process: its start time, its program, and the pid of this process.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -6,27 +6,27 @@ use std::path::Path;
 
 use super::proc_stat::stat;
 
-/// Returns when the process started, in clock ticks since boot: with the pid it names a process for ever, as pids are
-/// used again. `None` when there is no such process, or no `/proc`.
+/// Returns the start time of a process, in clock ticks since boot. With the pid, which alone may be reused, it identifies the process
+/// for ever. `None` if there is no such process, or no `/proc`.
 pub fn start_time(pid: u32) -> Option<u64> {
     stat(pid).map(|stat| stat.started)
 }
 
-/// Returns the pid by which `/proc` knows this process: another than its own where that is the `/proc` of a PID namespace around
-/// its own. None where it is not known there, and without `/proc`.
+/// Returns the pid of this process in `/proc`, which differs from its own if `/proc` belongs to an outer PID namespace. None if it is
+/// not there, and without `/proc`.
 pub fn own_pid() -> Option<u32> {
     fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()
 }
 
-/// Returns the first argument that a process was started with, behind its program's name. None without `/proc`.
+/// Returns the first argument of a process, after its program's name. None without `/proc`.
 pub fn first_argument(pid: u32) -> Option<String> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let word = words.split(|byte| *byte == 0).nth(1)?;
     Some(String::from_utf8_lossy(word).into_owned())
 }
 
-/// Tells whether a process runs the program that this one runs: the same file, or one of the same name, as a newer version may have
-/// taken its place. False without `/proc`, and for processes of other users.
+/// Says whether a process runs the same program as this one: the same file, or one of the same name, because a newer version may have
+/// replaced it. False without `/proc`, and for processes of other users.
 pub fn runs_this_program(pid: u32) -> bool {
     let (own, other) = (Path::new("/proc/self/exe"), format!("/proc/{pid}/exe"));
     let file = |path: &Path| {
@@ -36,7 +36,7 @@ pub fn runs_this_program(pid: u32) -> bool {
     let name = |path: &Path| {
         let path = fs::read_link(path).ok()?;
         let name = path.file_name()?.to_string_lossy().into_owned();
-        // What the system adds when the file is gone.
+        // The system adds this if the file is gone.
         Some(name.trim_end_matches(" (deleted)").to_owned())
     };
     let other = Path::new(&other);

@@ -1,4 +1,4 @@
-//! Reading what is stored: texts, entries of the log, and transcripts.
+//! Reading stored data: texts, entries of the log, and transcripts.
 
 use std::sync::Arc;
 
@@ -15,31 +15,31 @@ impl Bus {
         self.with_log(|log| read_text(log, body))
     }
 
-    /// Reads the details of a task's end, which stand in the event of its output; none when it has none.
+    /// Reads the details of a task's end, which stand in the same event as its output.
     pub fn details(&self, output: BodyRef) -> Result<Option<String>, BusError> {
         self.with_log(|log| read_details(log, output))
     }
 
-    /// Reads what a request says, each text by itself.
+    /// Reads the two texts of a request.
     pub fn request_texts(&self, body: BodyRef) -> Result<RequestTexts, BusError> {
         self.with_log(|log| read_request(log, body))
     }
 
-    /// Reads entries from a place on.
+    /// Reads entries from a position on.
     pub fn read_after(
         &self,
-        place: LogPosition,
+        position: LogPosition,
         max: usize,
     ) -> Result<(Vec<(LogPosition, Entry)>, LogPosition), BusError> {
-        self.with_log(|log| log.read_after(place, max))
+        self.with_log(|log| log.read_after(position, max))
     }
 
-    /// Returns the place of the oldest entry.
+    /// Returns the position of the oldest entry.
     pub fn oldest(&self) -> Result<LogPosition, BusError> {
         self.with_log(|log| log.oldest())
     }
 
-    /// Returns those parts of the log in which a text may stand, oldest first. Between any two of them others may use the bus.
+    /// Returns the parts of the log that may contain a text, oldest first. Other threads may use the bus between two parts.
     pub(crate) fn parts_with(&self, text: &str) -> Result<Vec<LogPosition>, BusError> {
         let mut found = Vec::new();
         for part in self.with_log(|log| log.parts())? {
@@ -50,14 +50,14 @@ impl Bus {
         Ok(found)
     }
 
-    /// Adds a line to a transcript. Failing is a warning: a transcript is for reading only.
+    /// Adds a line to a transcript. A failure is only logged: nothing depends on transcripts.
     pub fn transcript(&self, task: &TaskId, line: &str) {
         if let Err(error) = self.core().log.transcript(task, line) {
             tracing::warn!("failed to write the transcript of {task}: {error}");
         }
     }
 
-    /// Reads a transcript, and does something with it that may take as long: on another thread, and without holding anything.
+    /// Reads a transcript and processes it on another thread, without holding a lock: both may take long.
     pub async fn read_transcript<T: Send + 'static>(
         &self,
         task: &TaskId,
@@ -71,7 +71,7 @@ impl Bus {
         Ok(reading.await.map_err(|_| BusError::Closed)??)
     }
 
-    /// Runs something on the log. It touches files for microseconds and never syncs, so it runs where it is called.
+    /// Runs something on the log, on the calling thread: it uses files for microseconds and never syncs.
     fn with_log<T>(
         &self,
         work: impl FnOnce(&mut dyn Log) -> Result<T, LogError>,

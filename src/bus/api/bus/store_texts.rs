@@ -1,4 +1,4 @@
-//! Long texts on their way to the bus: stored before the event that names them, and not at all when the rules say no anyway.
+//! Long texts on their way to the bus: stored before the event that names them, unless the rules refuse the command anyway.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::bus::rules::{self, Command};
 use crate::domain::limits;
 use crate::sys::random_ids;
 
-/// A text that is too long for an event, with the name that it gets.
-pub(crate) struct Long {
+/// A text that is too long for an event, with its future name.
+pub(crate) struct LongText {
     id: Uuid,
     text: String,
 }
 
-/// Puts the name that a long text will have into its place.
-pub(crate) fn set_aside(body: &mut Body) -> Option<Long> {
+/// Replaces a long text in an event by its future name.
+pub(crate) fn take_long_text(body: &mut Body) -> Option<LongText> {
     let Body::Text(text) = body else {
         return None;
     };
@@ -28,7 +28,7 @@ pub(crate) fn set_aside(body: &mut Body) -> Option<Long> {
     let (id, text) = (random_ids::blob(), std::mem::take(text));
     let bytes = text.len() as u64;
     *body = Body::Blob { id, bytes };
-    Some(Long { id, text })
+    Some(LongText { id, text })
 }
 
 fn is_long(text: &str) -> bool {
@@ -36,26 +36,26 @@ fn is_long(text: &str) -> bool {
 }
 
 impl Bus {
-    /// Makes a text ready to be asked for with: a long one is stored when it is, and when it is not refused.
+    /// Makes a text into a body for an operation. A long one is stored with the operation, unless the rules refuse that.
     pub fn body(text: String) -> Body {
-        // Over the limit the rules refuse it by its length alone.
+        // The rules refuse a text over the limit by its length alone.
         if text.len() > limits::MAX_CONTENT_BYTES {
             return Body::Blob { id: Uuid::nil(), bytes: text.len() as u64 };
         }
         Body::Text(text)
     }
 
-    /// Stores a text that is long at once: for what nobody refuses, as the output of a task.
+    /// Stores a long text at once, for an operation that the rules cannot refuse, such as the output of a task.
     pub async fn long_body(&self, text: String) -> Result<Body, BusError> {
         let mut body = Body::Text(text);
-        if let Some(long) = set_aside(&mut body) {
+        if let Some(long) = take_long_text(&mut body) {
             self.store(long).await?;
         }
         Ok(body)
     }
 
-    /// Stores the long texts of a command, unless the rules refuse it already. A refusal that comes later, because somebody was
-    /// faster, leaves texts that no event names; they are swept up when they are old.
+    /// Stores the long texts of a command, unless the rules refuse it already. A later refusal, because another process was faster,
+    /// leaves texts that no event names; they are removed when they are old.
     pub(crate) async fn with_texts_stored(
         &self,
         mut command: Command,
@@ -65,24 +65,24 @@ impl Bus {
             return Ok(command);
         }
         self.refresh()?;
-        // With the texts in their places: that one is empty is seen only there.
-        self.look_whether_refused(&command)?;
+        // Before the texts are replaced: the rules refuse an empty text.
+        self.check_not_refused(&command)?;
         let texts = command.operation.texts_mut().into_iter();
-        let long: Vec<_> = texts.filter_map(set_aside).collect();
+        let long: Vec<_> = texts.filter_map(take_long_text).collect();
         for text in long {
             self.store(text).await?;
         }
         Ok(command)
     }
 
-    fn look_whether_refused(&self, command: &Command) -> Result<(), BusError> {
+    fn check_not_refused(&self, command: &Command) -> Result<(), BusError> {
         let core = self.core();
         rules::decide(&core.replica.state, core.log.now(), command)?;
         Ok(())
     }
 
     /// Stores a long text durably.
-    pub(crate) async fn store(&self, Long { id, text }: Long) -> Result<(), BusError> {
+    pub(crate) async fn store(&self, LongText { id, text }: LongText) -> Result<(), BusError> {
         let durability = Arc::clone(&self.shared.durability);
         let stored = tokio::task::spawn_blocking(move || durability.put_blob(id, &text)).await;
         Ok(stored.map_err(|_| BusError::Closed)??)

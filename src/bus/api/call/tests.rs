@@ -1,4 +1,4 @@
-//! What a member does on a bus in memory: waits, texts, and notices of what ended while it was away.
+//! A member's calls on a bus in memory: waits, texts, and notices of tasks that ended while it was away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use crate::domain::wait_times;
 use crate::sys::clock;
 
 #[tokio::test]
-async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
+async fn a_broadcast_reaches_each_of_very_many_waiting_members() {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let mut memberships = Vec::new();
@@ -47,13 +47,13 @@ async fn of_very_many_who_wait_everybody_gets_a_broadcast() {
         lead.call().broadcast("all of you".into()).await.unwrap();
     };
     let (answers, ()) = tokio::join!(join_all(memberships.iter().map(waiting)), sending);
-    let got = |answer: &Result<Waited, BusError>| matches!(answer, Ok(Waited::Message(_)));
-    assert!(answers.iter().all(got));
+    let has_message = |answer: &Result<Waited, BusError>| matches!(answer, Ok(Waited::Message(_)));
+    assert!(answers.iter().all(has_message));
     bus.close().await;
 }
 
 #[tokio::test]
-async fn what_came_back_at_its_deadline_was_in_no_turn() {
+async fn a_message_requeued_at_its_deadline_was_in_no_turn() {
     let late = Arc::new(AtomicU64::new(0));
     let added = Arc::clone(&late);
     let store = Store::new(Arc::new(move || {
@@ -66,8 +66,8 @@ async fn what_came_back_at_its_deadline_was_in_no_turn() {
     let mut send = ann.call();
     send.send("bob".into(), "hello".into(), None).await.unwrap();
     let (mut unproven, no_time) = (bob.call(), Duration::ZERO);
-    let taken = unproven.wait(None, None, no_time).await.unwrap();
-    assert!(matches!(taken, Waited::Message(_)));
+    let received = unproven.wait(None, None, no_time).await.unwrap();
+    assert!(matches!(received, Waited::Message(_)));
     late.store(wait_times::HANDED_MS, Ordering::Relaxed);
     let again = bob.call().wait(None, None, no_time).await.unwrap();
     assert!(matches!(again, Waited::Message(_)), "{again:?}");
@@ -75,7 +75,7 @@ async fn what_came_back_at_its_deadline_was_in_no_turn() {
 }
 
 #[tokio::test]
-async fn spaces_are_no_text_however_many() {
+async fn a_text_of_spaces_is_empty_at_any_length() {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let (ann, _bob) = (bus.join_peer("ann").await, bus.join_peer("bob").await);
@@ -84,8 +84,8 @@ async fn spaces_are_no_text_however_many() {
     let is_empty = |error: BusError| matches!(error, BusError::Refused(Refusal::Empty { .. }));
     let sent = call.send("bob".into(), spaces(), None).await;
     assert!(is_empty(sent.unwrap_err()));
-    let told = call.broadcast(spaces()).await;
-    assert!(is_empty(told.unwrap_err()));
+    let sent = call.broadcast(spaces()).await;
+    assert!(is_empty(sent.unwrap_err()));
     let (nudge, ttl) = (Duration::from_secs(1), Duration::from_secs(2));
     let opened = call.open_request(spaces(), None, nudge, ttl).await;
     assert!(is_empty(opened.unwrap_err()));
@@ -96,7 +96,7 @@ async fn spaces_are_no_text_however_many() {
 }
 
 #[tokio::test]
-async fn of_very_many_tasks_that_ended_while_it_was_away_an_orchestrator_has_no_notice_each() {
+async fn an_orchestrator_gets_one_summary_of_very_many_tasks_that_ended_while_it_was_away() {
     let store = Store::new(Arc::new(clock::now));
     let bus = Bus::open(Box::new(store.log())).unwrap();
     let lead = || async {
@@ -135,7 +135,7 @@ async fn of_very_many_tasks_that_ended_while_it_was_away_an_orchestrator_has_no_
     }
     first.leave(Departure::Closed).await.unwrap();
     let next = lead().await;
-    let told = bus.look(|state| state.unread(next.name()).count());
-    assert_eq!(told, 1, "the last append puts together what those before it have told");
+    let notices = bus.look(|state| state.unread(next.name()).count());
+    assert_eq!(notices, 1, "the last append merges the notices of those before it");
     bus.close().await;
 }

@@ -1,4 +1,4 @@
-//! Claims of which nobody may have been told, and the answers that they hang on.
+//! Claims that their client may not know of, and the answers that they depend on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,12 +29,12 @@ async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
     let (mut first, mut second) = (ann.call(), ann.call());
     assert!(wins(&mut first, &request).await && wins(&mut second, &request).await);
     first.requeue().await.unwrap();
-    assert!(!wins(&mut carl.call(), &request).await, "ann was told that it is hers");
+    assert!(!wins(&mut carl.call(), &request).await, "ann may know that it is hers");
     second.requeue().await.unwrap();
     let mut of_carl = carl.call();
-    assert!(wins(&mut of_carl, &request).await, "nobody was told of a claim");
+    assert!(wins(&mut of_carl, &request).await, "no client knows of a claim");
     of_carl.answered().await;
-    // That it calls again shows that it was told.
+    // Its next call shows that it had the answer.
     let mut again = carl.call();
     assert!(wins(&mut again, &request).await);
     again.requeue().await.unwrap();
@@ -43,7 +43,7 @@ async fn of_several_calls_that_claim_a_request_the_last_one_decides() {
 }
 
 #[tokio::test]
-async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
+async fn the_claim_of_a_dead_endpoint_depends_on_the_next_call_that_claims_it() {
     for is_proven in [true, false] {
         let offered = offered(&Faults::default()).await;
         let mut lost = offered.endpoint().call();
@@ -53,7 +53,7 @@ async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
         let next = offered.endpoint();
         let mut again = next.call();
         assert!(wins(&mut again, &offered.request).await);
-        assert!(again.answered_by(Answer::given()).await, "something hangs on it");
+        assert!(again.answered_by(Answer::given()).await, "a claim depends on it");
         if is_proven {
             next.call().answered().await;
         }
@@ -63,7 +63,7 @@ async fn what_a_dead_endpoint_claimed_hangs_on_the_next_call_that_claims_it() {
     }
 }
 
-/// A team in which an agent may claim what bob has asked for.
+/// A team in which an agent may claim bob's request.
 struct Offered {
     bus: Bus,
     lead: Membership,
@@ -88,12 +88,12 @@ impl Offered {
         Membership::of_agent(&self.bus, self.agent, "secret").unwrap()
     }
 
-    /// Claims by a call whose answer is on its way like this.
+    /// Claims the request by a call with this answer.
     async fn claim(&self, by: &Membership, answer: Answer) -> CallId {
         let mut call = by.call();
         assert!(wins(&mut call, &self.request).await);
         let id = call.id();
-        assert!(call.answered_by(answer).await, "something hangs on it");
+        assert!(call.answered_by(answer).await, "a claim depends on it");
         id
     }
 
@@ -103,7 +103,7 @@ impl Offered {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_late_takes_no_claim_that_another_endpoint_has_made() {
+async fn a_late_cancel_keeps_a_claim_that_another_endpoint_has_made() {
     for is_proven in [true, false] {
         let offered = offered(&Faults::default()).await;
         let (old, new) = (offered.endpoint(), offered.endpoint());
@@ -119,7 +119,7 @@ async fn a_call_that_is_cancelled_late_takes_no_claim_that_another_endpoint_has_
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_late_takes_no_claim_that_its_claimer_has_written_about() {
+async fn a_late_cancel_keeps_a_claim_that_its_claimer_has_written_about() {
     for (is_agent, writes) in [(true, true), (true, false), (false, true), (false, false)] {
         let offered = offered(&Faults::default()).await;
         let claimer =
@@ -138,7 +138,7 @@ async fn a_call_that_is_cancelled_late_takes_no_claim_that_its_claimer_has_writt
 }
 
 #[tokio::test]
-async fn that_an_answer_was_written_is_noted_behind_a_busy_moment() {
+async fn a_written_answer_is_recorded_after_a_busy_moment() {
     let faults = Faults::default();
     let offered = offered(&faults).await;
     let endpoint = offered.endpoint();
@@ -153,7 +153,7 @@ async fn that_an_answer_was_written_is_noted_behind_a_busy_moment() {
         }
     };
     let in_time = tokio::time::timeout(Duration::from_secs(20), noted).await;
-    assert!(in_time.is_ok(), "it is not noted");
+    assert!(in_time.is_ok(), "it is not recorded");
     assert_eq!(faults.failed(), 2);
     offered.bus.close().await;
 }

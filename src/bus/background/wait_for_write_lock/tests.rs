@@ -1,4 +1,4 @@
-//! A command that loses its turn again and again, which no real bus can bring about on purpose.
+//! A command that keeps losing its turn, which a test cannot arrange on a real bus.
 
 use std::sync::Mutex;
 
@@ -11,20 +11,20 @@ use crate::sys::fs::disk::RealDisk;
 use crate::sys::fs::file_lock::LockFile;
 use crate::sys::random_ids;
 
-/// A turn that another thread of the process takes each time, until the deadline of the command has come.
+/// A turn that another thread always takes first, until the command's deadline.
 struct Lost {
     withdrawal: Arc<Withdrawal>,
-    times: Mutex<u32>,
+    attempts: Mutex<u32>,
 }
 
 impl WriteTurn for Lost {
     fn wait(&self) -> Result<(), LogError> {
-        let mut times = self.times.lock().unwrap();
-        *times += 1;
-        if *times == 3 {
+        let mut attempts = self.attempts.lock().unwrap();
+        *attempts += 1;
+        if *attempts == 3 {
             self.withdrawal.withdraw();
         }
-        assert!(*times < 10, "it waits without a deadline");
+        assert!(*attempts < 10, "it waits without a deadline");
         Ok(())
     }
 
@@ -36,7 +36,7 @@ impl WriteTurn for Lost {
 }
 
 #[test]
-fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
+fn a_command_that_keeps_losing_its_turn_ends_at_its_deadline() {
     let project = tempfile::tempdir().unwrap();
     let directory = project.path().join(".claude").join("bridge");
     let log = FileLog::open(&directory, Arc::new(RealDisk), Options::default()).unwrap();
@@ -47,7 +47,7 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
     let other = LockFile::open_present(&directory.join("lock")).unwrap();
     let _guard = other.try_acquire().unwrap().unwrap();
     let withdrawal = Arc::new(Withdrawal::default());
-    let turn = Lost { withdrawal: Arc::clone(&withdrawal), times: Mutex::default() };
+    let turn = Lost { withdrawal: Arc::clone(&withdrawal), attempts: Mutex::default() };
     let (reply, mut answer) = oneshot::channel();
     let operation = Operation::Join(Box::new(NewMember {
         session: random_ids::session(),
@@ -63,6 +63,6 @@ fn a_command_that_finds_another_writer_again_and_again_ends_at_its_deadline() {
     let command = Command { id: random_ids::command(), by: None, received: Vec::new(), operation };
     let queued = Queued { command, withdrawal, reply };
     serve(&Arc::downgrade(&shared), &turn, queued);
-    assert!(answer.try_recv().is_err(), "nobody waits for it any more");
-    assert_eq!(*turn.times.lock().unwrap(), 3);
+    assert!(answer.try_recv().is_err(), "its caller no longer waits");
+    assert_eq!(*turn.attempts.lock().unwrap(), 3);
 }

@@ -39,7 +39,7 @@ impl Writer<'_> {
                 member: name.clone(),
                 session: session.id,
                 call,
-                way: DeliveryMethod::Pull,
+                method: DeliveryMethod::Pull,
             });
             for call in rest {
                 self.answered.insert((session.id, call));

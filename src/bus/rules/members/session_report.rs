@@ -36,7 +36,7 @@ pub(in crate::bus::rules) fn delivery_methods(
 ) -> Result<(), Refusal> {
     let agent = writer.acts_for(me, session)?;
     if agent.methods != methods {
-        writer.push(Event::MemberWays { session, ways: methods.to_vec() });
+        writer.push(Event::MemberMethods { session, methods: methods.to_vec() });
     }
     Ok(())
 }

@@ -115,7 +115,7 @@ pub(in crate::bus::rules) fn take_notice(
             member: holder.name.clone(),
             session: me,
             call,
-            way: DeliveryMethod::Piggyback,
+            method: DeliveryMethod::Piggyback,
         });
     }
     Ok(())

@@ -27,7 +27,7 @@ pub(in crate::bus::rules) fn take(
     let ids: Vec<_> = picked.iter().map(|message| message.id.clone()).collect();
     if !ids.is_empty() {
         let member = holder.name.clone();
-        writer.push(Event::MessageHanded { ids, member, session, call, way: method });
+        writer.push(Event::MessageHanded { ids, member, session, call, method });
     }
     Ok(())
 }

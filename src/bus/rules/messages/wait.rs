@@ -47,7 +47,7 @@ pub(in crate::bus::rules) fn wait(
             member: session.name.clone(),
             session: me,
             call,
-            way: DeliveryMethod::Pull,
+            method: DeliveryMethod::Pull,
         });
     } else if timeout_ms > 0 && in_turn.is_empty() && !writer.state.waits(me, call) {
         writer.push(Event::WaitStarted {

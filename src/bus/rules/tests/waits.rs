@@ -12,7 +12,7 @@ fn the_senders_append_delivers_the_message_to_the_wait() {
     let events = world.ask(a, sending("b", "x", None));
     assert!(matches!(
         &events[..],
-        [Event::MessageSent(sent), Event::MessageHanded { ids, session, call: to, way: DeliveryMethod::Pull, .. }]
+        [Event::MessageSent(sent), Event::MessageHanded { ids, session, call: to, method: DeliveryMethod::Pull, .. }]
             if *ids == [sent.id.clone()] && *session == b && *to == call
     ));
     assert_eq!(world.state.session(b).unwrap().status(), "idle");

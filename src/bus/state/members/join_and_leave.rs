@@ -57,7 +57,7 @@ impl State {
             return;
         };
         match event {
-            Event::MemberWays { ways: methods, .. } => session.methods.clone_from(methods),
+            Event::MemberMethods { methods, .. } => session.methods.clone_from(methods),
             Event::MemberModel { model, .. } => {
                 session.model = size_bounds::name(Some(model), limits::MODEL_BYTES);
             }

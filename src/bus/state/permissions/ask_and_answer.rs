@@ -38,7 +38,7 @@ impl State {
     pub(in crate::bus::state) fn permission_event(&mut self, event: &Event, at: &At) {
         match event {
             Event::PermissionAsked(asked) => self.permission_asked(asked, at),
-            Event::PermissionTold { id, notice } => {
+            Event::PermissionNotified { id, notice } => {
                 if let Some(permission) = self.permissions.get_mut(id) {
                     permission.notice = Some(notice.clone());
                 }

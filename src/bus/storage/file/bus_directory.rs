@@ -1,4 +1,4 @@
-//! The directory of a bus: made, or looked at before it is trusted.
+//! The directory of a bus: created, or checked before it is trusted.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::sys::fs::disk::{
 };
 use crate::sys::fs::network_fs;
 
-/// What a bus keeps in directories of their own.
+/// The subdirectories of a bus.
 pub(crate) const PARTS: [&str; 6] = ["log", "snapshot", "presence", "bell", "tasks", "blobs"];
 
-/// Makes the directory with its parts, or refuses the one that is there, with the reason.
+/// Creates the directory with its parts, or checks an existing one and refuses it with a reason.
 pub(crate) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogError> {
     let parent = directory.parent().unwrap_or(directory);
     if networks == Networks::Refused {
@@ -26,14 +26,14 @@ pub(crate) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogErr
         }
         _ => {}
     }
-    refuse_way_out(parent)?;
+    refuse_link_out(parent)?;
     let mut made = Vec::new();
     ensure(directory, &mut made)?;
     for part in PARTS {
         ensure(&directory.join(part), &mut made)?;
     }
     if !made.is_empty() {
-        // From the outside in: a name is worth nothing while the directory around it has none.
+        // From the outside in: an entry is durable only once its parent directory is.
         let project = parent.parent().unwrap_or(parent);
         for changed in [project, parent, directory] {
             RealDisk.sync_directory(changed).map_err(|error| failed("sync", changed, error))?;
@@ -50,7 +50,7 @@ pub(crate) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogErr
     Ok(())
 }
 
-/// Looks whether the directory that is there and its parts can be trusted, and makes nothing.
+/// Checks whether an existing directory and its parts can be trusted. Creates nothing.
 pub(crate) fn look_at(directory: &Path) -> Result<(), LogError> {
     let parts = PARTS.iter().map(|part| directory.join(part));
     for path in std::iter::once(directory.to_owned()).chain(parts) {
@@ -60,7 +60,7 @@ pub(crate) fn look_at(directory: &Path) -> Result<(), LogError> {
     Ok(())
 }
 
-/// Says whether there is nothing in a bus directory but what its making begins with.
+/// Says whether a bus directory holds no more than its empty parts and its lock.
 pub(crate) fn is_empty(directory: &Path) -> io::Result<bool> {
     for name in RealDisk.list(directory)? {
         if name == "lock" || name == bus_json::TEMPORARY {
@@ -75,9 +75,9 @@ pub(crate) fn is_empty(directory: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Refuses a link in the place of `.claude` that leads out of the project: a repository may bring one, and the bus would be made
-/// wherever it leads.
-fn refuse_way_out(parent: &Path) -> Result<(), LogError> {
+/// Refuses a `.claude` that is a link out of the project: a repository may bring one, and the bus would be created wherever it
+/// leads.
+fn refuse_link_out(parent: &Path) -> Result<(), LogError> {
     let Some(project) = parent.parent() else {
         return Ok(());
     };
@@ -95,7 +95,7 @@ fn refuse_way_out(parent: &Path) -> Result<(), LogError> {
     })
 }
 
-/// Refuses a directory on a network file system, before anything is made in it.
+/// Refuses a directory on a network file system, before anything is created in it.
 fn refuse_network(directory: &Path) -> Result<(), LogError> {
     let present = directory.ancestors().find(|path| path.is_dir());
     let Some(present) = present else {

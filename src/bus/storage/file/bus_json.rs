@@ -1,4 +1,4 @@
-//! `bus.json`: the format of a bus, its id, the secret that ties it to the place where it was made, and that place.
+//! `bus.json`: the format of a bus, its id, the secret that ties it to the directory where it was created, and that directory.
 
 use std::io;
 use std::path::Path;
@@ -25,20 +25,20 @@ pub(crate) const TEMPORARY: &str = ".bus.json.tmp";
 #[derive(Serialize, Deserialize)]
 struct StoredIdentity {
     format: u32,
-    /// The least level of the state that may work here, where a newer version says so.
+    /// The least state level of a version that may use this bus, if a newer version wrote one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     least: Option<u32>,
     /// A newer format need not have it in this form.
     #[serde(default)]
     id: Option<Uuid>,
-    /// The secret that its counterpart in the user's state directory has too (see `bus_origin`).
+    /// The secret, which its counterpart in the user's state directory repeats (see `bus_origin`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made: Option<Value>,
 }
 
-/// What a bus says of itself, whatever its format.
+/// The part of `bus.json` that all formats share.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct BusHeader {
     #[serde(default)]
@@ -50,15 +50,15 @@ pub(crate) struct BusHeader {
 }
 
 impl BusHeader {
-    /// Returns where the bus was when it got its secret, as far as it says so.
+    /// Returns the directory in which the bus got its secret, if `bus.json` names it.
     pub(crate) fn made(&self) -> Option<SeenDirectory> {
         SeenDirectory::deserialize(self.made.as_ref()?).ok()
     }
 }
 
-/// Reads the id of a bus, or gives it one.
+/// Reads the id of a bus, or creates `bus.json` with a new one.
 ///
-/// A crash while it is made leaves a temporary file, which the next one replaces.
+/// A crash meanwhile leaves a temporary file, which the next attempt replaces.
 pub(crate) fn load_or_create(
     disk: &dyn Disk,
     directory: &Path,
@@ -80,7 +80,7 @@ pub(crate) fn load_or_create(
     Ok(id)
 }
 
-/// Writes the identity of a bus, in place of the one that is there; for the holder of the lock.
+/// Writes or replaces `bus.json`. The caller holds the lock.
 pub(crate) fn write(
     disk: &dyn Disk,
     directory: &Path,
@@ -113,13 +113,13 @@ pub(crate) fn write(
     write().map_err(|error| failed("create", &path, error))
 }
 
-/// Reads what a bus says of itself; none without `bus.json`. What cannot be understood says nothing.
+/// Reads the header of a bus; none without `bus.json`. A file that cannot be understood yields an empty header.
 pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader>, LogError> {
     let path = directory.join(BUS_JSON);
     match disk.read(&path) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text).unwrap_or_default())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        // It is not this user's own file, so it proves nothing.
+        // The file is not this user's own, so it proves nothing.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Some(BusHeader::default())),
         Err(error) => Err(failed("read", &path, error)),
     }

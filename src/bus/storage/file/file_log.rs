@@ -1,4 +1,4 @@
-//! The file log as one process uses it: opening the bus in a directory, and each operation by the file that knows how.
+//! The file log as one process uses it: opens the bus in a directory, and passes each operation to its file.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::bus::event::{Entry, Event};
 use crate::bus::storage::{
-    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnRing, Presence, Replica,
+    Appended, Decide, Durability, Hold, Log, LogError, LogPosition, OnWakeup, Presence, Replica,
     Standing, WriteTurn,
 };
 use crate::domain::ids::{SessionId, TaskId};
@@ -34,22 +34,22 @@ pub struct FileLog {
     pub(super) syncer: Arc<sync::Syncer>,
     pub(super) snapshots: snapshot::Snapshots,
     pub(super) clean_up: clean_up::CleanUp,
-    pub(super) bells: wakeup_files::Bells,
-    /// The last line read, as long as it is short: what it says is often wanted next.
+    pub(super) wakeups: wakeup_files::Wakeups,
+    /// The last line read, if it is short: its texts are often read next.
     pub(super) last: Option<LastLine>,
     /// The end of the last line read or written.
     pub(super) tail: Option<Tail>,
-    /// Where the last line read ends, if it was damaged, and how many seqs to leave free behind it.
+    /// Where the last line read ends, if it was damaged, and how many seqs to leave free after it.
     pub(super) damaged_end: Option<(LogPosition, u64)>,
     pub(super) put_aside: Option<String>,
-    /// The transcripts that take no more.
+    /// The transcripts that have reached their limit.
     pub(super) full_transcripts: BTreeSet<TaskId>,
 }
 
 impl FileLog {
-    /// Opens the bus in a directory (`{project}/.claude/bridge`), or makes it.
+    /// Opens the bus in a directory (`{project}/.claude/bridge`), or creates it.
     ///
-    /// `disk` has the durable files: [`RealDisk`](crate::sys::fs::disk::RealDisk) outside of tests.
+    /// `disk` holds the durable files. It is [`RealDisk`](crate::sys::fs::disk::RealDisk) outside of tests.
     pub fn open(directory: &Path, disk: Arc<dyn Disk>, options: Options) -> Result<Self, LogError> {
         let opened = if let Origin::Proven(proof) = &options.origin {
             opening(directory, &*disk, &options, proof).open()?
@@ -65,12 +65,12 @@ impl FileLog {
         Ok(log)
     }
 
-    /// Returns what the foreign bus is called now that was in this place before.
+    /// Returns the new name of the foreign bus that was put aside.
     pub fn put_aside(&self) -> Option<&str> {
         self.put_aside.as_deref()
     }
 
-    /// Opens the bus that is in a directory, and makes nothing; none when there is no bus, or a foreign one.
+    /// Opens an existing bus without creating anything. Returns none if there is no bus, or a foreign one.
     pub fn open_present(
         directory: &Path,
         disk: &Arc<dyn Disk>,
@@ -92,7 +92,7 @@ impl FileLog {
             Self::of(directory, (Arc::clone(disk), lock, bus), options).map(Some)
         };
         match opened() {
-            // It has gone away meanwhile.
+            // It was removed meanwhile.
             Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 Ok(None)
             }
@@ -123,7 +123,7 @@ impl FileLog {
             )),
             snapshots: snapshot::Snapshots::new(Arc::clone(&disk), parts.snapshot.clone(), bus),
             clean_up: clean_up::CleanUp::new(Arc::clone(&disk), parts),
-            bells: wakeup_files::Bells::new(directory.join("bell"), options.listening),
+            wakeups: wakeup_files::Wakeups::new(directory.join("bell"), options.listening),
             last: None,
             tail: None,
             damaged_end: None,
@@ -233,12 +233,16 @@ impl Log for FileLog {
         presence_files::clear(&self.directory, standing, self.now().wall_ms)
     }
 
-    fn ring(&mut self, sessions: &BTreeSet<SessionId>) {
-        self.bells.ring(sessions);
+    fn wake(&mut self, sessions: &BTreeSet<SessionId>) {
+        self.wakeups.wake(sessions);
     }
 
-    fn listen(&mut self, sessions: &BTreeSet<SessionId>, on_ring: OnRing) -> Result<(), LogError> {
-        self.bells.listen(sessions, on_ring)
+    fn listen(
+        &mut self,
+        sessions: &BTreeSet<SessionId>,
+        on_wakeup: OnWakeup,
+    ) -> Result<(), LogError> {
+        self.wakeups.listen(sessions, on_wakeup)
     }
 
     fn put_view(&mut self, json: &str) -> Result<(), LogError> {

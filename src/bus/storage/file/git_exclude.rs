@@ -1,7 +1,7 @@
-//! Keeps the bus directory out of git, by the repository's own `info/exclude`, which nobody shares.
+//! Keeps the bus directory out of git, by the repository's own `info/exclude`, which git does not share.
 //!
-//! A repository may bring links in the place of these files, symbolic and hard ones. None is followed, and nothing is made outside of a repository that
-//! [`Worktree`] believes.
+//! A project may bring symbolic or hard links in place of these files. None is followed, and nothing is created outside of a
+//! repository that [`Worktree`] accepts.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -11,10 +11,10 @@ use std::path::Path;
 use crate::sys::fs::disk::{NO_LINK, make_directory};
 use crate::sys::fs::git_worktrees::Worktree;
 
-/// The most bytes of an exclude file that are read: people write it by hand.
+/// The most bytes read of an exclude file: people write it by hand.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// A file that its owner alone writes to, whatever the umask.
+/// Only the owner writes to the file, whatever the umask.
 const OWNER_WRITES: u32 = 0o644;
 
 /// Adds the directory to the exclude file of the repository around `project`, if there is one and it is not listed yet.
@@ -29,11 +29,11 @@ pub(crate) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
         return Ok(());
     };
     if line.contains(['\n', '\r']) {
-        // A pattern is one line, and there is no way to write one of several.
+        // A pattern is one line, and cannot express a line break.
         return Err(io::Error::other("its path contains a line break"));
     }
     let info = worktree.common().join("info");
-    // Each part itself: behind a link would be a file of somebody else.
+    // Each directory itself, never a link: it could lead to another user's file.
     for directory in [worktree.common(), &info] {
         match fs::symlink_metadata(directory) {
             Ok(metadata) if metadata.is_dir() => {}
@@ -68,7 +68,7 @@ pub(crate) fn from_git(project: &Path, directory: &Path) -> io::Result<()> {
         return Ok(());
     }
     let before = if present.is_empty() || present.ends_with('\n') { "" } else { "\n" };
-    // One write, so that two who come at once at worst both add the line.
+    // A single write: at worst, two processes at once both add the line.
     file.write_all(format!("{before}{line}\n").as_bytes())
 }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn no_link_of_a_repository_is_followed() {
+    fn no_symbolic_link_is_followed() {
         let directory = tempfile::tempdir().unwrap();
         let base = directory.path().canonicalize().unwrap();
         let (settings, project) = (base.join("settings"), base.join("project"));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_another_name_is_left_alone() {
+    fn a_hard_link_is_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let project = directory.path().canonicalize().unwrap().join("project");
         let settings = project.join("../settings");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_several_lines_makes_no_lines() {
+    fn a_path_with_a_line_break_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join(".git/info")).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::bus::storage::LogError;
 
-/// Names what the operating system said no to; a file that cannot be trusted is refused.
+/// Returns the error for a failed action. A file that cannot be trusted is refused.
 pub(super) fn failed(action: &'static str, path: &Path, error: io::Error) -> LogError {
     let path = path.to_owned();
     if error.kind() == io::ErrorKind::InvalidData {

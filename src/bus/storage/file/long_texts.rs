@@ -1,4 +1,4 @@
-//! Texts beside the log: long bodies, which are durable, and transcripts and the view of members, which are only for reading.
+//! Texts beside the log: long bodies, which are durable, and transcripts and the view of members, on which nothing depends.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,9 +11,9 @@ use crate::bus::storage::LogError;
 use crate::sys::fs::disk::{self, Disk, RealDisk, Writes};
 use crate::sys::random_ids;
 
-/// Stores a long text: it is there whole, and found after a power cut, when this returns.
+/// Stores a long text. When this returns, the text is whole, and survives a power cut.
 ///
-/// A crash before leaves at most a temporary file or a text that no event names.
+/// An earlier crash leaves at max a temporary file or a text that no event names.
 pub(crate) fn put_blob(
     disk: &dyn Disk,
     directory: &Path,
@@ -30,7 +30,7 @@ pub(crate) fn put_blob(
         disk.sync_directory(directory)
     };
     write().map_err(|error| {
-        // It would stay for ever otherwise; when it cannot be removed either, it hurts nobody.
+        // Otherwise it would stay for ever. If this fails too, the file is harmless.
         let _ = disk.unlink(&temporary);
         failed("store a text in", &path, error)
     })
@@ -41,38 +41,38 @@ pub(crate) fn read(disk: &dyn Disk, path: &Path) -> Result<String, LogError> {
     as_text(disk.read(path), path)
 }
 
-/// What became of a line.
+/// The outcome of adding a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Added {
     Whole,
-    /// The file has had its length: there is a line that says so in its place.
+    /// The file has reached its limit. A line that says so is there instead.
     Full,
 }
 
-/// Adds a line to a transcript, which is not to be longer than `most` bytes.
-pub(crate) fn add_line(path: &Path, line: &str, most: u64) -> Result<Added, LogError> {
+/// Adds a line to a transcript, which grows to at max `max` bytes.
+pub(crate) fn add_line(path: &Path, line: &str, max: u64) -> Result<Added, LogError> {
     let write = || -> io::Result<Added> {
         let mut file = disk::open_or_create_private(path, Writes::AtTheEnd)?;
         let line = line.trim_end_matches('\n');
-        if file.metadata()?.len() + line.len() as u64 <= most {
+        if file.metadata()?.len() + line.len() as u64 <= max {
             file.write_all(format!("{line}\n").as_bytes())?;
             return Ok(Added::Whole);
         }
-        let told =
-            format!("the transcript reached its limit of {most} bytes; the rest is not recorded");
-        let last = serde_json::json!({ "kind": "full", "told": told });
+        let notice =
+            format!("the transcript reached its limit of {max} bytes; the rest is not recorded");
+        let last = serde_json::json!({ "kind": "full", "told": notice });
         file.write_all(format!("{last}\n").as_bytes())?;
         Ok(Added::Full)
     };
     write().map_err(|error| failed("write to", path, error))
 }
 
-/// Reads a file that is only for reading.
+/// Reads a file that is not durable.
 pub(crate) fn read_view(path: &Path) -> Result<String, LogError> {
     as_text(RealDisk.read(path), path)
 }
 
-/// Replaces a file that is only for reading, so that a reader finds the old one or the new one whole.
+/// Replaces a file that is not durable. A reader finds the whole old file or the whole new one.
 pub(crate) fn put_view(path: &Path, text: &str) -> Result<(), LogError> {
     let temporary = path.with_extension(format!("{}.tmp", random_ids::blob()));
     let write = || -> io::Result<()> {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_transcript_that_has_had_its_length_says_so() {
+    fn a_transcript_says_that_it_reached_its_limit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("task.jsonl");
         assert_eq!(add_line(&path, "12345678", 20).unwrap(), Added::Whole);

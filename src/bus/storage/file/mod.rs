@@ -1,20 +1,20 @@
-//! The log in files: one directory that all processes of a project share, with nothing running while no member works.
+//! The log in files: one directory that all processes of a project share, without a daemon.
 //!
 //! ```text
 //! bus.json              the format and the id
 //! lock                  flock'ed for a write; empty; never renamed, never deleted
 //! log/<first-seq>.jsonl the segments
-//! log/<first-seq>.failed beside a segment that could not be synced: it is not written to any more, and replaced
-//! snapshot/<seq>.json   the state at some seq; the newest two
-//! agents.json           the members that are here now; a view
+//! log/<first-seq>.failed marks a segment that could not be synced: it is replaced, and takes no more lines
+//! snapshot/<seq>.json   the state at that seq; the newest two
+//! agents.json           a view of the live members
 //! presence/<session>    locked while that session lives; its time is the heartbeat
 //! bell/<session>        touched by each append that concerns that session
-//! tasks/<id>.jsonl      transcripts, for reading only
+//! tasks/<id>.jsonl      transcripts; nothing depends on them
 //! blobs/<id>            long texts
 //! ```
 //!
-//! Guarantees: what `sync` has returned for survives the death of any process and a power cut; an entry is there whole or not
-//! at all; no seq is used twice. It deliberately breaks no lock, and repairs nothing but an unfinished last line.
+//! Guarantees: an entry that `sync` has returned for survives the death of any process and a power cut; an entry is there completely
+//! or not at all; no seq is used twice. It deliberately breaks no lock, and repairs only an unfinished last line.
 
 mod bus_directory;
 mod bus_json;

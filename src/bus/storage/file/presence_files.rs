@@ -1,4 +1,4 @@
-//! Presence: a file that is locked for as long as its session lives, whatever ends it.
+//! Presence: a file that is locked while its session lives. The lock ends with the process, however that ends.
 
 use std::fs;
 use std::io;
@@ -11,45 +11,46 @@ use crate::domain::ids::SessionId;
 use crate::sys::fs::disk;
 use crate::sys::fs::file_lock::LifeLock;
 
-/// A presence is made a moment before it is locked, and a bell before its session is known: what is older than this is left over.
+/// The age at which the files of an unknown session are left over: a presence is created shortly before it is locked, and a wakeup
+/// file before its session is known.
 const FRESH_MS: i128 = 60_000;
 
 /// The presence of a session of this process.
 pub(crate) struct Held {
-    life: LifeLock,
+    lock: LifeLock,
     path: PathBuf,
-    bell: PathBuf,
+    wakeup: PathBuf,
 }
 
 impl Held {
-    pub(crate) fn take(path: PathBuf, bell: PathBuf) -> Result<Self, LogError> {
-        let life = LifeLock::take(&path).map_err(|error| failed("lock", &path, error))?;
-        Ok(Self { life, path, bell })
+    pub(crate) fn take(path: PathBuf, wakeup: PathBuf) -> Result<Self, LogError> {
+        let lock = LifeLock::take(&path).map_err(|error| failed("lock", &path, error))?;
+        Ok(Self { lock, path, wakeup })
     }
 }
 
 impl Hold for Held {
     fn beat(&self) {
-        if let Err(error) = self.life.beat() {
+        if let Err(error) = self.lock.beat() {
             tracing::warn!(%error, "failed to update the heartbeat");
         }
     }
 
     fn share(&self) -> Option<OwnedFd> {
-        self.life
+        self.lock
             .share()
             .inspect_err(|error| tracing::warn!(%error, "failed to pass on a presence"))
             .ok()
     }
 
     fn remove(&self) {
-        for path in [&self.path, &self.bell] {
+        for path in [&self.path, &self.wakeup] {
             remove(path);
         }
     }
 }
 
-/// Looks whether a presence is held. When it cannot be told, the session is taken to be alive.
+/// Says whether a presence is held. If the check fails, the session counts as live.
 pub(crate) fn look(path: &Path) -> Presence {
     match LifeLock::is_held(path) {
         Ok(false) => Presence::Free,
@@ -61,13 +62,13 @@ pub(crate) fn look(path: &Path) -> Presence {
     }
 }
 
-/// Returns when a presence last beat. A file without its time counts as one that is not there.
+/// Returns the time of a presence's last beat. A file with an unreadable time counts as missing.
 pub(crate) fn heartbeat(path: &Path) -> Option<i128> {
     disk::touched_ns(path).ok()
 }
 
-/// Removes what dead sessions have left in a bus directory: presences that nobody holds, and bells. What of them is old is told by
-/// the newest, which is the heartbeat of a session that lives: a clock that is ahead makes nothing old.
+/// Removes the files of dead sessions from a bus directory: presences that no process holds, and wakeup files. Their age is counted
+/// from the newest file, the heartbeat of a live session, so that a clock that is ahead makes no file old.
 pub(crate) fn clear(
     directory: &Path,
     standing: &dyn Fn(SessionId) -> Standing,
@@ -102,7 +103,7 @@ fn is_old(path: &Path, now_ms: i128) -> bool {
     touched_ms(path).is_some_and(|touched_ms| now_ms.saturating_sub(touched_ms) > FRESH_MS)
 }
 
-/// Returns when something in a directory was last touched.
+/// Returns when any file in a directory was last touched.
 fn newest_ms(directory: &Path) -> Option<i128> {
     let entries = fs::read_dir(directory).ok()?;
     let times = entries.flatten().filter_map(|entry| touched_ms(&entry.path()));
@@ -114,7 +115,7 @@ fn touched_ms(path: &Path) -> Option<i128> {
     Some(touched_ns / 1_000_000)
 }
 
-/// Removes a file that means nothing any more; what cannot be removed means as little.
+/// Removes a file of a dead session. A failure does no harm.
 fn remove(path: &Path) {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,8 +1,8 @@
-//! A disk that keeps only what was synced, and whose power can be cut at any operation.
+//! A disk that keeps only synced data, and whose power can be cut at any operation.
 //!
-//! A file has what was written and what was synced; a directory the same for its names. After a power cut there is what was
-//! synced, plus whatever of the rest happened to get there: some of the first writes, the last of them in part or as zeros, and
-//! any of the changes of names.
+//! Each file has a written and a synced content; each directory has the same for its names. After a power cut there is the synced
+//! part, plus a random part of the rest: some of the first writes, the last of them in part or as zeros, and any of the changes of
+//! names.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,28 +12,28 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::sys::fs::disk::{Disk, DiskFile, FileIdentity, Stamp};
 
-/// What a disk writes at once.
+/// The unit in which a disk writes.
 const SECTOR_BYTES: usize = 512;
 
-/// What goes wrong at the next operation of its kind.
+/// A fault of the next operation of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Only so many bytes are written.
+    /// Only this many bytes are written.
     ShortWrite(usize),
     NoSpace,
-    /// The sync of a file fails, and no later one brings to disk what was not synced.
+    /// The sync of a file fails, and no later one saves its unsynced writes.
     Sync,
 }
 
-/// What has just been done to a file, before whoever did it knows.
+/// An operation on a file, before its caller sees the result.
 pub(crate) enum Done<'a> {
-    /// These bytes were read; they may be changed on their way.
+    /// These bytes were read. The observer may change them.
     Read(&'a mut [u8]),
     Append,
 }
 
-/// Is told what is done, and says whether it wants to be told more.
-type OnDone = Box<dyn FnMut(Done<'_>) -> ControlFlow<()> + Send>;
+/// Observes operations until it breaks.
+type Observer = Box<dyn FnMut(Done<'_>) -> ControlFlow<()> + Send>;
 
 /// The disk.
 #[derive(Clone, Default)]
@@ -46,15 +46,15 @@ struct Contents {
     files: Vec<Content>,
     names: BTreeMap<PathBuf, usize>,
     synced_names: BTreeMap<PathBuf, usize>,
-    /// Changes of names that are not synced; each is there whole or not at all.
+    /// Unsynced changes of names. A power cut keeps or loses each as a whole.
     changes: Vec<Vec<(PathBuf, Option<usize>)>>,
     operations: usize,
     cut_at: Option<usize>,
     faults: Vec<Fault>,
-    /// What happens before somebody looks next whether a directory has changed.
+    /// Runs before the next check whether a directory has changed.
     before_look: Option<Box<dyn FnOnce() + Send>>,
-    /// Who is told what is done.
-    on_done: Option<OnDone>,
+    /// Observes reads and appends.
+    observer: Option<Observer>,
 }
 
 #[derive(Clone, Default)]
@@ -62,7 +62,7 @@ struct Content {
     written: Vec<u8>,
     synced: Vec<u8>,
     unsynced: Vec<Write>,
-    /// Whether a sync failed: what was written before it is not on disk, whatever a later sync says.
+    /// Whether a sync failed: the earlier writes are not on disk, whatever a later sync reports.
     is_lost: bool,
 }
 
@@ -82,35 +82,35 @@ impl SimulatedDisk {
         self.shared.lock().unwrap()
     }
 
-    /// Returns how many operations that change something there have been.
+    /// Returns the number of changing operations so far.
     pub(crate) fn operations(&self) -> usize {
         self.contents().operations
     }
 
-    /// Lets this operation fail, and all that come after it.
+    /// Fails this operation and all later ones.
     pub(crate) fn cut_power_at(&self, operation: usize) {
         self.contents().cut_at = Some(operation);
     }
 
-    /// Lets the next operation of its kind fail.
+    /// Fails the next operation of this kind.
     pub(crate) fn fail_next(&self, fault: Fault) {
         self.contents().faults.push(fault);
     }
 
-    /// Lets something happen before somebody looks next whether a directory has changed.
-    pub(crate) fn before_next_look(&self, happens: impl FnOnce() + Send + 'static) {
-        self.contents().before_look = Some(Box::new(happens));
+    /// Runs something before the next check whether a directory has changed.
+    pub(crate) fn before_next_look(&self, action: impl FnOnce() + Send + 'static) {
+        self.contents().before_look = Some(Box::new(action));
     }
 
-    /// Lets something happen after reads and appends, until it has enough of that.
+    /// Runs something after each read and append, until it breaks.
     pub(crate) fn after_each(
         &self,
-        happens: impl FnMut(Done<'_>) -> ControlFlow<()> + Send + 'static,
+        action: impl FnMut(Done<'_>) -> ControlFlow<()> + Send + 'static,
     ) {
-        self.contents().on_done = Some(Box::new(happens));
+        self.contents().observer = Some(Box::new(action));
     }
 
-    /// Returns what is found when the power is back.
+    /// Returns the disk as found when the power is back.
     pub(crate) fn after_power_cut(&self, seed: u64) -> Self {
         let mut random = Random(seed);
         let contents = self.contents();
@@ -138,7 +138,7 @@ impl SimulatedDisk {
 impl Content {
     fn after_power_cut(&self, random: &mut Random) -> Self {
         let mut bytes = self.synced.clone();
-        // Of what could not be synced, anything may be there.
+        // After a failed sync, any part may be there.
         let is_lost = self.is_lost && random.below(2) == 0;
         if !is_lost {
             let kept = random.below(self.unsynced.len() + 1);
@@ -153,7 +153,7 @@ impl Content {
                     _ => bytes.resize(bytes.len() + part, 0),
                 }
             }
-            // Of what was not synced, any sector may be missing.
+            // Any unsynced sector may be missing.
             if random.below(4) == 0 && bytes.len() > self.synced.len() {
                 let fresh = &mut bytes[self.synced.len()..];
                 let start = random.below(fresh.len());
@@ -191,7 +191,7 @@ impl Contents {
         }
     }
 
-    /// Counts an operation; the one at which the power is cut may still have had its effect on the disk.
+    /// Counts an operation. The one at which the power is cut may still take effect on the disk.
     fn operate(&mut self) -> io::Result<()> {
         self.has_power()?;
         self.operations += 1;
@@ -291,14 +291,14 @@ impl Disk for SimulatedDisk {
 
     fn stamp(&self, directory: &Path) -> io::Result<Stamp> {
         let before = self.contents().before_look.take();
-        if let Some(happens) = before {
-            happens();
+        if let Some(action) = before {
+            action();
         }
         let contents = self.contents();
         contents.has_power()?;
         Ok(Stamp {
             identity: identity(directory.as_os_str().len()),
-            // Changes with every operation, and is never too fresh to be trusted.
+            // It changes with every operation, and is never too fresh to be trusted.
             modified_ns: contents.operations as i128,
         })
     }
@@ -309,13 +309,13 @@ fn identity(index: usize) -> FileIdentity {
 }
 
 impl SimulatedFile {
-    /// Tells what was done. Whoever is told may use the disk, which tells nothing meanwhile.
-    fn tell(&self, done: Done<'_>) {
-        let told = self.shared.lock().unwrap().on_done.take();
-        if let Some(mut happens) = told
-            && happens(done).is_continue()
+    /// Runs the observer, which may use the disk: it is not called for that.
+    fn observe(&self, done: Done<'_>) {
+        let observer = self.shared.lock().unwrap().observer.take();
+        if let Some(mut action) = observer
+            && action(done).is_continue()
         {
-            self.shared.lock().unwrap().on_done = Some(happens);
+            self.shared.lock().unwrap().observer = Some(action);
         }
     }
 
@@ -338,7 +338,7 @@ impl DiskFile for SimulatedFile {
         let length = buffer.len().min(written.len() - start);
         buffer[..length].copy_from_slice(&written[start..start + length]);
         drop(contents);
-        self.tell(Done::Read(&mut buffer[..length]));
+        self.observe(Done::Read(&mut buffer[..length]));
         Ok(length)
     }
 
@@ -350,7 +350,7 @@ impl DiskFile for SimulatedFile {
             None => bytes.len(),
         };
         self.write(Write::Append(bytes[..length].to_vec()))?;
-        self.tell(Done::Append);
+        self.observe(Done::Append);
         Ok(length)
     }
 
@@ -387,7 +387,7 @@ impl DiskFile for SimulatedFile {
     }
 }
 
-/// Random numbers that follow from a seed: `SplitMix64`.
+/// Random numbers from a seed: `SplitMix64`.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

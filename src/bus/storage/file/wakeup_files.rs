@@ -1,6 +1,7 @@
-//! Bells: a file for each session, which a process touches when it appends something that concerns the session.
+//! Wakeups: a file for each session, which a process touches when it appends something that concerns the session.
 //!
-//! Ringing costs one call and wakes one process. A lost ring is a delay, never a loss: every process also looks by itself now and then.
+//! A wakeup costs one system call and wakes one process. A lost one is a delay, never a loss: every process also looks by itself at
+//! regular intervals.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::io_failure::failed;
-use crate::bus::storage::{LogError, OnRing};
+use crate::bus::storage::{LogError, OnWakeup};
 use crate::domain::ids::SessionId;
 use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
@@ -26,21 +27,21 @@ const POLLS: Backoff = Backoff::new(wait_times::POLL, wait_times::LONGEST_POLL);
 const DEPTH: RecursiveMode =
     if cfg!(target_os = "linux") { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
 
-/// How bells are listened to.
+/// How a process listens for wakeups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listening {
-    /// By the system's file notifications; by polling when there are none.
+    /// By the system's file notifications, or by polling if there are none.
     Notified,
     Polled,
 }
 
-/// The bells of one bus, as one process rings and hears them.
-pub(crate) struct Bells {
+/// The wakeup files of one bus, as one process touches and watches them.
+pub(crate) struct Wakeups {
     directory: PathBuf,
     listening: Listening,
-    heard: BTreeSet<SessionId>,
-    on_ring: Arc<Mutex<Option<OnRing>>>,
-    ear: WakeupSource,
+    watched: BTreeSet<SessionId>,
+    on_wakeup: Arc<Mutex<Option<OnWakeup>>>,
+    source: WakeupSource,
 }
 
 enum WakeupSource {
@@ -52,14 +53,14 @@ enum WakeupSource {
     },
 }
 
-impl Bells {
+impl Wakeups {
     pub(crate) fn new(directory: PathBuf, listening: Listening) -> Self {
         Self {
             directory,
             listening,
-            heard: BTreeSet::new(),
-            on_ring: Arc::default(),
-            ear: WakeupSource::None,
+            watched: BTreeSet::new(),
+            on_wakeup: Arc::default(),
+            source: WakeupSource::None,
         }
     }
 
@@ -67,7 +68,7 @@ impl Bells {
         self.directory.join(session.to_string())
     }
 
-    pub(crate) fn ring(&self, sessions: &BTreeSet<SessionId>) {
+    pub(crate) fn wake(&self, sessions: &BTreeSet<SessionId>) {
         for session in sessions {
             match disk::touch_path(&self.path(*session)) {
                 // No process listens there.
@@ -81,18 +82,18 @@ impl Bells {
     pub(crate) fn listen(
         &mut self,
         sessions: &BTreeSet<SessionId>,
-        on_ring: OnRing,
+        on_wakeup: OnWakeup,
     ) -> Result<(), LogError> {
         for session in sessions {
             let path = self.path(*session);
             disk::open_or_create_private(&path, Writes::AtTheEnd)
                 .map_err(|error| failed("create", &path, error))?;
         }
-        *lock(&self.on_ring) = Some(on_ring);
+        *lock(&self.on_wakeup) = Some(on_wakeup);
         if self.listening == Listening::Notified {
             match self.watch(sessions) {
                 Ok(()) => {
-                    self.heard.clone_from(sessions);
+                    self.watched.clone_from(sessions);
                     return Ok(());
                 }
                 Err(error) => {
@@ -101,28 +102,28 @@ impl Bells {
                 }
             }
         }
-        self.heard.clone_from(sessions);
+        self.watched.clone_from(sessions);
         self.poll()
     }
 
     fn watch(&mut self, sessions: &BTreeSet<SessionId>) -> notify::Result<()> {
-        if !matches!(self.ear, WakeupSource::Watcher(_)) {
-            let on_ring = Arc::clone(&self.on_ring);
+        if !matches!(self.source, WakeupSource::Watcher(_)) {
+            let on_wakeup = Arc::clone(&self.on_wakeup);
             let watcher =
                 notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                    if is_ring(&event) {
-                        call(&on_ring);
+                    if is_wakeup(&event) {
+                        call(&on_wakeup);
                     }
                 })?;
-            self.ear = WakeupSource::Watcher(watcher);
+            self.source = WakeupSource::Watcher(watcher);
         }
-        let paths: Vec<_> = self.heard.difference(sessions).map(|id| self.path(*id)).collect();
-        let fresh: Vec<_> = sessions.difference(&self.heard).map(|id| self.path(*id)).collect();
-        let WakeupSource::Watcher(watcher) = &mut self.ear else {
+        let paths: Vec<_> = self.watched.difference(sessions).map(|id| self.path(*id)).collect();
+        let fresh: Vec<_> = sessions.difference(&self.watched).map(|id| self.path(*id)).collect();
+        let WakeupSource::Watcher(watcher) = &mut self.source else {
             return Ok(());
         };
         for path in paths {
-            // The watch of a bell that was removed is gone already.
+            // The watch of a removed file is already gone.
             let _ = watcher.unwatch(&path);
         }
         for path in fresh {
@@ -131,10 +132,10 @@ impl Bells {
         Ok(())
     }
 
-    /// Starts a thread that looks at the times of the bells, in place of whatever listened before.
+    /// Starts a thread that watches the times of the files, instead of the previous watcher.
     fn poll(&mut self) -> Result<(), LogError> {
-        let paths: Vec<_> = self.heard.iter().map(|id| self.path(*id)).collect();
-        let on_ring = Arc::clone(&self.on_ring);
+        let paths: Vec<_> = self.watched.iter().map(|id| self.path(*id)).collect();
+        let on_wakeup = Arc::clone(&self.on_wakeup);
         let (alive, ended) = mpsc::channel();
         let mut known = times(&paths);
         std::thread::Builder::new()
@@ -146,20 +147,23 @@ impl Bells {
                     if now != known {
                         known = now;
                         polls.reset();
-                        call(&on_ring);
+                        call(&on_wakeup);
                     }
                 }
             })
             .map_err(|error| failed("listen to", &self.directory, error))?;
-        self.ear = WakeupSource::Poller { _alive: alive };
+        self.source = WakeupSource::Poller { _alive: alive };
         Ok(())
     }
 }
 
-/// Calls with everything that is appended to the segments in a directory, for as long as the watcher is kept.
-pub(crate) fn watch_log(directory: &Path, on_change: OnRing) -> notify::Result<RecommendedWatcher> {
+/// Calls `on_change` after each append to a segment in a directory, as long as the watcher is kept.
+pub(crate) fn watch_log(
+    directory: &Path,
+    on_change: OnWakeup,
+) -> notify::Result<RecommendedWatcher> {
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        if is_ring(&event) {
+        if is_wakeup(&event) {
             on_change();
         }
     })?;
@@ -167,15 +171,15 @@ pub(crate) fn watch_log(directory: &Path, on_change: OnRing) -> notify::Result<R
     Ok(watcher)
 }
 
-/// Reading is no ring; an error may have hidden one.
-fn is_ring(event: &notify::Result<notify::Event>) -> bool {
+/// Says whether an event may be a wakeup. A read is none; an error may hide one.
+fn is_wakeup(event: &notify::Result<notify::Event>) -> bool {
     !matches!(event, Ok(event) if matches!(event.kind, EventKind::Access(_)))
 }
 
-fn call(on_ring: &Mutex<Option<OnRing>>) {
-    let on_ring = lock(on_ring).clone();
-    if let Some(on_ring) = on_ring {
-        on_ring();
+fn call(on_wakeup: &Mutex<Option<OnWakeup>>) {
+    let on_wakeup = lock(on_wakeup).clone();
+    if let Some(on_wakeup) = on_wakeup {
+        on_wakeup();
     }
 }
 

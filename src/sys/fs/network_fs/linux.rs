@@ -1,11 +1,11 @@
-//! How Linux tells what a directory is on: a number for its file system, and a type for each mount.
+//! Network file systems on Linux: by the magic number of the file system, and the type of the mount.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// File systems that are always another machine's, by the number that `statfs(2)` gives them.
+/// File systems that are always remote, by their number in `statfs(2)`.
 const MAGIC: [(i64, &str); 8] = [
     (0x6969, "NFS"),
     (0xFF53_4D42, "CIFS"),
@@ -17,11 +17,10 @@ const MAGIC: [(i64, &str); 8] = [
     (0x0BD0_0BD0, "Lustre"),
 ];
 
-/// What `statfs(2)` says of anything that a process of the user serves: what is behind it is told by its type alone.
+/// The number of all file systems that a user's process serves. Only their type tells them apart.
 const FUSE: i64 = 0x6573_5546;
 
-/// Types of such file systems that are another machine's. What is not known (9p, shared folders of virtual machines among it) is
-/// taken for local.
+/// The types of such file systems that are remote. Unknown ones, including 9p and shared folders of virtual machines, count as local.
 const REMOTE_FUSE: [&str; 9] = [
     "fuse.sshfs",
     "fuse.rclone",
@@ -34,7 +33,7 @@ const REMOTE_FUSE: [&str; 9] = [
     "fuse.juicefs",
 ];
 
-/// Names the network file system that a directory is on; none when it is on a local one.
+/// Names the network file system that a directory is on; none for a local one.
 pub fn of(directory: &Path) -> io::Result<Option<String>> {
     let stat = rustix::fs::statfs(directory)?;
     let magic = i64::from_ne_bytes(stat.f_type.to_ne_bytes());
@@ -58,11 +57,11 @@ fn kind(magic: i64, mount_type: Option<&str>) -> Option<String> {
 /// Finds the type of the file system on a device in the text of `/proc/self/mountinfo`, see `proc_pid_mountinfo(5)`.
 fn mount_type(mounts: &str, device: u64) -> Option<String> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let wanted = format!("{major}:{minor}");
+    let number = format!("{major}:{minor}");
     let mut lines = mounts.lines();
     lines.find_map(|line| {
         let (fields, rest) = line.split_once(" - ")?;
-        (fields.split(' ').nth(2)? == wanted)
+        (fields.split(' ').nth(2)? == number)
             .then(|| rest.split(' ').next().map(str::to_owned))
             .flatten()
     })
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_another_machines_is_named_and_what_is_not_known_is_local() {
+    fn a_remote_file_system_is_named_and_an_unknown_one_is_local() {
         let of = |magic, mounted| kind(magic, mounted);
         assert_eq!(of(0x6969, None).as_deref(), Some("NFS"));
         assert_eq!(of(0xFF53_4D42, None).as_deref(), Some("CIFS"));
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temporary_directory_is_looked_at() {
+    fn a_temporary_directory_can_be_checked() {
         let folder = tempfile::tempdir().unwrap();
         assert!(of(folder.path()).is_ok());
     }

@@ -1,7 +1,7 @@
-//! Appending: decide, lock, decide again when another process was faster, write, unlock. The sync comes later, without the lock.
+//! Appending: decide, lock, decide again if another process was faster, write, unlock. The sync comes later, without the lock.
 //!
-//! A crash before the write leaves nothing; in the write, an unfinished line that the next holder of the lock cuts off; after it,
-//! an entry that is there, whether or not its writer knows.
+//! A crash before the write leaves nothing; during the write, an unfinished line, which the next holder of the lock cuts off; after
+//! it, a complete entry, even if its writer never learned of it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::domain::time::Now;
 use crate::sys::fs::disk::DiskFile;
 use crate::sys::fs::file_lock::Guard;
 
-/// How often the lock is given back because too much is new to be read under it; after that it is read under it all the same.
+/// How often the lock is released because there are too many new entries to read under it. After that they are read under it anyway.
 const UNLOCKED_READS: usize = 4;
 
-/// A line that is ready to be written, as long as nothing else is.
+/// A line that is ready to be written, unless another process appends first.
 struct Prepared {
     entry: Entry,
     line: Vec<u8>,
 }
 
-/// What a decision comes to, with the line of what is to be appended.
+/// The outcome of a decision, with the line to append.
 enum AppendDecision {
     Append(Prepared),
     Nothing,
@@ -55,7 +55,7 @@ impl FileLog {
                     return self.without_append(replica);
                 }
                 Some(decision) => decision,
-                // The holder of the lock knows what comes next.
+                // Only the holder of the lock can read the next line.
                 None => return Ok(Appended::Contended),
             };
             self.sync_before_roll(replica)?;
@@ -67,14 +67,14 @@ impl FileLog {
             let limit = if attempts < UNLOCKED_READS { CHUNK_BYTES } else { usize::MAX };
             let mut walked = self.read_locked(replica, limit)?;
             if walked.stop == Stop::Limit {
-                // A process that was away has much to read: not while others wait for it.
+                // A process that was stopped has much to read, and must not make other writers wait for that.
                 drop(guard);
                 self.read_new(replica, usize::MAX)?;
                 continue;
             }
             if let Some(broken) = self.broken_off(replica) {
                 let replaced = self.replace(replica, broken);
-                replaced.map_err(|error| after(&decision, error))?;
+                replaced.map_err(|error| error_for(&decision, error))?;
                 walked = self.read_locked(replica, usize::MAX)?;
             }
             let decision = if before == (replica.place, replica.next_seq) {
@@ -91,9 +91,8 @@ impl FileLog {
         self.write(replica, prepared, guard, unfinished)
     }
 
-    /// Decides with what the segment in use says. With nothing to append it looks for another segment; what is to
-    /// be appended is decided once more anyway, when there is one. Nothing is decided before a line that only the holder of the lock
-    /// can read.
+    /// Decides on the entries of the segment in use. If there is nothing to append, it looks for a newer segment and decides again; an
+    /// append is decided again under the lock anyway. Returns none before a line that only the holder of the lock can read.
     fn decide_before_locking(
         &mut self,
         replica: &mut Replica,
@@ -132,7 +131,7 @@ impl FileLog {
         }
     }
 
-    /// Brings most of a full segment to disk while no process waits for it.
+    /// Syncs most of a full segment while no process waits for that.
     fn sync_before_roll(&mut self, replica: &Replica) -> Result<(), LogError> {
         let segment = replica.place.segment;
         if segment > 0
@@ -140,7 +139,7 @@ impl FileLog {
             && let Some(file) = self.segments.file(segment)?
         {
             let path = self.segments.path(segment);
-            // A failure is noted: then the segment is replaced.
+            // The syncer notes a failure, and then the segment is replaced.
             self.syncer.sync_segment(segment, &file, path);
         }
         Ok(())
@@ -150,7 +149,7 @@ impl FileLog {
         self.lock.try_acquire().map_err(|error| failed("lock", &self.directory.join("lock"), error))
     }
 
-    /// Writes a line behind everything that has been read under the lock.
+    /// Writes a line after everything that was read under the lock.
     fn write(
         &mut self,
         replica: &mut Replica,
@@ -158,7 +157,7 @@ impl FileLog {
         guard: Guard,
         unfinished: u64,
     ) -> Result<Appended, LogError> {
-        // The segments were looked at under the lock, after all was read.
+        // The segments were listed under the lock, after all lines were read.
         if !self.lock.is_in_place() {
             return Err(LogError::Removed);
         }
@@ -168,7 +167,7 @@ impl FileLog {
 
         let path = self.segments.path(target.segment);
         let end = target.offset + prepared.line.len() as u64;
-        self.syncer.goes_on_in(target.segment);
+        self.syncer.continues_in(target.segment);
         self.syncer.appended((target.segment, end), &target.file, path);
         let before = replica.next_seq.max(1);
         replica.place = LogPosition { segment: target.segment, offset: target.offset };
@@ -190,13 +189,13 @@ impl FileLog {
         Ok(Appended::Written(prepared.entry))
     }
 
-    /// Says whether the log has grown so much since the last snapshot that another one is worth its length.
+    /// Says whether the log has grown enough since the last snapshot to write another one.
     fn has_grown(&self, place: LogPosition) -> bool {
         let percent = self.options.snapshot_percent;
         self.snapshots.is_due(percent, |from| self.segments.bytes_between(from, place))
     }
 
-    /// Writes with one call, or leaves the segment without a part of the line.
+    /// Writes the line with one call. After a failure, the segment holds no part of it.
     fn write_once(&mut self, target: &Target, line: &[u8]) -> Result<(), LogError> {
         let error = match target.file.append(line) {
             Ok(written) if written == line.len() => return Ok(()),
@@ -204,13 +203,13 @@ impl FileLog {
             Err(error) => error,
         };
         if let Err(error) = target.file.truncate(target.offset) {
-            // The next holder of the lock cuts it off.
+            // The next holder of the lock removes it.
             tracing::warn!(%error, "failed to remove an unfinished line from the log");
         }
         Err(failed("write to", &self.segments.path(target.segment), error))
     }
 
-    /// Finds the segment to write to, which may be a new one, and makes its end clean.
+    /// Finds or creates the segment to write to, and removes an unfinished line from its end.
     fn target(&mut self, replica: &Replica, seq: u64, unfinished: u64) -> Result<Target, LogError> {
         let LogPosition { segment, offset } = replica.place;
         if segment == 0 {
@@ -241,15 +240,15 @@ impl FileLog {
         Ok(Target { segment: seq, file, offset: 0 })
     }
 
-    /// Ends a command that has nothing to append, which is acknowledged as soon as this process has synced.
+    /// Ends a command that has nothing to append. It is acknowledged as soon as this process has synced.
     fn without_append(&mut self, replica: &Replica) -> Result<Appended, LogError> {
         self.rely_on(replica)?;
         Ok(Appended::Nothing)
     }
 }
 
-/// Names what follows for a command from that a segment could not be replaced: one that was done already may not be on disk.
-fn after(decision: &AppendDecision, error: LogError) -> LogError {
+/// Returns the error of a command after a failed replacement of a segment: one that was already done may not be on disk.
+fn error_for(decision: &AppendDecision, error: LogError) -> LogError {
     match (decision, error) {
         (AppendDecision::Nothing, LogError::Io { source, .. }) => {
             LogError::OutcomeUnknown { source }

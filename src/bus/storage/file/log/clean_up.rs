@@ -1,6 +1,6 @@
-//! What goes once a snapshot is on disk: old segments and transcripts each time, and once a day the long texts that no event names.
+//! Cleaning up once a snapshot is on disk: old segments and transcripts each time, and once a day the long texts that no event names.
 //!
-//! Whatever fails is only logged: a later snapshot tries again.
+//! A failure is only logged: a later snapshot tries again.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{snapshot, unused_blobs};
 use crate::bus::replica::StillNeeded;
 use crate::sys::fs::disk::Disk;
 
-/// The clearing of one bus by this process. Cheap to clone.
+/// Cleans up one bus. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct CleanUp {
     disk: Arc<dyn Disk>,
@@ -26,7 +26,7 @@ impl CleanUp {
         Self { disk, parts: Arc::new(parts), swept_ms }
     }
 
-    /// Removes what is no longer needed. `now_ms` is the wall time, as far as the log has seen it.
+    /// Removes unneeded history. `now_ms` is the wall time as the log has seen it.
     pub(crate) fn run(&self, needed: &StillNeeded, now_ms: i64) {
         match self.remove_history(needed, now_ms) {
             Ok(0) => {}
@@ -49,10 +49,10 @@ impl CleanUp {
         }
     }
 
-    /// Removes old transcripts and segments; returns how many segments went.
+    /// Removes old transcripts and segments. Returns the number of removed segments.
     fn remove_history(&self, needed: &StillNeeded, now_ms: i64) -> io::Result<usize> {
         retention::remove_transcripts(&self.parts, needed, now_ms);
-        match snapshot::older_place(&*self.disk, &self.parts.snapshot)? {
+        match snapshot::older_position(&*self.disk, &self.parts.snapshot)? {
             Some(older) => {
                 retention::remove_segments(&*self.disk, &self.parts, needed, older, now_ms)
             }

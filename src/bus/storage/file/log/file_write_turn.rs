@@ -25,7 +25,7 @@ impl WriteTurn for FileWriteTurn {
     }
 
     fn release(&self) {
-        self.queue.give_back();
+        self.queue.release();
     }
 
     fn holder(&self) -> String {

@@ -1,7 +1,7 @@
-//! Following a log without being on it: the state as it changes, and nothing written ever.
+//! Following a log as a reader that is not a member: the state as it changes, without a single write.
 //!
-//! It is for programs that show what happens. It has no presence, no bell and no turn to write, and makes no bus where there is none.
-//! Where members wait for a bell, a follower watches `log/`, because an append may concern any member.
+//! It is for programs that show events. It has no presence, no wakeup file and no turn to write, and does not create a bus. Where
+//! members wait for a wakeup, a follower watches `log/`, because an append may concern any member.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use crate::bus::event::BodyRef;
 use crate::bus::state::State;
 use crate::bus::storage::file::{FileLog, Listening, Options, Origin, wakeup_files};
 use crate::bus::storage::stored_text::read_text;
-use crate::bus::storage::{Log as _, LogError, OnRing, Replica};
+use crate::bus::storage::{Log as _, LogError, OnWakeup, Replica};
 use crate::sys::fs::disk::{Disk, RealDisk};
 
-/// A reader of a bus that is there.
+/// A reader of an existing bus.
 pub struct Follower {
     log: FileLog,
     replica: Replica,
-    /// Watches for as long as it is there.
+    /// Watches until it is dropped.
     _watcher: Option<RecommendedWatcher>,
     listening: Listening,
 }
 
 impl Follower {
-    /// Opens the bus in a directory, if there is one, and calls `on_change` from then on whenever something may have been
-    /// appended. What is in the log by now is in the state.
+    /// Opens the bus in a directory, if there is one, with the state of all present entries. From then on it calls `on_change` after
+    /// every possible append.
     pub fn open(
         directory: &Path,
         origin: Origin,
-        on_change: OnRing,
+        on_change: OnWakeup,
     ) -> Result<Option<Self>, LogError> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         let options = Options { origin, ..Options::default() };
@@ -38,7 +38,7 @@ impl Follower {
         let Some(mut log) = opened else {
             return Ok(None);
         };
-        // Before the first look, so that nothing is appended between that and the watching.
+        // Watch before the first read, so that no append falls between the two.
         let watcher = match wakeup_files::watch_log(&log.part("log", ""), on_change) {
             Ok(watcher) => Some(watcher),
             Err(error) => {
@@ -61,12 +61,12 @@ impl Follower {
         }))
     }
 
-    /// Says whether changes are told, or have to be looked for.
+    /// Returns how the follower learns of changes. A polled one has to look by itself.
     pub fn listening(&self) -> Listening {
         self.listening
     }
 
-    /// Reads new entries into the state. [`LogError::Removed`] means that this bus is not there any more.
+    /// Reads new entries into the state. [`LogError::Removed`] means that the bus is gone.
     pub fn look(&mut self) -> Result<(), LogError> {
         if !self.log.lock.is_in_place() {
             return Err(LogError::Removed);
@@ -74,7 +74,7 @@ impl Follower {
         self.log.catch_up(&mut self.replica)
     }
 
-    /// Returns the state as it was last looked at.
+    /// Returns the state as of the last look.
     pub fn state(&self) -> &State {
         &self.replica.state
     }

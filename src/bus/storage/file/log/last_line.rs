@@ -1,20 +1,21 @@
-//! What a process remembers of the last line that it read or wrote.
+//! The last line that a process read or wrote, as it remembers it.
 
 use crate::bus::event::Event;
 use crate::bus::storage::LogPosition;
 
-/// How much is kept of the end of the last line: its checksum, and what stands around that.
+/// The length of the remembered end of the last line: its checksum, and the characters around that.
 pub(super) const TAIL_BYTES: usize = 16;
 
-/// The end of the last line that was read or written, and the place behind it: what has to stand before whatever is read next.
+/// The end of the last line that was read or written. These bytes have to precede the next line.
 pub(crate) struct Tail {
+    /// The position after the line.
     pub(super) place: LogPosition,
-    /// With the checksum, so that no other line is likely to have the same.
+    /// These include the checksum, so that another line is unlikely to end the same.
     pub(super) bytes: [u8; TAIL_BYTES],
 }
 
 impl Tail {
-    /// Takes the end of a line without its newline, and the place behind that; none of a line that is shorter than any of ours.
+    /// Remembers the end of a line, given without its newline, and the position after it. Returns none for a line too short to be ours.
     pub(crate) fn of(line: &[u8], place: LogPosition) -> Option<Self> {
         let bytes = *line.last_chunk()?;
         Some(Self { place, bytes })

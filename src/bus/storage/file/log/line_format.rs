@@ -1,4 +1,4 @@
-//! One entry as one line of JSON with a checksum, and back.
+//! The line format: one entry as one line of JSON with a checksum.
 //!
 //! `{"seq":n,"ts":…,"tick":…,"id":…,"by":…,"events":[…],"crc":"8 hex"}`; the crc is CRC-32 (IEEE) of the bytes before `,"crc"`.
 
@@ -15,27 +15,27 @@ use crate::domain::time::Tick;
 /// The longest line, newline included: a reader never holds more of one.
 pub const MAX_LINE_BYTES: usize = 1024 * 1024;
 
-/// The greatest seq that an event can have. One over it comes from no writer of ours, and leaves no room for those that follow.
+/// The greatest seq of an event. The bridge writes none over it, and none could follow one.
 pub const MAX_SEQ: u64 = u64::MAX / 2;
 
-/// `,"crc":"` + 8 digits + `"}`: what stands behind the checked bytes.
+/// `,"crc":"` + 8 digits + `"}`: the end of a line, after the checked bytes.
 const TAIL_BYTES: usize = 18;
 
 /// A line of the log as it was read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decoded {
-    /// An entry; some of its events may be unknown to this version, and skippable.
+    /// An entry. Some of its events may be unknown to this version and skippable.
     Entry {
-        /// The known part of it. Unknown skippable events are left out, so `events` may be shorter than the line's.
+        /// The entry with its known events only, so `events` may be shorter than in the line.
         entry: Entry,
-        /// Offset of each known event in the line's list.
+        /// The index of each known event in the line's list.
         indices: Vec<u16>,
-        /// How many events the line has.
+        /// The number of events in the line.
         count: u64,
     },
-    /// The checksum is wrong, or the seq is none.
+    /// The checksum is wrong, or the seq is impossible.
     Damaged,
-    /// The checksum fits: a newer version wrote a line of another form, or an event that must not be skipped.
+    /// The checksum fits, but a newer version wrote a line of another form, or an event that must not be skipped.
     Newer,
 }
 
@@ -64,7 +64,7 @@ struct Head<E> {
 /// Writes an entry as a line, newline included.
 ///
 /// # Panics
-/// Never: an entry has no map with keys that JSON could not hold.
+/// Never: an entry has no map whose keys JSON cannot hold.
 pub fn encode(entry: &Entry) -> Vec<u8> {
     let written = WrittenLine {
         seq: entry.seq,
@@ -77,9 +77,9 @@ pub fn encode(entry: &Entry) -> Vec<u8> {
     seal(serde_json::to_string(&written).expect("an entry is plain data"))
 }
 
-/// Returns how many bytes an event takes in a line, with the comma behind it.
+/// Returns the length of an event in a line, with the comma after it.
 pub(crate) fn bytes_of(event: &Event) -> usize {
-    /// Counts what is written, and keeps nothing.
+    /// Counts written bytes.
     struct Counter(usize);
     impl Write for Counter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -96,12 +96,11 @@ pub(crate) fn bytes_of(event: &Event) -> usize {
     counter.0
 }
 
-/// Writes a JSON object as it comes, in large pieces, with its checksum and a newline behind it: for one that is too long to be
-/// held as a text.
+/// Writes a JSON object piece by piece, then its checksum and a newline: for an object that is too long to hold in memory as a text.
 pub(crate) struct Sealing<W> {
     out: W,
     crc: crc32fast::Hasher,
-    /// The last byte so far, which is the closing brace in the end.
+    /// The last byte so far. At the end it is the closing brace.
     last: Option<u8>,
 }
 
@@ -138,7 +137,7 @@ impl<W: Write> Write for Sealing<W> {
     }
 }
 
-/// Puts the checksum into a JSON object, and a newline behind it.
+/// Adds the checksum to a JSON object, and a newline after it.
 pub(crate) fn seal(mut object: String) -> Vec<u8> {
     object.pop();
     let crc = crc32fast::hash(object.as_bytes());
@@ -164,7 +163,7 @@ pub fn decode(line: &[u8]) -> Decoded {
     decode_slowly(line)
 }
 
-/// Reads a line that has an event of a kind or a form unknown here.
+/// Reads a line with an event of an unknown kind or form.
 fn decode_slowly(line: &[u8]) -> Decoded {
     let Ok(head) = serde_json::from_slice::<Head<&RawValue>>(line) else {
         return Decoded::Newer;
@@ -189,7 +188,7 @@ fn decode_slowly(line: &[u8]) -> Decoded {
     Decoded::Entry { entry, indices, count }
 }
 
-/// Says whether an unknown event is marked as one that older versions may pass over.
+/// Says whether an unknown event is marked as one that older versions may skip.
 fn may_be_skipped(raw: &RawValue) -> bool {
     let Ok(serde_json::Value::Object(event)) = serde_json::from_str(raw.get()) else {
         return false;
@@ -208,7 +207,8 @@ pub(crate) fn checked(line: &[u8]) -> Option<&[u8]> {
     (stated == crc32fast::hash(body)).then_some(body)
 }
 
-/// Says whether that many events from `seq` on all have a seq, and whatever follows too. No line without that is written or read.
+/// Says whether that many events from `seq` on, and the entry after them, all have a possible seq. Other lines are neither written nor
+/// read.
 pub(crate) fn has_room(seq: u64, events: usize) -> bool {
     let next = seq.checked_add(events as u64);
     next.is_some_and(|next| next <= MAX_SEQ)
@@ -301,7 +301,7 @@ mod tests {
         }
     }
 
-    /// Lines as they were first written, without and with what came later, which are read for ever.
+    /// Lines as they were first written, without and with later fields, which are read for ever.
     #[test]
     fn ends_of_tasks_read_as_they_were_first_written() {
         for event in [
@@ -317,7 +317,7 @@ mod tests {
 
     /// The same.
     #[test]
-    fn messages_and_ways_read_as_they_were_first_written() {
+    fn messages_and_delivery_methods_read_as_they_were_first_written() {
         for event in [
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"body":{"text":"x"}}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"urgent","body":{"text":"x"}}}"#,
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_event_is_skipped_only_where_it_says_so() {
+    fn an_unknown_event_is_skipped_only_if_it_says_so() {
         let head = r#"{"seq":7,"ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003","events":["#;
         let known = r#"{"request_nudged":{"id":"req-aaaaaaaf"}}"#;
         let skippable = with_crc(&format!(r#"{head}{{"comet":{{"skip":true}}}},{known}]"#));
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_form_whose_checksum_fits_is_newer_and_not_damaged() {
+    fn a_line_of_another_form_with_a_fitting_checksum_is_newer_and_not_damaged() {
         for head in [
             r#"{"seq":7,"ts":1,"tick":{"host":"a","boot":1,"ms":2},"id":"00000000-0000-0000-0000-000000000003","events":[]"#,
             r#"{"seq":"7a","ts":1,"tick":[1,2],"id":"00000000-0000-0000-0000-000000000003","events":[]"#,
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seq_behind_which_nothing_could_follow_is_damage() {
+    fn a_seq_that_leaves_none_for_the_next_entry_is_damage() {
         for seq in [MAX_SEQ, u64::MAX - 1, u64::MAX] {
             let line = encode(&Entry { seq, ..entry() });
             assert_eq!(decode(&line[..line.len() - 1]), Decoded::Damaged, "{seq}");

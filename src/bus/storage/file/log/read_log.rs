@@ -1,9 +1,8 @@
-//! Reading: from a snapshot on, what is new, and single events again.
+//! Reading the log: from a snapshot on, new entries, and single events again.
 //!
-//! Only the holder of the lock knows for certain what is in the log: without it, a line may be read while another process heals it
-//! away.
-//! So a reader without the lock stops before a line that it cannot read, and looks at it once more under the lock, if that is
-//! free. Until then it is behind, and never wrong.
+//! Only the holder of the lock knows the log for certain: without it, a reader may see a line that another process is just removing.
+//! So a reader without the lock stops before a line that it cannot read, and reads that line under the lock, if the lock is free.
+//! Until then it is behind, and never wrong.
 
 use super::last_line::{LastLine, TAIL_BYTES, Tail};
 use super::line_format::{self, Decoded};
@@ -13,29 +12,29 @@ use crate::bus::storage::file::FileLog;
 use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::{LogError, LogPosition, Replica};
 
-/// Seqs that are left free behind a damaged last line, for the events that it may have had.
+/// The seqs left free after a damaged last line, for the events that it may have had.
 const FREE_SEQS: u64 = 1_024;
 
-/// No event is shorter than this in the log, so a line has fewer events than its length by this.
+/// The shortest possible event in the log. It limits the number of events in a line of a given length.
 const SHORTEST_EVENT_BYTES: u64 = 16;
 
-/// A line longer than this is read again rather than kept.
+/// A longer line is read again instead of kept.
 const KEPT_LINE_BYTES: u64 = 64 * 1024;
 
-/// Whether a reader holds the lock: then nothing changes under its eyes.
+/// Whether a reader holds the lock, so that nothing changes while it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holding {
-    /// Somebody may be writing.
+    /// Another process may be writing.
     Nothing,
     Lock,
 }
 
 impl FileLog {
-    /// Loads the newest usable snapshot, or begins before the first entry; then reads the rest.
+    /// Loads the newest usable snapshot, if there is one, and then reads the rest of the log.
     pub(crate) fn load(&mut self) -> Result<Replica, LogError> {
         let newest = self.snapshots.newest();
         let mut replica = newest.replica.unwrap_or_default();
-        // What it lacks may be in that one alone.
+        // An older snapshot may lack what only the newer one holds.
         replica.skipped_events |= newest.is_for_newer;
         self.segments.refresh()?;
         if replica.place.segment == 0 && !self.segments.has_beginning() {
@@ -53,7 +52,7 @@ impl FileLog {
         }
     }
 
-    /// A process that began with the rest would think the team empty, and let a second member take each name and each request.
+    /// Refuses the bus: a process that began with the rest would think the team empty, and give names and requests away a second time.
     fn without_beginning(&self) -> LogError {
         LogError::Refused {
             path: self.directory.clone(),
@@ -64,10 +63,10 @@ impl FileLog {
         }
     }
 
-    /// Moves the place of a snapshot to where the log goes on, if the log does not reach that far or has lost its old segments.
+    /// Moves the position of a snapshot to where the log continues, if the log ends before it or has lost its old segments.
     ///
-    /// A snapshot is written after the log is on disk, so the first takes a disk that lied. Such a segment is not written to
-    /// again: else the snapshot's place would come to lie within it.
+    /// A snapshot is written after the log is on disk, so the former means that a disk lied about a sync. No further line goes into such
+    /// a segment: it would grow past the snapshot's position.
     fn settle(&mut self, replica: &mut Replica) -> Result<(), LogError> {
         let place = replica.place;
         if place.segment == 0 {
@@ -95,17 +94,17 @@ impl FileLog {
             offset = place.offset,
             "the log ends before the position of its newest snapshot"
         );
-        self.syncer.give_up(segment);
+        self.syncer.note_failed(segment);
         replica.place = LogPosition { segment, offset: length };
         Ok(())
     }
 
-    /// Reads what is new in the segment in use, without a look whether there is another one: half as many calls as all of it.
+    /// Reads new entries of the segment in use, without a look for a newer segment: that halves the system calls.
     pub(crate) fn read_segment(&mut self, replica: &mut Replica) -> Result<WalkEnd, LogError> {
         self.read(replica, usize::MAX, Scope::Segment)
     }
 
-    /// Reads up to `limit` bytes of what is new into a replica. One whose segment is gone begins again with the newest snapshot.
+    /// Reads up to `limit` bytes of new entries into a replica. If its segment is gone, it begins again with the newest snapshot.
     pub(crate) fn read_new(
         &mut self,
         replica: &mut Replica,
@@ -119,7 +118,7 @@ impl FileLog {
         self.read(replica, limit, Scope::Log)
     }
 
-    /// Does the same for the holder of the lock: behind what is read now, nothing is in the log.
+    /// Reads likewise for the holder of the lock, to the very end of the log.
     pub(crate) fn read_locked(
         &mut self,
         replica: &mut Replica,
@@ -137,7 +136,7 @@ impl FileLog {
         Ok(walked)
     }
 
-    /// Reads without the lock; a line that cannot be read so is read under it, if it is free.
+    /// Reads without the lock, and a line that cannot be read so under the lock, if that is free.
     fn read(
         &mut self,
         replica: &mut Replica,
@@ -183,14 +182,14 @@ impl FileLog {
         let (damaged_end, last, tail) = (&mut self.damaged_end, &mut self.last, &mut self.tail);
         let walked = self.segments.walk(from, limit, scope, &mut |place, next, line| {
             match take(replica, place, &line)? {
-                Taken::Known => {}
-                Taken::Damaged if holding == Holding::Nothing => return Ok(Next::Unclear),
-                Taken::Applied(events) => {
+                LineOutcome::Known => {}
+                LineOutcome::Damaged if holding == Holding::Nothing => return Ok(Next::Unclear),
+                LineOutcome::Applied(events) => {
                     *damaged_end = None;
                     let is_short = next.offset - place.offset <= KEPT_LINE_BYTES;
                     *last = is_short.then_some(LastLine { place, events });
                 }
-                Taken::Damaged => {
+                LineOutcome::Damaged => {
                     let bytes = match line {
                         RawLine::Whole(line) => line.len() as u64,
                         RawLine::Unreadable(bytes) => bytes,
@@ -214,17 +213,17 @@ impl FileLog {
             replica.place = next;
             Ok(Next::On)
         })?;
-        // An empty segment at the end moves the place without a line.
+        // An empty segment at the end moves the position without a line.
         replica.place = walked.place;
         Ok(walked)
     }
 
-    /// Says whether what was read before a place does not stand there any more: the file is shorter, or has grown again.
+    /// Says whether the lines that were read before a position are gone: the file is shorter, or was cut and has grown again.
     fn is_cut_off(&mut self, place: LogPosition) -> Result<bool, LogError> {
         if place.offset == 0 {
             return Ok(false);
         }
-        // Whoever reads finds out that it is gone.
+        // The reader finds out that it is gone.
         let Some(file) = self.segments.file(place.segment)? else {
             return Ok(false);
         };
@@ -232,7 +231,7 @@ impl FileLog {
         let mut bytes = [0; TAIL_BYTES + 1];
         let end = match tail {
             Some(_) => &mut bytes[..],
-            // Of a place that a snapshot tells, nothing but how far the file has to reach is known.
+            // Of a snapshot's position, only the least length of the file is known.
             None => &mut bytes[..1],
         };
         let read = file
@@ -244,7 +243,7 @@ impl FileLog {
         Ok(is_shorter || tail.is_some_and(is_other))
     }
 
-    /// Whoever wrote on would write seqs and names that others have, and never be understood by who had read what is gone.
+    /// Refuses the bus: a writer would reuse seqs and names, and contradict the processes that have read the missing lines.
     fn cut_off(&self, place: LogPosition) -> LogError {
         LogError::Refused {
             path: self.segments.path(place.segment),
@@ -264,12 +263,12 @@ impl FileLog {
             Some((end, free)) if end == replica.place => free,
             _ => 0,
         };
-        // A segment is named after its first seq, also when nothing is in it.
+        // A segment is named after its first seq, even while it is empty.
         let next = replica.next_seq.max(1).saturating_add(free);
         next.max(replica.place.segment)
     }
 
-    /// Reads at most `max` entries from a place on.
+    /// Reads at most `max` entries from a position on.
     pub(crate) fn entries_after(
         &mut self,
         place: LogPosition,
@@ -283,7 +282,7 @@ impl FileLog {
         loop {
             let walked = self.walk_for_entries(from, max, &mut entries)?;
             let standing = self.segments.standing(walked.place)?;
-            // A segment that was replaced meanwhile goes on in the one that has taken its place.
+            // A segment that was replaced meanwhile continues in its replacement.
             if walked.stop == Stop::Gone && standing != walked.place {
                 from = standing;
                 continue;
@@ -313,7 +312,7 @@ impl FileLog {
         })
     }
 
-    /// Reads one event of the line at a place.
+    /// Reads one event of the line at a position.
     pub(crate) fn read_event(&mut self, place: LogPosition, index: u16) -> Result<Event, LogError> {
         if place.segment == 0 {
             return Err(LogError::Gone);
@@ -344,34 +343,38 @@ impl FileLog {
     }
 }
 
-enum Taken {
+enum LineOutcome {
     Applied(Vec<(u16, Event)>),
-    /// It is the copy of a line that was taken from the segment before.
+    /// It is the copy of a line that was already read in the replaced segment.
     Known,
     Damaged,
 }
 
-/// Takes a line into a replica.
-fn take(replica: &mut Replica, place: LogPosition, line: &RawLine<'_>) -> Result<Taken, LogError> {
+/// Applies a line to a replica.
+fn take(
+    replica: &mut Replica,
+    place: LogPosition,
+    line: &RawLine<'_>,
+) -> Result<LineOutcome, LogError> {
     let RawLine::Whole(line) = line else {
-        return Ok(Taken::Damaged);
+        return Ok(LineOutcome::Damaged);
     };
     match line_format::decode(line) {
         // Only copies have a seq below the name of their segment.
         Decoded::Entry { entry, .. }
             if entry.seq < replica.next_seq && entry.seq < place.segment =>
         {
-            Ok(Taken::Known)
+            Ok(LineOutcome::Known)
         }
-        // A seq that was there already cannot be: the line was put there by something else than an append.
-        Decoded::Entry { entry, .. } if entry.seq < replica.next_seq => Ok(Taken::Damaged),
+        // No append writes a seq twice, so another program put the line there.
+        Decoded::Entry { entry, .. } if entry.seq < replica.next_seq => Ok(LineOutcome::Damaged),
         Decoded::Entry { entry, indices, count } => {
             replica.state.apply(&entry, &indices, place);
             replica.next_seq = entry.seq.saturating_add(count);
             replica.skipped_events |= (indices.len() as u64) < count;
-            Ok(Taken::Applied(indices.into_iter().zip(entry.events).collect()))
+            Ok(LineOutcome::Applied(indices.into_iter().zip(entry.events).collect()))
         }
-        Decoded::Damaged => Ok(Taken::Damaged),
+        Decoded::Damaged => Ok(LineOutcome::Damaged),
         Decoded::Newer => Err(LogError::Newer),
     }
 }

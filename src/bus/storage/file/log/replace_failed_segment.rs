@@ -1,14 +1,15 @@
 //! Replacing a segment that could not be synced.
 //!
-//! Its lines have been read by others, and may not be on disk: the system forgets what it could not write. So the next
-//! writer copies the whole segment into a new one, with a `segment_failed` behind it, syncs that, and only then gives it its name. From
-//! then on the old one is not read any more: a reader of it begins again from a snapshot. Whatever a retry finds done stands in the
-//! new one, so it is on disk.
+//! Other processes have read its lines, which may not be on disk: the system forgets data that it could not write. So the next writer
+//! copies the whole segment into a new one, adds a `segment_failed`, syncs the copy, and only then gives it its name. From then on the
+//! old one is not read: its readers begin again from a snapshot. A retried command finds its earlier events in the new one, so they
+//! are on disk.
 //!
-//! A replacement is told by its first line: its seq is below the name of its segment. Versions that do not know of it read both
-//! segments, and pass over the lines that they have read already. A place in the old segment is the same offset in the new one.
+//! The first line of a replacement tells it from other segments: its seq is below the name of the segment. Versions that do not know
+//! of replacements read both segments, and skip the lines that they have already read. A position in the old segment is the same
+//! offset in the new one.
 //!
-//! A crash before the naming leaves a temporary file, which the next one replaces; all steps are done under the lock.
+//! A crash before the rename leaves a temporary file, which the next attempt replaces. All steps are done under the lock.
 
 use std::io;
 
@@ -24,11 +25,11 @@ use crate::sys::random_ids;
 const TEMPORARY: &str = "replacement.tmp";
 
 impl Segments {
-    /// Leaves out the segments that others have taken the place of.
+    /// Leaves out replaced segments.
     pub(crate) fn leave_out_replaced(&mut self) -> Result<(), LogError> {
         for failed in self.failed.clone() {
             if let Some(replacement) = self.replacement_of(failed)? {
-                // Those between them were begun, and never written to.
+                // Segments between the two were begun and never written to.
                 let is_read = |name: &u64| *name < failed || *name >= replacement;
                 self.names.retain(is_read);
             }
@@ -36,7 +37,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Finds the segment that has taken the place of a failed one: the next that has a line, if it begins with a copy.
+    /// Finds the replacement of a failed segment: the next one that has a line, if it begins with a copy.
     fn replacement_of(&mut self, failed: u64) -> Result<Option<u64>, LogError> {
         let mut next = failed;
         if !self.has(failed) {
@@ -51,7 +52,7 @@ impl Segments {
         Ok(None)
     }
 
-    /// Returns the seq of the first line of a segment that can be read.
+    /// Returns the seq of the first readable line of a segment.
     fn first_seq(&mut self, segment: u64) -> Result<Option<u64>, LogError> {
         if let Some(first) = self.first_seqs.get(&segment) {
             return Ok(Some(*first));
@@ -62,7 +63,7 @@ impl Segments {
             first = match line {
                 RawLine::Whole(line) => match line_format::decode(line) {
                     Decoded::Entry { entry, .. } => Some(entry.seq),
-                    // The reader of the segment finds out.
+                    // The reader of the segment reports it.
                     Decoded::Newer => Some(segment),
                     Decoded::Damaged => None,
                 },
@@ -79,7 +80,7 @@ impl Segments {
         Ok(first)
     }
 
-    /// Returns where a place is to be read: at the same offset of the replacement, if its segment has one.
+    /// Returns the position to read instead of this one: the same offset in the replacement, if its segment has one.
     pub(crate) fn standing(&mut self, place: LogPosition) -> Result<LogPosition, LogError> {
         if place.segment == 0 || self.has(place.segment) {
             return Ok(place);
@@ -91,7 +92,7 @@ impl Segments {
         Ok(if is_copy { LogPosition { segment, ..place } } else { place })
     }
 
-    /// Makes a segment of these lines, which is on disk before anybody can see it, and found after a power cut when this returns.
+    /// Creates a segment of these lines. It is on disk before any process can see it, and survives a power cut when this returns.
     fn create_whole(&mut self, segment: u64, lines: &[u8]) -> Result<(), LogError> {
         let path = self.path(segment);
         let temporary = self.directory.join(TEMPORARY);
@@ -112,8 +113,8 @@ impl Segments {
 }
 
 impl FileLog {
-    /// Returns the segment behind which no process may write, because it could not be synced: the one in use, or the one before
-    /// it, when the one in use is still empty.
+    /// Returns the segment that takes no further lines because it could not be synced: the one in use, or the one before it while the
+    /// one in use is still empty.
     pub(crate) fn broken_off(&self, replica: &Replica) -> Option<u64> {
         let segment = replica.place.segment;
         let has_failed =
@@ -126,18 +127,18 @@ impl FileLog {
         before.flatten().filter(has_failed)
     }
 
-    /// Puts another segment in the place of one that could not be synced; for the holder of the lock, which has read all.
+    /// Replaces a segment that could not be synced. The caller holds the lock and has read everything.
     pub(crate) fn replace(&mut self, replica: &Replica, broken: u64) -> Result<(), LogError> {
         let path = self.segments.path(broken);
-        // Others are to know why it is replaced, also after a power cut.
+        // Other processes must see why it is replaced, even after a power cut.
         self.syncer.mark(&path).map_err(|error| failed("note the failed sync of", &path, error))?;
         let mut lines = self.disk.read(&path).map_err(|error| failed("read", &path, error))?;
         let whole = lines.iter().rposition(|byte| *byte == b'\n');
         lines.truncate(whole.map_or(0, |end| end + 1));
-        let behind_all = self.segments.newest().unwrap_or(0).saturating_add(1);
+        let after_all = self.segments.newest().unwrap_or(0).saturating_add(1);
         let now = (self.options.clock)();
         let notice = Entry {
-            seq: self.next_seq(replica).max(behind_all),
+            seq: self.next_seq(replica).max(after_all),
             ts: now.wall_ms,
             tick: now.tick,
             id: random_ids::command(),
@@ -148,8 +149,7 @@ impl FileLog {
         self.segments.create_whole(notice.seq, &lines)
     }
 
-    /// Makes sure that what the state says is on disk with the next sync of this process, for a command that
-    /// was done already.
+    /// Makes sure that the next sync of this process covers the whole state, for a command that was already done.
     pub(crate) fn rely_on(&mut self, replica: &Replica) -> Result<(), LogError> {
         let LogPosition { segment, offset } = replica.place;
         if segment == 0 {
@@ -158,7 +158,7 @@ impl FileLog {
         if is_young(replica) {
             self.segments.sync_directory()?;
         }
-        self.syncer.goes_on_in(segment);
+        self.syncer.continues_in(segment);
         if !self.syncer.has_synced(replica.place)
             && let Some(file) = self.segments.file(segment)?
         {
@@ -169,8 +169,7 @@ impl FileLog {
     }
 }
 
-/// Says whether the maker of the segment in use may have died before its name was on disk: nothing is written behind its first
-/// event.
+/// Says whether the creator of the segment in use may have died before its name was on disk: there is at most its first event in it.
 pub(crate) fn is_young(replica: &Replica) -> bool {
     replica.next_seq <= replica.place.segment.saturating_add(1)
 }

@@ -1,12 +1,11 @@
-//! Retention: the oldest segments go when they are no longer needed, at most 16 with each snapshot.
+//! Retention: removes the oldest unneeded segments, at most 16 with each snapshot.
 //!
-//! One goes when it ends before the older of the two snapshots, before the oldest text that a member may still have to read, and
-//! when all in it is older than the team's limit. Its long texts and transcripts go before it: a crash between the steps leaves a
-//! segment that names texts which are gone and no longer needed, and the next snapshot goes on. So nothing is left that no
-//! segment names.
+//! A segment is unneeded when it ends before the older of the two snapshots and before the oldest text that a member may still read,
+//! and all its lines are older than the team's limit. Its long texts and transcripts go first: a crash between the steps leaves a
+//! segment that names missing, unneeded texts, and the next snapshot continues. So no text stays without a segment that names it.
 //!
-//! Age is what both clocks say, the wall clock and the greatest wall time that the log has seen, which no wrong clock moves by more
-//! than a day in each hour. A line from the future of both was written by a clock that was ahead, and tells no age.
+//! Age counts by two clocks, the wall clock and the greatest wall time that the log has seen; a wrong clock moves the latter by at
+//! most a day in each hour. A line in the future of both was written by a clock that was ahead, and has no age.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,13 +23,13 @@ use crate::sys::fs::disk::{self, Disk};
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Segments that go with one snapshot: more than a log grows from one to the next, unless it is much smaller than its state.
+/// The most segments removed with one snapshot: more than a log grows between two, unless it is much smaller than its state.
 const SEGMENTS_AT_ONCE: usize = 16;
 
-/// Old transcripts that belong to no task of a segment and are removed at once; the next snapshot goes on.
+/// The most old transcripts without a task in a segment that are removed at once. The next snapshot continues.
 const TRANSCRIPTS_AT_ONCE: usize = 256;
 
-/// Where the parts of a bus are.
+/// The directories of a bus.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) log: PathBuf,
@@ -39,12 +38,12 @@ pub(crate) struct Parts {
     pub(crate) tasks: PathBuf,
 }
 
-/// Returns how long history is kept that nothing needs, in milliseconds.
+/// Returns how long unneeded history is kept, in milliseconds.
 pub(crate) fn kept_ms(needed: &StillNeeded) -> i64 {
     i64::from(needed.retention_days) * DAY_MS
 }
 
-/// Returns the segments that are there, oldest first.
+/// Returns the present segments, oldest first.
 pub(crate) fn segments_of(disk: &dyn Disk, parts: &Parts) -> io::Result<Vec<u64>> {
     let names = disk.list(&parts.log)?;
     let mut present: Vec<u64> = names.iter().filter_map(|name| segments::parse(name)).collect();
@@ -52,7 +51,7 @@ pub(crate) fn segments_of(disk: &dyn Disk, parts: &Parts) -> io::Result<Vec<u64>
     Ok(present)
 }
 
-/// Removes the oldest segments that nothing needs, all of them before the place of the older snapshot; returns how many went.
+/// Removes the oldest unneeded segments before the older snapshot's position. Returns their number.
 pub(crate) fn remove_segments(
     disk: &dyn Disk,
     parts: &Parts,
@@ -69,7 +68,7 @@ pub(crate) fn remove_segments(
     let path = |segment: u64| parts.log.join(segments::file_name(segment));
     let mut removed = 0;
     for two in present.windows(2).take(SEGMENTS_AT_ONCE) {
-        // The next segment began when this one was full: all in it is older than that.
+        // The next segment began when this one was full, so all its lines are older.
         let is_old = |began_ms: i64| began_ms < since_ms;
         if is_needed(two[0])
             || !began_ms(disk, parts, two[1], now_ms)?.is_some_and(is_old)
@@ -82,8 +81,8 @@ pub(crate) fn remove_segments(
     Ok(removed)
 }
 
-/// Removes a segment with what it names; says whether that may be done. Of what a newer version wrote nothing can be said, and what
-/// has a young line is young, whatever a clock that was behind has written behind it.
+/// Removes a segment with its texts and transcripts. Returns false if it must stay: a newer version wrote in it, or one of its lines
+/// is young, even if a clock that was behind dated later lines before it.
 fn remove(
     disk: &dyn Disk,
     parts: &Parts,
@@ -115,7 +114,7 @@ fn remove(
     Ok(true)
 }
 
-/// Counts a file that is gone already as removed.
+/// Counts a missing file as removed.
 pub(crate) fn gone(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -123,8 +122,8 @@ pub(crate) fn gone(outcome: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Returns when a segment began, none when that cannot be told: when the first entry of its own was written that can be read, or, where
-/// none can, when the file was. Entries before its own are copies, of a segment that it has replaced.
+/// Returns when a segment began: the time of its first readable entry, or of the file if no entry is readable. Entries that were
+/// copied from a replaced segment do not count. Returns none if the time is unknown.
 fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64, now_ms: i64) -> io::Result<Option<i64>> {
     let path = parts.log.join(segments::file_name(segment));
     let bytes = match disk.read(&path) {
@@ -148,18 +147,18 @@ fn began_ms(disk: &dyn Disk, parts: &Parts, segment: u64, now_ms: i64) -> io::Re
     Ok(touched_ns.and_then(|ns| i64::try_from(ns / 1_000_000).ok()))
 }
 
-/// The contents of a segment that retention looks at.
+/// The part of a segment that matters for retention.
 #[derive(Default)]
 struct Named {
     /// The long texts that its events name.
     texts: BTreeSet<uuid::Uuid>,
-    /// The tasks that are assigned in it.
+    /// The tasks assigned in it.
     tasks: BTreeSet<TaskId>,
     /// The wall times of its lines.
     at_ms: BTreeSet<i64>,
 }
 
-/// Returns what the events of a segment name; nothing when it has a line of a newer version.
+/// Collects the texts, tasks and times of a segment; none if a newer version wrote in it.
 fn named_in(segment: &[u8]) -> Option<Named> {
     let mut named = Named::default();
     for line in segment.split(|byte| *byte == b'\n') {
@@ -183,8 +182,8 @@ fn named_in(segment: &[u8]) -> Option<Named> {
     Some(named)
 }
 
-/// Removes transcripts that have not been written to for as long as history is kept, those of wakes too, which belong to no task.
-/// They are for reading only: the next snapshot tries again what fails.
+/// Removes transcripts whose last line is older than the retention time, including those of wakes, which belong to no task. After a
+/// failure the next snapshot tries again: nothing depends on transcripts.
 pub(crate) fn remove_transcripts(parts: &Parts, needed: &StillNeeded, now_ms: i64) {
     let since_ms = now_ms.saturating_sub(kept_ms(needed));
     let Ok(entries) = fs::read_dir(&parts.tasks) else {

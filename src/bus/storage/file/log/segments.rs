@@ -1,7 +1,7 @@
-//! The segments of a log: which there are, the files behind them, and the walk over their lines.
+//! The segments of a log: their list, their files, and the walk over their lines.
 //!
-//! A walk keeps no byte behind the last newline, also from one read to the next: the holder of the lock may heal that line, and
-//! write another one in its place.
+//! A walk keeps no byte after the last newline, not even between two reads: the holder of the lock may remove that line, and write
+//! another one in its place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -19,11 +19,11 @@ use crate::sys::fs::disk::{Disk, DiskFile, Stamp};
 /// How much is read at once, unless a line is longer.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
 
-/// A directory that changed less than this long before it was listed may change again without showing another time:
-/// systems count file times in ticks of up to 10 ms.
+/// A directory that changed this shortly before it was listed may change again and keep its time: systems count file times in steps
+/// of up to 10 ms.
 const UNSETTLED_MS: i64 = 100;
 
-/// Files kept open: the one that is read and written, and those that bodies were last read from.
+/// The number of files kept open: the segment in use, and those with the texts that were read last.
 const OPEN_FILES: usize = 4;
 
 /// The segments of one log.
@@ -31,32 +31,32 @@ pub(crate) struct Segments {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) directory: PathBuf,
     identity: Stamp,
-    /// The first seq of each that is read, oldest first: not of those that were replaced.
+    /// The first seq of each segment except replaced ones, oldest first.
     pub(crate) names: Vec<u64>,
-    /// Whether the log is there from its first event on.
+    /// Whether the log still has its first event.
     has_beginning: bool,
     /// The segments that some process could not sync.
     pub(crate) failed: BTreeSet<u64>,
-    /// The seqs of the first lines that were looked at.
+    /// The seqs of the first lines, as far as they were read.
     pub(crate) first_seqs: BTreeMap<u64, u64>,
-    /// How the directory looks as long as `names` is right; none when that is unknown.
+    /// The stamp of the directory while `names` is current; none if that is unknown.
     pub(crate) settled: Option<Stamp>,
     open: BTreeMap<u64, Arc<dyn DiskFile>>,
     buffer: Vec<u8>,
 }
 
-/// What stands between two places.
+/// The bytes between two positions.
 pub(crate) enum RawLine<'a> {
     /// A line without its newline.
     Whole(&'a [u8]),
-    /// So many bytes that are no line: too long, or unfinished at the end of a segment that is not written to any more.
+    /// This many bytes that are no line: too long, or unfinished at the end of a completed segment.
     Unreadable(u64),
 }
 
 /// How far a walk goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// To the end of the segment that it begins in.
+    /// To the end of its first segment.
     Segment,
     /// To the end of the log.
     Log,
@@ -67,38 +67,38 @@ pub(crate) enum Scope {
 pub(crate) enum Stop {
     /// There are no more lines.
     AtTheEnd,
-    /// As much was read as was allowed.
+    /// The limit was reached.
     Limit,
-    /// The caller has all it wants.
+    /// The caller ended it.
     Enough,
-    /// The next line cannot be read. Only the holder of the lock can say whether it is damaged or just being written.
+    /// The next line cannot be read. Only the holder of the lock can tell whether it is damaged or just being written.
     Unclear,
-    /// The segment is not there any more.
+    /// The segment is gone.
     Gone,
 }
 
 /// Where and why a walk ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalkEnd {
-    /// The place behind the last line.
+    /// The position after the last line.
     pub place: LogPosition,
-    /// The bytes behind that place, of a line without an end.
+    /// The bytes of an unfinished line after that position.
     pub unfinished: u64,
     pub stop: Stop,
 }
 
-/// What follows a line of a walk.
+/// How a walk continues at a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The walk goes on behind it.
+    /// The walk continues after it.
     On,
-    /// The walk ends behind it.
+    /// The walk ends after it.
     Enough,
     /// The walk ends before it.
     Unclear,
 }
 
-/// Called with the place of a line, the place behind it, and the line.
+/// Called with the position of a line, the position after it, and the line.
 pub(crate) type OnLine<'a> =
     dyn FnMut(LogPosition, LogPosition, RawLine<'_>) -> Result<Next, LogError> + 'a;
 
@@ -123,7 +123,7 @@ impl Segments {
         self.directory.join(file_name(segment))
     }
 
-    /// Looks which segments there are; costs one call when nothing has changed.
+    /// Lists the segments. Costs one system call if nothing has changed.
     pub(crate) fn refresh(&mut self) -> Result<(), LogError> {
         let stamp = self.disk.stamp(&self.directory).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound {
@@ -145,21 +145,21 @@ impl Segments {
         let mut present: Vec<_> = names.iter().filter_map(|name| parse(name)).collect();
         present.sort_unstable();
         if present.last() < self.names.last() {
-            // Only older ones go. Without it the log would look like an empty one, or like one of long ago.
+            // Only old segments are ever removed. Without the newest the log would look empty, or older than it is.
             return Err(LogError::Removed);
         }
         self.names = present;
         self.failed = names.iter().filter_map(|name| parse_mark(name)).collect();
         self.has_beginning = self.oldest().is_none_or(|oldest| oldest == 1);
         self.leave_out_replaced()?;
-        self.look_at_open_files()?;
+        self.check_open_files()?;
         let age_ms = i128::from(clock::now().wall_ms) - stamp.modified_ns / 1_000_000;
         self.settled = (age_ms > i128::from(UNSETTLED_MS)).then_some(stamp);
         Ok(())
     }
 
-    /// Makes sure that the files in use are still what their paths name; those that are gone are closed.
-    fn look_at_open_files(&mut self) -> Result<(), LogError> {
+    /// Checks that the paths of the open files still name the same files, and closes removed ones.
+    fn check_open_files(&mut self) -> Result<(), LogError> {
         let present = &self.names;
         self.open.retain(|segment, _| present.binary_search(segment).is_ok());
         let mut retired = Vec::new();
@@ -168,7 +168,7 @@ impl Segments {
             let named = self.disk.identity(&path);
             let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
             if self.newest() != Some(*segment) && named.as_ref().is_err_and(is_gone) {
-                // It went after it was listed, because it is no longer needed.
+                // Retention removed it after it was listed.
                 retired.push(*segment);
                 continue;
             }
@@ -184,52 +184,52 @@ impl Segments {
         Ok(())
     }
 
-    /// Says whether the log is there from its first event on, as last looked.
+    /// Says whether the log had its first event at the last listing.
     pub(crate) fn has_beginning(&self) -> bool {
         self.has_beginning
     }
 
-    /// Returns the oldest segment, as last looked.
+    /// Returns the oldest segment of the last listing.
     pub(crate) fn oldest(&self) -> Option<u64> {
         self.names.first().copied()
     }
 
-    /// Returns the beginning of each segment, as last looked, oldest first.
+    /// Returns the beginning of each segment of the last listing, oldest first.
     pub(crate) fn beginnings(&self) -> Vec<LogPosition> {
         let begins = |segment: &u64| LogPosition { segment: *segment, offset: 0 };
         self.names.iter().map(begins).collect()
     }
 
-    /// Says whether a text stands in a segment, whatever else does: it is looked for in the bytes.
+    /// Says whether the bytes of a segment contain a text, which may not be the text of an event.
     pub(crate) fn may_hold(&self, segment: u64, text: &str) -> Result<bool, LogError> {
         let path = self.path(segment);
         match self.disk.read(&path) {
             Ok(bytes) => Ok(memmem::find(&bytes, text.as_bytes()).is_some()),
-            // It went because it is no longer needed.
+            // Retention removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(failed("read", &path, error)),
         }
     }
 
-    /// Returns the newest segment, as last looked.
+    /// Returns the newest segment of the last listing.
     pub(crate) fn newest(&self) -> Option<u64> {
         self.names.last().copied()
     }
 
-    /// Says whether there is that segment, as last looked.
+    /// Says whether the last listing had this segment.
     pub(crate) fn has(&self, segment: u64) -> bool {
         self.names.binary_search(&segment).is_ok()
     }
 
-    /// Says whether some process could not sync that segment, as of the last look.
+    /// Says whether the last listing had a mark that some process could not sync this segment.
     pub(crate) fn has_failed(&self, segment: u64) -> bool {
         self.failed.contains(&segment)
     }
 
-    /// Says whether there is a segment that was not there when last looked; if so, the next look lists them all.
+    /// Says whether a segment has appeared since the last listing. If so, the next refresh lists all again.
     ///
-    /// For the holder of the lock, which must not miss the next one. The time of the directory may say too little: it comes from
-    /// another clock than ours where another machine keeps the files.
+    /// For the holder of the lock, which must not miss the next segment. The time of the directory may not show it: with files on
+    /// another machine, it comes from another clock.
     pub(crate) fn has_appeared(&mut self, segment: u64) -> bool {
         let appeared = !self.has(segment) && self.disk.identity(&self.path(segment)).is_ok();
         if appeared {
@@ -238,31 +238,31 @@ impl Segments {
         appeared
     }
 
-    /// Returns the segment that follows, as last looked.
+    /// Returns the next segment of the last listing.
     pub(crate) fn next(&self, segment: u64) -> Option<u64> {
         let next = self.names.partition_point(|name| *name <= segment);
         self.names.get(next).copied()
     }
 
-    /// Returns the segment before, as last looked.
+    /// Returns the previous segment of the last listing.
     pub(crate) fn previous(&self, segment: u64) -> Option<u64> {
         let before = self.names.partition_point(|name| *name < segment);
         before.checked_sub(1).map(|index| self.names[index])
     }
 
-    /// Says whether looking costs one call until something changes.
+    /// Says whether a refresh costs one system call until something changes.
     #[cfg(test)]
     pub(crate) fn is_settled(&self) -> bool {
         self.settled.is_some()
     }
 
-    /// Returns how much memory reading takes.
+    /// Returns the size of the read buffer.
     #[cfg(test)]
     pub(crate) fn buffer_bytes(&self) -> usize {
         self.buffer.len()
     }
 
-    /// Returns how many bytes of the log are between two places, as last looked; none when some of them are gone.
+    /// Returns the number of bytes between two positions, by the last listing; none if some of them are gone.
     pub(crate) fn bytes_between(&self, from: LogPosition, to: LogPosition) -> Option<u64> {
         let mut bytes = 0;
         let between = from.segment..to.segment;
@@ -276,7 +276,7 @@ impl Segments {
         Some((bytes + to.offset).saturating_sub(from.offset))
     }
 
-    /// Returns the file of a segment; none when it is not there.
+    /// Returns the file of a segment; none if it does not exist.
     pub(crate) fn file(&mut self, segment: u64) -> Result<Option<Arc<dyn DiskFile>>, LogError> {
         if let Some(file) = self.open.get(&segment) {
             return Ok(Some(Arc::clone(file)));
@@ -294,13 +294,13 @@ impl Segments {
 
     fn keep_open(&mut self, segment: u64, file: &Arc<dyn DiskFile>) {
         if self.open.len() >= OPEN_FILES {
-            // The newest is the one in use; of the others any will do.
+            // The newest segment is in use; any other may be closed.
             self.open.pop_first();
         }
         self.open.insert(segment, Arc::clone(file));
     }
 
-    /// Makes a segment, which is found after a power cut when this returns.
+    /// Creates a segment, which survives a power cut when this returns.
     pub(crate) fn create(&mut self, segment: u64) -> Result<Arc<dyn DiskFile>, LogError> {
         let path = self.path(segment);
         let file = self.disk.create_new(&path).map_err(|error| failed("create", &path, error))?;
@@ -316,7 +316,7 @@ impl Segments {
             .map_err(|error| failed("sync", &self.directory, error))
     }
 
-    /// Walks over the lines from a place on, through all segments or one, until `on_line` has enough or `limit` bytes are read.
+    /// Walks over the lines from a position on, through all segments or one, until `on_line` ends it or `limit` bytes are read.
     pub(crate) fn walk(
         &mut self,
         from: LogPosition,
@@ -352,7 +352,7 @@ impl Segments {
             let Some(next) = self.next(segment) else {
                 return Ok(walked);
             };
-            // Whoever made the next one had finished this one, perhaps after it was read here.
+            // The creator of the next segment had finished this one, perhaps after this read.
             self.walk_segment(&*file, &mut walked, &mut left, on_line)?;
             if walked.stop != Stop::AtTheEnd {
                 return Ok(walked);
@@ -387,14 +387,14 @@ impl Segments {
         on_line: &mut OnLine<'_>,
     ) -> Result<(), LogError> {
         let segment = walked.place.segment;
-        // How much is read at once, and how much of a line was passed over because it is too long.
-        let (mut wanted, mut dropped) = (CHUNK_BYTES, 0);
+        // The size of one read, and the bytes skipped of a line that is too long.
+        let (mut chunk, mut dropped) = (CHUNK_BYTES, 0);
         loop {
-            if self.buffer.len() < wanted {
-                self.buffer.resize(wanted, 0);
+            if self.buffer.len() < chunk {
+                self.buffer.resize(chunk, 0);
             }
             let read = file
-                .read_at(&mut self.buffer[..wanted], walked.place.offset + dropped)
+                .read_at(&mut self.buffer[..chunk], walked.place.offset + dropped)
                 .map_err(|error| failed("read", &self.path(segment), error))?;
             let mut start = 0;
             while let Some(found) = newline(&self.buffer[start..read]) {
@@ -420,16 +420,16 @@ impl Segments {
                 }
             }
             walked.unfinished = dropped + (read - start) as u64;
-            if read < wanted {
+            if read < chunk {
                 return Ok(());
             }
-            // The rest is read again from its first byte: a line is always read in one piece, and whatever the limit is.
-            if start == 0 && wanted < MAX_LINE_BYTES {
-                wanted = (wanted * 2).min(MAX_LINE_BYTES);
+            // The rest is read again from its first byte, even past the limit, so that a line is always read in one piece.
+            if start == 0 && chunk < MAX_LINE_BYTES {
+                chunk = (chunk * 2).min(MAX_LINE_BYTES);
             } else if start == 0 {
                 dropped += read as u64;
             } else {
-                wanted = CHUNK_BYTES;
+                chunk = CHUNK_BYTES;
                 *left = left.saturating_sub(start);
                 if *left == 0 {
                     walked.stop = Stop::Limit;
@@ -449,17 +449,17 @@ pub(crate) fn file_name(segment: u64) -> String {
     format!("{segment:020}.jsonl")
 }
 
-/// Reads the first seq of a segment out of its file's name.
+/// Parses the first seq of a segment from its file name.
 pub(crate) fn parse(name: &str) -> Option<u64> {
     seq(name.strip_suffix(".jsonl")?)
 }
 
-/// Returns the path of the mark beside a segment that says that it could not be synced.
+/// Returns the path of the mark of a segment that could not be synced.
 pub(crate) fn mark(segment: &Path) -> PathBuf {
     segment.with_extension("failed")
 }
 
-/// Reads the first seq of a segment out of the name of such a mark.
+/// Parses the first seq of a segment from the name of its mark.
 fn parse_mark(name: &str) -> Option<u64> {
     seq(name.strip_suffix(".failed")?)
 }

@@ -1,11 +1,11 @@
-//! Snapshots: the state at some place of the log, so that opening a bus reads only what came after.
+//! Snapshots: the state at some position of the log, so that opening a bus reads only later entries.
 //!
-//! A snapshot is written beside the log, after the log up to it is on disk: temporary file, sync, rename, sync of the directory. A crash
-//! at any step leaves the log as it was and at most a temporary file, which a later snapshot clears away.
+//! A snapshot is written beside the log, after the log up to it is on disk: temporary file, sync, rename, sync of the directory. A
+//! crash at any step leaves the log as it was, and at most a temporary file, which a later snapshot removes.
 //!
-//! Versions work beside each other. A snapshot whose checksum fits and that says more than is understood here comes from a newer
-//! one, and is not damaged. Its head names two levels of the state: the one that it was written in, and the least that may go on
-//! from it. A version below the first loses fields that it does not know, so it writes none itself.
+//! Different versions use a bus together. A snapshot with a fitting checksum that this version does not understand comes from a newer
+//! one, and is not damaged. Its head names two levels of the state: its own, and the least level of a version that may continue from
+//! it. A version below its own level loses fields that it does not know, so it writes no snapshots.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,16 +22,16 @@ use crate::bus::storage::format_versions::{LEAST_SNAPSHOT_LEVEL, SNAPSHOT_FORMAT
 use crate::bus::storage::{LogPosition, Replica};
 use crate::sys::fs::disk::{Disk, DiskFile};
 
-/// Snapshots that are kept: when the newest turns out to be broken, there is the one before.
+/// The number of kept snapshots: if the newest turns out to be damaged, the one before is used.
 const KEPT: usize = 2;
 
-/// How often the directory is looked at again when all that was there has been replaced meanwhile.
+/// How often to list the directory if other processes keep replacing its snapshots.
 const LOOKS: usize = 3;
 
-/// How much of a snapshot is read to find its place, which stands at its beginning.
+/// How much of a snapshot to read for its position, which stands at the beginning.
 const HEAD_BYTES: usize = 512;
 
-/// How much is written at once.
+/// The size of one write.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ struct WrittenSnapshot<'a> {
     state: &'a State,
 }
 
-/// The part that is read first: it says whether the rest can be understood.
+/// The part that is read first, and says whether this version understands the rest.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -64,7 +64,7 @@ struct Beginning {
     level: u32,
 }
 
-/// The part that says of which bus it is.
+/// The part that names its bus.
 #[derive(Deserialize)]
 struct Named {
     bus: Uuid,
@@ -82,13 +82,13 @@ struct Read {
     state: State,
 }
 
-/// A snapshot as it was read.
+/// The outcome of reading a snapshot.
 pub(crate) enum Decoded {
-    /// A state to go on from.
+    /// A state to continue from.
     Usable(Box<Replica>),
-    /// The checksum does not fit, or it is of another bus.
+    /// The checksum is wrong, or the snapshot is of another bus.
     Damaged,
-    /// The checksum fits: a newer version has written it, for its like.
+    /// The checksum fits, but only newer versions may use it.
     Newer,
 }
 
@@ -97,7 +97,7 @@ pub(crate) enum Decoded {
 pub(crate) struct Newest {
     /// The newest usable snapshot.
     pub(crate) replica: Option<Replica>,
-    /// Whether one that is newer is for newer versions alone.
+    /// Whether there is a newer one that only newer versions may use.
     pub(crate) is_for_newer: bool,
 }
 
@@ -132,7 +132,7 @@ impl Snapshots {
                             tracing::warn!(path = %path.display(), "skipped a damaged snapshot");
                         }
                     },
-                    // Two newer ones have taken its place meanwhile.
+                    // Two newer ones have replaced it meanwhile.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => is_replaced = true,
                     Err(error) => {
                         tracing::warn!(path = %path.display(), %error, "failed to read a snapshot");
@@ -146,9 +146,9 @@ impl Snapshots {
         newest
     }
 
-    /// Says whether another snapshot is worth writing: when the log has grown by so many percent of the newest one's length, as
-    /// `grown_since` tells, or when there is none that can be read. Behind one of a newer version never: a process that began with ours
-    /// would lack what stands in that one alone.
+    /// Says whether another snapshot is worth writing: the log has grown by this percentage of the newest one's length, as counted by
+    /// `grown_since`, or no snapshot is readable. After one of a newer version this version never writes one: a process that began with
+    /// it would lack the fields of the newer one.
     pub(crate) fn is_due(
         &self,
         percent: u64,
@@ -184,8 +184,8 @@ impl Snapshots {
         Some((head, file.length().ok()?))
     }
 
-    /// Writes a snapshot on a thread of its own, once all of it is on disk; not while one is being written. `afterwards` runs there
-    /// too, as soon as the snapshot is on disk.
+    /// Writes a snapshot on a separate thread, once the log is on disk, unless one is being written. `afterwards` runs there as soon as
+    /// the snapshot is on disk.
     pub(crate) fn write(
         &mut self,
         replica: &Replica,
@@ -200,7 +200,7 @@ impl Snapshots {
         let (disk, directory, bus) = (Arc::clone(&self.disk), self.directory.clone(), self.bus);
         let (replica, syncer) = (replica.clone(), Arc::clone(syncer));
         let writer = move || {
-            // A state with something in it that is perhaps not in the log is no snapshot of the log.
+            // The state may contain an entry that is not on disk, and then is no snapshot of the log.
             if !syncer.sync_all() {
                 return;
             }
@@ -217,7 +217,7 @@ impl Snapshots {
         }
     }
 
-    /// Waits for the snapshot that is being written: a few syncs at the most.
+    /// Waits for the snapshot that is being written: for a few syncs at most.
     pub(crate) fn finish(&mut self) {
         if let Some(writer) = self.writer.take()
             && writer.join().is_err()
@@ -233,7 +233,7 @@ impl Drop for Snapshots {
     }
 }
 
-/// Returns the id of the bus that the newest readable snapshot names: for a bus that has lost the file with its id.
+/// Returns the bus id in the newest readable snapshot, for a bus that has lost the file with its id.
 pub(crate) fn bus_id(disk: &dyn Disk, directory: &Path) -> Option<Uuid> {
     let seqs = seqs(disk, directory).ok()?;
     seqs.into_iter().find_map(|seq| {
@@ -244,8 +244,8 @@ pub(crate) fn bus_id(disk: &dyn Disk, directory: &Path) -> Option<Uuid> {
     })
 }
 
-/// Returns the place of the older of the two newest snapshots; none when there are not two that can be read.
-pub(crate) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Option<LogPosition>> {
+/// Returns the position of the older of the two newest snapshots; none unless both are readable.
+pub(crate) fn older_position(disk: &dyn Disk, directory: &Path) -> io::Result<Option<LogPosition>> {
     let Some(older) = seqs(disk, directory)?.get(KEPT - 1).copied() else {
         return Ok(None);
     };
@@ -262,7 +262,7 @@ pub(crate) fn older_place(disk: &dyn Disk, directory: &Path) -> io::Result<Optio
         .map(|beginning| beginning.place))
 }
 
-/// Writes what a snapshot says.
+/// Writes the contents of a snapshot.
 pub(crate) fn write_to(out: impl io::Write, bus: Uuid, replica: &Replica) -> io::Result<()> {
     let written = WrittenSnapshot {
         format: SNAPSHOT_FORMAT,
@@ -279,7 +279,7 @@ pub(crate) fn write_to(out: impl io::Write, bus: Uuid, replica: &Replica) -> io:
 }
 
 fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io::Result<()> {
-    // Only one process passes this seq, so no other writes to that name.
+    // Only one process appends this seq, so no other writes to that name.
     let temporary = directory.join(format!("{:020}.tmp", replica.next_seq));
     match disk.unlink(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -293,7 +293,7 @@ fn write(disk: &dyn Disk, directory: &Path, bus: Uuid, replica: &Replica) -> io:
     clear_away(disk, directory)
 }
 
-/// Where the writing of a file goes on.
+/// Writes to the end of a file.
 struct FileEnd<'a>(&'a dyn DiskFile);
 
 impl io::Write for FileEnd<'_> {
@@ -306,7 +306,7 @@ impl io::Write for FileEnd<'_> {
     }
 }
 
-/// Removes all but the newest snapshots, and what crashes left of older ones.
+/// Removes all but the newest snapshots, and temporary files that older ones left after a crash.
 fn clear_away(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     let Some(oldest_kept) = seqs(disk, directory)?.get(KEPT - 1).copied() else {
         return Ok(());
@@ -351,7 +351,7 @@ pub(crate) fn decode(bytes: &[u8], bus: Uuid) -> Decoded {
     }))
 }
 
-/// Returns the seqs of the snapshots that are there, the newest first.
+/// Returns the seqs of the present snapshots, the newest first.
 fn seqs(disk: &dyn Disk, directory: &Path) -> io::Result<Vec<u64>> {
     let names = disk.list(directory)?;
     let mut seqs: Vec<u64> = names.iter().filter_map(|name| parse(name)).collect();
@@ -368,7 +368,7 @@ fn parse(name: &str) -> Option<u64> {
     (digits.len() == 20).then(|| digits.parse().ok()).flatten()
 }
 
-/// Reads a snapshot of the bus that it names itself.
+/// Reads a snapshot of any bus.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn read_any(bytes: &[u8]) -> Option<Replica> {
     #[derive(Deserialize)]
@@ -382,7 +382,7 @@ pub(crate) fn read_any(bytes: &[u8]) -> Option<Replica> {
     }
 }
 
-/// Writes a snapshot of a bus without a number.
+/// Writes a snapshot of a bus without an id.
 #[cfg(test)]
 pub(crate) fn written(replica: &Replica) -> Vec<u8> {
     let mut bytes = Vec::new();

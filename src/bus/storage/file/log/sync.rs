@@ -1,9 +1,8 @@
-//! Appends that are not yet on disk, and the one sync at a time that brings them there.
+//! Unsynced appends, and the one sync at a time that brings them to disk.
 //!
-//! A failed sync is never tried again on the same segment: the system forgets what it could not write, so a second try would
-//! succeed and mean nothing. So the segment is marked as failed for other processes too, which would otherwise write behind what
-//! is perhaps not there: a sync of theirs succeeds, because the system reports a failure once. `replace_failed_segment` says what
-//! becomes of its lines.
+//! A failed sync is never repeated on the same segment: the system forgets data that it could not write, so a second sync would
+//! succeed and mean nothing. The segment is marked as failed for other processes too. The system reports a failure only once, so
+//! their syncs would succeed, and they would append after lines that may be missing. `replace_failed_segment` copies its lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,17 +17,17 @@ use crate::domain::ids::TaskId;
 use crate::sys::fs::disk::{Disk, DiskFile};
 use crate::sys::mutex::lock;
 
-/// A disk that last took longer than this is waited for by the bus thread. It is what a task may keep its thread from others, and
-/// many times what it takes to wake a thread and be woken by it.
+/// If the last sync took longer than this, the bus thread does the next one. A task may block its thread for this long; it is many
+/// times the cost of handing work to another thread.
 const QUICK: Duration = Duration::from_millis(1);
 
-/// Brings the appends of one process to disk.
+/// Syncs the appends of one process.
 pub(crate) struct Syncer {
     disk: Arc<dyn Disk>,
     blobs: PathBuf,
     transcripts: PathBuf,
     pending: Mutex<Pending>,
-    /// Held while syncing, so that one sync serves all callers that came before it began. It holds how long the last one took.
+    /// Held while syncing, so that one sync serves all callers that came before it began. The value is the duration of the last one.
     turn: Mutex<Option<Duration>>,
 }
 
@@ -39,9 +38,9 @@ struct Pending {
     dirty: BTreeMap<u64, Dirty>,
     /// Segments that could not be synced.
     failed: BTreeSet<u64>,
-    /// The last append of which it is unknown whether it is on disk; zero when there is none.
+    /// The last append that may not be on disk; zero if there is none.
     unknown_through: u64,
-    /// Up to where the log surely is on disk.
+    /// The position up to which the log is certainly on disk.
     synced: LogPosition,
     error: Option<LogError>,
 }
@@ -61,7 +60,7 @@ impl Syncer {
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        // Every change leaves it whole, so a panic of another thread does not spoil it.
+        // Every change leaves it consistent, even if another thread panics.
         lock(&self.pending)
     }
 
@@ -76,7 +75,7 @@ impl Syncer {
         pending.appended += 1;
         let last = pending.appended;
         if pending.failed.contains(&segment) {
-            // Its sync failed after this append had chosen it.
+            // Its sync failed after this append had chosen the segment.
             pending.unknown_through = last;
             return;
         }
@@ -85,30 +84,30 @@ impl Syncer {
         pending.dirty.insert(segment, dirty);
     }
 
-    /// Says whether the log surely is on disk up to a place.
+    /// Says whether the log is certainly on disk up to a position.
     pub(crate) fn has_synced(&self, place: LogPosition) -> bool {
         self.pending().synced >= place
     }
 
-    /// Notes that the log goes on in a segment. Those before it that failed were replaced, so nothing in them is unknown any more.
-    pub(crate) fn goes_on_in(&self, segment: u64) {
+    /// Notes that the log continues in a segment. Earlier failed ones were replaced, so none of their lines are unknown any more.
+    pub(crate) fn continues_in(&self, segment: u64) {
         let mut pending = self.pending();
         if pending.failed.last().is_some_and(|last| *last < segment) {
             pending.unknown_through = 0;
         }
     }
 
-    /// Says whether a segment must not be written to any more.
+    /// Says whether a segment takes no further lines.
     pub(crate) fn has_failed(&self, segment: u64) -> bool {
         self.pending().failed.contains(&segment)
     }
 
-    /// Notes that a segment must not be written to any more.
-    pub(crate) fn give_up(&self, segment: u64) {
+    /// Notes that a segment takes no further lines.
+    pub(crate) fn note_failed(&self, segment: u64) {
         self.pending().failed.insert(segment);
     }
 
-    /// Syncs a segment whoever wrote to it, as a roll needs it; says whether it is on disk now.
+    /// Syncs a segment, including the lines of other processes, before the next one begins. Returns whether it is on disk.
     pub(crate) fn sync_segment(
         &self,
         segment: u64,
@@ -129,7 +128,7 @@ impl Syncer {
         self.sync_one(segment, &dirty)
     }
 
-    /// Syncs everything; says whether all that this process has ever appended is on disk now.
+    /// Syncs everything. Returns whether all appends of this process are on disk.
     pub(crate) fn sync_all(&self) -> bool {
         self.flush();
         self.pending().unknown_through == 0
@@ -152,7 +151,7 @@ impl Syncer {
         lock(&self.turn)
     }
 
-    /// Says how what was appended up to `target` fared.
+    /// Returns the outcome of the appends up to `target`.
     fn outcome(&self, target: u64) -> Result<(), LogError> {
         let pending = self.pending();
         match &pending.error {
@@ -164,7 +163,7 @@ impl Syncer {
     fn sync_one(&self, segment: u64, dirty: &Dirty) -> bool {
         let outcome =
             dirty.file.sync().map_err(|error| LogError::OutcomeUnknown { source: Arc::new(error) });
-        // What is on disk without a name is nowhere.
+        // Data on disk is lost if no name leads to it.
         let outcome =
             outcome.and_then(|()| self.is_in_place(dirty)).and_then(|()| self.has_no_mark(dirty));
         let mut pending = self.pending();
@@ -177,7 +176,7 @@ impl Syncer {
                 true
             }
             Err(error) => {
-                // Appends that came while the sync ran are as unknown as those before.
+                // Appends that came during the sync are as uncertain as those before it.
                 let last = pending.dirty.remove(&segment).map(|dirty| dirty.last);
                 if let Some(last) = last {
                     pending.unknown_through = pending.unknown_through.max(last);
@@ -191,8 +190,8 @@ impl Syncer {
         }
     }
 
-    /// Leaves a mark beside a segment that could not be synced, for other processes. A disk that fails may not take it: then this
-    /// process alone knows.
+    /// Leaves a mark beside a segment that could not be synced, for other processes. A failing disk may refuse the mark; then only this
+    /// process knows.
     fn mark_as_failed(&self, dirty: &Dirty) {
         // Without its directory the whole bus is gone.
         if let Err(error) = self.mark(&dirty.path)
@@ -202,7 +201,7 @@ impl Syncer {
         }
     }
 
-    /// Leaves a mark beside a segment; it is found after a power cut when this returns.
+    /// Leaves a mark beside a segment, which survives a power cut when this returns.
     pub(crate) fn mark(&self, segment: &Path) -> io::Result<()> {
         let path = segments::mark(segment);
         match self.disk.create_new(&path) {
@@ -212,7 +211,7 @@ impl Syncer {
         self.disk.sync_directory(path.parent().unwrap_or(&path))
     }
 
-    /// Fails for a segment that another process could not sync: the system may have told that one alone.
+    /// Fails for a segment that another process could not sync: the system may have reported the failure only there.
     fn has_no_mark(&self, dirty: &Dirty) -> Result<(), LogError> {
         if self.disk.identity(&segments::mark(&dirty.path)).is_err() {
             return Ok(());

@@ -1,8 +1,8 @@
-//! Long texts that no event names: those of commands that were refused, or whose process died before the append.
+//! Long texts that no event names: those of refused commands, and of processes that died before the append.
 //!
-//! They are looked for once a day by each process that writes snapshots. One goes when it is older than the team's limit, and than
-//! a day at least: no command takes as long from its text to its event. Its age stands in its name. What is named is looked for in
-//! the bytes of the log, so that a text counts whatever kind of event names it, also one of a newer version.
+//! Each process that writes snapshots searches for them once a day. A text is removed when it is older than the team's limit, and at
+//! least a day old: no command takes that long from its text to its event. Its name holds its age. The search for names reads the
+//! bytes of the log, so that every kind of event counts, even one of a newer version.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -19,13 +19,13 @@ use crate::sys::fs::disk::Disk;
 /// A time before all others.
 pub(crate) const NEVER: i64 = i64::MIN;
 
-/// What stands before the name of a long text in an event.
+/// The bytes before the name of a long text in an event.
 const BEFORE_NAME: &[u8] = b"\"blob\":{\"id\":\"";
 
 /// The length of a name.
 const NAME_BYTES: usize = uuid::fmt::Hyphenated::LENGTH;
 
-/// Says whether it is time to look again, and notes that this process does.
+/// Says whether it is time to search again. If so, notes the time.
 pub(crate) fn is_due(last_ms: &AtomicI64, now_ms: i64) -> bool {
     let last = last_ms.load(Ordering::Relaxed);
     let is_due = last == NEVER || now_ms.saturating_sub(last) >= DAY_MS;
@@ -35,7 +35,7 @@ pub(crate) fn is_due(last_ms: &AtomicI64, now_ms: i64) -> bool {
     is_due
 }
 
-/// Removes old texts that no event names; returns how many went.
+/// Removes old texts that no event names. Returns their number.
 pub(crate) fn remove(
     disk: &dyn Disk,
     parts: &Parts,
@@ -58,7 +58,7 @@ pub(crate) fn remove(
                 let in_use = named_in(&bytes);
                 old.retain(|(id, _)| !in_use.contains(id));
             }
-            // It went because it is old, and its texts went before it.
+            // Retention removed the segment, and its texts before it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -69,13 +69,13 @@ pub(crate) fn remove(
     Ok(old.len())
 }
 
-/// Reads the id out of the name of a text, or of the temporary file that a crash left of one.
+/// Parses the id from the name of a text, or of a temporary file that a crash left.
 fn id_in(name: &str) -> Option<Uuid> {
     let temporary = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
     Uuid::parse_str(temporary.unwrap_or(name)).ok()
 }
 
-/// Returns when a text was made.
+/// Returns when a text was created.
 fn made_ms(id: Uuid) -> Option<i64> {
     let (seconds, nanoseconds) = id.get_timestamp()?.to_unix();
     let seconds = i64::try_from(seconds).ok()?;

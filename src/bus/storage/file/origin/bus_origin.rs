@@ -1,13 +1,13 @@
-//! Where a bus was made: only there it is believed.
+//! The origin of a bus: it is trusted only where it was created.
 //!
-//! A bus may come with a clone, a copy or an archive, and then its log tells of work, processes and workflows that somebody else
-//! wrote. So whoever makes a bus notes in the user's state directory where it is and a secret that it has: its counterpart. A bus
-//! without one is foreign. Nothing in it is resumed, swept or run: it is put aside under another name, and a new one begins,
-//! unless the user takes it over.
+//! A bus may come with a clone, a copy or an archive. Then the work, processes and workflows in its log are another user's claims. So
+//! the process that creates a bus writes a counterpart into the user's state directory: the place of the bus, and its secret. A bus
+//! without a counterpart is foreign. Nothing in it is resumed, swept or run: it is put aside under another name, and a new bus begins,
+//! unless the user adopts it.
 //!
-//! The counterpart is on disk before the identity of the bus, so a crash in between leaves a bus in the making, which the next
-//! one makes. All decisions that change something are made under the lock of the bus. Of those who come at once one makes it or
-//! puts it aside, and the others find what is there then.
+//! The counterpart is on disk before the identity of the bus. A crash in between leaves an unfinished bus, which the next process
+//! completes. All changes are decided under the lock of the bus: of several processes at once, one creates the bus or puts it aside,
+//! and the others find the result.
 
 use std::fmt;
 use std::io;
@@ -32,13 +32,13 @@ use crate::sys::random_ids;
 /// The directory of all counterparts in the user's state directory.
 const COUNTERPARTS: &str = "buses";
 
-/// How often the opening begins anew, because others have put the bus aside or removed it meanwhile.
+/// How often to open again after other processes have put the bus aside or removed it meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// How many foreign buses are put aside in a day.
+/// The most foreign buses put aside in a day.
 const MOST_ASIDE: u32 = 100;
 
-/// What the state directory keeps of a bus.
+/// The record of a bus in the state directory.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Counterpart {
     /// The directory, for people.
@@ -48,21 +48,21 @@ struct Counterpart {
     seen: SeenDirectory,
 }
 
-/// What a bus directory turns out to be.
+/// The kind of a bus directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BusFound {
-    /// A bus that was made here.
+    /// A bus that was created here.
     Own,
-    /// A directory in which nothing is yet.
+    /// A directory without a bus yet.
     Unmade,
     Foreign,
 }
 
-/// Why a bus cannot be proven, for people and for models alike: no path of the bus is in it.
+/// Why a bus cannot be proven. People and models read it, so it contains no path.
 struct Unprovable(&'static str);
 
 impl Unprovable {
-    /// Tells people what has happened to which file.
+    /// Logs the error with its file, for people.
     fn of(what: &'static str, error: &io::Error) -> Self {
         tracing::error!("{what}: {error}");
         Self(what)
@@ -73,11 +73,11 @@ impl Unprovable {
 pub(crate) struct ProvenBus {
     pub(crate) lock: LockFile,
     pub(crate) bus: Uuid,
-    /// What the foreign bus is called now that was here before.
+    /// The new name of the foreign bus that was put aside.
     pub(crate) put_aside: Option<String>,
 }
 
-/// An opening of a bus that has to prove itself.
+/// The opening of a bus that has to prove itself.
 pub(crate) struct Opening<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) disk: &'a dyn Disk,
@@ -86,7 +86,7 @@ pub(crate) struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Opens the bus, or makes it, or puts a foreign one aside and makes a new one.
+    /// Opens the bus, or creates it, or puts a foreign one aside and creates a new one.
     pub(crate) fn open(&self) -> Result<ProvenBus, LogError> {
         let mut put_aside = None;
         for _ in 0..ATTEMPTS {
@@ -95,7 +95,7 @@ impl Opening<'_> {
                     return Ok(ProvenBus { lock, bus, put_aside });
                 }
                 Ok(None) => {}
-                // Another process has put it aside, or removed it, while this one looked.
+                // Another process has put it aside or removed it meanwhile.
                 Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -103,7 +103,7 @@ impl Opening<'_> {
         Err(LogError::Removed)
     }
 
-    /// Says whether the bus that is there may be read, without changing anything. Why not is only told to people.
+    /// Says whether an existing bus may be read, without changing anything. The reason for a no is only logged.
     pub(crate) fn is_believed(&self) -> Result<bool, LogError> {
         if self.proof.foreign == Foreign::TakenOver {
             return Ok(true);
@@ -117,7 +117,7 @@ impl Opening<'_> {
         }
     }
 
-    /// Tries once; none when another process has changed what is there meanwhile.
+    /// Attempts it once. Returns none if another process has changed the directory meanwhile.
     fn attempt(
         &self,
         put_aside: &mut Option<String>,
@@ -129,7 +129,7 @@ impl Opening<'_> {
         let taken_over = self.proof.foreign == Foreign::TakenOver;
         if self.look()?.is_ok_and(|found| found == BusFound::Own) {
             match bus_json::load(self.disk, directory) {
-                // It says enough to be believed, and not enough to be used: it is written anew.
+                // The file says enough to be trusted, and not enough to be used, so it is written anew.
                 Err(LogError::Refused { .. }) if taken_over => {}
                 bus => return Ok(bus?.map(|bus| (lock, bus))),
             }
@@ -155,7 +155,7 @@ impl Opening<'_> {
                 let secret = self.secret_to_keep(&known)?.unwrap_or_else(random_ids::token);
                 tracing::warn!(directory = %directory.display(), "this bus was adopted: its log is \
                     trusted from now on");
-                // Under another id its own snapshots would not be believed, and without them the beginning of its log may be gone.
+                // Under another id its own snapshots would not count, and the beginning of its log may be only there.
                 let snapshots = directory.join("snapshot");
                 let id = known.id.or_else(|| snapshot::bus_id(self.disk, &snapshots));
                 self.make(id.unwrap_or_else(random_ids::blob), secret)?
@@ -170,7 +170,7 @@ impl Opening<'_> {
         Ok(Some((lock, bus)))
     }
 
-    /// Looks what the directory is. The inner error says that it cannot be known.
+    /// Finds the kind of the directory. The inner error means that it cannot be known.
     fn look(&self) -> Result<Result<BusFound, Unprovable>, LogError> {
         let Some(known) = bus_json::look(self.disk, self.directory)? else {
             let empty = bus_directory::is_empty(self.directory);
@@ -193,8 +193,8 @@ impl Opening<'_> {
         seen.map_err(|error| failed("look at", self.directory, error))
     }
 
-    /// Returns the secret of a bus that is taken over in the very place where it was made: another home of its user believes it
-    /// there, and goes on to. A copy and one that was moved get a secret of their own.
+    /// Returns the secret to keep for a bus that is adopted where it was created: another home of its user trusts it there, and must
+    /// continue to. A copied or moved bus gets a new secret.
     fn secret_to_keep(&self, known: &BusHeader) -> Result<Option<String>, LogError> {
         let now = self.seen_now()?;
         let is_in_place = known.made().is_some_and(|made| made.is(&now));
@@ -218,7 +218,7 @@ impl Opening<'_> {
             return Ok(BusFound::Foreign);
         }
         if kept.seen != *now {
-            // So that in this boot nothing on another device passes for it.
+            // From now on in this boot, no directory on another device passes for it.
             let renewed = self.note(&counterparts, (id, secret.clone()));
             if let Err(error) = renewed {
                 tracing::warn!("failed to renew the record of where the bus was created: {error}");
@@ -227,7 +227,7 @@ impl Opening<'_> {
         Ok(BusFound::Own)
     }
 
-    /// Makes the identity of the bus, and its counterpart before it.
+    /// Writes the counterpart of the bus, and then its identity.
     fn make(&self, bus: Uuid, secret: String) -> Result<Uuid, LogError> {
         let noted = self.counterparts().and_then(|counterparts| {
             let noted = self.note(&counterparts, (bus, secret.clone()));
@@ -258,7 +258,7 @@ impl Opening<'_> {
         counterparts.write(&name, &text)
     }
 
-    /// Gives a foreign bus another name, unless somebody works on it; returns that name.
+    /// Renames a foreign bus, unless live sessions use it. Returns the new name.
     fn put_aside(&self) -> Result<String, LogError> {
         if self.is_in_use()? {
             return Err(self.refused(
@@ -305,7 +305,7 @@ impl Opening<'_> {
         Ok(name.to_string_lossy().into_owned())
     }
 
-    /// Says whether any session holds its presence. A file that is none of ours is held by nobody.
+    /// Says whether any session holds its presence. A file that is not ours counts as free.
     fn is_in_use(&self) -> Result<bool, LogError> {
         let presences = self.directory.join("presence");
         let names = self.disk.list(&presences);
@@ -337,7 +337,7 @@ impl fmt::Display for Unprovable {
     }
 }
 
-/// Names a counterpart: a copy has the same id and another inode.
+/// Returns the name of a counterpart. A copy has the same id and another inode.
 fn name(bus: Uuid, site: &Site) -> String {
     format!("{bus}-{}.json", site.inode)
 }

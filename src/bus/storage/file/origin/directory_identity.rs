@@ -1,4 +1,4 @@
-//! Where a bus directory is, as exactly as the system can tell.
+//! The identity of a bus directory, as exactly as the system can tell.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys::fs::disk::{FileIdentity, file_system};
 
-/// Where a directory is.
+/// The identity of a directory.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Site {
     device: u64,
@@ -16,12 +16,12 @@ pub(crate) struct Site {
     /// The file system's own id; zero where it has none.
     #[serde(default)]
     file_system: u64,
-    /// When the directory was made, in nanoseconds since 1970, where that is kept.
+    /// When the directory was created, in nanoseconds since 1970, if the system keeps that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     born_ns: Option<u64>,
 }
 
-/// Where a directory was seen, and in which boot: another boot may give the device another number.
+/// The identity of a directory, and the boot in which it was seen: another boot may give the device another number.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SeenDirectory {
     #[serde(flatten)]
@@ -44,7 +44,7 @@ impl Site {
         })
     }
 
-    /// Says whether this is the same directory, as it was seen in another boot or in this one.
+    /// Says whether this is the same directory, seen in this boot or in another one.
     fn is(&self, now: &Self, same_boot: bool) -> bool {
         let same_device = self.device == now.device
             || !same_boot

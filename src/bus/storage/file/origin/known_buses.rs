@@ -1,5 +1,5 @@
-//! The counterparts of all buses in the user's state directory (`bus_origin` makes and reads one): which buses there are, and
-//! which of them are gone.
+//! The counterparts of all buses in the user's state directory: the known buses, and those that are gone. `bus_origin` writes and
+//! reads a single one.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use crate::sys::fs::user_state_dir::StateDirectory;
 /// The directory of all counterparts in the user's state directory.
 const COUNTERPARTS: &str = "buses";
 
-/// What is read of a counterpart here.
+/// The part of a counterpart that is read here.
 #[derive(Deserialize)]
 struct Kept {
     path: PathBuf,
@@ -36,7 +36,7 @@ impl Kept {
             same || device.is_ok_and(|device| device == self.device)
         };
         match forget_deleted::look(&self.path, was_on) {
-            // Another bus has been made there since.
+            // Another bus was created there since.
             DirectoryState::There if self.is_replaced() => DirectoryState::Gone,
             place => place,
         }
@@ -48,7 +48,7 @@ impl Kept {
     }
 }
 
-/// Returns the directories in which this user's processes have made buses, as far as they are known.
+/// Returns the known directories in which this user's processes have created buses.
 pub fn known(state: &StateDirectory) -> io::Result<Vec<PathBuf>> {
     let counterparts = state.inner(COUNTERPARTS);
     let mut known = Vec::new();
@@ -61,7 +61,7 @@ pub fn known(state: &StateDirectory) -> io::Result<Vec<PathBuf>> {
     Ok(known)
 }
 
-/// Notes that a bus is in use, wherever its project was moved since it was made.
+/// Notes the use of a bus at its current path, to which its project may have been moved.
 pub fn note_use(state: &StateDirectory, directory: &Path) -> io::Result<()> {
     let counterparts = state.inner(COUNTERPARTS);
     let known = bus_json::look(&RealDisk, directory).ok().flatten();
@@ -71,7 +71,7 @@ pub fn note_use(state: &StateDirectory, directory: &Path) -> io::Result<()> {
     let inode = fs::symlink_metadata(directory)?.ino();
     let name = format!("{id}-{inode}.json");
     let Some(text) = counterparts.read(&name)? else {
-        return Ok(()); // It was taken over where nothing is kept.
+        return Ok(()); // It was adopted without a record.
     };
     let Ok(mut kept) = serde_json::from_slice::<Value>(&text) else {
         return Ok(());
@@ -84,7 +84,7 @@ pub fn note_use(state: &StateDirectory, directory: &Path) -> io::Result<()> {
     counterparts.write(&name, &serde_json::to_vec(&kept)?)
 }
 
-/// Removes the counterparts of buses that are long gone; returns how many. Looks at a bounded number of places.
+/// Removes the counterparts of buses that are long gone. Returns their number. Checks a bounded number of directories.
 pub fn forget_the_gone(state: &StateDirectory, now_ms: i64) -> io::Result<usize> {
     let place_of = |_: &str, text: &[u8]| {
         let kept: Option<Kept> = serde_json::from_slice(text).ok();
@@ -117,7 +117,7 @@ mod tests {
             self.base.path().join(project).join(".claude/bridge")
         }
 
-        /// Opens or makes a bus, and closes it; says whether one was put aside.
+        /// Opens or creates a bus, and closes it. Returns whether a foreign one was put aside.
         fn open(&self, project: &str) -> bool {
             let (state, foreign) = (Some(self.state.clone()), Foreign::PutAside);
             let options =

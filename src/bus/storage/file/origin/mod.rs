@@ -1,4 +1,4 @@
-//! Where a bus was made, and what the user's state directory notes of that.
+//! The origin of a bus, and its record in the user's state directory.
 
 pub(super) mod bus_origin;
 pub(super) mod directory_identity;

@@ -1,29 +1,29 @@
-//! Whether a bus has to prove where it was made, by what, and what becomes of one that cannot.
+//! Whether a bus has to prove its origin, by which record, and what happens to one that cannot.
 
 use crate::sys::fs::user_state_dir::StateDirectory;
 
-/// Whether a bus has to prove that it was made where it is.
+/// Whether a bus has to prove that it was created in its directory.
 #[derive(Clone, Debug)]
 pub enum Origin {
-    /// Not to this process: whoever started it on this bus has seen the proof.
+    /// Not to this process: the process that started it has checked the proof.
     Believed,
     Proven(Proof),
 }
 
-/// What proves where buses were made.
+/// The records that prove where buses were created.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    /// The user's state directory, where there is one.
+    /// The user's state directory, if there is one.
     pub state: Option<StateDirectory>,
-    /// What becomes of a foreign bus.
+    /// What to do with a foreign bus.
     pub foreign: Foreign,
 }
 
-/// What becomes of a bus that was not made where it is.
+/// What to do with a bus that was not created in its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foreign {
-    /// It gets another name, and a new one begins.
+    /// Rename it, and begin a new one.
     PutAside,
-    /// The user says that it is to be believed from now on.
+    /// Trust it from now on, as the user says.
     TakenOver,
 }

@@ -1,4 +1,4 @@
-//! Long texts: stored when they are said, kept while somebody may read them, and gone with what named them.
+//! Long texts: stored with their command, kept while a member may read them, and removed with the events that named them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
 use crate::sys::fs::disk::Disk as _;
 
-async fn peer(bus: &Bus, called: &str) -> Membership {
+async fn peer(bus: &Bus, name: &str) -> Membership {
     let joining = Joining {
-        choice: NameChoice::Chosen(Name::parse(called).unwrap()),
+        choice: NameChoice::Chosen(Name::parse(name).unwrap()),
         kind: MemberKind::Peer,
         roles: Vec::new(),
     };
@@ -29,7 +29,7 @@ async fn peer(bus: &Bus, called: &str) -> Membership {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_not_stored() {
+async fn the_text_of_a_refused_command_is_not_stored() {
     let project = Project::new();
     let bus = Bus::open(Box::new(project.try_open().unwrap())).unwrap();
     let membership = peer(&bus, "ann").await;
@@ -79,7 +79,7 @@ impl Days {
         FileLog::open(&self.directory, Arc::new(self.disk.clone()), options).unwrap()
     }
 
-    /// Stores a text under a name of today.
+    /// Stores a text under a name with the current day.
     fn store(&self, log: &FileLog) -> Uuid {
         let seconds = u64::try_from(self.clock.now().wall_ms / 1_000).unwrap();
         let id = Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, 0));
@@ -102,15 +102,15 @@ fn blob(id: Uuid) -> Body {
     Body::Blob { id, bytes: 11 }
 }
 
-/// A message that nobody will read.
-fn passing(number: u64) -> Vec<Event> {
+/// Returns a message that expires unread.
+fn expiring(number: u64) -> Vec<Event> {
     let id = MessageId::from_bits(number);
     let member = name("member-2");
     vec![sent(number, &"x".repeat(100)), Event::MessageExpired { id, member }]
 }
 
 #[test]
-fn the_texts_of_every_kind_of_event_go_with_their_segment() {
+fn the_texts_of_every_kind_of_event_are_removed_with_their_segment() {
     let days = Days::new();
     let mut log = days.open(5);
     let mut replica = Log::open(&mut log).unwrap();
@@ -126,7 +126,7 @@ fn the_texts_of_every_kind_of_event_go_with_their_segment() {
         prompts: blob(prompts),
         plan_file: None,
     });
-    let spread = Event::StepExpanded(StepExpanded {
+    let expanded = Event::StepExpanded(StepExpanded {
         workflow: workflow.clone(),
         step: name("a"),
         count: 1,
@@ -136,11 +136,11 @@ fn the_texts_of_every_kind_of_event_go_with_their_segment() {
         id: workflow,
         status: crate::domain::workflow::WorkflowStatus::Done,
     };
-    append(&mut log, &mut replica, vec![created, spread, ended]).unwrap();
+    append(&mut log, &mut replica, vec![created, expanded, ended]).unwrap();
     assert_eq!(days.blobs().len(), 2);
     for number in 0..40 {
         days.clock.pass_days(10);
-        append(&mut log, &mut replica, passing(number)).unwrap();
+        append(&mut log, &mut replica, expiring(number)).unwrap();
         log.snapshots.finish();
     }
     assert!(log.oldest().unwrap().segment > 1);
@@ -151,13 +151,13 @@ fn the_texts_of_every_kind_of_event_go_with_their_segment() {
 }
 
 #[test]
-fn a_text_that_no_event_names_goes_when_it_is_old() {
+fn a_text_that_no_event_names_is_removed_when_it_is_old() {
     let days = Days::new();
     let mut log = days.open(5);
     let mut replica = Log::open(&mut log).unwrap();
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
     let (lost, kept) = (days.store(&log), days.store(&log));
-    // What a crash leaves in the middle of storing one.
+    // The temporary file of a crash in the middle of storing a text.
     let torn = days.directory.join("blobs").join(format!(".{lost}.tmp"));
     days.disk.create_new(&torn).unwrap();
     let mut message = sent(1_000, "");
@@ -166,14 +166,14 @@ fn a_text_that_no_event_names_goes_when_it_is_old() {
     }
     append(&mut log, &mut replica, vec![message]).unwrap();
     for number in 0..10 {
-        append(&mut log, &mut replica, passing(number)).unwrap();
+        append(&mut log, &mut replica, expiring(number)).unwrap();
         log.snapshots.finish();
     }
-    assert_eq!(days.blobs().len(), 3, "it may be on its way");
+    assert_eq!(days.blobs().len(), 3, "its event may be on the way");
     days.clock.pass_days(40);
     let fresh = days.store(&log);
     for number in 10..20 {
-        append(&mut log, &mut replica, passing(number)).unwrap();
+        append(&mut log, &mut replica, expiring(number)).unwrap();
         log.snapshots.finish();
     }
     let mut left = vec![kept.to_string(), fresh.to_string()];
@@ -183,7 +183,7 @@ fn a_text_that_no_event_names_goes_when_it_is_old() {
 }
 
 #[test]
-fn as_many_segments_go_with_a_snapshot_as_are_due() {
+fn each_snapshot_removes_all_unneeded_segments() {
     let days = Days::new();
     let mut log = days.open(64);
     let mut replica = Log::open(&mut log).unwrap();
@@ -192,7 +192,7 @@ fn as_many_segments_go_with_a_snapshot_as_are_due() {
     let mut snapshots = Vec::new();
     for number in 0..170 {
         days.clock.pass_days(10);
-        append(&mut log, &mut replica, passing(number)).unwrap();
+        append(&mut log, &mut replica, expiring(number)).unwrap();
         log.snapshots.finish();
         let names = days.names("snapshot");
         if names != snapshots {
@@ -201,7 +201,7 @@ fn as_many_segments_go_with_a_snapshot_as_are_due() {
             snapshots = names;
         }
     }
-    // The first has none before it, the second removes what is before the first, the others the rest.
+    // The first has no older one. The second removes the segments before the first, the others the rest.
     let counts: Vec<usize> = oldest.iter().map(|(_, count)| *count).collect();
     assert!(counts.len() >= 4, "{counts:?}");
     assert!(counts[3] <= counts[1], "the log stops growing: {counts:?}");

@@ -1,4 +1,4 @@
-//! The files in the bus directory: whose they are, and which of those that dead sessions left go.
+//! The files in the bus directory: their permissions, and the removal of files of dead sessions.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,7 @@ use crate::sys::clock;
 use crate::sys::fs::disk::RealDisk;
 
 #[test]
-fn everything_is_its_owners_alone() {
+fn all_files_are_private_to_their_owner() {
     let project = Project::new();
     let (mut log, mut replica) = project.open();
     append(&mut log, &mut replica, vec![joined(1)]).unwrap();
@@ -35,7 +35,7 @@ fn everything_is_its_owners_alone() {
 }
 
 #[test]
-fn what_dead_sessions_left_goes_when_it_is_old_and_nobody_holds_it() {
+fn old_files_of_dead_sessions_are_removed_unless_a_process_holds_them() {
     let project = Project::new();
     let (mut log, _) = project.open();
     let id = |number| SessionId(uuid::Uuid::from_u128(number));
@@ -75,7 +75,7 @@ fn what_dead_sessions_left_goes_when_it_is_old_and_nobody_holds_it() {
 }
 
 #[test]
-fn a_process_whose_clock_is_ahead_takes_no_young_presence_for_a_left_one() {
+fn a_process_whose_clock_is_ahead_removes_no_young_presence() {
     let project = Project::new();
     let in_a_month = || {
         let mut now = clock::now();
@@ -85,7 +85,7 @@ fn a_process_whose_clock_is_ahead_takes_no_young_presence_for_a_left_one() {
     let options = Options { clock: Arc::new(in_a_month), ..Options::default() };
     let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
     let young = project.bus.join("presence").join(SessionId(uuid::Uuid::nil()).to_string());
-    // It is made a moment before it is locked.
+    // A presence is created a moment before it is locked.
     fs::write(&young, "").unwrap();
     log.clear_presences(&|_| Standing::Unknown).unwrap();
     assert!(young.exists());

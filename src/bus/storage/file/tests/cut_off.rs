@@ -1,4 +1,4 @@
-//! A segment that something else than the bridge cuts off while a team works: nobody who had read more writes on.
+//! Another program truncates a segment while a team works: processes that had read more no longer write.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -16,7 +16,7 @@ fn segment(project: &Project) -> PathBuf {
     project.names("log").pop().unwrap()
 }
 
-/// Opens it with a clock that stands still, so that lines that say the same are as long as each other.
+/// Opens the log with a stopped clock, so that lines with equal events have equal lengths.
 fn open(project: &Project) -> (FileLog, Replica) {
     let tick = crate::domain::time::Tick { boot: 1, ms: 1_000_000 };
     let now = Now { wall_ms: 1_770_000_000_000, tick };
@@ -38,7 +38,7 @@ fn a_team() -> (Project, [(FileLog, Replica); 2]) {
     (project, [(log, replica), other])
 }
 
-/// Cuts off the last line and a part of the one before.
+/// Cuts off the last line and a part of the one before. Returns the remaining bytes.
 fn cut_off(project: &Project) -> Vec<u8> {
     let path = segment(project);
     let mut bytes = fs::read(&path).unwrap();
@@ -59,7 +59,7 @@ fn assert_refused<T: std::fmt::Debug>(outcome: Result<T, LogError>) {
 }
 
 #[test]
-fn nobody_who_has_read_more_writes_behind_a_cut() {
+fn a_process_that_has_read_more_does_not_write_after_a_cut() {
     let (project, mut team) = a_team();
     let left = cut_off(&project);
     for (log, replica) in &mut team {
@@ -82,11 +82,11 @@ fn a_follower_says_that_a_segment_was_cut_off() {
 }
 
 #[test]
-fn a_segment_that_has_grown_again_is_not_taken_for_the_one_that_was_read() {
+fn a_segment_that_was_cut_and_has_grown_again_is_noticed() {
     let (project, [(mut log, mut replica), mut other]) = a_team();
     cut_off(&project);
     let (mut newcomer, mut read) = open(&project);
-    // The lines are as long as those that they take the place of.
+    // The lines are as long as the ones that they replace.
     for number in 2..=3 {
         append(&mut newcomer, &mut read, vec![sent(number, "hallo")]).unwrap();
     }
@@ -100,7 +100,7 @@ fn a_segment_that_has_grown_again_is_not_taken_for_the_one_that_was_read() {
 }
 
 #[test]
-fn whoever_cannot_look_under_the_lock_is_behind() {
+fn a_reader_of_a_cut_segment_waits_for_the_lock() {
     let (project, [(mut log, mut replica), (other, _)]) = a_team();
     let whole = fs::read(segment(&project)).unwrap();
     let left = cut_off(&project);
@@ -109,7 +109,7 @@ fn whoever_cannot_look_under_the_lock_is_behind() {
     let mut decide = |_: &_, _| Verdict::Nothing;
     let appended = Log::append(&mut log, &mut replica, &mut decide).unwrap();
     assert!(matches!(appended, Appended::Contended), "{appended:?}");
-    // What was cut off is put back.
+    // The lost bytes are restored.
     let file = fs::File::options().write(true).open(segment(&project)).unwrap();
     file.write_all_at(&whole[left.len()..], left.len() as u64).unwrap();
     drop(guard);

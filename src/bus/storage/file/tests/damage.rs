@@ -1,4 +1,4 @@
-//! Files that are torn, damaged, newer, foreign or gone.
+//! Files that are torn, damaged, newer, foreign or missing.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -21,7 +21,7 @@ fn with_three_messages() -> (Project, FileLog, Replica) {
     (project, log, replica)
 }
 
-/// Messages in so short segments that there are snapshots.
+/// Messages in segments so short that there are snapshots.
 fn with_snapshots(messages: u64) -> (Project, FileLog, Replica) {
     let project = Project::new();
     let (mut log, mut replica) = project.open_short();
@@ -64,7 +64,7 @@ fn a_torn_tail_loses_at_most_the_torn_line() {
 }
 
 #[test]
-fn a_reader_takes_an_unfinished_line_when_it_is_finished() {
+fn a_reader_reads_an_unfinished_line_once_it_is_finished() {
     let (project, mut log, _) = with_three_messages();
     let path = segment(&project);
     let whole = fs::read(&path).unwrap();
@@ -79,7 +79,7 @@ fn a_reader_takes_an_unfinished_line_when_it_is_finished() {
 }
 
 #[test]
-fn a_damaged_line_is_passed_over_and_counted() {
+fn a_damaged_line_is_skipped_and_counted() {
     let (project, mut log, _) = with_three_messages();
     let path = segment(&project);
     let whole = fs::read(&path).unwrap();
@@ -89,7 +89,7 @@ fn a_damaged_line_is_passed_over_and_counted() {
         bytes[at] ^= 0x04;
         fs::write(&path, &bytes).unwrap();
         let mut replica = replay(&mut log);
-        // The newline itself damaged makes one bad line of two.
+        // A damaged newline turns two lines into one bad line.
         let is_newline = at == ends[2] - 1;
         assert_eq!(replica.damaged_lines, 1, "byte {at}");
         assert_eq!(replica.next_seq, if is_newline { 4 } else { 6 });
@@ -101,7 +101,7 @@ fn a_damaged_line_is_passed_over_and_counted() {
 }
 
 #[test]
-fn seqs_are_left_free_behind_a_damaged_last_line() {
+fn seqs_are_left_free_after_a_damaged_last_line() {
     let (project, _log, _) = with_three_messages();
     let path = segment(&project);
     let mut bytes = fs::read(&path).unwrap();
@@ -116,7 +116,7 @@ fn seqs_are_left_free_behind_a_damaged_last_line() {
 }
 
 #[test]
-fn a_line_without_an_end_is_never_held_whole() {
+fn an_endless_line_is_never_held_in_memory() {
     let (project, mut log, replica) = with_three_messages();
     let path = segment(&project);
     let mut bytes = fs::read(&path).unwrap();
@@ -136,9 +136,9 @@ fn a_line_without_an_end_is_never_held_whole() {
     assert_eq!((again.next_seq, again.damaged_lines), (read.next_seq, 1));
 }
 
-/// Nothing behind it could be read: it would be acknowledged and lost.
+/// Such a line could not be read: it would be acknowledged and lost.
 #[test]
-fn no_line_is_written_behind_the_last_number() {
+fn no_line_is_written_after_the_last_seq() {
     let (project, mut log, mut replica) = with_three_messages();
     let last = line_format::MAX_SEQ - 1;
     let segment = project.bus.join("log").join(format!("{last:020}.jsonl"));
@@ -158,7 +158,7 @@ fn no_line_is_written_behind_the_last_number() {
 }
 
 #[test]
-fn a_broken_snapshot_means_the_one_before() {
+fn a_damaged_snapshot_is_replaced_by_the_one_before() {
     let (project, log, replica) = with_snapshots(30);
     let snapshots = project.names("snapshot");
     let newest = log.snapshots.newest().replica.unwrap();
@@ -173,7 +173,7 @@ fn a_broken_snapshot_means_the_one_before() {
 }
 
 #[test]
-fn a_snapshot_ahead_of_the_log_is_not_gone_behind() {
+fn a_log_that_ends_before_its_snapshot_continues_after_it() {
     let (project, log, _) = with_snapshots(6);
     let newest = log.snapshots.newest().replica.unwrap();
     for path in project.names("log") {
@@ -187,12 +187,12 @@ fn a_snapshot_ahead_of_the_log_is_not_gone_behind() {
 }
 
 #[test]
-fn a_removed_bus_takes_nothing_more() {
-    for is_made_anew in [false, true] {
+fn a_removed_bus_takes_no_further_entries() {
+    for is_recreated in [false, true] {
         let (project, mut log, mut replica) = with_three_messages();
         let durability = log.durability();
         fs::remove_dir_all(&project.bus).unwrap();
-        if is_made_anew {
+        if is_recreated {
             drop(project.open());
         }
         assert!(matches!(durability.sync(), Err(LogError::Removed)));
@@ -204,13 +204,13 @@ fn a_removed_bus_takes_nothing_more() {
 }
 
 #[test]
-fn a_replaced_segment_or_lock_takes_nothing_more() {
+fn a_replaced_segment_or_lock_takes_no_further_entries() {
     for replaced in ["lock", "log/00000000000000000001.jsonl"] {
         let (project, mut log, mut replica) = with_three_messages();
         let path = project.bus.join(replaced);
         let bytes = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
-        // A file in between, so that the system does not give the same inode again.
+        // A file in between keeps the system from reusing the inode.
         fs::write(project.bus.join("between"), b"").unwrap();
         fs::write(&path, bytes).unwrap();
         let outcome = append(&mut log, &mut replica, vec![sent(9, "new")]);
@@ -218,9 +218,9 @@ fn a_replaced_segment_or_lock_takes_nothing_more() {
     }
 }
 
-/// Segments go when they are old; the newest one never does, so an empty log is not what has become of this one.
+/// Retention never removes the newest segment, so the log cannot have become empty.
 #[test]
-fn a_log_whose_newest_segment_is_gone_takes_nothing_more() {
+fn a_log_without_its_newest_segment_takes_no_further_entries() {
     let (project, mut log, mut replica) = with_three_messages();
     let [segment] = project.names("log").try_into().unwrap();
     fs::rename(segment, project.bus.join("elsewhere")).unwrap();
@@ -233,9 +233,9 @@ fn a_log_whose_newest_segment_is_gone_takes_nothing_more() {
     assert!(project.names("log").is_empty());
 }
 
-/// A model is told which, but not where the project is.
+/// The error for a model names the file without the path of the project.
 #[test]
-fn what_is_no_segment_is_refused_by_its_name() {
+fn a_file_that_is_no_segment_is_refused_by_name() {
     for is_pipe in [true, false] {
         let (project, log, _) = with_three_messages();
         drop(log);
@@ -263,7 +263,7 @@ fn refusal(project: &Project) -> (PathBuf, String) {
 }
 
 #[test]
-fn a_directory_that_others_could_have_changed_is_refused() {
+fn a_directory_that_other_users_may_change_is_refused() {
     let project = Project::new();
     drop(project.open());
     for path in [project.bus.clone(), project.bus.join("log")] {
@@ -310,7 +310,7 @@ fn links_and_pipes_in_place_of_ours_are_refused() {
 }
 
 #[test]
-fn a_newer_format_is_refused_and_a_damaged_one_named() {
+fn a_newer_format_is_refused_and_a_damaged_file_named() {
     let project = Project::new();
     drop(project.open());
     let path = project.bus.join("bus.json");

@@ -1,4 +1,4 @@
-//! What other processes make of a write or a sync that has failed in one.
+//! A write or a sync fails in one process, and other processes see the consequences.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn with_a_failed_sync(directory: &Path, disk: &SimulatedDisk) -> (FileLog, Repli
 }
 
 #[test]
-fn a_disk_that_is_full_while_a_segment_is_replaced_leaves_nothing_that_others_read() {
+fn a_failed_replacement_of_a_segment_leaves_nothing_that_other_processes_read() {
     let project = Project::new();
     let disk = SimulatedDisk::default();
     let (mut log, mut replica) = with_a_failed_sync(&project.bus, &disk);
@@ -44,7 +44,7 @@ fn a_disk_that_is_full_while_a_segment_is_replaced_leaves_nothing_that_others_re
         let (_, read) = open(&project.bus, &disk);
         assert_eq!((read.place, &read.state), (replica.place, &replica.state));
         assert_eq!(read.place.segment, failed);
-        // What the state has is not acknowledged before it is on disk.
+        // A command is not acknowledged before its events are on disk.
         disk.fail_next(fault);
         let nothing = log.append(&mut replica, &mut |_, _| Verdict::Nothing);
         assert!(matches!(nothing, Err(LogError::OutcomeUnknown { .. })));
@@ -58,12 +58,12 @@ fn a_disk_that_is_full_while_a_segment_is_replaced_leaves_nothing_that_others_re
 }
 
 #[test]
-fn a_segment_that_one_process_could_not_sync_is_written_to_by_nobody() {
+fn no_process_writes_to_a_segment_that_another_could_not_sync() {
     let project = Project::new();
     let disk = SimulatedDisk::default();
     let (log, replica) = with_a_failed_sync(&project.bus, &disk);
     let failed = replica.place.segment;
-    // It dies before it can say so on the bus.
+    // The process dies before it can report that on the bus.
     drop(log);
     let (mut next, mut theirs) = open(&project.bus, &disk);
     append(&mut next, &mut theirs, vec![sent(2, "kept")]).unwrap();
@@ -76,7 +76,7 @@ fn a_segment_that_one_process_could_not_sync_is_written_to_by_nobody() {
     assert!(knows(&found, 2) && knows(&found, 1));
 }
 
-/// One process cannot sync its second append and ends; the next one goes on.
+/// One process cannot sync its second append and ends, and further processes continue.
 fn work(
     directory: &Path,
     disk: &SimulatedDisk,
@@ -118,7 +118,7 @@ fn after_a_failed_sync_nothing_acknowledged_is_lost_wherever_the_power_is_cut() 
         let disk = SimulatedDisk::default();
         disk.cut_power_at(cut);
         let mut acknowledged = Vec::new();
-        // A mark that could not be written fails nothing.
+        // A mark that could not be written is no error.
         drop(work(&project.bus, &disk, &mut acknowledged));
         for seed in 0..6 {
             let after = disk.after_power_cut(seed ^ cut as u64);

@@ -1,4 +1,4 @@
-//! What the tests of the file log begin with: a project with a bus, and a clock that they set.
+//! The fixture of the file log's tests: a project with a bus, and a clock that they set.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::sys::fs::disk::RealDisk;
 
 pub(super) const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// A clock that a test sets. It begins in the past, so that the files of the test are of its future.
+/// A clock that a test sets. It begins in the past, so the files of the test are in its future.
 #[derive(Clone)]
 pub(super) struct Clock(pub(super) Arc<Mutex<Now>>);
 
@@ -32,7 +32,7 @@ impl Clock {
         Arc::new(move || clock.now())
     }
 
-    /// Time goes by while the machine runs.
+    /// Lets time pass while the machine runs.
     pub(super) fn pass(&self, ms: u64) {
         self.jump(i64::try_from(ms).unwrap());
         self.0.lock().unwrap().tick.ms += ms;
@@ -42,12 +42,12 @@ impl Clock {
         self.pass(days * DAY_MS);
     }
 
-    /// Somebody sets the clock.
+    /// Sets the wall clock, as a user does.
     pub(super) fn jump(&self, ms: i64) {
         self.0.lock().unwrap().wall_ms += ms;
     }
 
-    /// The machine was off for that long.
+    /// Boots the machine after it was off for this long.
     pub(super) fn boot_after(&self, ms: u64) {
         self.jump(i64::try_from(ms).unwrap());
         let tick = &mut self.0.lock().unwrap().tick;
@@ -55,7 +55,7 @@ impl Clock {
         tick.ms = 5;
     }
 
-    /// A clock of the same machine that is so far ahead.
+    /// Returns a clock of the same machine that is this far ahead.
     pub(super) fn ahead(&self, ms: i64) -> Arc<dyn Fn() -> Now + Send + Sync> {
         let clock = self.clone();
         Arc::new(move || {
@@ -89,7 +89,7 @@ impl Project {
         (log, replica)
     }
 
-    /// Opens it with so short segments and steps between snapshots that there are many of both.
+    /// Opens the bus with short segments and frequent snapshots, so that there are many of both.
     pub(super) fn open_short(&self) -> (FileLog, Replica) {
         let options = Options {
             segment_bytes: 1_000,
@@ -123,7 +123,7 @@ pub(super) fn assert_same(one: &Replica, other: &Replica) {
     assert_eq!(one.state, other.state);
 }
 
-/// Returns the paths of everything in a directory.
+/// Returns all paths in a directory, recursively.
 pub(super) fn tree(directory: &Path) -> Vec<PathBuf> {
     let mut all = vec![directory.to_owned()];
     let mut next = 0;

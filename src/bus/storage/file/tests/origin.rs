@@ -1,4 +1,4 @@
-//! A bus belongs to the place where it was made: whatever was made elsewhere is not believed there.
+//! A bus belongs to the directory where it was created, and is trusted only there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -73,19 +73,19 @@ impl User {
         self.open_with(project, self.state(), Foreign::TakenOver, BOOT).unwrap()
     }
 
-    /// Opens the bus of a project and leaves a word in it.
-    fn speak_in(&self, project: &str) {
+    /// Opens the bus of a project and appends an event.
+    fn append_in(&self, project: &str) {
         let mut log = self.open(project);
         let mut replica = Log::open(&mut log).unwrap();
-        speak(&mut log, &mut replica);
+        append_one(&mut log, &mut replica);
     }
 
-    /// Says how many events the bus of a project has.
+    /// Returns the number of events on a bus.
     fn events(log: &mut FileLog) -> u64 {
         Log::open(log).unwrap().next_seq.saturating_sub(1)
     }
 
-    /// Returns the names in `.claude` of what was put aside.
+    /// Returns the names in `.claude` of the buses that were put aside.
     fn aside(&self, project: &str) -> Vec<String> {
         let names = fs::read_dir(self.base.join(project).join(".claude")).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -101,7 +101,7 @@ impl User {
         assert!(command.status().unwrap().success());
     }
 
-    /// Changes the only counterpart there is.
+    /// Changes the only counterpart.
     fn change_counterpart(&self, change: impl FnOnce(&mut Value)) {
         let folder = self.base.join("state/cli-team-bridge/buses");
         let [path] = &files(&folder)[..] else {
@@ -118,22 +118,22 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-fn speak(log: &mut FileLog, replica: &mut Replica) {
+fn append_one(log: &mut FileLog, replica: &mut Replica) {
     append(log, replica, vec![joined(1)]).unwrap();
 }
 
 fn refusal_of(opened: Result<FileLog, LogError>) -> String {
     match opened {
         Err(LogError::Refused { reason, .. }) => reason,
-        Err(other) => panic!("it was to be refused: {other}"),
-        Ok(_) => panic!("it was to be refused"),
+        Err(other) => panic!("expected a refusal: {other}"),
+        Ok(_) => panic!("expected a refusal"),
     }
 }
 
 #[test]
-fn a_bus_is_believed_where_it_was_made_also_when_its_project_is_moved() {
+fn a_bus_is_trusted_where_it_was_created_even_if_its_project_is_moved() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     assert_eq!(User::events(&mut user.open("project")), 1);
     fs::rename(user.base.join("project"), user.base.join("moved")).unwrap();
     assert_eq!(User::events(&mut user.open("moved")), 1);
@@ -150,15 +150,15 @@ fn a_bus_is_believed_where_it_was_made_also_when_its_project_is_moved() {
 }
 
 #[test]
-fn a_copy_is_put_aside_and_the_original_goes_on() {
+fn a_copy_is_put_aside_and_the_original_stays_in_use() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     user.copy("project", "copy");
     assert_eq!(User::events(&mut user.open("copy")), 0);
     assert_eq!(user.aside("copy"), ["bridge.foreign-2026-02-02"]);
     assert_eq!(User::events(&mut user.open("copy")), 0);
     assert_eq!(User::events(&mut user.open("project")), 1);
-    // Another one of the same day.
+    // A second foreign bus on the same day.
     fs::remove_dir_all(user.bus("copy")).unwrap();
     let copied = user.base.join("copied");
     user.copy("project", "copied");
@@ -168,22 +168,22 @@ fn a_copy_is_put_aside_and_the_original_goes_on() {
 }
 
 #[test]
-fn a_copy_that_is_taken_over_is_believed_from_then_on_and_so_is_the_original() {
+fn an_adopted_copy_is_trusted_from_then_on_and_so_is_the_original() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     user.copy("project", "copy");
     assert_eq!(User::events(&mut user.adopt("copy")), 1);
     assert_eq!(User::events(&mut user.open("copy")), 1);
     assert_eq!(User::events(&mut user.open("project")), 1);
-    // What it was known by before is of no use any more.
+    // Its former identity no longer counts.
     fs::copy(user.bus("project").join("bus.json"), user.bus("copy").join("bus.json")).unwrap();
     assert_eq!(User::events(&mut user.open("copy")), 0);
 }
 
 #[test]
-fn a_second_home_takes_a_bus_over_in_its_place_and_the_first_one_keeps_its_proof() {
+fn a_second_home_adopts_a_bus_in_place_and_the_first_one_keeps_its_proof() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     let second = |foreign| {
         let state = user.state_in("second");
         user.open_with("project", state, foreign, BOOT + 1).unwrap()
@@ -191,12 +191,12 @@ fn a_second_home_takes_a_bus_over_in_its_place_and_the_first_one_keeps_its_proof
     assert_eq!(User::events(&mut second(Foreign::TakenOver)), 1);
     assert_eq!(User::events(&mut second(Foreign::PutAside)), 1);
     assert_eq!(User::events(&mut user.open("project")), 1);
-    // A home that does not last, as in containers, takes nothing away either.
+    // Nor does a temporary home, as in containers, invalidate the proof.
     for state in [None, user.state_in("third")] {
         user.open_with("project", state, Foreign::TakenOver, BOOT).unwrap();
     }
     assert_eq!(User::events(&mut user.open("project")), 1);
-    // In a copy the second home gets a secret of its own, as the first one does.
+    // For a copy, the second home writes a new secret, as the first one does.
     user.copy("project", "copy");
     let state = user.state_in("second");
     user.open_with("copy", state, Foreign::TakenOver, BOOT).unwrap();
@@ -213,7 +213,7 @@ fn a_second_home_takes_a_bus_over_in_its_place_and_the_first_one_keeps_its_proof
 #[test]
 fn another_bus_in_the_same_directory_is_foreign() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     let identity = user.bus("project").join("bus.json");
     let mut text: Value = serde_json::from_slice(&fs::read(&identity).unwrap()).unwrap();
     text["secret"] = "guessed".into();
@@ -223,14 +223,14 @@ fn another_bus_in_the_same_directory_is_foreign() {
 }
 
 #[test]
-fn what_an_older_version_made_is_put_aside_and_can_be_taken_over() {
+fn the_bus_of_an_older_version_is_put_aside_and_can_be_adopted() {
     let user = User::new();
     let older = |project: &str| {
         fs::create_dir_all(user.base.join(project)).unwrap();
         let log = FileLog::open(&user.bus(project), Arc::new(RealDisk), Options::default());
         let mut log = log.unwrap();
         let mut replica = Log::open(&mut log).unwrap();
-        speak(&mut log, &mut replica);
+        append_one(&mut log, &mut replica);
     };
     older("project");
     assert_eq!(User::events(&mut user.open("project")), 0);
@@ -247,14 +247,14 @@ fn an_adopted_bus_that_has_lost_its_identity_keeps_its_snapshots() {
         let user = User::new();
         let mut log = user.open("project");
         let mut replica = Log::open(&mut log).unwrap();
-        speak(&mut log, &mut replica);
+        append_one(&mut log, &mut replica);
         let syncer = Arc::clone(&log.syncer);
         log.snapshots.write(&replica, &syncer, |_| ());
         log.snapshots.finish();
         drop(log);
         let identity = user.bus("project").join("bus.json");
         let known = fs::read_to_string(&identity).unwrap();
-        // The last one can still be believed, and not be used.
+        // The last one can still be trusted, but not be used.
         let half = known.replacen("\"format\":1", "\"format\":-1", 1);
         for lost in [lost, &half] {
             fs::write(&identity, lost).unwrap();
@@ -267,14 +267,14 @@ fn an_adopted_bus_that_has_lost_its_identity_keeps_its_snapshots() {
 }
 
 #[test]
-fn a_log_without_an_identity_is_foreign_and_an_empty_directory_is_a_bus_in_the_making() {
+fn a_log_without_an_identity_is_foreign_and_an_empty_directory_is_an_unfinished_bus() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     let identity = user.bus("project").join("bus.json");
     fs::remove_file(&identity).unwrap();
     assert_eq!(User::events(&mut user.open("project")), 0);
     assert_eq!(user.aside("project").len(), 1);
-    // As a crash leaves it, before and after its counterpart is written.
+    // The state after a crash, before and after the counterpart is written.
     fs::remove_file(&identity).unwrap();
     drop(user.open("project"));
     fs::remove_file(&identity).unwrap();
@@ -285,18 +285,18 @@ fn a_log_without_an_identity_is_foreign_and_an_empty_directory_is_a_bus_in_the_m
 }
 
 #[test]
-fn what_proves_nothing_is_foreign_whatever_it_says() {
+fn a_bus_with_an_invalid_identity_is_foreign() {
     let texts =
         ["", "{}", "damaged", r#"{"format":99}"#, r#"{"format":1,"id":"../../x","secret":"y"}"#];
     for text in texts {
         let user = User::new();
-        user.speak_in("project");
+        user.append_in("project");
         fs::write(user.bus("project").join("bus.json"), text).unwrap();
         assert_eq!(User::events(&mut user.open("project")), 0, "{text}");
         assert_eq!(user.aside("project").len(), 1, "{text}");
     }
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     let identity = user.bus("project").join("bus.json");
     fs::write(&identity, r#"{"format":99}"#).unwrap();
     let adopted = user.open_with("project", user.state(), Foreign::TakenOver, BOOT);
@@ -304,9 +304,9 @@ fn what_proves_nothing_is_foreign_whatever_it_says() {
 }
 
 #[test]
-fn a_foreign_bus_that_somebody_works_on_stays_where_it_is() {
+fn a_foreign_bus_in_use_stays_where_it_is() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     user.copy("project", "copy");
     let id = SessionId(uuid::Uuid::from_u128(1));
     let path = user.bus("copy").join("presence").join(id.to_string());
@@ -320,9 +320,9 @@ fn a_foreign_bus_that_somebody_works_on_stays_where_it_is() {
 }
 
 #[test]
-fn of_many_who_come_at_once_one_makes_the_bus_and_one_puts_the_foreign_one_aside() {
+fn of_many_processes_at_once_one_creates_the_bus_and_one_puts_the_foreign_one_aside() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     user.copy("project", "copy");
     for project in ["new", "copy"] {
         fs::create_dir_all(user.base.join(project)).unwrap();
@@ -345,21 +345,21 @@ fn of_many_who_come_at_once_one_makes_the_bus_and_one_puts_the_foreign_one_aside
 }
 
 #[test]
-fn without_a_place_for_its_proof_a_bus_is_made_only_for_who_takes_it_over() {
+fn without_a_state_directory_a_bus_is_created_only_by_adoption() {
     let user = User::new();
     let nowhere = user.open_with("project", None, Foreign::PutAside, BOOT);
     let refused = refusal_of(nowhere);
     assert!(refused.contains("HOME") && refused.contains("--adopt"), "{refused}");
-    // A file stands in the way.
+    // A file blocks the state directory.
     fs::write(user.base.join("state"), "").unwrap();
     let blocked = user.open_with("project", user.state(), Foreign::PutAside, BOOT);
     let refused = refusal_of(blocked);
     assert!(refused.contains("cannot be written"), "{refused}");
-    assert!(!refused.contains('/'), "models are told it: {refused}");
+    assert!(!refused.contains('/'), "models read it: {refused}");
     for state in [None, user.state()] {
         let mut log = user.open_with("project", state, Foreign::TakenOver, BOOT).unwrap();
         let mut replica = Log::open(&mut log).unwrap();
-        speak(&mut log, &mut replica);
+        append_one(&mut log, &mut replica);
     }
     let mut log = user.adopt("project");
     assert_eq!(User::events(&mut log), 2);
@@ -367,9 +367,9 @@ fn without_a_place_for_its_proof_a_bus_is_made_only_for_who_takes_it_over() {
 }
 
 #[test]
-fn another_boot_may_give_the_device_another_number_and_this_one_may_not() {
+fn the_number_of_the_device_may_change_only_with_a_boot() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     let elsewhere = |counterpart: &mut Value| {
         counterpart["device"] = 1.into();
         counterpart["file_system"] = 1.into();
@@ -377,7 +377,7 @@ fn another_boot_may_give_the_device_another_number_and_this_one_may_not() {
     user.change_counterpart(elsewhere);
     let next_boot = || user.open_with("project", user.state(), Foreign::PutAside, BOOT + 1);
     assert_eq!(User::events(&mut next_boot().unwrap()), 1);
-    // It is noted anew for this boot.
+    // The counterpart is renewed for this boot.
     assert_eq!(User::events(&mut next_boot().unwrap()), 1);
     user.change_counterpart(elsewhere);
     assert_eq!(User::events(&mut next_boot().unwrap()), 0);
@@ -385,11 +385,11 @@ fn another_boot_may_give_the_device_another_number_and_this_one_may_not() {
 }
 
 #[test]
-fn a_directory_that_was_made_anew_at_the_same_inode_is_another_one() {
+fn a_recreated_directory_with_the_same_inode_is_another_one() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     user.change_counterpart(|counterpart| {
-        // Where the system keeps no such time, there is nothing to change.
+        // Without a birth time, another inode has to do.
         if let Some(born) = counterpart["born_ns"].as_u64() {
             counterpart["born_ns"] = (born + 1).into();
         } else {
@@ -400,9 +400,9 @@ fn a_directory_that_was_made_anew_at_the_same_inode_is_another_one() {
 }
 
 #[test]
-fn who_only_looks_sees_no_foreign_bus_and_changes_nothing() {
+fn a_reader_sees_no_foreign_bus_and_changes_nothing() {
     let user = User::new();
-    user.speak_in("project");
+    user.append_in("project");
     user.copy("project", "copy");
     let look = |project: &str| {
         let options = Options {
@@ -425,7 +425,7 @@ fn a_link_that_leads_out_of_the_project_is_refused() {
     let refused = refusal_of(user.open_with("project", user.state(), Foreign::PutAside, BOOT));
     assert!(refused.contains("leads out of the project"), "{refused}");
     assert_eq!(files(&user.base.join("outside")).len(), 0);
-    // One that stays inside is the user's own business.
+    // A link that stays inside the project is fine.
     fs::remove_file(user.base.join("project/.claude")).unwrap();
     fs::create_dir(user.base.join("project/settings")).unwrap();
     symlink("settings", user.base.join("project/.claude")).unwrap();

@@ -12,13 +12,13 @@ use crate::bus::storage::{Log, LogError, LogPosition, Replica, Verdict};
 use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
 
-/// So many seeds for each operation at which the power is cut.
+/// The number of seeds for each operation at which the power is cut.
 const SEEDS: u64 = 6;
 
-/// Three or four of the lines here are as long: segments change often.
+/// The length of three or four lines of these tests, so that segments change often.
 const SEGMENT_BYTES: u64 = 1_200;
 
-/// Snapshots are as frequent, and not in step with segments.
+/// Snapshots are about as frequent as segments, but not in step with them.
 const SNAPSHOT_EVENTS: u64 = 5;
 
 fn open(directory: &Path, disk: &SimulatedDisk) -> Result<FileLog, LogError> {
@@ -31,14 +31,14 @@ fn open(directory: &Path, disk: &SimulatedDisk) -> Result<FileLog, LogError> {
     FileLog::open(directory, Arc::new(disk.clone()), options)
 }
 
-/// What was told to be on disk.
+/// The messages and texts that were acknowledged as durable.
 #[derive(Default)]
 struct Acknowledged {
     messages: Vec<u64>,
     texts: Vec<Uuid>,
 }
 
-/// Two processes append by turns; every third append is followed by a sync, and a text is stored now and then.
+/// Two processes append in turns, with a sync after every third append, and a text now and then.
 fn work(
     directory: &Path,
     disk: &SimulatedDisk,
@@ -63,7 +63,7 @@ fn work(
             log.durability().sync()?;
             acknowledged.messages.append(&mut written[turn]);
         }
-        // The thread ends before anything else happens, so that every run has the same operations.
+        // Wait for the thread, so that every run has the same operations.
         log.snapshots.finish();
     }
     Ok(())
@@ -75,10 +75,10 @@ fn check(directory: &Path, disk: &SimulatedDisk, acknowledged: &Acknowledged) {
     let (entries, _) = log.read_after(LogPosition::default(), usize::MAX).unwrap();
     assert!(entries.windows(2).all(|two| two[0].1.next_seq() <= two[1].1.seq));
     let present = |number: u64| {
-        let wanted = sent(number, &"x".repeat(100));
-        entries.iter().any(|(_, entry)| entry.events.contains(&wanted))
+        let expected = sent(number, &"x".repeat(100));
+        entries.iter().any(|(_, entry)| entry.events.contains(&expected))
     };
-    // What came before something acknowledged may be its cause, so it must be there too, whoever wrote it.
+    // An earlier entry may be the cause of an acknowledged one, so it must be there too, whichever process wrote it.
     let last = acknowledged.messages.iter().max();
     for number in last.map_or(0..0, |last| 0..last + 1) {
         assert!(present(number), "message {number} is lost");
@@ -124,7 +124,7 @@ fn nothing_acknowledged_is_lost_wherever_the_power_is_cut() {
 }
 
 #[test]
-fn a_snapshot_is_whole_when_the_power_was_cut() {
+fn a_snapshot_is_whole_after_a_power_cut() {
     let project = tempfile::tempdir().unwrap();
     let directory = project.path().join(".claude").join("bridge");
     let disk = SimulatedDisk::default();
@@ -139,7 +139,7 @@ fn a_snapshot_is_whole_when_the_power_was_cut() {
 }
 
 #[test]
-fn what_is_written_into_an_empty_segment_that_somebody_left_is_kept() {
+fn a_line_in_an_empty_segment_of_a_dead_process_is_kept() {
     for seed in 0..20 {
         let disk = SimulatedDisk::default();
         let (project, mut log, mut replica) = started(&disk);
@@ -156,7 +156,7 @@ fn what_is_written_into_an_empty_segment_that_somebody_left_is_kept() {
 }
 
 #[test]
-fn a_reader_misses_nothing_that_is_written_just_before_a_roll() {
+fn a_reader_misses_no_line_written_just_before_a_roll() {
     let disk = SimulatedDisk::default();
     let (project, mut log, mut replica) = started(&disk);
     let directory = project.path().join(".claude").join("bridge");
@@ -178,7 +178,7 @@ fn a_reader_misses_nothing_that_is_written_just_before_a_roll() {
 }
 
 #[test]
-fn a_segment_filled_by_others_is_on_disk_before_the_next_is_made() {
+fn a_segment_filled_by_other_processes_is_on_disk_before_the_next_is_created() {
     let disk = SimulatedDisk::default();
     let (project, mut log, mut replica) = started(&disk);
     let directory = project.path().join(".claude").join("bridge");
@@ -235,12 +235,12 @@ fn a_failed_sync_is_never_acknowledged_and_the_next_append_is_in_a_new_segment()
     let mut reopened = open(&directory, &disk.after_power_cut(1)).unwrap();
     let replica = Log::open(&mut reopened).unwrap();
     assert!(replica.state.message(&MessageId::from_bits(2)).is_some());
-    // It was copied before anything else was written.
+    // It was copied before the next message was written.
     assert!(replica.state.message(&MessageId::from_bits(1)).is_some());
 }
 
 #[test]
-fn what_a_failed_sync_in_a_roll_made_unknown_is_on_disk_behind_it() {
+fn lines_that_a_roll_failed_to_sync_are_on_disk_after_it() {
     let disk = SimulatedDisk::default();
     let (_project, mut log, mut replica) = started(&disk);
     let segment = replica.place.segment;
@@ -253,7 +253,7 @@ fn what_a_failed_sync_in_a_roll_made_unknown_is_on_disk_behind_it() {
     log.durability().sync().unwrap();
     let mut other = open(&log.directory.clone(), &disk).unwrap();
     let mut theirs = Log::open(&mut other).unwrap();
-    // As if the last append still waited for its sync.
+    // Pretend that the last append still waits for its sync.
     log.syncer.appended(
         (segment, replica.place.offset),
         &log.segments.file(segment).unwrap().unwrap(),

@@ -1,4 +1,4 @@
-//! What goes of an old log, what stays, and that a power cut at any moment takes nothing that somebody needs.
+//! Which parts of an old log are removed and which stay, and that a power cut at any moment loses no needed part.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::sys::fs::disk::{Disk, RealDisk};
 
-/// The message that nobody has read, and so stays whatever its age.
+/// The unread message, which stays at any age.
 const KEPT: u64 = 14;
 
 const APPENDS: u64 = 22;
@@ -39,7 +39,7 @@ fn blob(number: u64) -> Uuid {
     Uuid::from_u128(u128::from(number))
 }
 
-/// A message with a long text, which nobody will read but for one.
+/// Returns a message with a long text. All of them expire unread, except one.
 fn message(number: u64) -> Vec<Event> {
     let mut events = vec![sent(number, "")];
     if let Event::MessageSent(sent) = &mut events[0] {
@@ -54,7 +54,7 @@ fn message(number: u64) -> Vec<Event> {
     events
 }
 
-/// An append every ten days, each with a text; returns how many were acknowledged.
+/// Appends a message with a text every ten days, and counts the acknowledged ones in `done`.
 fn work(directory: &Path, disk: &SimulatedDisk, done: &mut u64) -> Result<(), LogError> {
     let clock = Clock::new();
     let mut log = open(directory, disk, &clock)?;
@@ -66,7 +66,7 @@ fn work(directory: &Path, disk: &SimulatedDisk, done: &mut u64) -> Result<(), Lo
         append(&mut log, &mut replica, message(number))?;
         log.durability().sync()?;
         *done = number + 1;
-        // The thread ends before anything else happens, so that every run has the same operations.
+        // Wait for the thread, so that every run has the same operations.
         log.snapshots.finish();
     }
     Ok(())
@@ -85,7 +85,7 @@ fn listed(disk: &dyn Disk, directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn old_segments_go_with_their_texts_up_to_the_oldest_that_is_needed() {
+fn old_segments_are_removed_with_their_texts_up_to_the_oldest_needed_one() {
     let (_project, directory) = bus();
     let disk = SimulatedDisk::default();
     work(&directory, &disk, &mut 0).unwrap();
@@ -95,11 +95,11 @@ fn old_segments_go_with_their_texts_up_to_the_oldest_that_is_needed() {
     let replica = Log::open(&mut log).unwrap();
     let kept = replica.state.message(&MessageId::from_bits(KEPT)).unwrap();
     let oldest = log.oldest().unwrap();
-    assert!(oldest.segment > 1, "what nobody needs is gone");
+    assert!(oldest.segment > 1, "unneeded segments are gone");
     assert!(oldest.segment <= kept.body.place.segment);
     assert_eq!(log.get_blob(blob(KEPT)).unwrap(), "a long text");
     assert!(matches!(log.get_blob(blob(0)), Err(LogError::Gone)));
-    // Every text that is left is named in what is left of the log.
+    // The rest of the log names every remaining text.
     let (entries, _) = log.read_after(LogPosition::default(), usize::MAX).unwrap();
     let named = entries.iter().flat_map(|(_, entry)| &entry.events);
     let named = named.filter_map(|event| match event {
@@ -132,16 +132,16 @@ fn young_segments_stay() {
 }
 
 #[test]
-fn a_power_cut_while_old_segments_go_takes_nothing_that_is_needed() {
+fn a_power_cut_while_old_segments_are_removed_loses_no_needed_one() {
     let (_project, directory) = bus();
     let whole = SimulatedDisk::default();
     work(&directory, &whole, &mut 0).unwrap();
-    // Nothing goes in the first third, and what a cut does there is tried elsewhere.
+    // Nothing is removed in the first third. Other tests cut the power there.
     for cut in whole.operations() / 3..whole.operations() {
         let disk = SimulatedDisk::default();
         disk.cut_power_at(cut);
         let mut done = 0;
-        // A cut in the last removal fails nothing: what is removed is no part of any append.
+        // A cut in the last removal fails no append.
         drop(work(&directory, &disk, &mut done));
         let after = disk.after_power_cut(cut as u64 ^ 0x5eed);
         let clock = Clock::new();
@@ -167,7 +167,7 @@ fn a_power_cut_while_old_segments_go_takes_nothing_that_is_needed() {
 }
 
 #[test]
-fn a_reader_of_a_segment_that_goes_loads_a_snapshot_and_goes_on() {
+fn a_reader_of_a_removed_segment_loads_a_snapshot_and_continues() {
     let (_project, directory) = bus();
     let disk = SimulatedDisk::default();
     let clock = Clock::new();
@@ -189,7 +189,7 @@ fn a_reader_of_a_segment_that_goes_loads_a_snapshot_and_goes_on() {
     assert_eq!(read.state, replica.state);
 }
 
-/// The first line tells how old a segment is; where it cannot be read, the next one does, and where none can, the file itself.
+/// The first readable line gives the age of a segment, and without one the file itself.
 #[test]
 fn a_damaged_line_does_not_end_retention() {
     type Damage = fn(&mut Vec<u8>);
@@ -208,8 +208,8 @@ fn a_damaged_line_does_not_end_retention() {
         let mut replica = Log::open(&mut log).unwrap();
         append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
         let mut next = 100;
-        let mut grow = |log: &mut FileLog, replica: &mut _, most: u64| {
-            for _ in 0..most {
+        let mut grow = |log: &mut FileLog, replica: &mut _, count: u64| {
+            for _ in 0..count {
                 append(log, replica, message(next)).unwrap();
                 next += 1;
                 log.snapshots.finish();
@@ -262,7 +262,7 @@ fn a_process_whose_clock_is_far_ahead_removes_nothing_young() {
         append(&mut ahead, &mut read, message(number)).unwrap();
         ahead.snapshots.finish();
     }
-    // Then that of another process is right, and finds lines from the future.
+    // The other process has the right time, and finds lines from the future.
     log.catch_up(&mut replica).unwrap();
     for number in 300..330 {
         clock.pass(60_000);
@@ -275,7 +275,7 @@ fn a_process_whose_clock_is_far_ahead_removes_nothing_young() {
     };
     assert!(is_left("log", &segments) && is_left("blobs", &texts));
     assert!(is_left("tasks", &[format!("{task}.jsonl")]));
-    // By and by, all of it is old for everybody, the lines from the future too.
+    // In the end all lines are old for every process, including those from the future.
     let all = listed(&RealDisk, &directory.join("log"));
     clock.pass_days(10_000);
     for number in 400..430 {
@@ -287,7 +287,7 @@ fn a_process_whose_clock_is_far_ahead_removes_nothing_young() {
 }
 
 #[test]
-fn a_line_that_was_written_while_the_clock_was_far_behind_makes_nothing_old() {
+fn a_line_written_while_the_clock_was_far_behind_makes_nothing_old() {
     let (_project, directory) = bus();
     let clock = Clock::new();
     let mut log = open_on(&directory, Arc::new(RealDisk), &clock).unwrap();
@@ -305,7 +305,7 @@ fn a_line_that_was_written_while_the_clock_was_far_behind_makes_nothing_old() {
     let back = 19_000 * i64::try_from(DAY_MS).unwrap();
     clock.jump(-back);
     one_more(&mut log, &mut replica);
-    assert!(replica.place.segment > 1, "another one is begun");
+    assert!(replica.place.segment > 1, "another segment has begun");
     clock.jump(back);
     for _ in 0..20 {
         one_more(&mut log, &mut replica);
@@ -313,9 +313,9 @@ fn a_line_that_was_written_while_the_clock_was_far_behind_makes_nothing_old() {
     assert_eq!(log.oldest().unwrap().segment, 1);
 }
 
-/// After a long absence, the time of the log comes after the machine's by a day in each hour.
+/// After a long absence, the log's time catches up with the machine's by a day in each hour.
 #[test]
-fn what_is_old_after_a_long_absence_goes_while_the_bus_is_used() {
+fn segments_that_are_old_after_a_long_absence_are_removed_while_the_bus_is_used() {
     let (_project, directory) = bus();
     let clock = Clock::new();
     let (log, _) = young(&directory, &clock);
@@ -325,7 +325,7 @@ fn what_is_old_after_a_long_absence_goes_while_the_bus_is_used() {
     let mut replica = Log::open(&mut log).unwrap();
     let mut hours = 0;
     while log.oldest().unwrap().segment == 1 {
-        assert!(hours < 70, "it never goes");
+        assert!(hours < 70, "it is never removed");
         append(&mut log, &mut replica, message(1_000 + hours)).unwrap();
         log.snapshots.finish();
         clock.pass(60 * 60 * 1_000);

@@ -1,4 +1,4 @@
-//! Commands that are tried again after a failed sync: what is acknowledged then is on disk, as everything else.
+//! Commands that are retried after a failed sync: once acknowledged, they are on disk like all others.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica, Verdict
 use crate::domain::ids::MessageId;
 use crate::sys::fs::disk::Disk as _;
 
-/// Opens with so short segments that each has a few lines, and with many snapshots.
+/// Opens the log with segments of a few lines and many snapshots.
 fn try_open(directory: &Path, disk: &SimulatedDisk) -> Result<(FileLog, Replica), LogError> {
     let options = Options {
         segment_bytes: 1_500,
@@ -29,7 +29,7 @@ fn open(directory: &Path, disk: &SimulatedDisk) -> (FileLog, Replica) {
     try_open(directory, disk).unwrap()
 }
 
-/// Sends a message, unless it is there already; returns when that is on disk.
+/// Sends a message, unless it is already on the bus. Returns when it is on disk.
 fn send_once(log: &mut FileLog, replica: &mut Replica, number: u64) -> Result<(), LogError> {
     let id = MessageId::from_bits(number);
     let text = "x".repeat(100);
@@ -66,7 +66,7 @@ fn a_retry_is_acknowledged_only_when_its_line_is_on_disk() {
 }
 
 #[test]
-fn another_process_acknowledges_only_what_is_on_disk_too() {
+fn another_process_too_acknowledges_a_retry_only_when_its_line_is_on_disk() {
     for seed in 0..20 {
         let project = Project::new();
         let disk = SimulatedDisk::default();
@@ -81,7 +81,7 @@ fn another_process_acknowledges_only_what_is_on_disk_too() {
 }
 
 #[test]
-fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
+fn unsynced_lines_are_on_disk_with_the_next_append() {
     let project = Project::new();
     let disk = SimulatedDisk::default();
     let (mut log, mut replica) = with_a_failed_sync(&project.bus, &disk);
@@ -89,7 +89,7 @@ fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
     let failed = theirs.place.segment;
     send_once(&mut other, &mut theirs, 3).unwrap();
     assert!(theirs.place.segment > failed);
-    // Who had read the old segment goes on in the new one, and so does who looks back.
+    // Readers of the old segment continue in the new one, and so do readers of the history.
     log.catch_up(&mut replica).unwrap();
     assert_eq!((replica.place, replica.next_seq), (theirs.place, theirs.next_seq));
     assert_eq!(replica.state, theirs.state);
@@ -104,7 +104,7 @@ fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
     for (place, entry) in &entries {
         assert_eq!(log.event_at(*place, 0).unwrap(), entry.events[0]);
     }
-    // All of it is known to be on disk again: snapshots are written.
+    // All of it is certainly on disk again, so snapshots are written.
     send_once(&mut log, &mut replica, 4).unwrap();
     assert!(log.syncer.sync_all());
     for seed in 0..20 {
@@ -114,13 +114,13 @@ fn what_could_not_be_synced_is_on_disk_with_the_next_append() {
 }
 
 #[test]
-fn a_follower_that_was_begun_and_not_finished_is_passed_over() {
+fn an_unfinished_next_segment_is_skipped() {
     for bytes in ["", "{\"seq\":"] {
         let project = Project::new();
         let disk = SimulatedDisk::default();
         let (log, replica) = with_a_failed_sync(&project.bus, &disk);
         let failed = replica.place.segment;
-        // As an older version leaves it that dies after it has made the file.
+        // An older version leaves such a file when it dies after creating it.
         let left = disk.create_new(&log.segments.path(replica.next_seq)).unwrap();
         left.append_all(bytes.as_bytes()).unwrap();
         disk.sync_directory(&project.bus.join("log")).unwrap();
@@ -139,7 +139,7 @@ fn a_follower_that_was_begun_and_not_finished_is_passed_over() {
     }
 }
 
-/// Messages are sent by two processes by turns; syncs fail now and then, and what is unknown is tried again.
+/// Two processes send messages in turns. Syncs fail now and then, and uncertain messages are sent again.
 fn work(
     directory: &Path,
     disk: &SimulatedDisk,
@@ -157,7 +157,7 @@ fn work(
             disk.fail_next(Fault::ShortWrite(300));
         }
         for attempt in 0.. {
-            // Now and then the other process tries again, or one that has just begun.
+            // Now and then the other process or a new one makes the next attempt.
             match (number + attempt) % 5 {
                 4 => both[turn] = try_open(directory, disk)?,
                 3 => both.swap(0, 1),
@@ -176,7 +176,7 @@ fn work(
 }
 
 #[test]
-fn whatever_is_acknowledged_after_failed_syncs_survives_wherever_the_power_is_cut() {
+fn nothing_acknowledged_after_failed_syncs_is_lost_wherever_the_power_is_cut() {
     let project = Project::new();
     let whole = SimulatedDisk::default();
     let mut acknowledged = Vec::new();

@@ -8,7 +8,7 @@ use super::log_fixture::{Project, assert_same, replay, tree};
 use crate::bus::rules::NameChoice;
 use crate::bus::storage::contract::{self, append, joined, sent};
 use crate::bus::storage::file::{FileLog, Follower, Listening, Options, Origin};
-use crate::bus::storage::{Log, LogError, LogPosition, OnRing};
+use crate::bus::storage::{Log, LogError, LogPosition, OnWakeup};
 use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
@@ -104,7 +104,7 @@ fn a_new_segment_is_seen_by_a_reader_that_no_longer_lists() {
 }
 
 #[test]
-fn a_roll_that_the_time_of_the_directory_does_not_show_is_seen_under_the_lock() {
+fn a_roll_hidden_by_the_time_of_the_directory_is_seen_under_the_lock() {
     let project = Project::new();
     let (mut log, mut replica) = project.open_short();
     let (mut other, mut theirs) = project.open_short();
@@ -118,7 +118,7 @@ fn a_roll_that_the_time_of_the_directory_does_not_show_is_seen_under_the_lock() 
     while replica.place.segment == segment {
         append(&mut log, &mut replica, vec![sent(1, "hello")]).unwrap();
     }
-    // The clock of whoever keeps the files may be behind ours.
+    // The clock of the machine that keeps the files may be behind ours.
     directory.set_modified(long_ago).unwrap();
     let seq = append(&mut other, &mut theirs, vec![sent(2, "theirs")]).unwrap();
     assert_eq!((seq, theirs.place.segment), (replica.next_seq, replica.place.segment));
@@ -128,7 +128,7 @@ fn a_roll_that_the_time_of_the_directory_does_not_show_is_seen_under_the_lock() 
 }
 
 #[test]
-fn a_large_state_is_not_written_again_for_a_log_that_has_grown_by_little() {
+fn a_large_state_is_not_written_again_after_a_little_growth_of_the_log() {
     let project = Project::new();
     let options = Options { snapshot_events: 8, ..Options::default() };
     let mut log = FileLog::open(&project.bus, Arc::new(RealDisk), options).unwrap();
@@ -149,7 +149,7 @@ fn a_large_state_is_not_written_again_for_a_log_that_has_grown_by_little() {
     assert!(written < 4 * logged, "{written} bytes for a log of {logged}");
     let newest = log.snapshots.newest().replica.unwrap();
     let behind = replica.place.offset - newest.place.offset;
-    assert!(behind < logged / 2, "who opens reads {behind} of {logged} bytes");
+    assert!(behind < logged / 2, "a process that opens the bus reads {behind} of {logged} bytes");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn an_empty_newest_segment_is_used() {
 }
 
 #[test]
-fn a_snapshot_and_the_rest_give_the_same_as_everything() {
+fn a_snapshot_and_the_rest_give_the_same_as_the_whole_log() {
     let project = Project::new();
     let (mut log, mut replica) = project.open_short();
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
@@ -231,16 +231,16 @@ async fn a_held_lock_makes_the_bus_busy_and_names_the_holder() {
 }
 
 #[test]
-fn a_follower_sees_what_comes_and_writes_nothing() {
+fn a_follower_sees_new_entries_and_writes_nothing() {
     let project = Project::new();
-    let (tell, told) = std::sync::mpsc::channel();
-    let on_change: OnRing = {
-        let tell = std::sync::Mutex::new(tell);
-        Arc::new(move || tell.lock().unwrap().send(()).unwrap_or_default())
+    let (notify, notified) = std::sync::mpsc::channel();
+    let on_change: OnWakeup = {
+        let notify = std::sync::Mutex::new(notify);
+        Arc::new(move || notify.lock().unwrap().send(()).unwrap_or_default())
     };
     let open = || Follower::open(&project.bus, Origin::Believed, Arc::clone(&on_change)).unwrap();
     assert!(open().is_none());
-    assert!(!project.bus.exists(), "it makes no bus");
+    assert!(!project.bus.exists(), "it creates no bus");
 
     let (mut log, mut replica) = project.open();
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
@@ -248,7 +248,7 @@ fn a_follower_sees_what_comes_and_writes_nothing() {
     let mut follower = open().unwrap();
     assert_eq!(follower.state(), &replica.state);
     append(&mut log, &mut replica, vec![sent(1, "hello")]).unwrap();
-    told.recv_timeout(Duration::from_mins(1)).unwrap();
+    notified.recv_timeout(Duration::from_mins(1)).unwrap();
     follower.look().unwrap();
     assert_eq!(follower.state(), &replica.state);
     let message = follower.state().messages().next().unwrap().clone();

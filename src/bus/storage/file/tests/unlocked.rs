@@ -1,4 +1,4 @@
-//! Reading without the lock, while others write and heal.
+//! Reading without the lock, while other processes write and remove unfinished lines.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ fn a_reader_between_two_writers_mixes_no_lines() {
     append(&mut one, &mut first, vec![opened(&id)]).unwrap();
     let (mut reader, mut read) =
         project.open_as(Options { snapshot_events: 8, snapshot_percent: 0, ..Options::default() });
-    // The first read of the reader ends within a line that somebody left unfinished.
+    // The first read of the reader ends within a line that another process left unfinished.
     let long = sent(1, &"x".repeat(CHUNK_BYTES - 2_000));
     append(&mut one, &mut first, vec![long]).unwrap();
     let torn = line_format::encode(&Entry {
@@ -97,7 +97,7 @@ fn a_reader_between_two_writers_mixes_no_lines() {
     });
     let segment = project.disk.open(&one.segments.path(1)).unwrap();
     segment.append(&torn[..3_000]).unwrap();
-    // Before its second read somebody heals that and claims the request in a line of another length.
+    // Before its second read another process removes that line, and claims the request in a line of another length.
     let (directory, disk, claimed) = (project.directory.clone(), project.disk.clone(), id.clone());
     project.disk.after_each(move |done| {
         let Done::Read(bytes) = done else {
@@ -132,7 +132,7 @@ fn a_reader_between_two_writers_mixes_no_lines() {
 }
 
 #[test]
-fn what_is_read_badly_once_is_read_again_under_the_lock() {
+fn a_line_that_is_misread_once_is_read_again_under_the_lock() {
     let project = Project::new();
     let (mut log, mut replica) = project.open();
     let (mut reader, mut read) = project.open();
@@ -154,7 +154,7 @@ fn what_is_read_badly_once_is_read_again_under_the_lock() {
 }
 
 #[test]
-fn nobody_passes_or_decides_behind_a_damaged_line_before_the_lock_is_free() {
+fn no_process_skips_a_damaged_line_or_decides_before_the_lock_is_free() {
     let project = Project::new();
     let (mut log, mut replica) = project.open();
     append(&mut log, &mut replica, vec![joined(1), joined(2)]).unwrap();
@@ -177,7 +177,7 @@ fn nobody_passes_or_decides_behind_a_damaged_line_before_the_lock_is_free() {
 }
 
 #[test]
-fn who_was_away_reads_most_of_what_came_without_the_lock() {
+fn a_stopped_process_reads_most_new_entries_without_the_lock() {
     let project = Project::new();
     let options = Options { segment_bytes: 200_000, ..Options::default() };
     let (mut log, mut replica) = project.open_as(options);
@@ -201,13 +201,13 @@ fn who_was_away_reads_most_of_what_came_without_the_lock() {
     assert!(matches!(appended, Ok(Appended::Written(_))), "{appended:?}");
     assert!(behind.next_seq > replica.next_seq);
     let locked = *locked.lock().unwrap();
-    // And what stands before them, each time.
-    let most = 2 * CHUNK_BYTES + 100;
-    assert!(locked <= most, "{locked} bytes under the lock");
+    // Each read includes the few bytes before it.
+    let max = 2 * CHUNK_BYTES + 100;
+    assert!(locked <= max, "{locked} bytes under the lock");
 }
 
 #[test]
-fn only_the_parts_of_the_log_that_hold_an_old_id_are_decoded() {
+fn only_the_parts_of_the_log_with_an_old_id_are_decoded() {
     let project = Project::new();
     let options = Options { segment_bytes: 1_200, ..Options::default() };
     let (mut log, mut replica) = project.open_as(options);
@@ -230,7 +230,7 @@ fn only_the_parts_of_the_log_that_hold_an_old_id_are_decoded() {
     }
     let other = replica.place.segment;
     let bus = Bus::open(Box::new(log)).unwrap();
-    // Whoever decoded this would find that a newer version works here.
+    // Decoding this line would fail, as if a newer version used the bus.
     let segment = project.directory.join("log").join(segments::file_name(other));
     let file = project.disk.open(&segment).unwrap();
     file.truncate(0).unwrap();
@@ -245,7 +245,7 @@ fn only_the_parts_of_the_log_that_hold_an_old_id_are_decoded() {
 
 /// A read that fails is an error, and no damage.
 #[test]
-fn a_read_that_fails_passes_over_nothing() {
+fn a_failed_read_skips_nothing() {
     let project = Project::new();
     let (mut log, mut replica) = project.open();
     append(&mut log, &mut replica, vec![joined(1)]).unwrap();

@@ -1,4 +1,4 @@
-//! Versions beside each other: what a newer one has written is not taken for damage, and not lost.
+//! Versions beside each other: the data of a newer one is neither taken for damage nor lost.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ fn with_snapshots() -> (Project, Replica) {
     (project, replica)
 }
 
-/// Writes the snapshots again with another text in them, as another version would.
+/// Rewrites the snapshots with another text in them, as another version would.
 fn rewrite(project: &Project, from: &str, to: &str) {
     for path in project.names("snapshot") {
         let text = fs::read_to_string(&path).unwrap();
@@ -42,7 +42,7 @@ fn rewrite(project: &Project, from: &str, to: &str) {
     }
 }
 
-/// As retention does after the time of the team.
+/// Removes the oldest segment, as retention does in the end.
 fn lose_the_oldest_segment(project: &Project) {
     fs::remove_file(&project.names("log")[0]).unwrap();
 }
@@ -58,7 +58,7 @@ fn level(of: &str, level: u32) -> String {
 }
 
 #[test]
-fn a_bus_does_not_open_without_what_stood_in_its_newer_snapshots() {
+fn a_bus_does_not_open_without_the_contents_of_its_newer_snapshots() {
     let format = ("{\"format\":1,".to_owned(), "{\"format\":2,".to_owned());
     let least = (level("least", 1), level("least", LEVEL + 1));
     let state = ("\"members\":{".to_owned(), "\"people\":{".to_owned());
@@ -98,7 +98,7 @@ fn a_bus_whose_beginning_is_gone_does_not_open_without_a_snapshot() {
 }
 
 #[test]
-fn who_does_not_know_a_field_of_a_snapshot_writes_none() {
+fn a_version_that_does_not_know_a_field_of_a_snapshot_writes_none() {
     let (project, _) = with_snapshots();
     rewrite(&project, &level("level", LEVEL), &level("level", LEVEL + 1));
     rewrite(&project, "\"state\":{", "\"state\":{\"comets\":[1,2,3],");
@@ -117,7 +117,7 @@ fn who_does_not_know_a_field_of_a_snapshot_writes_none() {
 }
 
 #[test]
-fn who_was_there_before_a_newer_version_writes_no_snapshot_over_its() {
+fn a_running_older_version_replaces_no_snapshot_of_a_newer_one() {
     let levels = (level("level", LEVEL), level("level", LEVEL + 1));
     let formats = ("{\"format\":1,".to_owned(), "{\"format\":2,".to_owned());
     for (from, to) in [levels, formats] {
@@ -183,7 +183,7 @@ fn read(level: u32) -> (Value, Replica) {
     (serde_json::from_slice(&bytes).unwrap(), *replica)
 }
 
-/// Says whether all that the one says is in the other.
+/// Says whether the new value contains all of the old one.
 fn is_kept(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
@@ -224,8 +224,8 @@ fn snapshots_of_every_level_are_read_as_they_were_written() {
     }
 }
 
-/// A field that this fails for is dropped by who does not know it, so the level grows with it: raise `SNAPSHOT_LEVEL`, and run this test once
-/// with `BRIDGE_KEEP_SNAPSHOT=1` in the environment, which writes the fixture of the new level.
+/// If this fails for a new field, older versions would drop it, so it needs a new level: raise `SNAPSHOT_LEVEL`, and run this test
+/// once with `BRIDGE_KEEP_SNAPSHOT=1` in the environment, which writes the fixture of the new level.
 #[test]
 fn the_state_has_the_fields_of_its_level() {
     if std::env::var_os("BRIDGE_KEEP_SNAPSHOT").is_some() && !fixture(LEVEL).exists() {
