@@ -23,7 +23,7 @@ use super::mid_turn_words::{self, SteerAnswer, SteerRequest};
 use super::text_blocks::chunk;
 
 /// A request or notification of the client, or the end of its input.
-pub(crate) enum ClientEvent {
+pub(crate) enum Event {
     Open(Opening),
     SetOption(SetSessionConfigOptionRequest, Responder<SetSessionConfigOptionResponse>),
     Prompt(Prompt),
@@ -104,7 +104,7 @@ pub(crate) struct Offered {
 pub(crate) async fn connect(
     offered: Offered,
     transport: impl ConnectTo<Agent>,
-    events: mpsc::Sender<ClientEvent>,
+    events: mpsc::Sender<Event>,
 ) -> Result<(), Error> {
     let [new, load, resume, option, prompt, steer, cancel, close, ended] =
         std::array::from_fn(|_| events.clone());
@@ -132,12 +132,7 @@ pub(crate) async fn connect(
                 let session = None;
                 pass(
                     &new,
-                    ClientEvent::Open(Opening {
-                        session,
-                        cwd: it.cwd,
-                        servers: it.mcp_servers,
-                        answer,
-                    }),
+                    Event::Open(Opening { session, cwd: it.cwd, servers: it.mcp_servers, answer }),
                 )
                 .await
             },
@@ -152,7 +147,7 @@ pub(crate) async fn connect(
                     servers: it.mcp_servers,
                     answer,
                 };
-                pass(&load, ClientEvent::Open(opening)).await
+                pass(&load, Event::Open(opening)).await
             },
             on_receive_request!(),
         )
@@ -165,51 +160,51 @@ pub(crate) async fn connect(
                     servers: it.mcp_servers,
                     answer,
                 };
-                pass(&resume, ClientEvent::Open(opening)).await
+                pass(&resume, Event::Open(opening)).await
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |it: SetSessionConfigOptionRequest, responder, _| {
-                pass(&option, ClientEvent::SetOption(it, responder)).await
+                pass(&option, Event::SetOption(it, responder)).await
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |it: PromptRequest, responder, connection: ConnectionTo<Client>| {
                 let received = Prompt { request: it, responder, connection };
-                pass(&prompt, ClientEvent::Prompt(received)).await
+                pass(&prompt, Event::Prompt(received)).await
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |it: SteerRequest, responder, _| {
-                pass(&steer, ClientEvent::Steer(it, responder)).await
+                pass(&steer, Event::Steer(it, responder)).await
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |it: CloseSessionRequest, responder, _| {
-                pass(&close, ClientEvent::Close(it.session_id, responder)).await
+                pass(&close, Event::Close(it.session_id, responder)).await
             },
             on_receive_request!(),
         )
         .on_receive_notification(
             async move |it: CancelNotification, _| {
-                pass(&cancel, ClientEvent::Cancel(it.session_id)).await
+                pass(&cancel, Event::Cancel(it.session_id)).await
             },
             on_receive_notification!(),
         )
         .connect_with(transport, async move |connection: ConnectionTo<Client>| {
             connection.incoming_closed().await;
-            pass(&ended, ClientEvent::InputEnded).await?;
+            pass(&ended, Event::InputEnded).await?;
             // Running turns may still write; the loop drops the connection when it ends.
             std::future::pending().await
         })
         .await
 }
 
-async fn pass(events: &mpsc::Sender<ClientEvent>, event: ClientEvent) -> Result<(), Error> {
+async fn pass(events: &mpsc::Sender<Event>, event: Event) -> Result<(), Error> {
     events.send(event).await.map_err(|_| Error::internal_error())
 }
 

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::acp_handlers::{ClientEvent, Offered, Opening, OpeningAnswer, Prompt, connect};
+use super::acp_handlers::{Event, Offered, Opening, OpeningAnswer, Prompt, connect};
 use super::mcp_tools::{Server, ToolsError};
 use super::mid_turn_words::{SteerAnswer, SteerRequest};
 use super::ordered_output::{Wire, transport};
@@ -116,19 +116,19 @@ impl Agent {
         let crashed = loop {
             tokio::select! {
                 Some(event) = events.recv() => match event {
-                    ClientEvent::Open(opening) => if let Some(code) = self.open(opening).await { break Some(code) },
-                    ClientEvent::SetOption(request, responder) => {
+                    Event::Open(opening) => if let Some(code) = self.open(opening).await { break Some(code) },
+                    Event::SetOption(request, responder) => {
                         let answer = match self.sessions.get_mut(&request.session_id) {
                             Some(session) => session.set_option(&request),
                             None => Err(no_session(&request.session_id)),
                         };
                         answered(responder.respond_with_result(answer));
                     }
-                    ClientEvent::Prompt(prompt) => self.prompt(prompt),
-                    ClientEvent::Steer(request, responder) => self.steer(&request, responder),
-                    ClientEvent::Cancel(session) => if let Some(session) = self.sessions.get(&session) { session.cancel() },
-                    ClientEvent::Close(session, responder) => self.close(&session, responder),
-                    ClientEvent::InputEnded => if !self.ignores(|start| start.ignore_eof) { break None },
+                    Event::Prompt(prompt) => self.prompt(prompt),
+                    Event::Steer(request, responder) => self.steer(&request, responder),
+                    Event::Cancel(session) => if let Some(session) = self.sessions.get(&session) { session.cancel() },
+                    Event::Close(session, responder) => self.close(&session, responder),
+                    Event::InputEnded => if !self.ignores(|start| start.ignore_eof) { break None },
                 },
                 Some(Ok(done)) = self.tasks.join_next() => match done {
                     Done::Turn(TurnDone { end: TurnEnd::Crashed(code), .. }) => {
