@@ -208,29 +208,90 @@ async fn what_an_agent_asks_is_told_where_nobody_is_there_to_answer() {
     assert_eq!(told.matches(line).count(), 1, "{told}");
 }
 
-/// Every example is a plan, and comes to its end with agents that always say yes.
+/// Every example is a plan of built-in agents, is drawn without any program, and comes to its end as its script plays it.
 #[tokio::test]
-async fn the_examples_are_plans_that_run() {
+async fn the_examples_are_plans_that_their_scripts_play() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/workflows");
     let mut seen = 0;
     for example in std::fs::read_dir(examples).unwrap() {
         let path = example.unwrap().path();
+        let script = path.with_extension("script.toml");
+        if path.to_str().unwrap().ends_with(".script.toml") {
+            continue;
+        }
         let plan = std::fs::read_to_string(&path).unwrap();
         for agent in agents_of(&plan) {
             let profile = format!("{}/agents/{agent}.toml", env!("CARGO_MANIFEST_DIR"));
             let is_built_in = std::path::Path::new(&profile).exists();
             assert!(is_built_in, "{}: {agent}", path.display());
         }
+        let bare = stage(&plan).with_variable("PATH", "/nowhere");
+        let (drawn, exit, warned) = run(&bare, &["--dry-run"]).await;
+        assert_eq!(exit.code, Some(0), "{}: {warned}", path.display());
+        assert!(drawn.contains("\n  1. "), "{drawn}");
+        let agents: std::collections::BTreeSet<_> = agents_of(&plan).into_iter().collect();
+        for agent in agents {
+            let warning = format!("warning: the profile `{agent}` needs the program ");
+            assert_eq!(warned.matches(&warning).count(), 1, "{warned}");
+        }
         // The gate would test this very project.
         let plan = plan.replace(r#"gate = ["cargo", "test"]"#, r#"gate = ["true"]"#);
         let stage = stage(&plan);
-        let script = script(&stage);
-        let (printed, exit, told) = run(&stage, &["--scripted", &script, "--yes"]).await;
+        let arguments = ["--scripted", script.to_str().unwrap(), "--yes"];
+        let (printed, exit, told) = run(&stage, &arguments).await;
         assert_eq!(exit.code, Some(0), "{}: {told}", path.display());
         assert!(printed.contains(") is done\n"), "{printed}");
+        assert!(told.contains("The other steps, in the project's .claude/bridge/tasks:"), "{told}");
         seen += 1;
     }
     assert_eq!(seen, 4);
+}
+
+/// A judge who knows the contestants is none.
+#[tokio::test]
+async fn the_judge_of_an_example_is_not_told_whose_answer_is_whose() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/workflows");
+    let plan = std::fs::read_to_string(format!("{examples}/compare.toml")).unwrap();
+    let stage = stage(&plan);
+    let script = format!("{examples}/compare.script.toml");
+    let (_, exit, told) = run(&stage, &["--scripted", &script]).await;
+    assert_eq!(exit.code, Some(0), "{told}");
+    let tasks = std::fs::read_dir(stage.bus().join("tasks")).unwrap();
+    let transcripts = tasks.map(|task| std::fs::read_to_string(task.unwrap().path()).unwrap());
+    let judged: Vec<_> = transcripts.filter(|text| text.contains("Three engineers")).collect();
+    let [judged] = &judged[..] else { panic!("one task judges: {judged:?}") };
+    let task = judged.split("Three engineers").nth(1).unwrap();
+    assert!(task.contains("Nothing tests what happens when the disk is full."), "{judged}");
+    for contestant in ["codex", "claude", "gemini"] {
+        assert!(!task.contains(contestant), "{contestant}: {judged}");
+    }
+}
+
+#[tokio::test]
+async fn resume_without_an_id_lists_the_workflows_that_can_be_resumed() {
+    let stage = stage(&PLAN.replacen("\"{{steps", "\"hang {{steps", 1));
+    let listed = async || {
+        let (exit, said) = stage.ended(&["run", "--resume"], None).await;
+        assert_eq!(exit.code, Some(0), "{said}");
+        said
+    };
+    assert!(listed().await.contains("no workflow of "), "there is no bus yet");
+    let script = script(&stage);
+    let plan = stage.project().join("plan.toml");
+    let arguments = ["run", plan.to_str().unwrap(), "--scripted", &script];
+    let (child, pipes) = stage.start(&arguments).await;
+    until("the last step has begun", || {
+        stage.bus().join("log").exists() && stage.events_of("task_started").len() == 3
+    })
+    .await;
+    assert!(listed().await.contains("no workflow of "), "it is led");
+    kill(Pid::from_raw(i32::try_from(child.pid()).unwrap()), Signal::SIGKILL).unwrap();
+    tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+    drop(pipes);
+    let id = stage.events_of("workflow_created")[0]["id"].as_str().unwrap().to_owned();
+    let said = listed().await;
+    let line = said.lines().find(|line| line.starts_with(&id)).expect(&said);
+    assert!(line.ends_with("  2 of 3 steps done  review"), "{line}");
 }
 
 /// Returns the names of agents in a plan as the examples write it.

@@ -298,16 +298,28 @@ async fn person_answers(question: TerminalQuestion) -> Result<Option<String>, Fa
     Ok(Some(line.await??))
 }
 
-/// Prints how the workflow ended, with the output of its last steps.
+/// Prints how the workflow ended, with the output of the last steps that ran, and where the other outputs are.
 fn end(workflows: &Workflows, workflow: &Workflow) -> Result<(), Failure> {
     output::say(&plain_step_lines::summary(workflow));
     let bus = workflows.team().bus();
-    for step in plain_step_lines::last(workflow) {
+    let last = plain_step_lines::last(workflow);
+    for step in &last {
         let Some(id) = &step.task else { continue };
         let task = bus.find_task(id)?;
         if let Some(body) = task.and_then(|task| task.output) {
             output::say(&format!("\n{}:\n{}", step.plan.name, bus.text(body)?.trim_end()));
         }
+    }
+    let others = workflow
+        .steps
+        .iter()
+        .filter(|step| !last.iter().any(|shown| shown.plan.name == step.plan.name));
+    let others: Vec<_> = others.filter_map(plain_step_lines::transcript).collect();
+    if !others.is_empty() {
+        output::tell(&format!(
+            "\nThe other steps, in the project's .claude/bridge/tasks:\n{}",
+            others.join("\n")
+        ));
     }
     match workflow.status {
         WorkflowStatus::Done => Ok(()),

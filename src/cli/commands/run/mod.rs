@@ -6,8 +6,11 @@
 mod follow_workflow;
 mod lead_workflow;
 mod live_screen;
+mod missing_programs;
 mod plain_step_lines;
 mod plan_drawing;
+mod plan_order;
+mod resumable_workflows;
 mod run_arguments;
 mod run_plan;
 mod terminal_question;

@@ -84,13 +84,19 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
     lines.join("\n")
 }
 
-/// Returns the last steps of a workflow: those that are done and on which no other depends.
+/// Returns the last steps of a workflow: those that are done and on which no step that ran depends.
 pub(crate) fn last(workflow: &Workflow) -> Vec<&StepRun> {
     let is_last = |step: &&StepRun| {
-        let mut others = workflow.steps.iter();
+        let mut ran = workflow.steps.iter().filter(|other| other.attempts > 0);
         // A step that depends on one with `for_each` depends on all of its items.
         let name = step.item.as_ref().map_or(&step.plan.name, |item| &item.of);
-        step.status == StepStatus::Done && !others.any(|other| other.plan.depends_on.contains(name))
+        step.status == StepStatus::Done && !ran.any(|other| other.plan.depends_on.contains(name))
     };
     workflow.steps.iter().filter(is_last).collect()
+}
+
+/// Returns the line that names the transcript of a step's last task.
+pub(crate) fn transcript(step: &StepRun) -> Option<String> {
+    let task = step.task.as_ref()?;
+    Some(format!("  {}: {task}.jsonl", step.plan.name))
 }

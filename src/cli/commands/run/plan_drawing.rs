@@ -1,27 +1,10 @@
-//! A plan as text: its order, or a graph in the language of a drawing program.
+//! A plan as a graph, in the language of a drawing program.
 
 use std::fmt::Write as _;
 
 use crate::domain::text::visible_letters::{is_invisible, one_line};
 use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
-
-/// Returns the order of the steps, and which run in parallel.
-pub(crate) fn order(plan: &Plan) -> String {
-    let mut text = format!("{}: {} steps", one_line(&plan.name), plan.steps.len());
-    for (number, group) in plan.order().iter().enumerate() {
-        let members: Vec<_> = plan
-            .steps
-            .iter()
-            .filter(|step| group.contains(&step.name))
-            .map(|step| format!("{} ({}{})", step.name, step.agent, conditions(step)))
-            .collect();
-        let at_once = if group.len() > 1 { ", in parallel" } else { "" };
-        write!(text, "\n{:>3}. {}{at_once}", number + 1, members.join(", "))
-            .expect("writing to a string succeeds");
-    }
-    text
-}
 
 /// Draws the plan for Mermaid.
 pub(crate) fn mermaid(plan: &Plan) -> String {
@@ -65,7 +48,7 @@ pub(crate) fn dot(plan: &Plan) -> String {
 }
 
 /// Returns the list and the condition of a step.
-fn conditions(step: &Step) -> String {
+pub(super) fn conditions(step: &Step) -> String {
     let for_each = step.for_each.as_ref();
     let for_each = for_each.map(|source| format!(", for each of {source}"));
     let when = step.when.as_ref().map(|when| format!(", when {when}"));
@@ -110,14 +93,6 @@ mod tests {
     }
 
     #[test]
-    fn the_order_shows_which_steps_run_in_parallel() {
-        assert_eq!(
-            order(&plan()),
-            "the \"review\": 3 steps\n  1. a (codex), b.1 (gemini), in parallel\n  2. c (codex)"
-        );
-    }
-
-    #[test]
     fn lists_and_conditions_are_shown_with_their_step() {
         let mut plan = plan();
         let source = StepReference {
@@ -127,9 +102,6 @@ mod tests {
         plan.steps[2].for_each = Some(source.clone());
         plan.steps[2].when =
             Some(When { source, relation: Relation::Contains, value: "a \"b\"".into() });
-        assert!(order(&plan).ends_with(
-            "2. c (codex, for each of steps.a.json.list, when steps.a.json.list contains a \"b\")"
-        ));
         assert!(mermaid(&plan).contains("contains a 'b'\"]"));
         assert!(dot(&plan).contains("contains a 'b'\"];"));
     }
@@ -143,7 +115,7 @@ mod tests {
             relation: Relation::Contains,
             value: "x\u{1b}[2J\u{9b}\u{202e}\n  9. y".into(),
         });
-        for (drawn, lines) in [(order(&plan), 3), (mermaid(&plan), 6), (dot(&plan), 8)] {
+        for (drawn, lines) in [(mermaid(&plan), 6), (dot(&plan), 8)] {
             assert_eq!(drawn.lines().count(), lines, "{drawn}");
             let odd = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
             assert!(!drawn.contains(odd), "{drawn:?}");

@@ -10,9 +10,9 @@ pub(crate) struct RunArguments {
     /// The plan file (TOML; see docs/workflows.md).
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     pub(super) file: Option<PathBuf>,
-    /// Resume this interrupted workflow instead.
-    #[arg(long, value_name = "WORKFLOW", conflicts_with_all = ["file", "dry_run", "graph", "scripted"])]
-    pub(super) resume: Option<String>,
+    /// Resume this interrupted workflow instead; without an id, list the workflows that can be resumed.
+    #[arg(long, value_name = "WORKFLOW", num_args = 0..=1, conflicts_with_all = ["file", "dry_run", "graph", "scripted"])]
+    pub(super) resume: Option<Option<String>>,
     /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     pub(super) project: Option<PathBuf>,

@@ -2,8 +2,8 @@
 
 use super::follow_workflow::Approving;
 use super::lead_workflow::{Request, lead, planned};
-use super::plan_drawing;
 use super::run_arguments::{Graph, RunArguments};
+use super::{missing_programs, plan_drawing, plan_order, resumable_workflows};
 use crate::bus::rules::NameChoice;
 use crate::cli::lead_team::JoinTarget;
 use crate::cli::open_bus::Outside;
@@ -25,11 +25,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let project = find_project::find(arguments.project.as_deref())?;
     let mut config = load_config::load(&project.root, arguments.config.as_deref())?;
     let request = match (&arguments.file, &arguments.resume) {
+        (None, Some(None)) => return resumable_workflows::list(&project),
         (Some(path), _) => {
             let written = toml_plan::read(path, &path.display().to_string())?;
             Request::Plan(Box::new(written))
         }
-        (None, Some(id)) => Request::Resume(WorkflowId::parse(id)?),
+        (None, Some(Some(id))) => Request::Resume(WorkflowId::parse(id)?),
         (None, None) => return Err("name a plan file, or a workflow with --resume".into()),
     };
     if let (Some(script), Request::Plan(written)) = (&arguments.scripted, &request) {
@@ -44,12 +45,17 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if let Request::Plan(written) = &request
         && (arguments.dry_run || arguments.graph.is_some())
     {
-        let plan = planned(written, &Candidates::profiles(&config, &launch))?;
+        // A plan is drawn also where its agents are not installed.
+        let known = Candidates::profiles(&config, &launch);
+        let plan = planned(written, &known.all_installed())?;
         output::say(&match arguments.graph {
             Some(Graph::Mermaid) => plan_drawing::mermaid(&plan),
             Some(Graph::Dot) => plan_drawing::dot(&plan),
-            None => plan_drawing::order(&plan),
+            None => plan_order::order(&plan),
         });
+        for missing in missing_programs::missing_programs(&plan, &known) {
+            output::tell(&format!("warning: {missing}"));
+        }
         return Ok(());
     }
     load_config::warn_of_what_does_not_count(&config);

@@ -1,0 +1,57 @@
+//! `run --resume` without an id: the workflows of the project that can be resumed. Nothing is written.
+
+use crate::bus::Bus;
+use crate::bus::state::Workflow;
+use crate::cli::find_project::Project;
+use crate::cli::{Failure, open_bus, output};
+use crate::domain::text::visible_letters::one_line;
+use crate::domain::time::iso8601;
+use crate::domain::workflow::{StepStatus, WorkflowStatus};
+
+/// Prints a line for each workflow that can be resumed, newest first.
+pub(super) fn list(project: &Project) -> Result<(), Failure> {
+    let bus = open_bus::open_present_bus(&project.bus_directory())?;
+    let lines = bus.map(|bus| lines(&bus)).unwrap_or_default();
+    if lines.is_empty() {
+        output::tell(&format!(
+            "no workflow of {} is interrupted; `run FILE` starts one",
+            project.root.display()
+        ));
+        return Ok(());
+    }
+    output::tell("interrupted workflows; resume one with `cli-team-bridge run --resume ID`:");
+    for line in lines {
+        output::say(&line);
+    }
+    Ok(())
+}
+
+fn lines(bus: &Bus) -> Vec<String> {
+    bus.look(|state| {
+        let mut all = state.workflows();
+        all.retain(|workflow| can_be_resumed(workflow, bus));
+        all.sort_by_key(|workflow| std::cmp::Reverse(workflow.created_ms));
+        all.into_iter().map(line).collect()
+    })
+}
+
+/// Whether no live process leads an unfinished workflow. One that a killed process led counts as running until that is noticed.
+fn can_be_resumed(workflow: &Workflow, bus: &Bus) -> bool {
+    let is_led = || workflow.owner.is_some_and(|owner| bus.is_held(owner));
+    match workflow.status {
+        WorkflowStatus::Interrupted => true,
+        status => !status.is_final() && !is_led(),
+    }
+}
+
+fn line(workflow: &Workflow) -> String {
+    let steps = workflow.steps.iter();
+    let done = steps.filter(|step| step.status == StepStatus::Done).count();
+    format!(
+        "{}  {}  {done} of {} steps done  {}",
+        workflow.id,
+        iso8601(workflow.created_ms),
+        workflow.steps.len(),
+        one_line(&workflow.name)
+    )
+}
