@@ -25,6 +25,8 @@ pub mod workflow;
 pub mod mcp;
 /// The scripted agent: for demos, tests, and trying teams out without a model.
 pub mod scripted;
+/// Setup: which clients and agents are installed, and the entries that connect the clients, written and undone.
+pub mod setup;
 /// Arguments, the only printer, one file per command.
 pub mod cli;
 /// One function for each reader of outside data, for `fuzz/` and the test that runs the same.

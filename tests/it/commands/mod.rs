@@ -5,5 +5,6 @@ pub(crate) mod bad_input;
 pub(crate) mod hook;
 pub(crate) mod run;
 pub(crate) mod run_tree;
+pub(crate) mod setup;
 #[cfg(target_os = "linux")]
 pub(crate) mod watch;
