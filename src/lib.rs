@@ -25,6 +25,8 @@ pub mod workflow;
 pub mod mcp;
 /// The scripted agent: for demos, tests, and trying teams out without a model.
 pub mod scripted;
+/// The doctor: whether everything that a team needs is there and works, and what to do where it is not.
+pub mod doctor;
 /// Arguments, the only printer, one file a command.
 pub mod cli;
 /// One function for each reader of what others write, for `fuzz/` and the test that runs the same.

@@ -19,7 +19,7 @@ const WHY: &str = "this process was started by an agent of a team (BRIDGE_RUN is
                    an orchestrator of the bridge is among its ancestors)";
 
 /// The commands in which this binary leads a team, so that orphans of its agents fall to it.
-const LEADS: [&str; 2] = ["orchestrator", "run"];
+const LEADS: [&str; 3] = ["orchestrator", "run", "doctor"];
 
 /// Why something is not done where nothing can be seen.
 const BLIND: &str = "this process cannot see its ancestors, so an agent of a team may have started \

@@ -12,6 +12,13 @@ pub fn start_time(pid: u32) -> Option<u64> {
     stat(pid).map(|stat| stat.started)
 }
 
+/// Tells whether a process was stopped by a signal (`kill -STOP`, Ctrl-Z) and does nothing until it is continued. `started` makes sure
+/// that it is no later process of the same pid. False without `/proc`.
+pub fn is_suspended(pid: u32, started: Option<u64>) -> bool {
+    let same = |known: u64| started.is_none_or(|started| started == known);
+    stat(pid).is_some_and(|stat| stat.is_suspended && same(stat.started))
+}
+
 /// Returns the pid by which `/proc` knows this process: another than its own where that is the `/proc` of a PID namespace around
 /// its own. None where it is not known there, and without `/proc`.
 pub fn own_pid() -> Option<u32> {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules in reading order, which is dependency order.
-const MODULES: [&str; 12] = [
+const MODULES: [&str; 13] = [
     "domain",
     "sys",
     "config",
@@ -21,6 +21,7 @@ const MODULES: [&str; 12] = [
     "workflow",
     "mcp",
     "scripted",
+    "doctor",
     "cli",
 ];
 

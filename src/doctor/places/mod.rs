@@ -1,0 +1,7 @@
+//! The places that a team needs: the user's directories, the project's own file, the bus.
+
+pub(super) mod examine_bus_directory;
+pub(super) mod examine_environment;
+pub(super) mod examine_project_file;
+mod judge_bus;
+mod judge_sessions;
