@@ -58,7 +58,8 @@ pub(crate) const CODEX: Kind = Kind {
             "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n\
              [analytics]\nenabled = false\n\
              [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{base}/v1\"\nenv_key = \"OPENAI_API_KEY\"\n\
-             wire_api = \"responses\"\nrequest_max_retries = 1\nstream_max_retries = 1\n"
+             wire_api = \"responses\"\nrequest_max_retries = 1\nstream_max_retries = 1\n\
+             [mcp_servers.bridge]\ncommand = \"cli-team-bridge\"\nargs = [\"orchestrator\"]\ntool_timeout_sec = 150\n"
         );
         vec![(".codex/config.toml", config)]
     },

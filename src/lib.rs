@@ -25,6 +25,8 @@ pub mod workflow;
 pub mod mcp;
 /// The scripted agent: for demos, tests, and trying teams out without a model.
 pub mod scripted;
+/// Setup: which clients and agents are installed, and the entries that connect the clients, written and undone.
+pub mod setup;
 /// The doctor: whether everything that a team needs is there and works, and what to do where it is not.
 pub mod doctor;
 /// Arguments, the only printer, one file a command.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::find_project;
+use crate::domain::text::shell_word::shell_word;
 use crate::sys::process;
 
 /// What the program is called.
@@ -15,35 +16,15 @@ pub(super) fn watch_command(project: &Path) -> String {
     let real = |path: PathBuf| std::fs::canonicalize(path).ok();
     let own = std::env::current_exe().ok().and_then(real);
     let program = match own {
-        Some(own) if found.and_then(real).as_ref() != Some(&own) => quoted(&own),
+        Some(own) if found.and_then(real).as_ref() != Some(&own) => {
+            shell_word(&own.to_string_lossy())
+        }
         _ => NAME.to_owned(),
     };
     let is_found = find_project::find(None).is_ok_and(|found| found.root == project);
     if is_found {
         format!("{program} watch")
     } else {
-        format!("{program} watch --project {}", quoted(project))
-    }
-}
-
-/// Writes a path as a word of a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if text.chars().all(is_plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_one_word_of_a_shell() {
-        assert_eq!(quoted(Path::new("/a/b-c_1.d")), "/a/b-c_1.d");
-        assert_eq!(quoted(Path::new("/a b/$(c)'s")), "'/a b/$(c)'\\''s'");
+        format!("{program} watch --project {}", shell_word(&project.to_string_lossy()))
     }
 }

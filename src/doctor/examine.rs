@@ -8,7 +8,7 @@ use super::examination_step::{OnStep, Step};
 use super::finding::{Finding, Level, Report, Subject};
 use super::fix;
 use super::places::examine_bus_directory::{self, NetworkPlace};
-use super::places::{examine_environment, examine_project_file};
+use super::places::{examine_clients, examine_environment, examine_project_file};
 use crate::bus::storage::file::{Foreign, Proof};
 use crate::config::Config;
 use crate::domain::wait_times;
@@ -68,11 +68,21 @@ pub async fn examine(
         findings.extend(tracked_by_git(launch.bus_dir.clone(), launch).await);
         findings
     };
+    let clients = {
+        let launch = launch.clone();
+        let has_project = examination.no_project.is_none();
+        let looking = move || {
+            let project = has_project.then_some(launch.project.as_path());
+            examine_clients::examine(&launch.environment, &launch.own_binary, project)
+        };
+        within(&Subject::Bridge, wait_times::DOCTOR_LOOK, looking)
+    };
     let agents = examine_agents::examine(launch, config, *starting, on_step, force);
-    let (environment, bus, agents) = tokio::join!(environment, bus, agents);
+    let (environment, bus, clients, agents) = tokio::join!(environment, bus, clients, agents);
     let mut findings = environment;
     findings.extend(project(&examination));
     findings.extend(bus);
+    findings.extend(clients);
     findings.extend(agents);
     if *fixing == Fixing::Done {
         for finding in &mut findings {

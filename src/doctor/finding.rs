@@ -16,6 +16,8 @@ pub enum Subject {
     /// The project's own file.
     Project,
     Bus,
+    /// A program that can lead a team.
+    Client(String),
     /// The agents as a whole.
     Agents,
     /// The agents of one profile.
@@ -29,6 +31,7 @@ impl Subject {
             Self::Bridge => "bridge",
             Self::Project => "project",
             Self::Bus => "bus",
+            Self::Client(_) => "client",
             Self::Agents => "agents",
             Self::Agent(_) => "agent",
         }
@@ -37,7 +40,7 @@ impl Subject {
     /// Returns the name of one of several of a kind.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Self::Agent(name) => Some(name),
+            Self::Client(name) | Self::Agent(name) => Some(name),
             _ => None,
         }
     }
@@ -45,7 +48,11 @@ impl Subject {
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name().unwrap_or(self.kind()))
+        match self {
+            // An agent may be called the same.
+            Self::Client(name) => write!(f, "{name} as client"),
+            _ => f.write_str(self.name().unwrap_or(self.kind())),
+        }
     }
 }
 

@@ -56,6 +56,10 @@ pub const LOOKED_PATHS: usize = 64;
 /// Paths of a question that go on the bus.
 pub const QUESTION_PATHS: usize = 10;
 
+/// The longest configuration file of another program that `setup` edits: Claude Code's grows with the user's projects, to some hundred
+/// kilobytes in years.
+pub const MAX_CLIENT_FILE_BYTES: u64 = 8 * 1024 * 1024;
+
 /// The longest file that an agent reads or writes through the bridge: half of the longest line that is read of an agent, as
 /// JSON may need two bytes for one.
 pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;

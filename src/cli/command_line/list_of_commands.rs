@@ -11,6 +11,7 @@ use crate::cli::commands::orchestrator::OrchestratorArguments;
 use crate::cli::commands::peer::PeerArguments;
 use crate::cli::commands::run::RunArguments;
 use crate::cli::commands::scripted_agent::ScriptedArguments;
+use crate::cli::commands::setup::SetupArguments;
 use crate::cli::commands::trust::TrustArguments;
 use crate::cli::commands::watch::WatchArguments;
 
@@ -25,6 +26,8 @@ pub(super) struct Arguments {
 // A new command is one variant here, one file in `commands/`, and one line in `run_command`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Connect the clients on this machine (Claude Code, editors, …) to the bridge, and show which agents are installed.
+    Setup(SetupArguments),
     /// Lead a team of agents in a project (MCP server on stdio).
     Orchestrator(OrchestratorArguments),
     /// Serve the messaging tools to an agent that the bridge started (MCP server on stdio; not for manual use).

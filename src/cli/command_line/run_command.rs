@@ -31,6 +31,7 @@ pub fn run() -> ExitCode {
     };
     logging::start();
     let done = match arguments.command {
+        Command::Setup(arguments) => commands::setup::run(&arguments),
         Command::Orchestrator(arguments) => commands::orchestrator::run(arguments),
         Command::Agent => commands::agent::run(),
         Command::Peer(arguments) => commands::peer::run(arguments),

@@ -8,5 +8,6 @@ pub(crate) mod orchestrator;
 pub(crate) mod peer;
 pub(crate) mod run;
 pub(crate) mod scripted_agent;
+pub(crate) mod setup;
 pub(crate) mod trust;
 pub(crate) mod watch;

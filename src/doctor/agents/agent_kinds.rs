@@ -1,92 +1,24 @@
-//! What is known of the five agents besides their profiles: the vendor's own program, the version that the bridge is tested with, and
-//! the signs of a login.
-//!
-//! A sign is a variable with a key, or a file that a login leaves. Neither is read: what a key is worth only its vendor knows.
-
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+//! What is known of the five agents besides their profiles and their signs of a login: the version that the bridge is tested with, and
+//! what a start proves.
 
 /// One of the five agents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     pub(crate) profile: &'static str,
-    /// The vendor's own program, which also logs in; of some agents it is the one that speaks ACP.
-    pub(crate) cli: &'static str,
     /// The version of the program that speaks ACP with which the bridge is tested (`e2e/programs.txt`).
     pub(crate) tested: &'static str,
-    /// Variables that hold a key, or choose a cloud that has one.
-    keys: &'static [&'static str],
-    /// The variable that moves its files, what they are below by default, and the files that a login leaves there.
-    moved_by: &'static str,
-    folder: &'static str,
-    login_files: &'static [&'static str],
+    /// Whether it opens a session only for a user who is logged in. Seen with the tested versions.
+    pub(crate) session_needs_login: bool,
 }
 
 /// All of them.
 pub(crate) const KINDS: [Kind; 5] = [
-    Kind {
-        profile: "codex",
-        cli: "codex",
-        tested: "2.6.0",
-        keys: &["OPENAI_API_KEY", "CODEX_API_KEY"],
-        moved_by: "CODEX_HOME",
-        folder: ".codex",
-        login_files: &["auth.json"],
-    },
-    Kind {
-        profile: "claude-code",
-        cli: "claude",
-        tested: "0.100.0",
-        keys: &[
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_AUTH_TOKEN",
-            "CLAUDE_CODE_OAUTH_TOKEN",
-            "CLAUDE_CODE_USE_BEDROCK",
-            "CLAUDE_CODE_USE_VERTEX",
-        ],
-        moved_by: "CLAUDE_CONFIG_DIR",
-        folder: ".claude",
-        login_files: &[".credentials.json"],
-    },
-    Kind {
-        profile: "gemini",
-        cli: "gemini",
-        tested: "0.61.0",
-        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"],
-        moved_by: "",
-        folder: ".gemini",
-        login_files: &["oauth_creds.json", "gemini-credentials.json"],
-    },
-    Kind {
-        profile: "qwen",
-        cli: "qwen",
-        tested: "0.24.4",
-        keys: &["OPENAI_API_KEY", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY"],
-        moved_by: "QWEN_HOME",
-        folder: ".qwen",
-        login_files: &["oauth_creds.json"],
-    },
-    Kind {
-        profile: "droid",
-        cli: "droid",
-        tested: "0.215.0",
-        keys: &["FACTORY_API_KEY"],
-        moved_by: "",
-        folder: ".factory",
-        login_files: &["auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeychain", "auth.json"],
-    },
+    Kind { profile: "codex", tested: "2.6.0", session_needs_login: true },
+    Kind { profile: "claude-code", tested: "0.100.0", session_needs_login: false },
+    Kind { profile: "gemini", tested: "0.61.0", session_needs_login: true },
+    Kind { profile: "qwen", tested: "0.24.4", session_needs_login: true },
+    Kind { profile: "droid", tested: "0.215.0", session_needs_login: true },
 ];
-
-/// What shows that the user is logged in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LoginSign {
-    /// A variable that the agent is given.
-    Variable(&'static str),
-    /// A file that a login leaves.
-    File(PathBuf),
-    /// None. On a Mac the keychain may have it, which is not asked.
-    NotSeen,
-}
 
 /// Finds what is known of the agents of a profile.
 pub(crate) fn of_profile(profile: &str) -> Option<&'static Kind> {
@@ -94,20 +26,6 @@ pub(crate) fn of_profile(profile: &str) -> Option<&'static Kind> {
 }
 
 impl Kind {
-    /// Looks for a sign of a login. `variable` knows the environment that the agent is given.
-    pub(crate) fn login(&self, variable: impl Fn(&str) -> Option<OsString>) -> LoginSign {
-        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        if let Some(key) = self.keys.iter().find(|key| set(key).is_some()) {
-            return LoginSign::Variable(key);
-        }
-        let home = || Some(Path::new(&set("HOME")?).join(self.folder));
-        let Some(folder) = set(self.moved_by).map(PathBuf::from).or_else(home) else {
-            return LoginSign::NotSeen;
-        };
-        let mut files = self.login_files.iter().map(|file| folder.join(file));
-        files.find(|file| file.is_file()).map_or(LoginSign::NotSeen, LoginSign::File)
-    }
-
     /// Says whether a version is older than the one that the bridge is tested with. What is no version is not.
     pub(crate) fn is_older(&self, version: &str) -> bool {
         let found = numbers(version).zip(numbers(self.tested));
@@ -128,6 +46,8 @@ fn numbers(version: &str) -> Option<[u64; 3]> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::config::{Config, Load};
 
@@ -160,20 +80,5 @@ mod tests {
         ] {
             assert_eq!(gemini.is_older(version), expected, "{version}");
         }
-    }
-
-    #[test]
-    fn a_login_is_seen_by_a_key_or_by_its_file() {
-        let home = tempfile::tempdir().unwrap();
-        let codex = of_profile("codex").unwrap();
-        let at_home = |name: &str| (name == "HOME").then(|| home.path().into());
-        assert_eq!(codex.login(at_home), LoginSign::NotSeen);
-        let file = home.path().join(".codex/auth.json");
-        std::fs::create_dir(file.parent().unwrap()).unwrap();
-        std::fs::write(&file, "secret").unwrap();
-        assert_eq!(codex.login(at_home), LoginSign::File(file));
-        let keyed = |name: &str| (name == "CODEX_API_KEY").then(|| "x".into());
-        assert_eq!(codex.login(keyed), LoginSign::Variable("CODEX_API_KEY"));
-        assert_eq!(codex.login(|_| Some("".into())), LoginSign::NotSeen);
     }
 }

@@ -1,12 +1,11 @@
 //! Examining all agents at the same time: how each is installed, and then how it starts.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::join_all;
 
-use super::agent_kinds::{self, Kind};
+use super::agent_kinds;
 use super::judge_program::{self, Consented, InstalledProgram, Judged};
 use super::judge_trial::{self, Tried};
 use super::trial_room::TrialRoom;
@@ -15,6 +14,8 @@ use crate::config::{Command, Config, Profile, ValueOrigin};
 use crate::doctor::examination_step::{OnStep, Step};
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::wait_times;
+use crate::setup::client::Places;
+use crate::setup::installed_agents::{self, FoundProgram, InstalledAgent};
 use crate::sys::process::find_program;
 use crate::team::Launch;
 
@@ -37,6 +38,7 @@ pub(crate) async fn examine(
     let mut findings = Vec::new();
     let mut to_start = Vec::new();
     let mut installed_agents = 0;
+    let known = look_at_known(launch, config);
     for profile in config.profiles() {
         if is_own(profile) {
             if consent(launch, config, profile) == Consented::Yes {
@@ -44,7 +46,8 @@ pub(crate) async fn examine(
             }
             continue;
         }
-        let installed = look(launch, config, profile);
+        let known = known.iter().find(|known| known.profile == profile.name.as_str());
+        let installed = look(launch, config, profile, known);
         let Judged { findings: found, is_installed, may_start } = judge_program::judge(&installed);
         findings.extend(found);
         installed_agents += usize::from(is_installed);
@@ -62,7 +65,8 @@ pub(crate) async fn examine(
         ));
     }
     if starting == Starting::Allowed {
-        findings.extend(start_all(launch, config, to_start, on_step, force).await);
+        let started = start_all(launch, config, to_start, on_step, force).await;
+        findings = judge_trial::with_what_a_start_proves(findings, started);
     }
     findings
 }
@@ -156,7 +160,12 @@ fn judge_own(outcome: &judge_trial::Trial) -> Finding {
     }
 }
 
-fn look(launch: &Launch, config: &Config, profile: &Profile) -> InstalledProgram {
+fn look(
+    launch: &Launch,
+    config: &Config,
+    profile: &Profile,
+    known: Option<&InstalledAgent>,
+) -> InstalledProgram {
     let kind = agent_kinds::of_profile(profile.name.as_str());
     let search = launch.environment.iter().find(|(name, _)| name == "PATH");
     let search = search.map(|(_, path)| path.as_os_str());
@@ -169,29 +178,36 @@ fn look(launch: &Launch, config: &Config, profile: &Profile) -> InstalledProgram
     InstalledProgram {
         profile: profile.name.to_string(),
         kind,
-        cli: kind.and_then(|kind| cli(kind, profile, find)),
+        cli: other_cli(known),
         program,
         version,
         is_chosen: profile.command.source != ValueOrigin::BuiltIn,
         install,
         how_to_log_in: profile.login.as_ref().map(|login| login.value.clone()),
-        login: kind.map(|kind| {
-            let given = profile.environment(launch.environment.iter().cloned());
-            kind.login(|name| value_of(&given, name))
-        }),
+        login: known.map(|known| known.login.clone()),
         consent: consent(launch, config, profile),
     }
 }
 
-/// Finds the vendor's own program, where it is another one than the one that speaks ACP.
-fn cli(kind: &Kind, profile: &Profile, find: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    let is_same = profile.command.value == Command::OnPath(kind.cli.to_owned());
-    if is_same { None } else { find(kind.cli) }
+/// Returns the vendor's own program, where it is there and another one than the one that the bridge starts.
+fn other_cli(known: Option<&InstalledAgent>) -> Option<FoundProgram> {
+    let known = known?;
+    let is_other = known.cli.name != known.adapter.name && known.cli.path.is_some();
+    is_other.then(|| known.cli.clone())
 }
 
-fn value_of(environment: &[(OsString, OsString)], name: &str) -> Option<OsString> {
-    let found = environment.iter().find(|(known, _)| known == name);
-    found.map(|(_, value)| value.clone())
+/// Returns what setup sees of the five agents; nothing without a home directory.
+fn look_at_known(launch: &Launch, config: &Config) -> Vec<InstalledAgent> {
+    let variable = |name: &str| {
+        let found = launch.environment.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.clone())
+    };
+    let Some(places) = Places::read(variable, cfg!(target_os = "macos")) else {
+        return Vec::new();
+    };
+    let search = variable("PATH");
+    let find = |program: &str| find_program(Path::new(program), search.as_deref());
+    installed_agents::look(config, &places, &launch.own_binary, find, variable)
 }
 
 fn consent(launch: &Launch, config: &Config, profile: &Profile) -> Consented {

@@ -1,10 +1,11 @@
 //! What it means how an agent is installed: a pure judgement.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::agent_kinds::{Kind, LoginSign};
+use super::agent_kinds::Kind;
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::missing_program::MissingProgram;
+use crate::setup::installed_agents::{FoundProgram, LoginSign};
 
 /// How an agent is installed.
 #[derive(Clone, Debug)]
@@ -12,8 +13,8 @@ pub(super) struct InstalledProgram {
     pub(super) profile: String,
     /// What is known of it besides its profile, if it is one of the five.
     pub(super) kind: Option<&'static Kind>,
-    /// The vendor's own program.
-    pub(super) cli: Option<PathBuf>,
+    /// The vendor's own program, where it is there and not the one that the bridge starts.
+    pub(super) cli: Option<FoundProgram>,
     /// The program that the bridge starts.
     pub(super) program: Result<PathBuf, MissingProgram>,
     pub(super) version: Option<String>,
@@ -89,21 +90,19 @@ fn judge_missing(
     let program = &missing.program;
     let install = installed.install.as_ref().filter(|_| !installed.is_chosen);
     let run = install.map(|install| format!("run `{install}`"));
-    let cli = installed.cli.as_ref().zip(installed.kind);
-    let finding = match (cli, run) {
+    let finding = match (&installed.cli, run) {
         _ if installed.is_chosen => Finding::problem(
             subject,
             "program",
             format!("its program `{program}` {}", missing.searched),
             missing.instead.clone(),
         ),
-        (Some((path, kind)), run) => Finding::problem(
+        (Some(FoundProgram { name, path }), run) => Finding::problem(
             subject,
             "program",
             format!(
-                "`{}` is installed ({}), but not its ACP adapter: `{program}` {}",
-                kind.cli,
-                path.display(),
+                "`{name}` is installed ({}), but not its ACP adapter: `{program}` {}",
+                path.as_deref().unwrap_or(Path::new(name)).display(),
                 missing.searched
             ),
             run.unwrap_or_else(|| missing.instead.clone()),
@@ -179,7 +178,7 @@ mod tests {
         InstalledProgram {
             profile: "codex".into(),
             kind: agent_kinds::of_profile("codex"),
-            cli: Some("/bin/codex".into()),
+            cli: Some(FoundProgram { name: "codex".into(), path: Some("/bin/codex".into()) }),
             program: Ok("/bin/codex-acp".into()),
             version: Some("2.6.0".into()),
             is_chosen: false,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::doctor::finding::{Finding, Subject};
+use super::agent_kinds;
+use crate::doctor::finding::{Finding, Level, Subject};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::task::error_class;
 use crate::domain::wait_times;
@@ -86,7 +87,7 @@ pub(super) fn judge(tried: &Tried, trial: &Trial) -> Finding {
             ),
             "check that its settings let it start MCP servers",
         ),
-        Trial::Ended(words) if error_class::class(None, words) == Some(error_class::AUTH) => {
+        Trial::Ended(words) if is_login_missing(words) => {
             let words = clipped(words.split(ADVICE).next().unwrap_or_default());
             let how = tried.how_to_log_in.as_deref();
             let remedy = how.map_or(remedy, |how| format!("to log in, {how}"));
@@ -105,6 +106,42 @@ pub(super) fn judge(tried: &Tried, trial: &Trial) -> Finding {
     }
 }
 
+/// Tells whether an agent has given up for want of a login: its error had a class of its own, or its last words tell.
+fn is_login_missing(words: &str) -> bool {
+    words.contains(ADVICE) || error_class::class(None, words) == Some(error_class::AUTH)
+}
+
+/// Adds what starts have found. A start knows more of a login than the signs of one.
+pub(super) fn with_what_a_start_proves(
+    mut before: Vec<Finding>,
+    started: Vec<Finding>,
+) -> Vec<Finding> {
+    for finding in started {
+        let same =
+            |other: &&mut Finding| other.subject == finding.subject && other.check == "login";
+        let login = before.iter_mut().find(same);
+        let opened = finding.check == "start" && finding.level == Level::Ok;
+        match login {
+            Some(login) if finding.check == "login" => {
+                *login = finding;
+                continue;
+            }
+            Some(login) if opened && proves_login(&finding) && login.level == Level::Unknown => {
+                *login =
+                    Finding::ok(&login.subject, "login", "it opens a session, which needs one");
+            }
+            _ => {}
+        }
+        before.push(finding);
+    }
+    before
+}
+
+fn proves_login(started: &Finding) -> bool {
+    let kind = started.subject.name().and_then(agent_kinds::of_profile);
+    kind.is_some_and(|kind| kind.session_needs_login)
+}
+
 /// Leaves out the middle of what is too long for a line: its beginning says what happened, its end why.
 fn clipped(words: &str) -> String {
     let length = words.chars().count();
@@ -119,7 +156,6 @@ fn clipped(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::finding::Level;
 
     fn tried() -> Tried {
         Tried {
@@ -170,6 +206,32 @@ mod tests {
             "it did not start: it exited with code 7",
             Some("run `gemini --acp` by hand to see why"),
         );
+    }
+
+    #[test]
+    fn a_start_knows_more_of_a_login_than_its_signs() {
+        let start = |agent: &str| Finding::ok(&Subject::Agent(agent.into()), "start", "ready");
+        let no_sign =
+            |agent: &str| Finding::unknown(&Subject::Agent(agent.into()), "login", "no sign");
+        let levels = |before: Vec<Finding>, started: Vec<Finding>| {
+            let all = with_what_a_start_proves(before, started);
+            all.iter().map(|one| (one.check, one.level)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            levels(
+                vec![no_sign("gemini"), no_sign("claude-code")],
+                vec![start("gemini"), start("claude-code")]
+            ),
+            [
+                ("login", Level::Ok),
+                ("login", Level::Unknown),
+                ("start", Level::Ok),
+                ("start", Level::Ok)
+            ]
+        );
+        let key = Finding::ok(&Subject::Agent("codex".into()), "login", "by a key");
+        let refused = Finding::problem(&key.subject, "login", "no", "log in");
+        assert_eq!(levels(vec![key], vec![refused]), [("login", Level::Problem)]);
     }
 
     #[test]

@@ -148,7 +148,9 @@ async fn an_agent_that_works_is_tried_out_and_a_cli_without_its_adapter_is_named
 async fn a_missing_login_says_how_to_log_in() {
     let stage = stage();
     install(&stage, "gemini", "echo 'Authentication required: no key' >&2; exit 41");
-    install(&stage, "qwen", &speaks_acp(&stage));
+    for program in ["qwen", "claude-agent-acp"] {
+        install(&stage, program, &speaks_acp(&stage));
+    }
     let (code, report) = examined(&stage, &[]).await;
     assert_eq!(code, Some(1));
     let of_gemini =
@@ -156,8 +158,11 @@ async fn a_missing_login_says_how_to_log_in() {
     let told = of_gemini.filter(|one| one["level"] == "problem").next().unwrap();
     assert!(told["says"].as_str().unwrap().contains("not logged in"), "{told:#}");
     assert!(told["remedy"].as_str().unwrap().contains("set GEMINI_API_KEY"), "{told:#}");
-    check(&report, ("qwen", "login"), "unknown", "no sign of a login", "to log in, run `qwen`");
-    check(&report, ("qwen", "start"), "ok", "tools", "");
+    // Who opens a session only after a login has one.
+    check(&report, ("qwen", "login"), "ok", "it opens a session", "");
+    let how = "to log in, run `claude`";
+    check(&report, ("claude-code", "login"), "unknown", "no sign of a login", how);
+    check(&report, ("claude-code", "start"), "ok", "tools", "");
 }
 
 #[tokio::test]
@@ -333,6 +338,37 @@ async fn a_broken_configuration_is_a_finding_and_the_rest_is_looked_at() {
     assert_eq!(code, Some(1));
     check(&report, ("project", "config"), "problem", "config.toml", "correct that file");
     check(&report, ("codex", "program"), "note", "not installed", "npm install");
+}
+
+#[tokio::test]
+async fn a_client_whose_entry_leads_nowhere_is_named_and_one_without_an_entry_noted() {
+    let stage = stage();
+    for folder in [".claude", ".codex"] {
+        fs::create_dir(stage.home().join(folder)).unwrap();
+    }
+    let write = |program: &str| {
+        let entry =
+            json!({ "mcpServers": { "bridge": { "command": program, "args": ["orchestrator"] } } });
+        fs::write(stage.home().join(".claude.json"), entry.to_string()).unwrap();
+    };
+    write("/gone/cli-team-bridge");
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    let set_up = "cli-team-bridge setup --client claude-code";
+    check(
+        &report,
+        ("claude-code", "entry"),
+        "problem",
+        "`/gone/cli-team-bridge`, which is not there",
+        set_up,
+    );
+    check(&report, ("claude-code", "timeout"), "note", "not set", "150000");
+    check(&report, ("claude-code", "permission"), "note", "not all", set_up);
+    check(&report, ("claude-code", "hooks"), "note", "not all", set_up);
+    check(&report, ("codex", "entry"), "note", "does not know the bridge", "setup --client codex");
+    write(env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "ok", "starts `", "");
 }
 
 #[tokio::test]

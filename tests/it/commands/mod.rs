@@ -7,5 +7,6 @@ pub(crate) mod doctor;
 pub(crate) mod hook;
 pub(crate) mod run;
 pub(crate) mod run_tree;
+pub(crate) mod setup;
 #[cfg(target_os = "linux")]
 pub(crate) mod watch;

@@ -1,0 +1,114 @@
+//! The changes of one client's files: planned, shown, and carried out with a record of each.
+
+use std::path::Path;
+
+use super::shown_diff::diff;
+use crate::cli::{Failure, output};
+use crate::config::quoted;
+use crate::setup::client::ClientFile;
+use crate::setup::config_file::ConfigFile;
+use crate::setup::setup_plan::{Addition, Earlier, plan_addition};
+use crate::setup::setup_record::{Owner, Records, SetupRecord};
+
+/// What is to become of one file of a client.
+pub(super) struct PlannedFile {
+    now: ConfigFile,
+    earlier: Option<Earlier>,
+    addition: Addition,
+    purpose: &'static str,
+}
+
+/// The files of a client that can be changed, those that need no change, and those that cannot, each with a sentence.
+#[derive(Default)]
+pub(super) struct PlannedClient {
+    pub(super) changes: Vec<PlannedFile>,
+    pub(super) up_to_date: Vec<String>,
+    pub(super) refused: Vec<String>,
+}
+
+/// Plans all files of a client.
+pub(super) fn plan(
+    files: &[ClientFile],
+    project: Option<&Path>,
+    records: &Records,
+) -> PlannedClient {
+    let mut planned = PlannedClient::default();
+    for file in files {
+        match plan_file(file, project, records) {
+            Ok(found) if found.addition == Addition::Nothing => {
+                planned.up_to_date.push(quoted(&found.now.path));
+            }
+            Ok(found) => planned.changes.push(found),
+            Err(error) => planned.refused.push(format!("{}: {error}", quoted(&file.path))),
+        }
+    }
+    planned
+}
+
+fn plan_file(
+    file: &ClientFile,
+    project: Option<&Path>,
+    records: &Records,
+) -> Result<PlannedFile, Failure> {
+    let now = ConfigFile::read(&file.path, project)?;
+    let earlier = records.of(&now.path)?.map(|record| {
+        let original = records.original(&record);
+        Earlier { record, original }
+    });
+    let addition = plan_addition(now.text.as_deref(), &file.edits, earlier.as_ref())?;
+    if addition != Addition::Nothing {
+        now.may_be_replaced()?;
+    }
+    Ok(PlannedFile { now, earlier, addition, purpose: file.purpose })
+}
+
+impl PlannedFile {
+    /// Shows the change.
+    pub(super) fn show(&self) {
+        let Addition::Write { after, .. } = &self.addition else {
+            return;
+        };
+        let before = self.now.text.as_deref();
+        let new = if before.is_none() { ", a new file" } else { "" };
+        output::say(&format!("\n{}{new}: {}", quoted(&self.now.path), self.purpose));
+        for line in diff(before.unwrap_or_default(), after) {
+            output::say(&format!("  {line}"));
+        }
+    }
+
+    /// Keeps the original, makes the change, and says so.
+    pub(super) fn write(&self, owner: Owner<'_>, records: &Records) -> Result<(), Failure> {
+        let Addition::Write { after, original, added, made } = &self.addition else {
+            return Ok(());
+        };
+        let change = (added.clone(), made.clone());
+        let path = &self.now.path;
+        let mut record = SetupRecord::new(owner, path, original.as_deref(), after, change);
+        if let Some(earlier) = &self.earlier {
+            record.directories.clone_from(&earlier.record.directories);
+        }
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", quoted(path));
+        records.keep(&record, original.as_deref()).map_err(|error| failed(&error))?;
+        match self.now.replace(after) {
+            Ok(directories) if directories.is_empty() => {}
+            Ok(directories) => {
+                record.directories = directories;
+                records.keep(&record, None).map_err(|error| failed(&error))?;
+            }
+            Err(error) => {
+                if self.earlier.is_none() {
+                    // It was not made, so there is nothing to undo. A record that stays does no harm.
+                    let _ = records.forget(&record);
+                }
+                return Err(failed(&error).into());
+            }
+        }
+        let backup = if record.had_file() {
+            format!(" (the original: {})", quoted(&records.original_path(&record)))
+        } else {
+            String::new()
+        };
+        output::tell(&format!("Wrote {}{backup}.", quoted(path)));
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! What setup has found, as a table: the agents that could work, and the clients that could lead them. Pure.
+
+use std::path::Path;
+
+use crate::setup::client::Client;
+use crate::setup::installed_agents::{InstalledAgent, LoginSign};
+
+/// Says of each agent whether it could work, and what is missing.
+pub(super) fn agents(agents: &[InstalledAgent]) -> Vec<String> {
+    let mut lines = vec!["Agents, which the bridge starts:".to_owned()];
+    for agent in agents {
+        let state = if agent.is_ready() {
+            format!("ready, {}", login(agent))
+        } else if agent.cli.path.is_some() {
+            format!(
+                "`{}` is installed, its adapter `{}` is not",
+                agent.cli.name, agent.adapter.name
+            )
+        } else {
+            "not installed".to_owned()
+        };
+        lines.push(format!("  {:<15} {state}", agent.profile));
+        let mut hint = |text: String| lines.push(format!("  {:<15} {text}", ""));
+        match (&agent.install, &agent.how_to_log_in) {
+            (Some(install), _) if !agent.is_ready() => hint(install.clone()),
+            (_, Some(how)) if agent.is_ready() && agent.login == LoginSign::NotSeen => {
+                hint(format!("to log in, {how}"));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+fn login(agent: &InstalledAgent) -> String {
+    match &agent.login {
+        LoginSign::File(file) => {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            format!("logged in (`{name}` is there)")
+        }
+        LoginSign::Variable(name) => format!("has a key ({name})"),
+        LoginSign::NotSeen => "but no login was seen".to_owned(),
+    }
+}
+
+/// Says of each client whether it is installed, and where that is seen.
+pub(super) fn clients<'a>(
+    found: impl IntoIterator<Item = (&'a Client, Option<&'a Path>)>,
+) -> Vec<String> {
+    let mut lines = vec!["Clients, which lead the team:".to_owned()];
+    for (client, place) in found {
+        let state = match place {
+            Some(place) => format!("found ({})", place.display()),
+            None => "not found".to_owned(),
+        };
+        lines.push(format!("  {:<15} {state}", client.name));
+    }
+    lines
+}

@@ -1,0 +1,53 @@
+//! Installs the missing adapters of agents that the user has, with the user's own npm, and no shell in between.
+
+use std::os::fd::AsFd as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::questions::Asking;
+use super::setup_arguments::SetupArguments;
+use crate::cli::{Failure, output};
+use crate::setup::installed_agents::InstalledAgent;
+
+/// Offers each adapter; says which could not be installed.
+pub(super) fn offer(
+    agents: &[InstalledAgent],
+    arguments: &SetupArguments,
+    program: impl Fn(&str) -> Option<PathBuf>,
+) -> Result<Vec<String>, Failure> {
+    let mut failed = Vec::new();
+    for agent in agents {
+        let Some(words) = agent.npm_arguments() else {
+            continue;
+        };
+        let asking = match Asking::of(arguments) {
+            // Programs of others are another thing than entries of ours.
+            Asking::Yes if !arguments.install_agents => continue,
+            asking => asking,
+        };
+        let line = format!("npm {}", words.join(" "));
+        if !asking.agrees(&format!("Install the adapter of {} with `{line}`?", agent.profile))? {
+            continue;
+        }
+        let Some(npm) = program("npm") else {
+            failed.push(format!("`{line}`: npm is not on PATH; install Node.js, which brings it"));
+            continue;
+        };
+        output::tell(&format!("Running {line}"));
+        if let Some(why) = run(npm, &words) {
+            failed.push(format!("`{line}` {why}"));
+        }
+    }
+    Ok(failed)
+}
+
+/// Runs npm to its end; returns what was wrong. What it prints is conversation, so it goes to stderr.
+fn run(npm: PathBuf, words: &[String]) -> Option<String> {
+    let out =
+        std::io::stderr().as_fd().try_clone_to_owned().map_or_else(|_| Stdio::null(), Stdio::from);
+    match Command::new(npm).args(words).stdin(Stdio::null()).stdout(out).status() {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(format!("failed ({status}); what it says is above")),
+        Err(error) => Some(format!("could not be started: {error}")),
+    }
+}

@@ -1,0 +1,13 @@
+//! `setup`: connects the clients of this machine to the bridge, says which agents could work, and undoes what it did.
+
+mod client_changes;
+mod found_report;
+mod install_adapters;
+mod questions;
+mod remove_changes;
+mod run_setup;
+mod setup_arguments;
+mod shown_diff;
+
+pub(in crate::cli) use self::run_setup::run;
+pub(in crate::cli) use self::setup_arguments::SetupArguments;

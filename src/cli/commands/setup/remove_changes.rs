@@ -1,0 +1,123 @@
+//! `setup --remove`: takes back what setup wrote, file by file, and its copy of this program at the end.
+
+use std::path::Path;
+
+use super::questions::Asking;
+use super::setup_arguments::SetupArguments;
+use super::shown_diff::diff;
+use crate::cli::{Failure, output};
+use crate::config::quoted;
+use crate::setup::config_file::{ConfigFile, remove_empty};
+use crate::setup::setup_plan::{Earlier, Removal, plan_removal};
+use crate::setup::setup_record::{Records, SetupRecord};
+use crate::setup::stable_program;
+
+/// What is to be undone in one file.
+struct PlannedRemoval {
+    record: SetupRecord,
+    now: ConfigFile,
+    removal: Removal,
+}
+
+/// Undoes what the records say.
+pub(super) fn run(
+    arguments: &SetupArguments,
+    project: Option<&Path>,
+    records: &Records,
+) -> Result<(), Failure> {
+    let all = records.all()?;
+    let is_meant = |record: &&SetupRecord| {
+        (arguments.clients.is_empty() || arguments.clients.contains(&record.client))
+            && (project.is_none() || record.project.as_deref() == project)
+    };
+    let meant: Vec<_> = all.iter().filter(is_meant).cloned().collect();
+    let is_all = meant.len() == all.len();
+    let copy = records.program()?.filter(|_| is_all);
+    if meant.is_empty() && copy.is_none() {
+        output::tell("Nothing to undo: setup has written nothing of that here.");
+        return Ok(());
+    }
+    let (mut planned, mut refused) = (Vec::new(), Vec::new());
+    for record in meant {
+        let file = quoted(&record.file);
+        match plan(record, records) {
+            Ok(one) => planned.push(one),
+            Err(error) => refused.push(format!("{file}: {error}")),
+        }
+    }
+    planned.iter().for_each(show);
+    if let Some(copy) = &copy {
+        output::say(&format!("\n{}, the copy of this program: removed", quoted(&copy.path)));
+    }
+    let asking = Asking::of(arguments);
+    asking.refuse_if_nobody()?;
+    if asking.agrees("Undo this?")? {
+        for one in &planned {
+            match undo(one, records) {
+                Ok(()) => output::tell(&format!("Undone in {}.", quoted(&one.record.file))),
+                Err(error) => refused.push(format!("{}: {error}", quoted(&one.record.file))),
+            }
+        }
+        if let Some(copy) = copy.filter(|_| refused.is_empty()) {
+            if stable_program::remove_copy(&copy)? {
+                output::tell(&format!("Removed {}.", quoted(&copy.path)));
+            } else {
+                output::tell(&format!(
+                    "{} is another version by now, and stays.",
+                    quoted(&copy.path)
+                ));
+            }
+            records.forget_program()?;
+        }
+    } else {
+        output::tell("Nothing was changed.");
+    }
+    if refused.is_empty() {
+        return Ok(());
+    }
+    Err(format!("not everything could be undone:\n  {}", refused.join("\n  ")).into())
+}
+
+fn plan(record: SetupRecord, records: &Records) -> Result<PlannedRemoval, Failure> {
+    let now = ConfigFile::read(&record.file, record.project.as_deref())?;
+    let original = records.original(&record);
+    let earlier = Earlier { record, original };
+    let removal = match &now.text {
+        Some(text) => plan_removal(text, &earlier)?,
+        None => Removal::Nothing,
+    };
+    if removal != Removal::Nothing {
+        now.may_be_replaced()?;
+    }
+    Ok(PlannedRemoval { record: earlier.record, now, removal })
+}
+
+fn show(planned: &PlannedRemoval) {
+    let file = quoted(&planned.record.file);
+    let before = planned.now.text.as_deref().unwrap_or_default();
+    match &planned.removal {
+        Removal::Nothing => output::say(&format!("\n{file}: nothing of setup is in it any more")),
+        Removal::Delete => output::say(&format!("\n{file}, which setup made: removed")),
+        Removal::Write(after) => {
+            output::say(&format!("\n{file}:"));
+            for line in diff(before, after) {
+                output::say(&format!("  {line}"));
+            }
+        }
+    }
+}
+
+fn undo(planned: &PlannedRemoval, records: &Records) -> Result<(), Failure> {
+    match &planned.removal {
+        Removal::Nothing => {}
+        Removal::Write(text) => {
+            planned.now.replace(text)?;
+        }
+        Removal::Delete => {
+            planned.now.remove()?;
+            remove_empty(&planned.record.directories);
+        }
+    }
+    records.forget(&planned.record)?;
+    Ok(())
+}

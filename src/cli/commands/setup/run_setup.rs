@@ -1,0 +1,162 @@
+//! `setup`, from what is found to what is written.
+
+use std::path::{Path, PathBuf};
+
+use super::client_changes::{self, PlannedClient};
+use super::questions::Asking;
+use super::setup_arguments::SetupArguments;
+use super::{found_report, install_adapters, remove_changes};
+use crate::cli::{Failure, below_agent, find_project, load_config, output};
+use crate::config::quoted;
+use crate::setup::client::{Client, Places, Server};
+use crate::setup::clients::CLIENTS;
+use crate::setup::installed_agents;
+use crate::setup::setup_record::{Owner, Records};
+use crate::setup::stable_program::{self, StablePath};
+use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::sys::process;
+
+pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
+    below_agent::refuse_to("change its user's settings")?;
+    let variable = |name: &str| std::env::var_os(name);
+    let no_home = "there is no home directory: set HOME to an absolute path";
+    let places = Places::read(variable, cfg!(target_os = "macos")).ok_or(no_home)?;
+    let records = Records::kept_in(&StateDirectory::of_process().ok_or(no_home)?);
+    let project = match &arguments.project {
+        Some(named) => Some(find_project::find(named.as_deref())?.root),
+        None => None,
+    };
+    if arguments.remove {
+        return remove_changes::run(arguments, project.as_deref(), &records);
+    }
+    let search_path = std::env::var_os("PATH");
+    let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
+    let own = std::env::current_exe()?;
+    let stable = StablePath::of(&own, &places.home);
+    // In the home directory, where setup may well be run, there is no project, but the user's own file counts.
+    let around = project.clone().or_else(|| Some(find_project::find(None).ok()?.root));
+    let config = load_config::load(around.as_deref().unwrap_or(&places.home), None)?;
+
+    let agents = installed_agents::look(&config, &places, &own, program, variable);
+    let found: Vec<_> =
+        CLIENTS.iter().map(|client| (client, client.find(&places, program))).collect();
+    let shown = found.iter().map(|(client, place)| (*client, place.as_deref()));
+    let report = [found_report::agents(&agents), found_report::clients(shown)];
+    output::say(&report.map(|lines| lines.join("\n")).join("\n\n"));
+
+    let is_chosen = |client: &Client, place: Option<&PathBuf>| {
+        let is_named = arguments.clients.iter().any(|name| name == client.name);
+        is_named || (arguments.clients.is_empty() && place.is_some())
+    };
+    let chosen = found.iter().filter(|(client, place)| is_chosen(client, place.as_ref()));
+    let chosen: Vec<&Client> = chosen.map(|(client, _)| *client).collect();
+    let program_path = stable.path().to_str().ok_or("the path of this program is not UTF-8")?;
+    let server = Server { program: program_path.to_owned() };
+    let mut session =
+        Session { asking: Asking::of(arguments), records, project, refused: Vec::new() };
+    session.write_clients(&chosen, &places, &server, &stable, &own)?;
+    if session.asking != Asking::DryRun {
+        session.refused.extend(install_adapters::offer(&agents, arguments, program)?);
+    }
+    session.end(&chosen)
+}
+
+/// One run of setup.
+struct Session {
+    asking: Asking,
+    records: Records,
+    project: Option<PathBuf>,
+    /// What could not be done, each with its reason.
+    refused: Vec<String>,
+}
+
+impl Session {
+    /// Shows the changes of each client, asks, and writes them.
+    fn write_clients(
+        &mut self,
+        chosen: &[&Client],
+        places: &Places,
+        server: &Server,
+        stable: &StablePath,
+        own: &Path,
+    ) -> Result<(), Failure> {
+        let mut has_changes = false;
+        let mut is_copied = false;
+        for client in chosen {
+            let files = match &self.project {
+                Some(project) => (client.for_project)(project, server),
+                None => (client.for_user)(places, server),
+            };
+            if files.is_empty() {
+                output::tell(&format!("{} has no files of a project.", client.title));
+                continue;
+            }
+            let planned = client_changes::plan(&files, self.project.as_deref(), &self.records);
+            say_what_needs_no_change(client, &planned);
+            self.refused.extend(planned.refused);
+            if planned.changes.is_empty() {
+                continue;
+            }
+            has_changes = true;
+            planned.changes.iter().for_each(client_changes::PlannedFile::show);
+            if !self.asking.agrees(&format!("Set up {} this way?", client.title))? {
+                continue;
+            }
+            if !is_copied {
+                self.copy_program(stable, own)?;
+                is_copied = true;
+            }
+            for file in &planned.changes {
+                let owner = Owner { client: client.name, project: self.project.as_deref() };
+                if let Err(error) = file.write(owner, &self.records) {
+                    self.refused.push(error.to_string());
+                }
+            }
+        }
+        if has_changes { self.asking.refuse_if_nobody() } else { Ok(()) }
+    }
+
+    /// Copies this program to where it stays, if it is in a package cache.
+    fn copy_program(&self, stable: &StablePath, own: &Path) -> Result<(), Failure> {
+        if let StablePath::Copy(place) = stable {
+            if let Some(copy) = stable_program::copy_to(own, place, self.records.program()?)? {
+                self.records.keep_program(&copy)?;
+            }
+            output::tell(&format!(
+                "This program is in a package cache; its copy in {} stays.",
+                quoted(place)
+            ));
+        }
+        Ok(())
+    }
+
+    /// Says what comes next, or what could not be done.
+    fn end(self, chosen: &[&Client]) -> Result<(), Failure> {
+        if !self.refused.is_empty() {
+            let all = self.refused.join("\n  ");
+            return Err(format!("not everything could be set up:\n  {all}").into());
+        }
+        match (self.asking, chosen) {
+            (Asking::DryRun, _) => output::tell("\nNothing was changed (--dry-run)."),
+            (_, []) => output::tell(
+                "\nNo client was found. Install one, or name one with --client; `cli-team-bridge setup --help` lists them.",
+            ),
+            (_, [first, ..]) => {
+                // The place for `doctor`, which looks at all of this again.
+                output::tell(&format!(
+                    "\nNext: start {} in a project, and ask it to give an agent a task. \
+                     `cli-team-bridge setup --remove` undoes all of this.",
+                    first.title
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn say_what_needs_no_change(client: &Client, planned: &PlannedClient) {
+    if !planned.up_to_date.is_empty() {
+        let files = planned.up_to_date.join(" and ");
+        output::say(&format!("\n{} is set up in {files}.", client.title));
+    }
+}

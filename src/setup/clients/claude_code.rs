@@ -1,0 +1,89 @@
+//! Claude Code: the server for all projects stands in `~/.claude.json`, permissions and hooks in `settings.json`.
+//!
+//! A running Claude Code reads `~/.claude.json` again before it writes to it, so an entry that was added meanwhile stays.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::domain::text::shell_word::shell_word;
+use crate::setup::client::{Client, ClientFile, Places, SERVER, Server, json_file, timeout_ms};
+use crate::setup::config_edit::{FileEdits, Item, JsonEdit, PROGRAM};
+
+pub(super) const CLIENT: Client = Client {
+    name: "claude-code",
+    title: "Claude Code",
+    programs: &["claude"],
+    directory: |places| Some(directory(places)),
+    for_user: |places, server| {
+        vec![
+            servers(main_file(places), server),
+            settings(directory(places).join("settings.json"), server, &[]),
+        ]
+    },
+    for_project: |project, server| {
+        // Without this, Claude Code asks before it starts a server that a project's file names.
+        let enabled = [item(&["enabledMcpjsonServers"], json!(SERVER))];
+        vec![
+            servers(project.join(".mcp.json"), server),
+            settings(project.join(".claude/settings.local.json"), server, &enabled),
+        ]
+    },
+};
+
+/// How long Claude Code waits for a hook, in seconds: the hook waits up to one second for the bus.
+const HOOK_SECONDS: u64 = 15;
+
+/// The moments at which messages are delivered, and whether each is asked about a tool.
+const HOOKS: [(&str, bool); 3] =
+    [("PostToolUse", true), ("UserPromptSubmit", false), ("Stop", false)];
+
+fn directory(places: &Places) -> PathBuf {
+    places.or_in_home("CLAUDE_CONFIG_DIR", ".claude")
+}
+
+/// Returns the file with the user's servers. Where the directory has one of older versions with content, that one counts.
+fn main_file(places: &Places) -> PathBuf {
+    let older = directory(places).join(".config.json");
+    let has_content =
+        |path: &Path| path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0);
+    if has_content(&older) {
+        return older;
+    }
+    places.or_in_home("CLAUDE_CONFIG_DIR", "").join(".claude.json")
+}
+
+fn servers(path: PathBuf, server: &Server) -> ClientFile {
+    let entry = server.entry_with(&[("type", json!("stdio")), timeout_ms()]);
+    json_file(path, "mcpServers", entry)
+}
+
+fn settings(path: PathBuf, server: &Server, further: &[JsonEdit]) -> ClientFile {
+    let program = shell_word(&server.program);
+    let mut edits = further.to_vec();
+    edits.push(item(&["permissions", "allow"], json!(format!("mcp__{SERVER}"))));
+    // The server names `watch` to Claude by the short name where that leads to the same program, else by its path.
+    for program in [program.as_str(), PROGRAM] {
+        edits.push(item(&["permissions", "allow"], json!(format!("Bash({program} watch:*)"))));
+    }
+    for (event, has_tool) in HOOKS {
+        let command = format!("{program} hook");
+        let hook = json!({ "type": "command", "command": command, "timeout": HOOK_SECONDS });
+        let mut value = json!({ "hooks": [hook] });
+        if has_tool {
+            value["matcher"] = json!("*");
+        }
+        edits.push(JsonEdit::Item(Item {
+            path: ["hooks", event].map(str::to_owned).to_vec(),
+            value,
+            same_purpose: Some(format!("{PROGRAM} hook")),
+        }));
+    }
+    let purpose = "permission for its tools and `watch`, and the hooks that deliver messages";
+    ClientFile { path, purpose, edits: FileEdits::Json(edits) }
+}
+
+fn item(path: &[&str], value: Value) -> JsonEdit {
+    let path = path.iter().map(|part| (*part).to_owned()).collect();
+    JsonEdit::Item(Item { path, value, same_purpose: None })
+}

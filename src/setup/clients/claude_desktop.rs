@@ -1,0 +1,15 @@
+//! Claude Desktop: its one file, of the user. It has no files of a project.
+
+use crate::setup::client::{Client, json_file};
+
+pub(super) const CLIENT: Client = Client {
+    name: "claude-desktop",
+    title: "Claude Desktop",
+    programs: &["claude-desktop"],
+    directory: |places| Some(places.of_desktop().join("Claude")),
+    for_user: |places, server| {
+        let file = places.of_desktop().join("Claude/claude_desktop_config.json");
+        vec![json_file(file, "mcpServers", server.entry())]
+    },
+    for_project: |_, _| Vec::new(),
+};

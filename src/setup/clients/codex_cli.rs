@@ -1,0 +1,25 @@
+//! Codex: a table of its `config.toml`. Of a project it reads one only where the user trusts the project.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::setup::client::{CALL_SECONDS, Client, ClientFile, SERVER, Server};
+use crate::setup::config_edit::{Entry, FileEdits};
+
+pub(super) const CLIENT: Client = Client {
+    name: "codex",
+    title: "Codex",
+    programs: &["codex"],
+    directory: |places| Some(places.or_in_home("CODEX_HOME", ".codex")),
+    for_user: |places, server| {
+        vec![servers(places.or_in_home("CODEX_HOME", ".codex").join("config.toml"), server)]
+    },
+    for_project: |project, server| vec![servers(project.join(".codex/config.toml"), server)],
+};
+
+fn servers(path: PathBuf, server: &Server) -> ClientFile {
+    let value = server.entry_with(&[("tool_timeout_sec", json!(CALL_SECONDS))]);
+    let entry = Entry { path: ["mcp_servers", SERVER].map(str::to_owned).to_vec(), value };
+    ClientFile { path, purpose: "the MCP server", edits: FileEdits::Toml(vec![entry]) }
+}

@@ -1,0 +1,16 @@
+//! Cursor: its `mcp.json`, of the user or of a project.
+
+use crate::setup::client::{Client, json_file};
+
+pub(super) const CLIENT: Client = Client {
+    name: "cursor",
+    title: "Cursor",
+    programs: &["cursor", "cursor-agent"],
+    directory: |places| Some(places.home.join(".cursor")),
+    for_user: |places, server| {
+        vec![json_file(places.home.join(".cursor/mcp.json"), "mcpServers", server.entry())]
+    },
+    for_project: |project, server| {
+        vec![json_file(project.join(".cursor/mcp.json"), "mcpServers", server.entry())]
+    },
+};

@@ -1,0 +1,24 @@
+//! Gemini CLI: its `settings.json`, in which comments are allowed.
+
+use std::path::PathBuf;
+
+use crate::setup::client::{Client, Places, json_file, timeout_ms};
+
+pub(super) const CLIENT: Client = Client {
+    name: "gemini",
+    title: "Gemini CLI",
+    programs: &["gemini"],
+    directory: |places| Some(directory(places)),
+    for_user: |places, server| {
+        let entry = server.entry_with(&[timeout_ms()]);
+        vec![json_file(directory(places).join("settings.json"), "mcpServers", entry)]
+    },
+    for_project: |project, server| {
+        let entry = server.entry_with(&[timeout_ms()]);
+        vec![json_file(project.join(".gemini/settings.json"), "mcpServers", entry)]
+    },
+};
+
+fn directory(places: &Places) -> PathBuf {
+    places.home_by("GEMINI_CLI_HOME").join(".gemini")
+}

@@ -1,0 +1,14 @@
+//! The clients that setup knows, one file each: all that differs between them, as data.
+
+mod all_clients;
+mod claude_code;
+mod claude_desktop;
+mod codex_cli;
+mod cursor;
+mod droid_cli;
+mod gemini_cli;
+mod qwen_code;
+mod vscode;
+mod zed;
+
+pub use self::all_clients::{CLIENTS, named};

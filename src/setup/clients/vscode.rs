@@ -1,0 +1,20 @@
+//! Visual Studio Code: the `mcp.json` of the user's default profile, with `servers` at its top.
+
+use serde_json::json;
+
+use crate::setup::client::{Client, json_file};
+
+pub(super) const CLIENT: Client = Client {
+    name: "vscode",
+    title: "VS Code",
+    programs: &["code"],
+    directory: |places| Some(places.of_desktop().join("Code")),
+    for_user: |places, server| {
+        let entry = server.entry_with(&[("type", json!("stdio"))]);
+        vec![json_file(places.of_desktop().join("Code/User/mcp.json"), "servers", entry)]
+    },
+    for_project: |project, server| {
+        let entry = server.entry_with(&[("type", json!("stdio"))]);
+        vec![json_file(project.join(".vscode/mcp.json"), "servers", entry)]
+    },
+};

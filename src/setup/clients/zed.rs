@@ -1,0 +1,26 @@
+//! Zed: `context_servers` of its settings, in which comments are allowed. Its limit of a call is in seconds.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::setup::client::{CALL_SECONDS, Client, ClientFile, Places, Server, json_file};
+
+pub(super) const CLIENT: Client = Client {
+    name: "zed",
+    title: "Zed",
+    programs: &["zed", "zeditor"],
+    directory: |places| Some(directory(places)),
+    for_user: |places, server| vec![settings(directory(places).join("settings.json"), server)],
+    for_project: |project, server| vec![settings(project.join(".zed/settings.json"), server)],
+};
+
+/// Unlike other programs with windows, it has the same place on a Mac.
+fn directory(places: &Places) -> PathBuf {
+    places.or_in_home("XDG_CONFIG_HOME", ".config").join("zed")
+}
+
+fn settings(path: PathBuf, server: &Server) -> ClientFile {
+    let entry = server.entry_with(&[("env", json!({})), ("timeout", json!(CALL_SECONDS))]);
+    json_file(path, "context_servers", entry)
+}

@@ -1,0 +1,264 @@
+//! The configuration file of another program: read with a bound, and replaced whole or not at all.
+//!
+//! Links are followed, so that a file that is kept elsewhere stays a link. A crash leaves the old or the new content, and perhaps a
+//! temporary file beside it. Between reading and writing nobody is locked out, so the file is read again right before it is replaced.
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::domain::limits::MAX_CLIENT_FILE_BYTES;
+use crate::sys::fs::disk::{
+    Disk as _, RealDisk, Writes, belongs_to_us, create_private, make_directory,
+};
+use crate::sys::fs::{bounded_file, real_path};
+use crate::sys::random_ids;
+
+/// The owner's alone, as clients make theirs: some hold keys.
+const NEW_FILE: u32 = 0o600;
+
+/// The bit of a mode that lets the owner write.
+const OWNER_WRITES: u32 = 0o200;
+
+/// A file as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// Where it is, links resolved.
+    pub path: PathBuf,
+    /// What it says; none where there is no file.
+    pub text: Option<String>,
+    mode: u32,
+}
+
+/// Why a file cannot be read or replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigFileError {
+    #[error("it is a link that leads nowhere, or its directory cannot be looked into")]
+    NotFollowed,
+    #[error("it leads out of the project")]
+    Outside,
+    #[error("it is not a regular file")]
+    NotAFile,
+    #[error("it is longer than {MAX_CLIENT_FILE_BYTES} bytes")]
+    TooLong,
+    #[error("it is not UTF-8")]
+    NotText,
+    #[error("it is read-only; make it writable (`chmod u+w`) if setup may change it")]
+    ReadOnly,
+    #[error("it belongs to another user")]
+    OtherOwner,
+    #[error("another program has changed it meanwhile; run setup again")]
+    Changed,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl ConfigFile {
+    /// Reads a file. Where it belongs to a project, it must be in there: a repository may bring links.
+    pub fn read(path: &Path, project: Option<&Path>) -> Result<Self, ConfigFileError> {
+        let path = real_path::resolve(Path::new("/"), path).ok_or(ConfigFileError::NotFollowed)?;
+        if project.is_some_and(|project| !path.starts_with(project)) {
+            return Err(ConfigFileError::Outside);
+        }
+        let metadata = match fs::metadata(&path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self { path, text: None, mode: NEW_FILE });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if !metadata.is_file() {
+            return Err(ConfigFileError::NotAFile);
+        }
+        let text = Some(text_of(&path)?);
+        Ok(Self { path, text, mode: metadata.permissions().mode() & 0o7777 })
+    }
+
+    /// Says why this file may not be replaced, if that is known before.
+    pub fn may_be_replaced(&self) -> Result<(), ConfigFileError> {
+        if self.text.is_none() {
+            return Ok(());
+        }
+        if self.mode & OWNER_WRITES == 0 {
+            return Err(ConfigFileError::ReadOnly);
+        }
+        if !belongs_to_us(&self.path) {
+            return Err(ConfigFileError::OtherOwner);
+        }
+        Ok(())
+    }
+
+    /// Replaces the file, which must still be as it was read; returns the directories that were made for it, the outermost first. The
+    /// new content is on disk when this returns.
+    pub fn replace(&self, text: &str) -> Result<Vec<PathBuf>, ConfigFileError> {
+        self.may_be_replaced()?;
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        let made = make_missing(directory)?;
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = directory.join(format!(".{name}.{}.tmp", random_ids::blob()));
+        let written = self.write_and_rename(&temporary, text);
+        if written.is_err() {
+            // What is left of it means nothing.
+            let _ = fs::remove_file(&temporary);
+            remove_empty(&made);
+        }
+        written?;
+        Ok(made)
+    }
+
+    fn write_and_rename(&self, temporary: &Path, text: &str) -> Result<(), ConfigFileError> {
+        let mut file = create_private(temporary, Writes::AtTheEnd)?;
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(Permissions::from_mode(self.mode))?;
+        file.sync_all()?;
+        self.is_as_read()?;
+        RealDisk.rename(temporary, &self.path)?;
+        RealDisk.sync_directory(self.path.parent().unwrap_or(Path::new("/")))?;
+        Ok(())
+    }
+
+    /// Removes the file, which must still be as it was read.
+    pub fn remove(&self) -> Result<(), ConfigFileError> {
+        self.may_be_replaced()?;
+        self.is_as_read()?;
+        fs::remove_file(&self.path)?;
+        Ok(())
+    }
+
+    fn is_as_read(&self) -> Result<(), ConfigFileError> {
+        let now = match text_of(&self.path) {
+            Ok(text) => Some(text),
+            Err(ConfigFileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        if now == self.text { Ok(()) } else { Err(ConfigFileError::Changed) }
+    }
+}
+
+/// Removes these directories as far as they are empty, the last first.
+pub fn remove_empty(directories: &[PathBuf]) {
+    for directory in directories.iter().rev() {
+        if fs::remove_dir(directory).is_err() {
+            // Somebody else has put something there, and needs those around it, too.
+            return;
+        }
+    }
+}
+
+/// Makes what is missing of a directory's path; returns what was made, the outermost first.
+pub(super) fn make_missing(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_missing = |path: &&Path| !path.exists();
+    let mut missing: Vec<_> = directory.ancestors().take_while(is_missing).collect();
+    missing.reverse();
+    for path in &missing {
+        make_directory(path)?;
+    }
+    Ok(missing.into_iter().map(Path::to_owned).collect())
+}
+
+fn text_of(path: &Path) -> Result<String, ConfigFileError> {
+    let bytes = bounded_file::read(path, MAX_CLIENT_FILE_BYTES).map_err(|error| {
+        if error.kind() == io::ErrorKind::FileTooLarge {
+            ConfigFileError::TooLong
+        } else {
+            ConfigFileError::Io(error)
+        }
+    })?;
+    String::from_utf8(bytes).map_err(|_| ConfigFileError::NotText)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_file_is_replaced_behind_its_link_with_its_mode() {
+        let home = tempfile::tempdir().unwrap();
+        let (real, link) = (home.path().join("real.json"), home.path().join("link.json"));
+        fs::write(&real, "one").unwrap();
+        fs::set_permissions(&real, Permissions::from_mode(0o640)).unwrap();
+        symlink(&real, &link).unwrap();
+        let file = ConfigFile::read(&link, None).unwrap();
+        assert_eq!(file.replace("two").unwrap(), Vec::<PathBuf>::new());
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "two");
+        assert_eq!(mode(&real), 0o640);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "nothing temporary is left");
+    }
+
+    #[test]
+    fn what_was_changed_since_it_was_read_is_left_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a.json");
+        let missing = ConfigFile::read(&path, None).unwrap();
+        fs::write(&path, "theirs").unwrap();
+        assert!(matches!(missing.replace("ours"), Err(ConfigFileError::Changed)));
+        let file = ConfigFile::read(&path, None).unwrap();
+        fs::write(&path, "theirs again").unwrap();
+        assert!(matches!(file.replace("ours"), Err(ConfigFileError::Changed)));
+        assert!(matches!(file.remove(), Err(ConfigFileError::Changed)));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs again");
+    }
+
+    #[test]
+    fn what_is_made_on_the_way_is_named_and_can_be_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let file = ConfigFile::read(&home.join("a/b/c.json"), None).unwrap();
+        let made = file.replace("{}").unwrap();
+        assert_eq!(made, [home.join("a"), home.join("a/b")]);
+        assert_eq!(mode(&home.join("a/b/c.json")), NEW_FILE);
+        fs::write(home.join("a/other"), "").unwrap();
+        ConfigFile::read(&home.join("a/b/c.json"), None).unwrap().remove().unwrap();
+        remove_empty(&made);
+        assert!(!home.join("a/b").exists() && home.join("a/other").exists());
+    }
+
+    #[test]
+    fn what_cannot_be_edited_is_told_apart() {
+        let home = tempfile::tempdir().unwrap();
+        let told = |name: &str| {
+            let read = ConfigFile::read(&home.path().join(name), None);
+            let refused = match read {
+                Ok(file) => file.may_be_replaced().unwrap_err(),
+                Err(error) => error,
+            };
+            refused.to_string()
+        };
+        fs::write(home.path().join("bytes"), [0xff, 0xfe]).unwrap();
+        assert_eq!(told("bytes"), "it is not UTF-8");
+        fs::create_dir(home.path().join("directory")).unwrap();
+        assert_eq!(told("directory"), "it is not a regular file");
+        symlink("nowhere", home.path().join("link")).unwrap();
+        assert!(told("link").starts_with("it is a link that leads nowhere"));
+        fs::write(home.path().join("fixed"), "{}").unwrap();
+        fs::set_permissions(home.path().join("fixed"), Permissions::from_mode(0o444)).unwrap();
+        assert!(told("fixed").starts_with("it is read-only"));
+        let huge = fs::File::create(home.path().join("huge")).unwrap();
+        huge.set_len(MAX_CLIENT_FILE_BYTES + 1).unwrap();
+        assert!(told("huge").starts_with("it is longer than"));
+    }
+
+    #[test]
+    fn a_file_of_a_project_is_in_the_project() {
+        let around = tempfile::tempdir().unwrap();
+        let around = around.path().canonicalize().unwrap();
+        let project = around.join("project");
+        fs::create_dir(&project).unwrap();
+        fs::write(around.join("own.json"), "{}").unwrap();
+        symlink("../own.json", project.join("theirs.json")).unwrap();
+        symlink("..", project.join("dir")).unwrap();
+        for name in ["theirs.json", "dir/new.json"] {
+            let read = ConfigFile::read(&project.join(name), Some(&project));
+            assert!(matches!(read, Err(ConfigFileError::Outside)), "{name}");
+        }
+        assert!(ConfigFile::read(&project.join("new/a.json"), Some(&project)).is_ok());
+    }
+}

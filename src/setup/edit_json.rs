@@ -1,0 +1,272 @@
+//! Adds to the text of a JSON file, with comments or without, and takes out again: everything else stays as it is written.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{
+    CstArray, CstContainerNode, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode,
+};
+use serde_json::Value;
+
+use super::config_edit::{
+    EditError, Edited, Entry, FileEdits, Item, JsonEdit, command_line, in_written_order,
+    runs_bridge,
+};
+
+/// The mark with which some editors begin a file. It is no part of the JSON.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// What a file without content begins as.
+const EMPTY: &str = "{}\n";
+
+/// What the strictest of the clients that take comments still read.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// Says whether all of this is in a text, to the letter.
+pub(super) fn has(text: &str, edits: &[JsonEdit]) -> Result<bool, EditError> {
+    let (_, root) = parse(text)?;
+    for edit in edits {
+        let is_there = match edit {
+            JsonEdit::Entry(entry) => find(&root, &entry.path)?
+                .is_some_and(|prop| value_of(&prop) == Some(entry.value.clone())),
+            JsonEdit::Item(item) => list_at(&root, &item.path)?
+                .is_some_and(|list| elements(&list).any(|(_, value)| value == item.value)),
+        };
+        if !is_there {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns what stands under these keys in a text.
+pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let (_, root) = parse(text)?;
+    Ok(find(&root, path)?.and_then(|prop| value_of(&prop)))
+}
+
+/// Adds to a text what of this is not in it.
+pub(super) fn add(text: &str, edits: &[JsonEdit]) -> Result<Edited, EditError> {
+    let text = if text.trim().is_empty() { EMPTY } else { text };
+    let (mark, root) = parse(text)?;
+    let (mut added, mut made) = (Vec::new(), Vec::new());
+    for edit in edits {
+        let is_new = match edit {
+            JsonEdit::Entry(entry) => add_entry(&root, entry, &mut made)?,
+            JsonEdit::Item(item) => add_item(&root, item, &mut made)?,
+        };
+        if is_new {
+            added.push(edit.clone());
+        }
+    }
+    let text = format!("{mark}{root}");
+    // What is written is read back, so that no mistake of an edit reaches a file.
+    if added.iter().any(|edit| !has(&text, std::slice::from_ref(edit)).unwrap_or(false)) {
+        return Err(EditError::NotKept);
+    }
+    Ok(Edited { text, added: FileEdits::Json(added), made })
+}
+
+/// Takes out of a text what was added, as far as it is still there, and the tables and lists around it that are empty by that.
+pub(super) fn take_out(
+    text: &str,
+    added: &[JsonEdit],
+    made: &[Vec<String>],
+) -> Result<String, EditError> {
+    let (mark, root) = parse(text)?;
+    for edit in added.iter().rev() {
+        match edit {
+            JsonEdit::Entry(entry) => {
+                if let Some(prop) = find(&root, &entry.path)?
+                    && value_of(&prop)
+                        .is_some_and(|value| value == entry.value || runs_bridge(&value))
+                {
+                    prop.remove();
+                }
+            }
+            JsonEdit::Item(item) => {
+                let list = list_at(&root, &item.path)?;
+                let found = list.and_then(|list| {
+                    elements(&list).find_map(|(node, value)| (value == item.value).then_some(node))
+                });
+                if let Some(node) = found {
+                    node.remove();
+                }
+            }
+        }
+    }
+    for path in made.iter().rev() {
+        if let Some(prop) = find(&root, path)?
+            && prop.value().is_some_and(|value| is_empty(&value))
+        {
+            prop.remove();
+        }
+    }
+    Ok(format!("{mark}{root}"))
+}
+
+fn parse(text: &str) -> Result<(&'static str, CstRootNode), EditError> {
+    let (mark, json) = match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(json) => ("\u{feff}", json),
+        None => ("", text),
+    };
+    let root = CstRootNode::parse(json, &OPTIONS)
+        .map_err(|error| EditError::Unparsable(error.to_string()))?;
+    if root.to_string() != json {
+        return Err(EditError::NotKept);
+    }
+    Ok((mark, root))
+}
+
+fn add_entry(
+    root: &CstRootNode,
+    entry: &Entry,
+    made: &mut Vec<Vec<String>>,
+) -> Result<bool, EditError> {
+    if let Some(prop) = find(root, &entry.path)? {
+        let value = value_of(&prop).unwrap_or_default();
+        if value == entry.value {
+            return Ok(false);
+        }
+        return Err(EditError::Taken { path: entry.path.clone(), runs: command_line(&value) });
+    }
+    let (key, around) = entry.path.split_last().expect("an entry has a key");
+    object_for(root, around, made)?.append(key, input(&entry.value));
+    Ok(true)
+}
+
+fn add_item(
+    root: &CstRootNode,
+    item: &Item,
+    made: &mut Vec<Vec<String>>,
+) -> Result<bool, EditError> {
+    let list = match list_at(root, &item.path)? {
+        Some(list) => list,
+        None => {
+            let (key, around) = item.path.split_last().expect("a list has a key");
+            let object = object_for(root, around, made)?;
+            made.push(item.path.clone());
+            object.array_value_or_create(key).ok_or_else(|| other_shape(&item.path, "a list"))?
+        }
+    };
+    let does_the_same = |value: &Value| {
+        *value == item.value
+            || item.same_purpose.as_ref().is_some_and(|text| value.to_string().contains(text))
+    };
+    if elements(&list).any(|(_, value)| does_the_same(&value)) {
+        return Ok(false);
+    }
+    list.append(input(&item.value));
+    Ok(true)
+}
+
+/// Returns the object under these keys; what of it is missing is made, and noted.
+fn object_for(
+    root: &CstRootNode,
+    path: &[String],
+    made: &mut Vec<Vec<String>>,
+) -> Result<CstObject, EditError> {
+    let mut object = root.object_value_or_create().ok_or_else(|| other_shape(&[], "an object"))?;
+    for (depth, key) in path.iter().enumerate() {
+        let here = &path[..=depth];
+        if only(&object, here, key)?.is_none() {
+            made.push(here.to_vec());
+        }
+        object =
+            object.object_value_or_create(key).ok_or_else(|| other_shape(here, "an object"))?;
+    }
+    Ok(object)
+}
+
+/// Finds what is under these keys.
+fn find(root: &CstRootNode, path: &[String]) -> Result<Option<CstObjectProp>, EditError> {
+    let Some(value) = root.value() else {
+        return Ok(None);
+    };
+    let mut object = value.as_object().ok_or_else(|| other_shape(&[], "an object"))?;
+    let (key, around) = path.split_last().expect("it has a key");
+    for (depth, part) in around.iter().enumerate() {
+        let here = &path[..=depth];
+        let Some(prop) = only(&object, here, part)? else {
+            return Ok(None);
+        };
+        object = prop.object_value().ok_or_else(|| other_shape(here, "an object"))?;
+    }
+    only(&object, path, key)
+}
+
+/// Finds a list under these keys.
+fn list_at(root: &CstRootNode, path: &[String]) -> Result<Option<CstArray>, EditError> {
+    let Some(prop) = find(root, path)? else {
+        return Ok(None);
+    };
+    prop.array_value().map(Some).ok_or_else(|| other_shape(path, "a list"))
+}
+
+/// Finds the property of that name. Of two, readers take the last, and it is not known which the user means.
+fn only(
+    object: &CstObject,
+    path: &[String],
+    key: &str,
+) -> Result<Option<CstObjectProp>, EditError> {
+    let is_named = |prop: &CstObjectProp| prop.decoded_name().is_some_and(|name| name == key);
+    let mut found = object.properties().into_iter().filter(is_named);
+    match (found.next(), found.next()) {
+        (_, Some(_)) => Err(EditError::Twice { path: path.to_vec() }),
+        (first, None) => Ok(first),
+    }
+}
+
+fn elements(list: &CstArray) -> impl Iterator<Item = (CstNode, Value)> + use<> {
+    let elements = list.elements().into_iter();
+    elements.filter_map(|node| node.to_serde_value().map(|value| (node, value)))
+}
+
+fn value_of(prop: &CstObjectProp) -> Option<Value> {
+    prop.value()?.to_serde_value()
+}
+
+/// Says whether nothing is in a table or list, not even a comment.
+fn is_empty(value: &CstNode) -> bool {
+    let container = match value {
+        CstNode::Container(container) => container,
+        CstNode::Leaf(_) => return false,
+    };
+    let is_kept = |node: &CstNode| !(node.is_whitespace() || node.is_newline() || node.is_token());
+    match container {
+        CstContainerNode::Object(object) => !object.children().iter().any(is_kept),
+        CstContainerNode::Array(list) => !list.children().iter().any(is_kept),
+        _ => false,
+    }
+}
+
+fn other_shape(path: &[String], expected: &'static str) -> EditError {
+    EditError::OtherShape { path: path.to_vec(), expected }
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(is) => CstInputValue::Bool(*is),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(fields) => {
+            let fields = in_written_order(fields).into_iter();
+            let fields = fields.map(|(key, value)| (key.to_owned(), input(value)));
+            CstInputValue::Object(fields.collect())
+        }
+    }
+}

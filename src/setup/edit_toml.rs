@@ -1,0 +1,183 @@
+//! Adds entries to the text of a TOML file, and takes them out again: everything else stays as it is written.
+
+use serde_json::Value;
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
+
+use super::config_edit::{
+    EditError, Edited, Entry, FileEdits, command_line, in_written_order, runs_bridge,
+};
+
+/// Says whether all entries are in a text, to the letter.
+pub(super) fn has(text: &str, entries: &[Entry]) -> Result<bool, EditError> {
+    let document = parse(text)?;
+    for entry in entries {
+        if found(&document, &entry.path)?.map(json) != Some(entry.value.clone()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns what stands under these keys in a text.
+pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
+    Ok(found(&parse(text)?, path)?.map(json))
+}
+
+/// Adds to a text the entries that are not in it.
+pub(super) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
+    let mut document = parse(text)?;
+    let (mut added, mut made) = (Vec::new(), Vec::new());
+    for entry in entries {
+        if let Some(item) = found(&document, &entry.path)? {
+            let there = json(item);
+            if there == entry.value {
+                continue;
+            }
+            return Err(EditError::Taken { path: entry.path.clone(), runs: command_line(&there) });
+        }
+        let (key, around) = entry.path.split_last().expect("an entry has a key");
+        let mut table: &mut dyn TableLike = document.as_table_mut();
+        for (depth, part) in around.iter().enumerate() {
+            let here = &entry.path[..=depth];
+            if !table.contains_key(part) {
+                made.push(here.to_vec());
+                let mut new = Table::new();
+                // Only its entries have a heading of their own.
+                new.set_implicit(true);
+                table.insert(part, Item::Table(new));
+            }
+            let item = table.get_mut(part).expect("it is there by now");
+            table = item.as_table_like_mut().ok_or_else(|| other_shape(here))?;
+        }
+        table.insert(key, table_of(&entry.value));
+        added.push(entry.clone());
+    }
+    let written = document.to_string();
+    let is_kept = added.is_empty() || has(&written, &added)?;
+    if !is_kept {
+        return Err(EditError::NotKept);
+    }
+    Ok(Edited { text: written, added: FileEdits::Toml(added), made })
+}
+
+/// Takes out of a text the entries that were added, as far as they are still there, and the tables around them that are empty by
+/// that.
+pub(super) fn take_out(
+    text: &str,
+    added: &[Entry],
+    made: &[Vec<String>],
+) -> Result<String, EditError> {
+    let mut document = parse(text)?;
+    for entry in added.iter().rev() {
+        let there = found(&document, &entry.path)?.map(json);
+        if there.is_some_and(|there| there == entry.value || runs_bridge(&there)) {
+            remove(&mut document, &entry.path);
+        }
+    }
+    for path in made.iter().rev() {
+        let is_empty = |item: &Item| item.as_table_like().is_some_and(TableLike::is_empty);
+        if found(&document, path)?.is_some_and(is_empty) {
+            remove(&mut document, path);
+        }
+    }
+    Ok(document.to_string())
+}
+
+fn parse(text: &str) -> Result<DocumentMut, EditError> {
+    let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        let line =
+            error.span().map_or(0, |span| text[..span.start.min(text.len())].lines().count());
+        EditError::Unparsable(format!("{} (near line {})", error.message(), line.max(1)))
+    })?;
+    if document.to_string() != text {
+        return Err(EditError::NotKept);
+    }
+    Ok(document)
+}
+
+fn found<'a>(document: &'a DocumentMut, path: &[String]) -> Result<Option<&'a Item>, EditError> {
+    let mut item = document.as_item();
+    for (depth, key) in path.iter().enumerate() {
+        let table = item.as_table_like().ok_or_else(|| other_shape(&path[..depth]))?;
+        match table.get(key) {
+            Some(inner) => item = inner,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(item))
+}
+
+fn remove(document: &mut DocumentMut, path: &[String]) {
+    let Some((key, around)) = path.split_last() else {
+        return;
+    };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for part in around {
+        match table.get_mut(part).and_then(Item::as_table_like_mut) {
+            Some(inner) => table = inner,
+            None => return,
+        }
+    }
+    table.remove(key);
+}
+
+fn other_shape(path: &[String]) -> EditError {
+    EditError::OtherShape { path: path.to_vec(), expected: "a table" }
+}
+
+/// Writes an object as a table with a heading, and what is in it on a line each.
+fn table_of(object: &Value) -> Item {
+    let Some(fields) = object.as_object() else {
+        return inline(object);
+    };
+    let mut table = Table::new();
+    for (key, field) in in_written_order(fields) {
+        table.insert(key, inline(field));
+    }
+    Item::Table(table)
+}
+
+fn inline(field: &Value) -> Item {
+    match field {
+        Value::Bool(is) => value(*is),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => value(whole),
+            None => value(number.as_f64().unwrap_or_default()),
+        },
+        Value::Array(items) => {
+            let values = items.iter().filter_map(|item| inline(item).into_value().ok());
+            value(values.collect::<Array>())
+        }
+        Value::String(text) => value(text),
+        // TOML has no null, and no entry of ours has an object in it.
+        Value::Null | Value::Object(_) => Item::None,
+    }
+}
+
+/// Returns what an item says, to be compared with an entry.
+fn json(item: &Item) -> Value {
+    fn of(value: &toml_edit::Value) -> Value {
+        match value {
+            toml_edit::Value::String(text) => text.value().clone().into(),
+            toml_edit::Value::Integer(number) => (*number.value()).into(),
+            toml_edit::Value::Float(number) => (*number.value()).into(),
+            toml_edit::Value::Boolean(is) => (*is.value()).into(),
+            toml_edit::Value::Datetime(time) => time.value().to_string().into(),
+            toml_edit::Value::Array(items) => items.iter().map(of).collect(),
+            toml_edit::Value::InlineTable(table) => {
+                table.iter().map(|(key, value)| (key.to_owned(), of(value))).collect()
+            }
+        }
+    }
+    match item {
+        Item::Value(value) => of(value),
+        Item::Table(table) => {
+            table.iter().map(|(key, item)| (key.to_owned(), json(item))).collect()
+        }
+        Item::ArrayOfTables(tables) => {
+            let tables = tables.iter().map(|table| json(&Item::Table(table.clone())));
+            tables.collect()
+        }
+        Item::None => Value::Null,
+    }
+}

@@ -1,0 +1,215 @@
+//! What setup has done, for `--remove`: one record a file, with the file's original bytes beside it, in the user's state directory.
+//!
+//! Both are on disk before the file is changed. A crash in between leaves a record of a change that was not made, which undoing it
+//! finds out.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::config_edit::FileEdits;
+use crate::domain::limits::MAX_CLIENT_FILE_BYTES;
+use crate::sys::fs::bounded_file;
+use crate::sys::fs::user_state_dir::StateDirectory;
+
+/// The folder of the records in the state directory.
+const FOLDER: &str = "setup";
+
+/// The form of a record that this binary writes. It reads all up to that.
+const FORMAT: u32 = 1;
+
+/// What setup did to one file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetupRecord {
+    format: u32,
+    /// The client whose file it is.
+    pub client: String,
+    /// Where the file is, links resolved.
+    pub file: PathBuf,
+    /// The project that it belongs to; none where it is the user's.
+    pub project: Option<PathBuf>,
+    /// The hash of what it was without our entries; none where there was no file.
+    original_sha256: Option<String>,
+    /// The hash of what setup wrote.
+    written_sha256: String,
+    pub added: FileEdits,
+    /// The tables and lists that were made around that.
+    pub made: Vec<Vec<String>>,
+    /// The directories that were made for the file, the outermost first.
+    pub directories: Vec<PathBuf>,
+}
+
+/// Whose file a record is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner<'a> {
+    pub client: &'a str,
+    pub project: Option<&'a Path>,
+}
+
+impl SetupRecord {
+    /// Describes a change of a file, before it is made.
+    pub fn new(
+        owner: Owner<'_>,
+        file: &Path,
+        original: Option<&str>,
+        written: &str,
+        (added, made): (FileEdits, Vec<Vec<String>>),
+    ) -> Self {
+        Self {
+            format: FORMAT,
+            client: owner.client.to_owned(),
+            file: file.to_owned(),
+            project: owner.project.map(Path::to_owned),
+            original_sha256: original.map(|text| sha256(text.as_bytes())),
+            written_sha256: sha256(written.as_bytes()),
+            added,
+            made,
+            directories: Vec::new(),
+        }
+    }
+
+    /// Says whether the file is as setup left it.
+    pub fn is_untouched(&self, text: &str) -> bool {
+        self.written_sha256 == sha256(text.as_bytes())
+    }
+
+    /// Says whether there was a file before.
+    pub fn had_file(&self) -> bool {
+        self.original_sha256.is_some()
+    }
+}
+
+/// The records of a user.
+#[derive(Clone, Debug)]
+pub struct Records {
+    directory: StateDirectory,
+}
+
+impl Records {
+    /// Keeps records in a state directory.
+    pub fn kept_in(state: &StateDirectory) -> Self {
+        Self { directory: state.inner(FOLDER) }
+    }
+
+    /// Notes a change that is about to be made, and keeps the original.
+    pub fn keep(&self, record: &SetupRecord, original: Option<&str>) -> io::Result<()> {
+        let name = name_of(&record.file);
+        if let Some(text) = original {
+            self.directory.write(&format!("{name}.original"), text.as_bytes())?;
+        }
+        let json = serde_json::to_vec_pretty(record)?;
+        self.directory.write(&format!("{name}.json"), &json)
+    }
+
+    /// Returns the record of a file, if setup has changed it.
+    pub fn of(&self, file: &Path) -> io::Result<Option<SetupRecord>> {
+        self.read(&format!("{}.json", name_of(file)))
+    }
+
+    /// Returns all records, by their files.
+    pub fn all(&self) -> io::Result<Vec<SetupRecord>> {
+        let names = self.directory.names()?.into_iter();
+        let names = names.filter(|(name, _)| name.ends_with(".json") && name != PROGRAM_FILE);
+        let records = names.map(|(name, _)| self.read(&name));
+        let mut records: Vec<_> =
+            records.filter_map(io::Result::transpose).collect::<io::Result<_>>()?;
+        records.sort_by(|one, other| one.file.cmp(&other.file));
+        Ok(records)
+    }
+
+    /// Returns the original of a file that had one; none where it is not kept as it was.
+    pub fn original(&self, record: &SetupRecord) -> Option<String> {
+        let path = self.original_path(record);
+        let bytes = bounded_file::read(&path, MAX_CLIENT_FILE_BYTES).ok()?;
+        let is_whole = record.original_sha256.as_ref() == Some(&sha256(&bytes));
+        String::from_utf8(bytes).ok().filter(|_| is_whole)
+    }
+
+    /// Returns where the original of a file is kept.
+    pub fn original_path(&self, record: &SetupRecord) -> PathBuf {
+        self.directory.path().join(format!("{}.original", name_of(&record.file)))
+    }
+
+    /// Forgets a change that was undone. After the last one nothing is left of the folder.
+    pub fn forget(&self, record: &SetupRecord) -> io::Result<()> {
+        let name = name_of(&record.file);
+        self.directory.remove(&format!("{name}.json"))?;
+        self.directory.remove(&format!("{name}.original"))?;
+        self.remove_empty();
+        Ok(())
+    }
+
+    /// Notes a copy of this program that setup has made.
+    pub fn keep_program(&self, copy: &ProgramCopy) -> io::Result<()> {
+        self.directory.write(PROGRAM_FILE, &serde_json::to_vec_pretty(copy)?)
+    }
+
+    /// Returns the copy of this program that setup has made.
+    pub fn program(&self) -> io::Result<Option<ProgramCopy>> {
+        let Some(bytes) = self.directory.read(PROGRAM_FILE)? else {
+            return Ok(None);
+        };
+        Ok(Some(serde_json::from_slice(&bytes)?))
+    }
+
+    /// Forgets that copy.
+    pub fn forget_program(&self) -> io::Result<()> {
+        self.directory.remove(PROGRAM_FILE)?;
+        self.remove_empty();
+        Ok(())
+    }
+
+    fn remove_empty(&self) {
+        // Another record, or what other commands remember, keeps the directory.
+        let folder = self.directory.path();
+        if std::fs::remove_dir(&folder).is_ok()
+            && let Some(own) = folder.parent()
+        {
+            let _ = std::fs::remove_dir(own);
+        }
+    }
+
+    fn read(&self, name: &str) -> io::Result<Option<SetupRecord>> {
+        let Some(bytes) = self.directory.read(name)? else {
+            return Ok(None);
+        };
+        let path = self.directory.path().join(name);
+        let of_file = |why: String| {
+            let told = format!("`{}`: {why}", path.display());
+            io::Error::new(io::ErrorKind::InvalidData, told)
+        };
+        let record: SetupRecord = serde_json::from_slice(&bytes)
+            .map_err(|error| of_file(format!("it is no record of setup ({error}); remove it")))?;
+        if record.format > FORMAT {
+            return Err(of_file("a newer cli-team-bridge wrote it; use that one".to_owned()));
+        }
+        Ok(Some(record))
+    }
+}
+
+/// The record of the program's copy.
+const PROGRAM_FILE: &str = "program.json";
+
+/// A copy of this program at a place that stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramCopy {
+    pub path: PathBuf,
+    pub sha256: String,
+    /// The directories that were made for it, the outermost first.
+    pub directories: Vec<PathBuf>,
+}
+
+/// Names what is kept of a file: short, because people copy it, and long enough that no two files share one.
+fn name_of(file: &Path) -> String {
+    let mut name = sha256(file.as_os_str().as_encoded_bytes());
+    name.truncate(16);
+    name
+}
+
+/// Returns the hash of some bytes, as it is written down.
+pub fn sha256(bytes: &[u8]) -> String {
+    HEXLOWER.encode(&Sha256::digest(bytes))
+}

@@ -1,0 +1,149 @@
+//! A path of this program that stays: what is run out of a package cache is copied to `~/.local/bin` first, because a cache is
+//! cleared, and every client's entry with it.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::config_edit::PROGRAM;
+use super::config_file::{make_missing, remove_empty};
+use super::setup_record::{ProgramCopy, sha256};
+use crate::sys::fs::bounded_file;
+use crate::sys::fs::disk::{Disk as _, RealDisk};
+use crate::sys::random_ids;
+
+/// The longest program that is copied: ten times what this one has.
+const MOST_BYTES: u64 = 512 * 1024 * 1024;
+
+/// What is to become of the program's path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StablePath {
+    /// It stays where it is.
+    Own(PathBuf),
+    /// It is in a package cache: a copy at this place is to be named.
+    Copy(PathBuf),
+}
+
+impl StablePath {
+    /// Decides for a program with this path, of a user with this home.
+    pub fn of(own: &Path, home: &Path) -> Self {
+        let parts = own.components().filter_map(|part| match part {
+            Component::Normal(part) => part.to_str(),
+            _ => None,
+        });
+        let parts: Vec<_> = parts.collect();
+        let is_cached = parts.contains(&"_npx")
+            || parts.windows(2).any(|two| two == ["node_modules", ".cache"]);
+        if is_cached {
+            Self::Copy(home.join(".local/bin").join(PROGRAM))
+        } else {
+            Self::Own(own.to_owned())
+        }
+    }
+
+    /// Returns the path to name.
+    pub fn path(&self) -> &Path {
+        let (Self::Own(path) | Self::Copy(path)) = self;
+        path
+    }
+}
+
+/// Why the program is not copied.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    #[error("`{}` is another program or version, and setup did not put it there: remove it, or run its own `setup`", .0.display())]
+    Taken(PathBuf),
+    #[error("failed to copy this program to `{}`: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// Copies this program to a place, unless it is there; returns what is to be remembered, or nothing where the copy is not ours.
+pub fn copy_to(
+    own: &Path,
+    place: &Path,
+    earlier: Option<ProgramCopy>,
+) -> Result<Option<ProgramCopy>, CopyError> {
+    let failed = |source| CopyError::Io { path: place.to_owned(), source };
+    let hash_of = |path: &Path| bounded_file::read(path, MOST_BYTES).map(|bytes| sha256(&bytes));
+    let sha = hash_of(own).map_err(failed)?;
+    let ours = earlier.filter(|copy| copy.path == place);
+    match hash_of(place) {
+        Ok(there) if there == sha => return Ok(ours),
+        Ok(there) if ours.as_ref().is_some_and(|copy| copy.sha256 == there) => {}
+        Ok(_) => return Err(CopyError::Taken(place.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink() => {}
+        Err(_) => return Err(CopyError::Taken(place.to_owned())),
+    }
+    let directory = place.parent().unwrap_or(Path::new("/"));
+    let made = make_missing(directory).map_err(failed)?;
+    let temporary = directory.join(format!(".{PROGRAM}.{}.tmp", random_ids::blob()));
+    let copied = || -> io::Result<()> {
+        fs::copy(own, &temporary)?;
+        fs::set_permissions(&temporary, Permissions::from_mode(0o755))?;
+        fs::File::open(&temporary)?.sync_all()?;
+        // A process that runs the earlier copy keeps it.
+        RealDisk.rename(&temporary, place)?;
+        RealDisk.sync_directory(directory)
+    };
+    copied().map_err(|error| {
+        // What is left of it means nothing.
+        let _ = fs::remove_file(&temporary);
+        failed(error)
+    })?;
+    let directories = ours.map_or(made, |copy| copy.directories);
+    Ok(Some(ProgramCopy { path: place.to_owned(), sha256: sha, directories }))
+}
+
+/// Removes a copy that is still as setup made it; says whether it was.
+pub fn remove_copy(copy: &ProgramCopy) -> io::Result<bool> {
+    match bounded_file::read(&copy.path, MOST_BYTES) {
+        Ok(bytes) if sha256(&bytes) == copy.sha256 => {
+            fs::remove_file(&copy.path)?;
+            remove_empty(&copy.directories);
+            Ok(true)
+        }
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_run_out_of_a_cache_is_copied_and_all_else_stays() {
+        let check = |own: &str, expected: &str| {
+            let stable = StablePath::of(Path::new(own), Path::new("/home/u"));
+            assert_eq!(stable.path(), Path::new(expected), "{own}");
+        };
+        let copy = "/home/u/.local/bin/cli-team-bridge";
+        check("/home/u/.npm/_npx/1f/node_modules/x/bin/cli-team-bridge", copy);
+        check("/p/node_modules/.cache/x/cli-team-bridge", copy);
+        for own in ["/home/u/.cargo/bin/cli-team-bridge", "/usr/lib/node_modules/x/cli-team-bridge"]
+        {
+            check(own, own);
+        }
+    }
+
+    #[test]
+    fn a_copy_is_made_once_renewed_and_removed_and_that_of_another_is_left_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let (own, place) = (home.path().join("own"), home.path().join("bin/cli-team-bridge"));
+        fs::write(&own, "one").unwrap();
+        let copy = copy_to(&own, &place, None).unwrap().unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "one");
+        assert_eq!(copy_to(&own, &place, Some(copy.clone())).unwrap(), Some(copy.clone()));
+        fs::write(&own, "two").unwrap();
+        let renewed = copy_to(&own, &place, Some(copy.clone())).unwrap().unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "two");
+        assert!(matches!(copy_to(&home.path().join("own"), &place, None), Ok(None)));
+        fs::write(&own, "three").unwrap();
+        assert!(matches!(copy_to(&own, &place, None), Err(CopyError::Taken(_))));
+        assert!(!remove_copy(&copy).unwrap(), "it is another by now");
+        assert!(remove_copy(&renewed).unwrap());
+        assert!(!home.path().join("bin").exists());
+    }
+}

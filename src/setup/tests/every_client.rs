@@ -1,0 +1,144 @@
+//! What every client promises: its files can be made, changed once, and be as they were.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::setup::client::{ClientFile, Places, SERVER, Server};
+use crate::setup::clients::{CLIENTS, named};
+use crate::setup::setup_plan::{Addition, Earlier, Removal, plan_addition, plan_removal};
+use crate::setup::setup_record::{Owner, SetupRecord};
+
+fn places(variables: &[(&str, &str)], is_mac: bool) -> Places {
+    let find = |name: &str| {
+        let found = variables.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).into())
+    };
+    Places::read(find, is_mac).unwrap()
+}
+
+fn server() -> Server {
+    Server { program: "/b/cli-team-bridge".to_owned() }
+}
+
+fn all_files() -> Vec<(&'static str, ClientFile)> {
+    let places = places(&[("HOME", "/home/u")], false);
+    let of = |client: &'static crate::setup::client::Client| {
+        let files = (client.for_user)(&places, &server()).into_iter();
+        let files = files.chain((client.for_project)(Path::new("/p"), &server()));
+        files.map(|file| (client.name, file)).collect::<Vec<_>>()
+    };
+    CLIENTS.iter().flat_map(of).collect()
+}
+
+/// A file as somebody may have it, by its kind.
+fn texts(path: &Path) -> [Option<&'static str>; 3] {
+    if path.extension().is_some_and(|kind| kind == "toml") {
+        [None, Some("# mine\nmodel = \"x\"\n"), Some("a = 1\n\n[b]\nc = 2")]
+    } else {
+        [None, Some("{\n\t\"a\": [1, 2],\n\t\"b\": {}\n}"), Some("{\"a\":1}\n")]
+    }
+}
+
+#[test]
+fn a_file_is_changed_once_and_is_then_as_it_was_to_the_byte() {
+    for (name, file) in all_files() {
+        for before in texts(&file.path) {
+            let planned = plan_addition(before, &file.edits, None).unwrap();
+            let Addition::Write { after, original, added, made } = planned else {
+                panic!("{name}: something is to be added to {before:?}");
+            };
+            assert_eq!(original.as_deref(), before);
+            let owner = Owner { client: name, project: None };
+            let record = SetupRecord::new(owner, &file.path, before, &after, (added, made));
+            let earlier = Earlier { record, original };
+            let again = plan_addition(Some(&after), &file.edits, Some(&earlier));
+            assert_eq!(again, Ok(Addition::Nothing), "{name}");
+            let expected = before.map_or(Removal::Delete, |text| Removal::Write(text.to_owned()));
+            assert_eq!(plan_removal(&after, &earlier), Ok(expected), "{name}");
+            // Without the original, or after a change, ours goes and nothing else.
+            let touched = format!("{after}\n");
+            let left = plan_removal(&touched, &earlier).unwrap();
+            match left {
+                Removal::Write(left) => assert!(!left.contains("bridge"), "{name}: {left}"),
+                other => assert_eq!((before, other), (None, Removal::Delete), "{name}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_that_has_moved_is_named_anew_and_the_original_is_kept() {
+    let places = places(&[("HOME", "/home/u")], false);
+    let moved = Server { program: "/new/cli-team-bridge".to_owned() };
+    for client in &CLIENTS {
+        let files = (client.for_user)(&places, &server());
+        for (file, new) in files.iter().zip((client.for_user)(&places, &moved)) {
+            let before = texts(&file.path)[1];
+            let planned = plan_addition(before, &file.edits, None).unwrap();
+            let Addition::Write { after, original, added, made } = planned else {
+                panic!("something is to be added");
+            };
+            let owner = Owner { client: client.name, project: None };
+            let record = SetupRecord::new(owner, &file.path, before, &after, (added, made));
+            let earlier = Earlier { record, original };
+            let planned = plan_addition(Some(&after), &new.edits, Some(&earlier)).unwrap();
+            let Addition::Write { after, original, .. } = planned else {
+                panic!("{}: the path is another", client.name);
+            };
+            assert_eq!(original.as_deref(), before);
+            assert!(after.contains("/new/") && !after.contains("/b/"), "{after}");
+        }
+    }
+}
+
+#[test]
+fn what_is_written_for_claude_code_is_what_its_documentation_has() {
+    let places = places(&[("HOME", "/home/u"), ("CLAUDE_CONFIG_DIR", "/c")], false);
+    let files = (named("claude-code").unwrap().for_user)(&places, &server());
+    let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
+    assert_eq!(paths, [PathBuf::from("/c/.claude.json"), PathBuf::from("/c/settings.json")]);
+    let written = |file: &ClientFile| -> Value {
+        match plan_addition(None, &file.edits, None).unwrap() {
+            Addition::Write { after, .. } => serde_json::from_str(&after).unwrap(),
+            Addition::Nothing => panic!("something is to be written"),
+        }
+    };
+    let server = &written(&files[0])["mcpServers"][SERVER];
+    assert_eq!(server["command"], "/b/cli-team-bridge");
+    assert_eq!(server["timeout"], 150_000);
+    let settings = written(&files[1]);
+    let allowed =
+        ["mcp__bridge", "Bash(/b/cli-team-bridge watch:*)", "Bash(cli-team-bridge watch:*)"];
+    assert_eq!(settings["permissions"]["allow"], serde_json::json!(allowed));
+    for event in ["PostToolUse", "UserPromptSubmit", "Stop"] {
+        let hook = &settings["hooks"][event][0]["hooks"][0];
+        assert_eq!(hook["command"], "/b/cli-team-bridge hook", "{event}");
+        assert_eq!(hook["timeout"], 15);
+    }
+    assert_eq!(settings["hooks"]["PostToolUse"][0]["matcher"], "*");
+}
+
+#[test]
+fn files_are_where_the_platform_and_the_user_want_them() {
+    let check = |client: &str, variables: &[(&str, &str)], is_mac: bool, expected: &str| {
+        let places = places(&[variables, &[("HOME", "/home/u")]].concat(), is_mac);
+        let files = (named(client).unwrap().for_user)(&places, &server());
+        assert_eq!(files[0].path, Path::new(expected), "{client}");
+    };
+    check("claude-code", &[], false, "/home/u/.claude.json");
+    check("codex", &[], false, "/home/u/.codex/config.toml");
+    check("codex", &[("CODEX_HOME", "/x")], false, "/x/config.toml");
+    check("codex", &[("CODEX_HOME", "relative")], false, "/home/u/.codex/config.toml");
+    check("gemini", &[], false, "/home/u/.gemini/settings.json");
+    check("qwen", &[], false, "/home/u/.qwen/settings.json");
+    check("droid", &[], false, "/home/u/.factory/mcp.json");
+    check("vscode", &[], false, "/home/u/.config/Code/User/mcp.json");
+    check("vscode", &[("XDG_CONFIG_HOME", "/x")], false, "/x/Code/User/mcp.json");
+    check("vscode", &[], true, "/home/u/Library/Application Support/Code/User/mcp.json");
+    check("cursor", &[], true, "/home/u/.cursor/mcp.json");
+    check("zed", &[], true, "/home/u/.config/zed/settings.json");
+    let desktop = "/home/u/Library/Application Support/Claude/claude_desktop_config.json";
+    check("claude-desktop", &[], true, desktop);
+    assert!(Places::read(|_| None, false).is_none());
+}

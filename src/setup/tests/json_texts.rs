@@ -1,0 +1,126 @@
+//! JSON with comments, odd spaces, and what others have in it.
+
+use serde_json::{Value, json};
+
+use crate::setup::config_edit::{EditError, Entry, FileEdits, Item, JsonEdit};
+use crate::setup::edit_json::{add, has, take_out};
+
+fn entry(value: Value) -> JsonEdit {
+    JsonEdit::Entry(Entry { path: vec!["mcpServers".to_owned(), "bridge".to_owned()], value })
+}
+
+fn ours() -> JsonEdit {
+    entry(json!({ "command": "/b/cli-team-bridge", "args": ["orchestrator"], "timeout": 150_000 }))
+}
+
+fn item(path: &[&str], value: &str) -> JsonEdit {
+    let path = path.iter().map(|part| (*part).to_owned()).collect();
+    JsonEdit::Item(Item { path, value: json!(value), same_purpose: Some("bridge hook".to_owned()) })
+}
+
+fn added(edits: &FileEdits) -> &[JsonEdit] {
+    match edits {
+        FileEdits::Json(edits) => edits,
+        FileEdits::Toml(_) => panic!("it is JSON"),
+    }
+}
+
+/// Adds to a text, and takes out again what was added.
+#[track_caller]
+fn check(text: &str, edits: &[JsonEdit], expected: &str) {
+    let edited = add(text, edits).unwrap();
+    assert_eq!(edited.text, expected);
+    assert!(has(&edited.text, edits).unwrap());
+    let again = add(&edited.text, edits).unwrap();
+    assert_eq!(again.text, expected, "a second time changes nothing");
+    assert!(again.added.is_empty());
+    let left = take_out(&edited.text, added(&edited.added), &edited.made).unwrap();
+    let content = |text: &str| text.split_whitespace().collect::<String>();
+    let before = if text.trim().is_empty() { "{}" } else { text };
+    assert_eq!(content(&left), content(before), "{left}");
+}
+
+#[test]
+fn an_entry_goes_to_the_others_and_comments_stay() {
+    check(
+        "{\n    // mine\n    \"a\": 1, /* two */\n    \"mcpServers\": {\n        \"other\": { \"url\": \"x\" } // last\n    }\n}\n",
+        &[ours()],
+        "{\n    // mine\n    \"a\": 1, /* two */\n    \"mcpServers\": {\n        \"other\": { \"url\": \"x\" }, // last\n        \
+         \"bridge\": {\n            \"command\": \"/b/cli-team-bridge\",\n            \"args\": [\"orchestrator\"],\n            \
+         \"timeout\": 150000\n        }\n    }\n}\n",
+    );
+}
+
+#[test]
+fn an_empty_file_gets_all_around_it() {
+    let expected = "{\n  \"mcpServers\": {\n    \"bridge\": {\n      \"command\": \"/b/cli-team-bridge\",\n      \
+                    \"args\": [\"orchestrator\"],\n      \"timeout\": 150000\n    }\n  }\n}\n";
+    for text in ["", "  \n", "{}\n"] {
+        check(text, &[ours()], expected);
+    }
+}
+
+#[test]
+fn lists_keep_what_others_have_in_them() {
+    let edits = [item(&["permissions", "allow"], "mcp__bridge"), item(&["hooks", "Stop"], "x")];
+    check(
+        "{\n  \"permissions\": {\"allow\": [\"Bash(ls)\"], \"deny\": []}\n}",
+        &edits,
+        "{\n  \"permissions\": {\"allow\": [\"Bash(ls)\", \"mcp__bridge\"], \"deny\": []},\n  \"hooks\": {\n    \"Stop\": [\"x\"]\n  }\n}",
+    );
+}
+
+#[test]
+fn a_byte_order_mark_and_line_ends_stay() {
+    let text = "\u{feff}{\r\n  \"a\": 1\r\n}\r\n";
+    let edited = add(text, &[item(&["list"], "x")]).unwrap();
+    assert_eq!(edited.text, "\u{feff}{\r\n  \"a\": 1,\r\n  \"list\": [\"x\"]\r\n}\r\n");
+}
+
+#[test]
+fn what_the_user_wrote_for_the_same_purpose_will_do() {
+    let text =
+        "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"/old/cli-team-bridge hook\"}]}]}}";
+    let edited = add(text, &[item(&["hooks", "Stop"], "/new/cli-team-bridge hook")]).unwrap();
+    assert_eq!(edited.text, text);
+    assert!(edited.added.is_empty());
+}
+
+#[test]
+fn an_entry_of_the_users_own_is_never_overwritten() {
+    let text = "{\"mcpServers\": {\"bridge\": {\"command\": \"other\", \"args\": [\"x\"]}}}";
+    let refused = add(text, &[ours()]).unwrap_err();
+    let told = refused.to_string();
+    assert!(told.starts_with("`mcpServers.bridge` is there already"), "{told}");
+    assert!(told.contains("`other x`"), "{told}");
+}
+
+#[test]
+fn what_is_not_understood_is_left_alone_and_told() {
+    let told = |text: &str| add(text, &[ours()]).unwrap_err().to_string();
+    assert!(told("{\n \"a\": 1\n \"b\"").contains("line"), "{}", told("{\n \"a\": 1\n \"b\""));
+    assert!(told("[]").starts_with("its whole content is not an object"));
+    assert!(told("{\"mcpServers\": []}").starts_with("`mcpServers` is not an object"));
+    assert!(told("{\"mcpServers\": {}, \"mcpServers\": {}}").contains("is there twice"));
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(told(&deep).contains("does not parse"));
+}
+
+#[test]
+fn what_others_changed_stays_when_ours_goes() {
+    let edited = add("{\n  \"a\": 1\n}\n", &[ours(), item(&["list"], "x")]).unwrap();
+    let changed = edited
+        .text
+        .replace("\"a\": 1", "\"a\": 2")
+        .replace("[\"x\"]", "[\"x\", \"theirs\"]")
+        .replace("150000", "90000");
+    let left = take_out(&changed, added(&edited.added), &edited.made).unwrap();
+    assert_eq!(left, "{\n  \"a\": 2,\n  \"list\": [\"theirs\"]\n}\n");
+    let replaced = edited.text.replace("/b/cli-team-bridge", "/b/another");
+    let left = take_out(&replaced, added(&edited.added), &edited.made).unwrap();
+    assert!(left.contains("/b/another"), "it is not ours any more: {left}");
+    let untouched = add("", &[]).unwrap();
+    assert_eq!(take_out("{}", &[ours()], &[]), Ok("{}".to_owned()));
+    assert!(matches!(untouched.added, FileEdits::Json(none) if none.is_empty()));
+    assert!(matches!(take_out("{", &[], &[]), Err(EditError::Unparsable(_))));
+}

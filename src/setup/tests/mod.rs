@@ -1,0 +1,5 @@
+//! Files of clients as their owners write them, with our entries and without.
+
+mod every_client;
+mod json_texts;
+mod toml_texts;

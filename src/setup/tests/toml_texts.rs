@@ -1,0 +1,67 @@
+//! TOML with comments, and what others have in it.
+
+use serde_json::json;
+
+use crate::setup::config_edit::{Entry, FileEdits};
+use crate::setup::edit_toml::{add, has, take_out};
+
+fn ours() -> Entry {
+    let value = json!({ "command": "/b/cli-team-bridge", "args": ["orchestrator"], "tool_timeout_sec": 150 });
+    Entry { path: vec!["mcp_servers".to_owned(), "bridge".to_owned()], value }
+}
+
+const TABLE: &str = "[mcp_servers.bridge]\ncommand = \"/b/cli-team-bridge\"\nargs = [\"orchestrator\"]\ntool_timeout_sec = 150\n";
+
+fn added(edits: &FileEdits) -> &[Entry] {
+    match edits {
+        FileEdits::Toml(entries) => entries,
+        FileEdits::Json(_) => panic!("it is TOML"),
+    }
+}
+
+/// Adds to a text, and takes out again what was added.
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    let edited = add(text, &[ours()]).unwrap();
+    assert_eq!(edited.text, expected);
+    assert!(has(&edited.text, &[ours()]).unwrap());
+    let again = add(&edited.text, &[ours()]).unwrap();
+    assert_eq!(again.text, expected, "a second time changes nothing");
+    let left = take_out(&edited.text, added(&edited.added), &edited.made).unwrap();
+    assert_eq!(left, text);
+}
+
+#[test]
+fn an_entry_has_a_heading_of_its_own_and_comments_stay() {
+    check("", TABLE);
+    let mine = "# mine\nmodel = \"x\" # why\n\n[mcp_servers.other]\ncommand = \"y\"\n";
+    check(mine, &format!("{mine}\n{TABLE}"));
+    check("model = \"x\"\n\n[tui]\na = 1\n", &format!("model = \"x\"\n\n[tui]\na = 1\n\n{TABLE}"));
+}
+
+#[test]
+fn an_inline_table_gets_it_too() {
+    let edited = add("mcp_servers = { other = { command = \"y\" } }\n", &[ours()]).unwrap();
+    assert!(has(&edited.text, &[ours()]).unwrap(), "{}", edited.text);
+    let left = take_out(&edited.text, added(&edited.added), &edited.made).unwrap();
+    assert!(left.contains("other") && !left.contains("bridge"), "{left}");
+}
+
+#[test]
+fn what_is_not_ours_or_not_understood_is_left_alone_and_told() {
+    let told = |text: &str| add(text, &[ours()]).unwrap_err().to_string();
+    let taken = told("[mcp_servers.bridge]\ncommand = \"other\"\n");
+    assert!(taken.starts_with("`mcp_servers.bridge` is there already"), "{taken}");
+    assert!(told("a = 1\nb = \n").contains("near line 2"), "{}", told("a = 1\nb = \n"));
+    assert!(told("mcp_servers = 1\n").starts_with("`mcp_servers` is not a table"));
+    let deep = format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(told(&deep).contains("does not parse"));
+}
+
+#[test]
+fn what_others_added_below_ours_stays() {
+    let edited = add("", &[ours()]).unwrap();
+    let changed = format!("{}\n[mcp_servers.theirs]\ncommand = \"z\"\n", edited.text);
+    let left = take_out(&changed, added(&edited.added), &edited.made).unwrap();
+    assert_eq!(left.trim_start(), "[mcp_servers.theirs]\ncommand = \"z\"\n");
+}

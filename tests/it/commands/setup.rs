@@ -1,0 +1,267 @@
+//! `setup` with the real binary, in a home of its own, with programs that are named like those of vendors and do nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Stage, Terminal};
+
+/// A script that does nothing.
+const IDLE: &str = "#!/bin/sh\n";
+
+/// Builds a home in which these programs are all that is on `PATH`.
+fn stage(programs: &[(&str, &str)]) -> Stage {
+    let stage = Stage::new("[agents.default]");
+    let bin = stage.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for (name, text) in programs {
+        fs::write(bin.join(name), text).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = bin.into_os_string();
+    stage.with_env(vec![("PATH".into(), path)])
+}
+
+fn write(stage: &Stage, file: &str, text: &str) {
+    let path = stage.home().join(file);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// Returns all that is in the home, by its path: files with their mode and bytes, links with their target, and directories; but those
+/// on the way to the state directory.
+fn everything(stage: &Stage) -> BTreeMap<PathBuf, String> {
+    fn look(directory: &Path, found: &mut BTreeMap<PathBuf, String>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = path.symlink_metadata().unwrap();
+            let mode = metadata.permissions().mode();
+            if metadata.is_symlink() {
+                found.insert(path.clone(), format!("-> {}", path.read_link().unwrap().display()));
+            } else if metadata.is_dir() {
+                found.insert(path.clone(), format!("{mode:o}"));
+                look(&path, found);
+            } else if metadata.len() > 1024 * 1024 {
+                // A copy of the program.
+                found.insert(path, format!("{mode:o} {} bytes", metadata.len()));
+            } else {
+                let bytes = fs::read(&path).unwrap();
+                found.insert(path, format!("{mode:o} {}", String::from_utf8_lossy(&bytes)));
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    look(stage.home(), &mut found);
+    found.retain(|path, _| {
+        let last: Vec<_> = path.iter().rev().take(2).collect();
+        !(last[0] == ".local" || (last[0] == "state" && last[1] == ".local"))
+    });
+    found
+}
+
+async fn setup(stage: &Stage, arguments: &[&str]) -> (bool, String) {
+    let (exit, said) = stage.ended(&[&["setup"], arguments].concat(), None).await;
+    (exit.code == Some(0), said)
+}
+
+#[track_caller]
+fn same(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) {
+    let differs = |path: &&PathBuf| before.get(*path) != after.get(*path);
+    let paths: Vec<_> = before.keys().chain(after.keys()).filter(differs).collect();
+    assert!(paths.is_empty(), "these differ: {paths:?}");
+}
+
+#[tokio::test]
+async fn all_that_setup_writes_is_taken_back_byte_for_byte() {
+    let stage = stage(&[("claude", IDLE), ("codex", IDLE), ("cursor", IDLE), ("zed", IDLE)]);
+    write(
+        &stage,
+        ".claude.json",
+        "{\"numStartups\":3,\"mcpServers\":{\"other\":{\"command\":\"x\"}}}",
+    );
+    write(&stage, ".codex/config.toml", "# mine\nmodel = \"x\"   # why\n\n[tui]\na = 1");
+    write(&stage, "dotfiles/zed.json", "// mine\n{\n  \"theme\": \"One\", // dark\n}\n");
+    fs::create_dir_all(stage.home().join(".config/zed")).unwrap();
+    let zed = stage.home().join(".config/zed/settings.json");
+    symlink("../../dotfiles/zed.json", &zed).unwrap();
+    let codex = stage.home().join(".codex/config.toml");
+    fs::set_permissions(&codex, fs::Permissions::from_mode(0o640)).unwrap();
+    let before = everything(&stage);
+
+    let (is_done, said) = setup(&stage, &["--dry-run"]).await;
+    assert!(is_done, "{said}");
+    assert!(said.contains("+ [mcp_servers.bridge]"), "{said}");
+    assert!(said.contains("`codex` is installed, its adapter `codex-acp` is not"), "{said}");
+    same(&before, &everything(&stage));
+
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
+    let claude = json(&stage.home().join(".claude.json"));
+    assert_eq!(claude["mcpServers"]["bridge"]["command"], own, "{claude}");
+    assert_eq!(claude["mcpServers"]["other"]["command"], "x");
+    let settings = json(&stage.home().join(".claude/settings.json"));
+    assert_eq!(settings["permissions"]["allow"][0], "mcp__bridge", "{settings}");
+    let cursor = json(&stage.home().join(".cursor/mcp.json"));
+    assert_eq!(cursor["mcpServers"]["bridge"]["args"], serde_json::json!(["orchestrator"]));
+    assert!(zed.is_symlink());
+    assert!(fs::read_to_string(&zed).unwrap().contains("// dark"), "comments stay");
+    assert_eq!(codex.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+
+    let done = everything(&stage);
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    same(&done, &everything(&stage));
+
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done, "{said}");
+    same(&before, &everything(&stage));
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done && said.contains("Nothing to undo"), "{said}");
+}
+
+#[tokio::test]
+async fn what_others_wrote_meanwhile_stays_and_ours_alone_goes() {
+    let stage = stage(&[("claude", IDLE)]);
+    write(&stage, ".claude.json", "{\n  \"numStartups\": 3\n}\n");
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    let file = stage.home().join(".claude.json");
+    let changed = fs::read_to_string(&file).unwrap().replace(": 3", ": 4");
+    fs::write(&file, changed).unwrap();
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done, "{said}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\n  \"numStartups\": 4\n}\n");
+    assert!(!stage.home().join(".claude").exists(), "it was made for the settings alone");
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_changed_is_named_and_the_others_go_on() {
+    let stage = stage(&[]);
+    write(&stage, ".claude.json", "{\"mcpServers\":{\"bridge\":{\"command\":\"mine\"}}}");
+    write(&stage, ".gemini/settings.json", "{ \"a\": ");
+    write(&stage, ".cursor/mcp.json", "{}");
+    let cursor = stage.home().join(".cursor/mcp.json");
+    fs::set_permissions(cursor, fs::Permissions::from_mode(0o444)).unwrap();
+    fs::create_dir_all(stage.home().join(".qwen")).unwrap();
+    symlink("nowhere", stage.home().join(".qwen/settings.json")).unwrap();
+    let before = everything(&stage);
+    let names = ["claude-code", "gemini", "cursor", "qwen", "droid"];
+    let arguments: Vec<_> = names.iter().flat_map(|name| ["--client", name]).collect();
+    let (is_done, said) = setup(&stage, &[&arguments[..], &["--yes"]].concat()).await;
+    assert!(!is_done, "{said}");
+    for told in [
+        "`mcpServers.bridge` is there already, and setup did not write it: `mine`",
+        ".gemini/settings.json\": it does not parse:",
+        ".cursor/mcp.json\": it is read-only",
+        ".qwen/settings.json\": it is a link that leads nowhere",
+    ] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    assert!(stage.home().join(".factory/mcp.json").exists(), "{said}");
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done, "{said}");
+    same(&before, &everything(&stage));
+}
+
+#[tokio::test]
+async fn nothing_is_written_without_a_yes() {
+    let stage = stage(&[("claude", IDLE)]);
+    let before = everything(&stage);
+    let (is_done, said) = setup(&stage, &[]).await;
+    assert!(!is_done && said.contains("there is no terminal to ask at"), "{said}");
+    same(&before, &everything(&stage));
+
+    let mut terminal = Terminal::run_with(&stage, &["setup"], (100, 140));
+    terminal.until_shows("Set up Claude Code this way? [y/N]").await;
+    terminal.press("no\n");
+    assert_eq!(terminal.ended("Next:").await, Some(0));
+    same(&before, &everything(&stage));
+
+    let mut terminal = Terminal::run_with(&stage, &["setup"], (100, 140));
+    terminal.until_shows("Set up Claude Code this way? [y/N]").await;
+    terminal.press("y\n");
+    assert_eq!(terminal.ended("Next:").await, Some(0));
+    assert!(stage.home().join(".claude.json").exists());
+}
+
+#[tokio::test]
+async fn a_project_gets_files_of_its_own_and_keeps_those_outside_alone() {
+    let stage = stage(&[("claude", IDLE), ("cursor", IDLE), ("claude-desktop", IDLE)]);
+    let project = stage.project().to_owned();
+    write(&stage, "outside.json", "{}");
+    fs::create_dir(project.join(".cursor")).unwrap();
+    symlink(stage.home().join("outside.json"), project.join(".cursor/mcp.json")).unwrap();
+    let before = everything(&stage);
+    let named = project.to_str().unwrap();
+    let (is_done, said) = setup(&stage, &["--yes", "--project", named]).await;
+    assert!(!is_done && said.contains("it leads out of the project"), "{said}");
+    assert!(said.contains("Claude Desktop has no files of a project"), "{said}");
+    assert!(json(&project.join(".mcp.json"))["mcpServers"]["bridge"].is_object());
+    let local = json(&project.join(".claude/settings.local.json"));
+    assert_eq!(local["enabledMcpjsonServers"], serde_json::json!(["bridge"]), "{local}");
+    let (is_done, said) = setup(&stage, &["--remove", "--yes", "--project", named]).await;
+    assert!(is_done, "{said}");
+    same(&before, &everything(&stage));
+    assert!(!project.join(".mcp.json").exists());
+}
+
+#[tokio::test]
+async fn out_of_a_package_cache_the_program_is_copied_first() {
+    let stage = stage(&[("claude", IDLE)]);
+    let cached = stage.home().join("_npx/1f/cli-team-bridge");
+    fs::create_dir_all(cached.parent().unwrap()).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_cli-team-bridge"), &cached).unwrap();
+    let before = everything(&stage).into_keys().collect::<Vec<_>>();
+    let run = |arguments: &[&str]| {
+        let program = std::process::Command::new(&cached)
+            .arg("setup")
+            .args(arguments)
+            .env_clear()
+            .envs(stage.environment())
+            .current_dir(stage.project())
+            .output()
+            .unwrap();
+        assert!(program.status.success(), "{}", String::from_utf8_lossy(&program.stderr));
+    };
+    run(&["--yes"]);
+    let copy = stage.home().join(".local/bin/cli-team-bridge");
+    let claude = json(&stage.home().join(".claude.json"));
+    assert_eq!(claude["mcpServers"]["bridge"]["command"], copy.to_str().unwrap());
+    assert_eq!(copy.metadata().unwrap().len(), cached.metadata().unwrap().len());
+    run(&["--remove", "--yes"]);
+    assert_eq!(everything(&stage).into_keys().collect::<Vec<_>>(), before);
+}
+
+#[tokio::test]
+async fn adapters_are_installed_with_the_users_npm_and_only_when_that_is_asked_for() {
+    let npm = "#!/bin/sh\necho \"$@\" >> \"$HOME/npm-calls\"\n";
+    let stage = stage(&[("codex", IDLE), ("npm", npm)]);
+    let calls = stage.home().join("npm-calls");
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done && !calls.exists(), "{said}");
+    let (is_done, said) = setup(&stage, &["--yes", "--install-agents"]).await;
+    assert!(is_done, "{said}");
+    let called = fs::read_to_string(&calls).unwrap();
+    assert_eq!(called, "install -g @agentclientprotocol/codex-acp\n");
+    fs::write(stage.home().join("bin/npm"), "#!/bin/sh\nexit 7\n").unwrap();
+    let (is_done, said) = setup(&stage, &["--yes", "--install-agents"]).await;
+    assert!(!is_done && said.contains("codex-acp` failed (exit status: 7)"), "{said}");
+}
+
+/// Says that a marked process, as those of agents are, may not change its user's settings.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_agent_cannot_change_its_users_settings() {
+    let stage = stage(&[("claude", IDLE)]).with_variable("BRIDGE_RUN", "somebody");
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(!is_done && said.contains("an agent cannot change its user's settings"), "{said}");
+    assert!(!stage.home().join(".claude.json").exists());
+}
