@@ -1,6 +1,5 @@
 //! The whole examination: all looks at the same time, each with its limit, and what they found in one report.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use super::agents::examine_agents::{self, Starting};
@@ -51,7 +50,7 @@ pub async fn examine(
             let search = search.map(|(_, path)| path.as_os_str());
             examine_environment::examine(&launch.own_binary, search, state.as_ref())
         };
-        limited(Subject::Bridge, looking, on_step)
+        limited(&Subject::Bridge, looking, on_step)
     };
     let bus = async {
         if examination.no_project.is_some() {
@@ -64,8 +63,8 @@ pub async fn examine(
             NetworkPlace::Refused
         };
         let looking = move || examine_bus_directory::examine(&directory, &proof, place);
-        let mut findings = limited(Subject::Bus, looking, on_step).await;
-        findings.extend(tracked_by_git(launch.bus_dir.clone(), launch).await);
+        let mut findings = limited(&Subject::Bus, looking, on_step).await;
+        findings.extend(tracked_by_git(launch).await);
         findings
     };
     let clients = {
@@ -106,8 +105,9 @@ fn project(examination: &Examination) -> Vec<Finding> {
     findings
 }
 
-async fn tracked_by_git(directory: PathBuf, launch: &Launch) -> Option<Finding> {
-    let is_tracked = team::is_tracked_by_git(&directory, launch.environment.clone()).await;
+async fn tracked_by_git(launch: &Launch) -> Option<Finding> {
+    let directory = &launch.bus_dir;
+    let is_tracked = team::is_tracked_by_git(directory, launch.environment.clone()).await;
     is_tracked.then(|| {
         Finding::problem(
             &Subject::Bus,
@@ -120,14 +120,14 @@ async fn tracked_by_git(directory: PathBuf, launch: &Launch) -> Option<Finding> 
 
 /// Looks on a thread of its own, for a limited time. A look that fails is a finding.
 async fn limited(
-    subject: Subject,
+    subject: &Subject,
     looking: impl FnOnce() -> Vec<Finding> + Send + 'static,
     on_step: &OnStep,
 ) -> Vec<Finding> {
-    on_step(&subject, Step::Begins);
-    let findings = within(&subject, wait_times::DOCTOR_LOOK, looking).await;
+    on_step(subject, Step::Begins);
+    let findings = within(subject, wait_times::DOCTOR_LOOK, looking).await;
     let worst = findings.iter().map(|finding| finding.level).max();
-    on_step(&subject, Step::Ends(worst.unwrap_or(Level::Ok)));
+    on_step(subject, Step::Ends(worst.unwrap_or(Level::Ok)));
     findings
 }
 

@@ -9,11 +9,15 @@ pub(super) fn apply(finding: &mut Finding, proof: &Proof) {
         return;
     };
     match clear_left_presences(bus, proof) {
-        Ok(0) => finding.says.push_str("; they are too young to be removed yet"),
+        Ok(0) => add(finding, "they are too young to be removed yet"),
         Ok(removed) => {
             finding.is_fixed = true;
-            finding.says.push_str(&format!("; removed {removed}"));
+            add(finding, &format!("removed {removed}"));
         }
-        Err(error) => finding.says.push_str(&format!("; not removed: {error}")),
+        Err(error) => add(finding, &format!("not removed: {error}")),
     }
+}
+
+fn add(finding: &mut Finding, words: &str) {
+    finding.says = format!("{}; {words}", finding.says);
 }

@@ -122,7 +122,7 @@ fn judge_missing(
     finding.with_fact("installed", false)
 }
 
-fn judge_present(subject: &Subject, installed: &InstalledProgram, program: &PathBuf) -> Finding {
+fn judge_present(subject: &Subject, installed: &InstalledProgram, program: &Path) -> Finding {
     let version = installed.version.as_deref();
     let shown = program.display();
     let says =

@@ -71,8 +71,10 @@ fn seen(state: &State, session: SessionId) -> Seen {
         let words = ended.and_then(|ended| ended.detail.clone());
         return Seen::Ended(words.unwrap_or_else(|| "it ended without a word".to_owned()));
     };
+    if live.activity == Activity::Starting || live.ways.is_empty() {
+        return Seen::Starting;
+    }
     match live.tools {
-        _ if live.activity == Activity::Starting || live.ways.is_empty() => Seen::Starting,
         Tools::Unproven => Seen::Starting,
         Tools::Missing => Seen::NoTools,
         Tools::Ready => Seen::Ready {

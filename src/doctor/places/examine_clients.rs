@@ -61,10 +61,10 @@ fn command(files: &[LookedAtFile]) -> Option<String> {
 fn look_at(files: Vec<ClientFile>, project: Option<&Path>) -> Vec<LookedAtFile> {
     let of_project = project.is_some();
     let look = |file: ClientFile| {
-        let read = ConfigFile::read(&file.path, project).map_err(|error| error.to_string());
+        let read = ConfigFile::read(&file.path, project).map_err(|error| format!("{error}"));
         let written = read.and_then(|read| {
             let text = read.text.unwrap_or_default();
-            written_entry::look(&text, &file.edits).map_err(|error| error.to_string())
+            written_entry::look(&text, &file.edits).map_err(|error| format!("{error}"))
         });
         LookedAtFile { path: file.path, of_project, written }
     };

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::doctor::finding::{Finding, Subject};
-use crate::team::Trust;
+use crate::team::{Trust, UnreadableYes};
 
 const SUBJECT: Subject = Subject::Project;
 
@@ -12,30 +12,11 @@ pub(crate) fn examine(config: &Config, trust: &Trust) -> Vec<Finding> {
         return vec![Finding::ok(&SUBJECT, "trust", "the project brings no bridge.toml")];
     };
     let quoted = file.file.quoted();
-    let mut findings = vec![if !file.needs_yes() {
-        Finding::ok(
-            &SUBJECT,
-            "trust",
-            format!("{quoted} asks for nothing that needs your approval"),
-        )
+    let mut findings = vec![if file.needs_yes() {
+        judge_consent(&quoted, trust.has(&file.file))
     } else {
-        match trust.has(&file.file) {
-            Ok(true) => Finding::ok(&SUBJECT, "trust", format!("you approved {quoted}")),
-            Ok(false) => Finding::problem(
-                &SUBJECT,
-                "trust",
-                format!(
-                    "{quoted} would run programs or raise limits, which you have not approved: those settings are ignored"
-                ),
-                "review and approve it with `cli-team-bridge trust`",
-            ),
-            Err(why) => Finding::problem(
-                &SUBJECT,
-                "trust",
-                why.to_string(),
-                "give the state directory back to its owner alone (`chmod go-w`)",
-            ),
-        }
+        let says = format!("{quoted} asks for nothing that needs your approval");
+        Finding::ok(&SUBJECT, "trust", says)
     }];
     if config.leaves_out_auto_resume() {
         findings.push(
@@ -44,6 +25,27 @@ pub(crate) fn examine(config: &Config, trust: &Trust) -> Vec<Finding> {
         );
     }
     findings
+}
+
+fn judge_consent(quoted: &str, has: Result<bool, UnreadableYes>) -> Finding {
+    match has {
+        Ok(true) => Finding::ok(&SUBJECT, "trust", format!("you approved {quoted}")),
+        Ok(false) => Finding::problem(
+            &SUBJECT,
+            "trust",
+            format!(
+                "{quoted} would run programs or raise limits, which you have not approved: those \
+                 settings are ignored"
+            ),
+            "review and approve it with `cli-team-bridge trust`",
+        ),
+        Err(why) => Finding::problem(
+            &SUBJECT,
+            "trust",
+            why.to_string(),
+            "give the state directory back to its owner alone (`chmod go-w`)",
+        ),
+    }
 }
 
 /// Says that a configuration cannot be read, and why.

@@ -39,12 +39,8 @@ pub(super) fn judge(bus: &ExaminedBus) -> Vec<Finding> {
 }
 
 fn judge_log(bus: &ExaminedBus) -> Finding {
-    let size = format!(
-        "{} lines in {} files, {:.1} MB",
-        bus.lines,
-        bus.segments,
-        bus.bytes as f64 / 1_000_000.0
-    );
+    let size =
+        format!("{} lines in {} files, {} MB", bus.lines, bus.segments, megabytes(bus.bytes));
     let finding = if bus.damaged_lines.is_empty() {
         let part = if bus.is_partly_read { "; only its beginning was read" } else { "" };
         Finding::ok(&SUBJECT, "log", format!("{size}, no damage{part}"))
@@ -114,6 +110,11 @@ pub(super) fn judge_unusable(error: &LogError) -> Finding {
         ),
         _ => Finding::unknown(&SUBJECT, check, says),
     }
+}
+
+/// Writes a size with one digit behind the point.
+fn megabytes(bytes: u64) -> String {
+    format!("{}.{}", bytes / 1_000_000, bytes % 1_000_000 / 100_000)
 }
 
 fn named(places: &[String]) -> String {

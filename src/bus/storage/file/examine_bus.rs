@@ -93,7 +93,8 @@ pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
         presences: presences(directory)?,
         no_wakeups: wakeup_files::watch_log(&directory.join("log"), Arc::new(|| {}))
             .err()
-            .map(|error| error.to_string()),
+            .as_ref()
+            .map(ToString::to_string),
     })))
 }
 
