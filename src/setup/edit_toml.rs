@@ -1,5 +1,7 @@
 //! Adds entries to the text of a TOML file, and takes them out again: everything else stays as it is written.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
@@ -84,12 +86,18 @@ pub(super) fn take_out(
 }
 
 fn parse(text: &str) -> Result<DocumentMut, EditError> {
-    let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+    // The last line of a document that is written always has an end.
+    let ended = if text.is_empty() || text.ends_with('\n') {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("{text}\n"))
+    };
+    let document: DocumentMut = ended.parse().map_err(|error: toml_edit::TomlError| {
         let line =
             error.span().map_or(0, |span| text[..span.start.min(text.len())].lines().count());
         EditError::Unparsable(format!("{} (near line {})", error.message(), line.max(1)))
     })?;
-    if document.to_string() != text {
+    if document.to_string() != ended {
         return Err(EditError::NotKept);
     }
     Ok(document)

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::client::Places;
+use super::known_client::Places;
 use crate::config::{Config, Profile};
 
 /// One of the five agents, as this machine has it.

@@ -14,8 +14,8 @@ use crate::config::{Command, Config, Profile, ValueOrigin};
 use crate::doctor::examination_step::{OnStep, Step};
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::wait_times;
-use crate::setup::client::Places;
 use crate::setup::installed_agents::{self, FoundProgram, InstalledAgent};
+use crate::setup::known_client::Places;
 use crate::sys::process::find_program;
 use crate::team::Launch;
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::judge_client::{self, LookedAtClient, LookedAtFile};
 use crate::doctor::finding::Finding;
-use crate::setup::client::{ClientFile, Places, Server};
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
+use crate::setup::known_client::{ClientFile, Places, Server};
 use crate::setup::written_entry;
 use crate::sys::process::find_program;
 

@@ -1,6 +1,6 @@
 //! All clients, in the order in which they are shown.
 
-use crate::setup::client::Client;
+use crate::setup::known_client::Client;
 
 use super::{
     claude_code, claude_desktop, codex_cli, cursor, droid_cli, gemini_cli, qwen_code, vscode, zed,

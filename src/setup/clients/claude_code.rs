@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::domain::text::shell_word::shell_word;
-use crate::setup::client::{Client, ClientFile, Places, SERVER, Server, json_file, timeout_ms};
 use crate::setup::config_edit::{FileEdits, Item, JsonEdit, PROGRAM};
+use crate::setup::known_client::{
+    Client, ClientFile, Places, SERVER, Server, json_file, timeout_ms,
+};
 
 pub(super) const CLIENT: Client = Client {
     name: "claude-code",

@@ -1,6 +1,6 @@
 //! Claude Desktop: its one file, of the user. It has no files of a project.
 
-use crate::setup::client::{Client, json_file};
+use crate::setup::known_client::{Client, json_file};
 
 pub(super) const CLIENT: Client = Client {
     name: "claude-desktop",

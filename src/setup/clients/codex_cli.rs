@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::setup::client::{CALL_SECONDS, Client, ClientFile, SERVER, Server};
 use crate::setup::config_edit::{Entry, FileEdits};
+use crate::setup::known_client::{CALL_SECONDS, Client, ClientFile, SERVER, Server};
 
 pub(super) const CLIENT: Client = Client {
     name: "codex",

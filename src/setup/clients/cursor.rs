@@ -1,6 +1,6 @@
 //! Cursor: its `mcp.json`, of the user or of a project.
 
-use crate::setup::client::{Client, json_file};
+use crate::setup::known_client::{Client, json_file};
 
 pub(super) const CLIENT: Client = Client {
     name: "cursor",

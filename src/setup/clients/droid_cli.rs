@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::setup::client::{Client, Places, json_file};
+use crate::setup::known_client::{Client, Places, json_file};
 
 pub(super) const CLIENT: Client = Client {
     name: "droid",

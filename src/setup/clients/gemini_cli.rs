@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::setup::client::{Client, Places, json_file, timeout_ms};
+use crate::setup::known_client::{Client, Places, json_file, timeout_ms};
 
 pub(super) const CLIENT: Client = Client {
     name: "gemini",

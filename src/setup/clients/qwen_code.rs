@@ -1,6 +1,6 @@
 //! Qwen Code: its `settings.json`, in which comments are allowed.
 
-use crate::setup::client::{Client, json_file, timeout_ms};
+use crate::setup::known_client::{Client, json_file, timeout_ms};
 
 pub(super) const CLIENT: Client = Client {
     name: "qwen",

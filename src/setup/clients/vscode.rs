@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::setup::client::{Client, json_file};
+use crate::setup::known_client::{Client, json_file};
 
 pub(super) const CLIENT: Client = Client {
     name: "vscode",

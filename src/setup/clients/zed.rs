@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::setup::client::{CALL_SECONDS, Client, ClientFile, Places, Server, json_file};
+use crate::setup::known_client::{CALL_SECONDS, Client, ClientFile, Places, Server, json_file};
 
 pub(super) const CLIENT: Client = Client {
     name: "zed",

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::setup::client::{ClientFile, Places, SERVER, Server};
 use crate::setup::clients::{CLIENTS, named};
+use crate::setup::known_client::{ClientFile, Places, SERVER, Server};
 use crate::setup::setup_plan::{Addition, Earlier, Removal, plan_addition, plan_removal};
 use crate::setup::setup_record::{Owner, SetupRecord};
 
@@ -23,7 +23,7 @@ fn server() -> Server {
 
 fn all_files() -> Vec<(&'static str, ClientFile)> {
     let places = places(&[("HOME", "/home/u")], false);
-    let of = |client: &'static crate::setup::client::Client| {
+    let of = |client: &'static crate::setup::known_client::Client| {
         let files = (client.for_user)(&places, &server()).into_iter();
         let files = files.chain((client.for_project)(Path::new("/p"), &server()));
         files.map(|file| (client.name, file)).collect::<Vec<_>>()

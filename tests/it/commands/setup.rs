@@ -173,7 +173,7 @@ async fn a_file_that_cannot_be_changed_is_named_and_the_others_go_on() {
 
 #[tokio::test]
 async fn nothing_is_written_without_a_yes() {
-    let stage = stage(&[("claude", IDLE)]);
+    let stage = stage(&[("claude", IDLE), ("claude-agent-acp", IDLE)]);
     let before = everything(&stage);
     let (is_done, said) = setup(&stage, &[]).await;
     assert!(!is_done && said.contains("there is no terminal to ask at"), "{said}");

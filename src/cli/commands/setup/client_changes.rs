@@ -5,8 +5,8 @@ use std::path::Path;
 use super::shown_diff::diff;
 use crate::cli::{Failure, output};
 use crate::config::quoted;
-use crate::setup::client::ClientFile;
 use crate::setup::config_file::ConfigFile;
+use crate::setup::known_client::ClientFile;
 use crate::setup::setup_plan::{Addition, Earlier, plan_addition};
 use crate::setup::setup_record::{Owner, Records, SetupRecord};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::setup::client::Client;
 use crate::setup::installed_agents::{InstalledAgent, LoginSign};
+use crate::setup::known_client::Client;
 
 /// Says of each agent whether it could work, and what is missing.
 pub(super) fn agents(agents: &[InstalledAgent]) -> Vec<String> {
