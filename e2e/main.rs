@@ -85,6 +85,12 @@ fn main() -> ExitCode {
         missing,
         suites::claude_is_notified::is_woken_by_a_finished_task_when_idle,
     ));
+    trials.push(trial(
+        "doctor",
+        "finds_all_agents_well_without_asking_a_model",
+        programs.missing(&suites::doctor_examines::PROGRAMS),
+        suites::doctor_examines::finds_all_agents_well_without_asking_a_model,
+    ));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
         let all = !conclusion.has_failed()

@@ -27,6 +27,8 @@ pub mod mcp;
 pub mod scripted;
 /// Setup: which clients and agents are installed, and the entries that connect the clients, written and undone.
 pub mod setup;
+/// The doctor: whether everything that a team needs is there and works, and what to do where it is not.
+pub mod doctor;
 /// Arguments, the only printer, one file per command.
 pub mod cli;
 /// One function for each reader of outside data, for `fuzz/` and the test that runs the same.

@@ -6,6 +6,7 @@
 //! | `run` | the same; the workflow is interrupted and can be resumed | the same | ends at once |
 //! | `agent` | finishes its answers and closes the bus, within 3 s | - | ends at once |
 //! | `peer` | finishes its answers and leaves the bus, within 3 s | - | ends at once |
+//! | `doctor` | kills the agents that it tries out, within 2 s | - | ends at once |
 //! | `watch` | ends at once, with code 0 | - | - |
 //! | `hook`, `demo`, `trust`, `scripted-agent` | dies of it, as by default | - | - |
 //!

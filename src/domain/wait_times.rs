@@ -221,6 +221,14 @@ pub const GIT: Duration = Duration::from_secs(2);
 /// such a failure can always be reported.
 pub const STORE_OUTPUT: Duration = Duration::from_mins(1);
 
+// The doctor.
+
+/// `doctor` waits for an agent to start and to list our tools: more than twice the slowest start on a busy machine, which took 12 s.
+pub const DOCTOR_START: Duration = Duration::from_secs(30);
+
+/// `doctor` waits for each of its other looks, which need milliseconds: then the disk hangs.
+pub const DOCTOR_LOOK: Duration = Duration::from_secs(10);
+
 // The demo and the scripted agent.
 
 /// The demo waits for each step of its story: longer than any of them takes, as a waiting tool has a limit of its own.

@@ -48,6 +48,15 @@ pub(super) fn has(text: &str, edits: &[JsonEdit]) -> Result<bool, EditError> {
     Ok(true)
 }
 
+/// Returns what stands under these keys in a text.
+pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let (_, root) = parse(text)?;
+    Ok(find(&root, path)?.and_then(|prop| value_of(&prop)))
+}
+
 /// Adds to a text what of this is not in it.
 pub(super) fn add(text: &str, edits: &[JsonEdit]) -> Result<Edited, EditError> {
     let text = if text.trim().is_empty() { EMPTY } else { text };

@@ -20,6 +20,11 @@ pub(super) fn has(text: &str, entries: &[Entry]) -> Result<bool, EditError> {
     Ok(true)
 }
 
+/// Returns what stands under these keys in a text.
+pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
+    Ok(found(&parse(text)?, path)?.map(json))
+}
+
 /// Adds to a text the entries that are not in it.
 pub(super) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
     let mut document = parse(text)?;

@@ -13,6 +13,7 @@ pub mod known_client;
 pub mod setup_plan;
 pub mod setup_record;
 pub mod stable_program;
+pub mod written_entry;
 
 #[cfg(test)]
 mod tests;

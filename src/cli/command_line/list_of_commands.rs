@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::cli::commands::demo::DemoArguments;
+use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::hook::HookArguments;
 use crate::cli::commands::orchestrator::OrchestratorArguments;
 use crate::cli::commands::peer::PeerArguments;
@@ -37,6 +38,8 @@ pub(super) enum Command {
     Run(RunArguments),
     /// Review and approve what a project's bridge.toml or a plan's gates would run, or revoke an approval.
     Trust(TrustArguments),
+    /// Check that the agents, the bus and this machine are ready for a team, and say what to do where they are not.
+    Doctor(DoctorArguments),
     /// Print one line per new message, for Claude Code's Monitor tool.
     Watch(WatchArguments),
     /// Deliver unread messages through a Claude Code hook (hook JSON on stdin).

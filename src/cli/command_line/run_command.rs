@@ -44,6 +44,8 @@ pub fn run() -> ExitCode {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Demo(arguments) => commands::demo::run(&arguments),
+        // Its exit code says what it has found.
+        Command::Doctor(arguments) => return commands::doctor::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

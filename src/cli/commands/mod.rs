@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod hook;
 pub(crate) mod orchestrator;
 pub(crate) mod peer;

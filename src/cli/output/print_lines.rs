@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::{self, Write};
 
 use super::painting::above;
+use super::terminal_colours::coloured;
 use super::write_and_flush::write;
 use crate::domain::text::visible_letters::seen;
 use crate::sys::closed_pipe;
@@ -45,6 +46,16 @@ pub(crate) fn tell(line: &str) {
 /// Prints a line of output to stdout.
 pub(crate) fn say(line: &str) {
     write(&mut io::stdout(), &format!("{}\n", seen(line)));
+}
+
+/// Prints a line of output that may have colours.
+pub(crate) fn say_coloured(line: &str) {
+    write(&mut io::stdout(), &format!("{}\n", coloured(line)));
+}
+
+/// Says whether to use colours in output: at a terminal, unless its user wants none.
+pub(crate) fn wants_colours_on_stdout() -> bool {
+    console::colors_enabled()
 }
 
 /// Prints output, and returns an error once the reader is gone. It waits for a slow reader, but not on this thread.

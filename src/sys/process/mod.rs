@@ -8,6 +8,7 @@ mod child_state;
 pub mod descendants;
 mod find_program;
 pub mod kill_children;
+pub mod memory_use;
 pub mod pid_namespace;
 mod proc_stat;
 mod process_environment;
@@ -20,4 +21,6 @@ pub use self::child_state::{ChildState, kill_child, peek_child};
 pub use self::find_program::{find_program, has_directory, is_executable};
 pub use self::process_environment::{has_variable, marked, variable};
 pub use self::process_group::{group_is_populated, group_members, signal_group};
-pub use self::process_identity::{first_argument, own_pid, runs_this_program, start_time};
+pub use self::process_identity::{
+    first_argument, is_suspended, own_pid, runs_this_program, start_time,
+};

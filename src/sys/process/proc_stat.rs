@@ -6,6 +6,8 @@ use std::fs;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) lives: bool,
+    /// A signal has stopped it: it lives, and does nothing until another one continues it.
+    pub(super) is_suspended: bool,
     pub(super) parent: u32,
     pub(super) group: u32,
     pub(super) started: u64,
@@ -33,6 +35,7 @@ fn parse_stat(line: &str) -> Option<Stat> {
     let started = fields.nth(6)?; // Field 22.
     Some(Stat {
         lives: !state.starts_with(['Z', 'X', 'x']),
+        is_suspended: state.starts_with('T'),
         parent: parent.parse().ok()?,
         group: group.parse().ok()?,
         started: started.parse().ok()?,
@@ -53,8 +56,17 @@ mod tests {
     fn the_name_in_a_stat_line_may_look_like_anything() {
         let line =
             "42 (a) R 1 (b) Z) S 7 43 44 0 -1 4194560 1 0 0 0 1 2 3 4 20 0 1 0 987654 1000 10";
-        let expected = Stat { lives: true, parent: 7, group: 43, started: 987_654, used: 3 };
+        let expected = Stat {
+            lives: true,
+            is_suspended: false,
+            parent: 7,
+            group: 43,
+            started: 987_654,
+            used: 3,
+        };
         assert_eq!(parse_stat(line), Some(expected));
+        let suspended = parse_stat(&line.replace(") S 7", ") T 7")).unwrap();
+        assert!(suspended.lives && suspended.is_suspended);
         assert_eq!(parse_stat("42 (cut"), None);
         assert_eq!(parse_stat("42 (cut) S 7"), None);
     }

@@ -12,6 +12,13 @@ pub fn start_time(pid: u32) -> Option<u64> {
     stat(pid).map(|stat| stat.started)
 }
 
+/// Returns whether a process is stopped by a signal (`kill -STOP`, Ctrl-Z) and does nothing until it is continued. `started` excludes a
+/// later process with the same pid. False without `/proc`.
+pub fn is_suspended(pid: u32, started: Option<u64>) -> bool {
+    let same = |known: u64| started.is_none_or(|started| started == known);
+    stat(pid).is_some_and(|stat| stat.is_suspended && same(stat.started))
+}
+
 /// Returns the pid of this process in `/proc`, which differs from its own if `/proc` belongs to an outer PID namespace. None if it is
 /// not there, and without `/proc`.
 pub fn own_pid() -> Option<u32> {

@@ -134,6 +134,8 @@ impl Actor {
 
     pub(crate) async fn announce(&mut self) {
         self.agent.offers.note(self.agent.session(), &self.process.session);
+        let version = self.process.connection.agent().and_then(|agent| agent.version.clone());
+        self.agent.offers.note_version(self.agent.session(), version);
         let ready = Operation::Ready {
             session: self.agent.session(),
             model: self.process.session.model().map(Hidden::into),

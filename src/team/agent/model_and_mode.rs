@@ -111,10 +111,11 @@ fn refused(what: What, requested: &str, error: &AcpError, advice: Advice<'_>) ->
     }
 }
 
-/// The models that the agents of this bridge offer, so that a wrong one is refused at once. Clones are the same.
+/// The models that the agents of this bridge offer, so that a wrong one is refused at once, and their versions. Clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Offers {
     models: Arc<Mutex<BTreeMap<SessionId, Vec<Hidden>>>>,
+    versions: Arc<Mutex<BTreeMap<SessionId, Hidden>>>,
 }
 
 impl Offers {
@@ -123,7 +124,20 @@ impl Offers {
         self.with(|models| models.insert(agent, session.model_names()));
     }
 
+    /// Records the version that an agent reports.
+    pub(crate) fn note_version(&self, agent: SessionId, version: Option<Hidden>) {
+        if let Some(version) = version {
+            lock(&self.versions).insert(agent, version);
+        }
+    }
+
+    /// Returns the version that a live agent has reported.
+    pub(crate) fn version(&self, agent: SessionId) -> Option<Hidden> {
+        lock(&self.versions).get(&agent).cloned()
+    }
+
     pub(crate) fn forget(&self, agent: SessionId) {
+        lock(&self.versions).remove(&agent);
         self.with(|models| models.remove(&agent));
     }
 

@@ -1,12 +1,11 @@
 //! Assigns work: to a live agent's queue, or to a new agent of a profile.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::launch_source::{LaunchSource, resume_note};
-use crate::bus::api::membership::token_hash;
-use crate::bus::event::{Body, Event, Starting};
-use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation};
-use crate::bus::storage::LogError;
+use super::start_new_agent::{Ground, Newcomer, Started};
+use crate::bus::event::{Body, Event};
+use crate::bus::rules::{NameChoice, NewTask, Operation};
 use crate::bus::{Bus, BusError, Receipt};
 use crate::config::Profile;
 use crate::domain::ids::{SessionId, TaskId};
@@ -15,15 +14,9 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::StepOf;
-use crate::sys::random_ids;
-use crate::team::agent::context::AgentContext;
 use crate::team::agent::model_and_mode::{What, check};
 use crate::team::error::TeamError;
-use crate::team::launch::NewAgentIdentity;
 use crate::team::team_handle::Team;
-
-/// How often the announcement of a new agent is written while its outcome is unknown.
-const ANNOUNCEMENTS: usize = 5;
 
 /// Work for an agent.
 #[derive(Clone, Debug, Default)]
@@ -53,13 +46,6 @@ pub struct Assigned {
     pub agent: Name,
     /// A note for the user.
     pub note: Option<String>,
-}
-
-/// Where an agent works.
-struct Ground {
-    cwd: PathBuf,
-    /// See [`NewAgentIdentity::root`].
-    root: PathBuf,
 }
 
 impl Team {
@@ -130,85 +116,37 @@ impl Team {
     ) -> Result<Assigned, TeamError> {
         let profile = self.profile(&source.profile, &assignment)?;
         self.agreed([profile.name.as_str()])?;
-        let needs = self.file_of(&profile.name);
         let program = self.inner.launch.program(&profile)?;
-        let Ground { cwd, root } = self.cwd_of(&assignment, &source)?;
+        let ground = self.cwd_of(&assignment, &source)?;
         let choice = match (&source.name, &assignment.name) {
             (Some(name), _) if source.is_generated => NameChoice::Like(name.clone()),
             (Some(name), _) => NameChoice::Chosen(name.clone()),
             (None, Some(name)) => NameChoice::Chosen(Name::parse(name)?),
             (None, None) => NameChoice::Like(profile.name.clone()),
         };
-        let (session, token) = (random_ids::session(), random_ids::token());
-        let starting = Starting {
-            session,
-            name: profile.name.clone(),
-            chosen: matches!(choice, NameChoice::Chosen(_)),
-            profile: profile.name.to_string(),
-            model: assignment.model.clone().or(source.model),
-            cwd: cwd.to_string_lossy().into_owned(),
-            roles: profile.roles.value.clone(),
-            owner: self.inner.membership.session(),
-            token_hash: token_hash(&token),
-        };
+        let resumed = source.name.map(|name| resume_note(&name, source.earlier.as_ref()));
         // A new agent's session is fresh anyway.
         let task = NewTask {
             prompt,
-            model: assignment.model,
+            model: assignment.model.clone(),
             fresh: false,
             permissions: assignment.permissions,
             step: assignment.step,
         };
-        self.bus().hold(session)?;
-        let operation = Operation::Start(Box::new(NewAgent { choice, starting }), Some(task));
-        if let Err(error) = self.announce(operation).await {
-            self.bus().release(session);
-            return Err(error.into());
-        }
-        let (task, agent) = self.announced(session)?;
-        let resumed = source.name.map(|name| resume_note(&name, source.earlier.as_ref()));
+        let new = Newcomer {
+            profile: profile.clone(),
+            program: program.clone(),
+            choice,
+            model: assignment.model.or(source.model),
+            ground,
+            earlier: source.earlier,
+        };
+        let Started { session, name: agent } = self.start_new(new, Some(task)).await?;
+        let task = self.bus().look(|state| Some(state.tasks_of(session).next()?.id.clone()));
+        let task = task.ok_or(BusError::Closed)?;
         let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(resumed).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
-        let identity = NewAgentIdentity { session, name: agent.clone(), token, cwd, root, needs };
-        let secrets = self.inner.launch.secrets(&profile, &identity.token);
-        let limits = self.inner.config.limits();
-        let context = AgentContext {
-            membership: self.inner.membership.clone(),
-            launch: self.inner.launch.clone(),
-            profile,
-            program,
-            identity,
-            secrets,
-            force_stop: self.force_stop(),
-            user: self.inner.user.clone(),
-            stall: limits.stall(),
-            output_per_second: limits.output_per_second(),
-            offers: self.inner.offers.clone(),
-        };
-        self.start(context, source.earlier);
         Ok(Assigned { task, agent, note })
-    }
-
-    /// Announces that an agent is about to start. While the outcome of a write is unknown, it retries with the same command id, so
-    /// it happens once. The agent must follow once its announcement is in the log.
-    async fn announce(&self, operation: Operation) -> Result<(), BusError> {
-        let id = random_ids::command();
-        let mut more = 1..ANNOUNCEMENTS;
-        loop {
-            match self.inner.membership.ask_again(id, operation.clone()).await {
-                Err(BusError::Log(LogError::OutcomeUnknown { .. })) if more.next().is_some() => {}
-                outcome => return outcome.map(drop),
-            }
-        }
-    }
-
-    /// Returns the first task and the name of an agent that is about to start.
-    fn announced(&self, session: SessionId) -> Result<(TaskId, Name), BusError> {
-        let announced = self.bus().look(|state| {
-            let task = state.tasks_of(session).next()?;
-            Some((task.id.clone(), task.agent.clone()))
-        });
-        announced.ok_or(BusError::Closed)
     }
 
     fn profile(&self, name: &str, assignment: &Assignment) -> Result<Profile, TeamError> {

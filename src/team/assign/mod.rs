@@ -5,3 +5,5 @@ pub(crate) mod candidates;
 pub(crate) mod free_a_slot;
 pub(crate) mod launch_source;
 pub(crate) mod resume_agent;
+pub(crate) mod start_new_agent;
+pub(crate) mod try_agent;

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules in reading order, which is dependency order.
-const MODULES: [&str; 13] = [
+const MODULES: [&str; 14] = [
     "domain",
     "sys",
     "config",
@@ -22,6 +22,7 @@ const MODULES: [&str; 13] = [
     "mcp",
     "scripted",
     "setup",
+    "doctor",
     "cli",
 ];
 

@@ -2,6 +2,8 @@
 
 pub(crate) mod bad_input;
 #[cfg(target_os = "linux")]
+pub(crate) mod doctor;
+#[cfg(target_os = "linux")]
 pub(crate) mod hook;
 pub(crate) mod run;
 pub(crate) mod run_tree;

@@ -18,6 +18,7 @@
 
 mod bus_directory;
 mod bus_json;
+mod examine_bus;
 mod file_log;
 mod git_exclude;
 mod io_failure;
@@ -33,6 +34,7 @@ mod tests;
 mod wakeup_files;
 
 pub(crate) use self::bus_json::BUS_JSON;
+pub use self::examine_bus::{Examined, ExaminedBus, SeenPresence, clear_left_presences, examine};
 pub use self::file_log::FileLog;
 pub use self::log::follower::Follower;
 pub use self::log::line_format;

@@ -351,6 +351,12 @@ pub(crate) fn decode(bytes: &[u8], bus: Uuid) -> Decoded {
     }))
 }
 
+/// Returns the paths of the present snapshots, the newest first.
+pub(crate) fn paths(disk: &dyn Disk, directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let seqs = seqs(disk, directory)?;
+    Ok(seqs.into_iter().map(|seq| path(directory, seq)).collect())
+}
+
 /// Returns the seqs of the present snapshots, the newest first.
 fn seqs(disk: &dyn Disk, directory: &Path) -> io::Result<Vec<u64>> {
     let names = disk.list(directory)?;

@@ -1,0 +1,39 @@
+//! The doctor and the five real agents: each is found, started, seen with our tools and ended, all at the same time, and no model hears
+//! of it.
+
+use serde_json::Value;
+
+use crate::agent_kinds::{KINDS, Kind};
+use crate::model::ModelServer;
+use crate::real_project;
+
+/// The programs that it takes.
+pub(crate) const PROGRAMS: [&str; 6] =
+    ["node", KINDS[0].name, KINDS[1].name, KINDS[2].name, KINDS[3].name, KINDS[4].name];
+
+/// Examines all five.
+pub(crate) async fn finds_all_agents_well_without_asking_a_model() {
+    let model = ModelServer::start(Vec::new()).await;
+    let kinds: Vec<&Kind> = KINDS.iter().collect();
+    let stage = real_project::stage(&kinds, &model);
+    let project = stage.project().to_str().unwrap();
+    let (exit, said) = stage.ended(&["doctor", "--json", "--project", project], None).await;
+    let report = serde_json::Deserializer::from_str(&said).into_iter::<Value>().next();
+    let report = report.unwrap().unwrap_or_else(|error| panic!("{error}: {said}"));
+    for kind in &KINDS {
+        let findings = report["findings"].as_array().unwrap().iter();
+        let of_kind: Vec<_> = findings.filter(|finding| finding["name"] == kind.name).collect();
+        let of = |check: &str| of_kind.iter().find(|finding| finding["check"] == check).unwrap();
+        let (program, start) = (of("program"), of("start"));
+        assert_eq!(program["level"], "ok", "{program:#}");
+        assert!(program["facts"]["version"].is_string(), "{program:#}");
+        assert_eq!(start["level"], "ok", "{start:#}");
+        let delivery = start["facts"]["delivery"].as_array().unwrap();
+        assert!(delivery.iter().any(|method| method == "prompt"), "{start:#}");
+        assert!(start["facts"]["memory_bytes"].as_u64() > Some(10_000_000), "{start:#}");
+    }
+    assert_eq!(report["problems"], 0, "{report:#}");
+    assert!(exit.code != Some(1), "{exit}");
+    let prompted = model.shown().iter().filter(|shown| shown.newest.is_some()).count();
+    assert_eq!(prompted, 0, "{}", real_project::shown_to_models(&model));
+}

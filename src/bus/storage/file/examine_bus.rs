@@ -1,0 +1,214 @@
+//! A look at a bus from outside, for a report on its health. It joins nothing, heals nothing and holds no lock, so that members at work
+//! notice nothing; an older bus stays as it is.
+//!
+//! The whole log is read, not only what follows the newest snapshot: what is damaged before that is damaged all the same. Without the
+//! lock a line may be read while it is written, so damage counts only where a second look finds it too.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::io_failure::failed;
+use super::log::line_format::{self, Decoded};
+use super::log::segments::{self, Next, RawLine, Scope, Stop};
+use super::log::snapshot::{self, Decoded as DecodedSnapshot};
+use super::origin::bus_origin;
+use super::{FileLog, Networks, Options, Origin, Proof, bus_directory, bus_json, wakeup_files};
+use crate::bus::event::LogPosition;
+use crate::bus::state::State;
+use crate::bus::storage::{Log as _, LogError, Standing};
+use crate::domain::ids::SessionId;
+use crate::sys::fs::disk::{self, Disk, RealDisk};
+use crate::sys::fs::file_lock::LifeLock;
+
+/// The most bytes of a log that are examined: a few seconds' reading, and far more than a team writes in the days that it keeps.
+const MOST_BYTES: usize = 512 * 1024 * 1024;
+
+/// What is in the place of a bus.
+pub enum Examined {
+    /// No bus yet: the next session that leads or joins makes it.
+    Absent,
+    /// A bus that was not made here; nothing of it was read.
+    Foreign,
+    Bus(Box<ExaminedBus>),
+}
+
+/// A bus, as it was found.
+pub struct ExaminedBus {
+    pub segments: usize,
+    /// Bytes of the log.
+    pub bytes: u64,
+    /// Lines that can be read.
+    pub lines: u64,
+    /// Lines that cannot, each by its file and its first byte.
+    pub damaged_lines: Vec<String>,
+    /// Whether the log is longer than what was read of it.
+    pub is_partly_read: bool,
+    /// The files of snapshots that cannot be read.
+    pub damaged_snapshots: Vec<String>,
+    /// The state that follows from the log, or why none does.
+    pub state: Result<State, LogError>,
+    pub presences: Vec<SeenPresence>,
+    /// Why the system does not report changes of the log, where it does not: then members poll.
+    pub no_wakeups: Option<String>,
+}
+
+/// The presence of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenPresence {
+    pub session: SessionId,
+    /// Whether a process holds it.
+    pub is_held: bool,
+    /// When it last showed a sign of life, in nanoseconds since 1970.
+    pub beat_ns: Option<i128>,
+}
+
+/// Examines the bus in a directory. An error says that it cannot be used, and what to do.
+pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
+    let mut log = match open(directory, proof)? {
+        Opened::Absent => return Ok(Examined::Absent),
+        Opened::Foreign => return Ok(Examined::Foreign),
+        Opened::Log(log) => *log,
+    };
+    let mut walked = walk(&mut log)?;
+    if !walked.damaged.is_empty() {
+        let again = walk(&mut log)?;
+        walked.damaged.retain(|place| again.damaged.contains(place));
+    }
+    let name = |place: &LogPosition| {
+        format!("`log/{}` from byte {}", segments::file_name(place.segment), place.offset)
+    };
+    let parts = log.parts()?;
+    let damaged_snapshots = damaged_snapshots(&log);
+    Ok(Examined::Bus(Box::new(ExaminedBus {
+        segments: parts.len(),
+        bytes: walked.bytes,
+        lines: walked.lines,
+        damaged_lines: walked.damaged.iter().map(name).collect(),
+        is_partly_read: walked.is_partly_read,
+        damaged_snapshots,
+        state: log.load().map(|replica| replica.state),
+        presences: presences(directory)?,
+        no_wakeups: wakeup_files::watch_log(&directory.join("log"), Arc::new(|| {}))
+            .err()
+            .as_ref()
+            .map(ToString::to_string),
+    })))
+}
+
+/// Removes what dead sessions left of presences and wakeup files; returns how many presences went. What the log takes for live stays:
+/// the next session that opens the bus records its end.
+pub fn clear_left_presences(directory: &Path, proof: &Proof) -> Result<usize, LogError> {
+    let Opened::Log(mut log) = open(directory, proof)? else {
+        return Ok(0);
+    };
+    let state = log.load()?.state;
+    let before = presences(directory)?.len();
+    log.clear_presences(&|session| {
+        if state.session(session).is_some() {
+            Standing::Live
+        } else if state.departed().any(|departed| departed.session == session) {
+            Standing::Left
+        } else {
+            Standing::Unknown
+        }
+    })?;
+    Ok(before.saturating_sub(presences(directory)?.len()))
+}
+
+enum Opened {
+    Absent,
+    Foreign,
+    Log(Box<FileLog>),
+}
+
+fn open(directory: &Path, proof: &Proof) -> Result<Opened, LogError> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    match fs::symlink_metadata(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Absent),
+        Err(error) => return Err(failed("look at", directory, error)),
+        Ok(_) => {}
+    }
+    if bus_json::load(&*disk, directory)?.is_none() {
+        let is_empty = bus_directory::is_empty(directory);
+        let is_empty = is_empty.map_err(|error| failed("list", directory, error))?;
+        return Ok(if is_empty { Opened::Absent } else { Opened::Foreign });
+    }
+    // What is seen in its directory may have been put there by others, where others may write to it.
+    bus_directory::look_at(directory)?;
+    let options = Options { networks: Networks::Allowed, ..Options::default() };
+    let opening = bus_origin::Opening { directory, disk: &*disk, options: &options, proof };
+    if !opening.is_believed()? {
+        return Ok(Opened::Foreign);
+    }
+    let options = Options { origin: Origin::Believed, ..options };
+    let log = FileLog::open_present(directory, &disk, options)?;
+    // Without one it has gone away meanwhile.
+    Ok(log.map_or(Opened::Absent, |log| Opened::Log(Box::new(log))))
+}
+
+/// What a walk over the whole log has found.
+#[derive(Default)]
+struct Walked {
+    lines: u64,
+    bytes: u64,
+    damaged: BTreeSet<LogPosition>,
+    is_partly_read: bool,
+}
+
+fn walk(log: &mut FileLog) -> Result<Walked, LogError> {
+    let mut walked = Walked::default();
+    let from = LogPosition::default();
+    let end = log.segments.walk(from, MOST_BYTES, Scope::Log, &mut |place, _, line| {
+        match line {
+            RawLine::Whole(line) => {
+                walked.bytes += line.len() as u64 + 1;
+                match line_format::decode(line) {
+                    Decoded::Entry { .. } => walked.lines += 1,
+                    Decoded::Damaged => drop(walked.damaged.insert(place)),
+                    Decoded::Newer => return Err(LogError::Newer),
+                }
+            }
+            RawLine::Unreadable(bytes) => {
+                walked.bytes += bytes;
+                walked.damaged.insert(place);
+            }
+        }
+        Ok(Next::On)
+    })?;
+    walked.is_partly_read = end.stop == Stop::Limit;
+    Ok(walked)
+}
+
+fn damaged_snapshots(log: &FileLog) -> Vec<String> {
+    let directory = log.directory.join("snapshot");
+    let Ok(Some(bus)) = bus_json::load(&*log.disk, &log.directory) else {
+        return Vec::new();
+    };
+    let is_damaged = |path: &PathBuf| match log.disk.read(path) {
+        Ok(bytes) => matches!(snapshot::decode(&bytes, bus), DecodedSnapshot::Damaged),
+        // Newer ones may have taken its place meanwhile.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
+    let paths = snapshot::paths(&*log.disk, &directory).unwrap_or_default();
+    let damaged = paths.into_iter().filter(is_damaged);
+    damaged.filter_map(|path| Some(format!("`snapshot/{}`", path.file_name()?.to_str()?))).collect()
+}
+
+fn presences(directory: &Path) -> Result<Vec<SeenPresence>, LogError> {
+    let directory = directory.join("presence");
+    let entries = fs::read_dir(&directory).map_err(|error| failed("list", &directory, error))?;
+    let seen = entries.flatten().filter_map(|entry| {
+        let session = SessionId(entry.file_name().to_str()?.parse().ok()?);
+        let path = entry.path();
+        Some(SeenPresence {
+            session,
+            // What cannot be told is taken to be alive.
+            is_held: LifeLock::is_held(&path).unwrap_or(true),
+            beat_ns: disk::touched_ns(&path).ok(),
+        })
+    });
+    Ok(seen.collect())
+}

@@ -1,0 +1,132 @@
+//! A report as lines for people: a block a subject, each finding on a line with its remedy below, and a last line that counts.
+
+use console::Style;
+
+use crate::doctor::{Finding, Level, Report, Subject};
+
+/// Returns the lines of a report.
+pub(super) fn of(report: &Report, colours: bool) -> Vec<String> {
+    let width = report.findings.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    let mut last: Option<&Subject> = None;
+    for finding in &report.findings {
+        if last != Some(&finding.subject) {
+            if last.is_some() {
+                lines.push(String::new());
+            }
+            lines.push(bold(&finding.subject.to_string(), colours));
+            last = Some(&finding.subject);
+        }
+        lines.extend(of_finding(finding, width, colours));
+    }
+    lines.push(String::new());
+    lines.push(sum(report));
+    lines
+}
+
+fn of_finding(finding: &Finding, width: usize, colours: bool) -> Vec<String> {
+    let level = if finding.is_fixed { Level::Ok } else { finding.level };
+    let mark = tint(mark(level), level, colours);
+    let mut lines = vec![format!("  {mark} {:<width$}  {}", finding.check, finding.says)];
+    if let Some(remedy) = finding.remedy.as_ref().filter(|_| !finding.is_fixed) {
+        lines.push(format!("    {:<width$}  → {remedy}", ""));
+    }
+    lines
+}
+
+fn sum(report: &Report) -> String {
+    let problems = match report.count(Level::Problem) {
+        0 => "No problems".to_owned(),
+        1 => "1 problem".to_owned(),
+        more => format!("{more} problems"),
+    };
+    let unknown = match report.count(Level::Unknown) {
+        0 => String::new(),
+        number => format!(", {number} that could not be found out"),
+    };
+    let fixed = match report.findings.iter().filter(|finding| finding.is_fixed).count() {
+        0 => String::new(),
+        number => format!(", {number} mended"),
+    };
+    format!("{problems}{unknown}{fixed}; {} ok.", report.count(Level::Ok))
+}
+
+/// Returns the mark of a level.
+pub(super) fn mark(level: Level) -> &'static str {
+    match level {
+        Level::Ok => "✓",
+        Level::Note => "-",
+        Level::Unknown => "?",
+        Level::Problem => "✗",
+    }
+}
+
+/// Gives a mark the colour of a level.
+pub(super) fn tint(mark: &str, level: Level, colours: bool) -> String {
+    let plain = Style::new().force_styling(true);
+    let style = match level {
+        Level::Ok => plain.green(),
+        Level::Note => plain.dim(),
+        Level::Unknown => plain.yellow(),
+        Level::Problem => plain.red(),
+    };
+    if colours { style.apply_to(mark).to_string() } else { mark.to_owned() }
+}
+
+fn bold(text: &str, colours: bool) -> String {
+    let style = Style::new().force_styling(true).bold();
+    if colours { style.apply_to(text).to_string() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn finding(
+        subject: Subject,
+        check: &'static str,
+        level: Level,
+        remedy: Option<&str>,
+    ) -> Finding {
+        Finding {
+            subject,
+            check,
+            level,
+            says: "is so".to_owned(),
+            remedy: remedy.map(str::to_owned),
+            fix: None,
+            is_fixed: false,
+            facts: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_report_is_a_block_a_subject_with_aligned_findings_and_a_sum() {
+        let codex = || Subject::Agent("codex".to_owned());
+        let mut mended = finding(Subject::Bus, "presences", Level::Note, Some("mend it"));
+        mended.is_fixed = true;
+        let report = Report {
+            findings: vec![
+                mended,
+                finding(codex(), "login", Level::Unknown, Some("log in")),
+                finding(codex(), "start", Level::Problem, Some("look")),
+            ],
+        };
+        let expected = [
+            "bus",
+            "  ✓ presences  is so",
+            "",
+            "codex",
+            "  ? login      is so",
+            "               → log in",
+            "  ✗ start      is so",
+            "               → look",
+            "",
+            "1 problem, 1 that could not be found out, 1 mended; 0 ok.",
+        ];
+        assert_eq!(of(&report, false), expected);
+        assert!(of(&report, true)[6].contains("\u{1b}[31m✗"), "{:?}", of(&report, true));
+    }
+}

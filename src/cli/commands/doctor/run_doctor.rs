@@ -1,0 +1,139 @@
+//! The command itself: finds out where it is, has everything examined, and prints the report.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use clap::Args;
+
+use super::progress_lines::Rows;
+use super::report_lines;
+use crate::cli::find_project::{self, Project};
+use crate::cli::signal_policy::{self, StopRequests};
+use crate::cli::{Failure, below_agent, lead_team, load_config, output, serve_mcp};
+use crate::config::{Config, Load};
+use crate::doctor::{self, Examination, Fixing, Level, OnStep, Report, Starting, report_json};
+use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::sys::mutex::lock;
+use crate::sys::random_ids;
+
+/// There are problems.
+const PROBLEMS: u8 = 1;
+
+/// Nothing worse was found than something that could not be found out; or the look could not be taken.
+const UNKNOWN: u8 = 2;
+
+/// What is looked at.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// The project whose bus and configuration are looked at [default: the current project].
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// A configuration file that overrides all others.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Do not start the agents; look only at what files tell.
+    #[arg(long)]
+    no_start: bool,
+    /// Mend what can be mended without losing anything.
+    #[arg(long)]
+    fix: bool,
+    /// Print the report as JSON (docs/doctor.md describes it).
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &DoctorArguments) -> ExitCode {
+    let mut report = None;
+    let done = examined(arguments, &mut report);
+    if let Err(failure) = done {
+        output::error(failure.as_ref());
+        return ExitCode::from(UNKNOWN);
+    }
+    let Some(report) = report else {
+        return ExitCode::from(UNKNOWN);
+    };
+    if arguments.json {
+        output::say(&format!("{:#}", report_json::of(&report)));
+    } else {
+        for line in report_lines::of(&report, output::wants_colours_on_stdout()) {
+            output::say_coloured(&line);
+        }
+    }
+    match report.level() {
+        Level::Problem => ExitCode::from(PROBLEMS),
+        Level::Unknown => ExitCode::from(UNKNOWN),
+        Level::Ok | Level::Note => ExitCode::SUCCESS,
+    }
+}
+
+fn examined(arguments: &DoctorArguments, report: &mut Option<Report>) -> Result<(), Failure> {
+    below_agent::refuse_to("start agents to look at them, as the doctor does")?;
+    let examination = prepare(arguments)?;
+    lead_team::adopt_orphans();
+    serve_mcp::run_team(async move || {
+        let watch = async move |stop| {
+            *report = Some(watched(examination, stop).await?);
+            Ok(())
+        };
+        signal_policy::obey(watch).await
+    })
+}
+
+/// Finds out what is to be examined. What is wrong with the place or its configuration is a finding, unless the user has named it.
+fn prepare(arguments: &DoctorArguments) -> Result<Examination, Failure> {
+    let found = find_project::find(arguments.project.as_deref());
+    let (project, no_project) = match found {
+        Ok(project) => (project, None),
+        Err(error) if arguments.project.is_some() => return Err(error.into()),
+        Err(error) => {
+            // A place of no configuration, which is never made.
+            let nowhere = nowhere();
+            (Project { root: nowhere.clone(), ground: nowhere }, Some(error.to_string()))
+        }
+    };
+    let (config, config_problem) =
+        match load_config::load(&project.root, arguments.config.as_deref()) {
+            Ok(config) => (config, None),
+            Err(error) => (built_in(&nowhere())?, Some(error.to_string())),
+        };
+    Ok(Examination {
+        launch: lead_team::launch_in(project)?,
+        config,
+        config_problem,
+        no_project,
+        state: StateDirectory::of_process(),
+        starting: if arguments.no_start { Starting::LeftOut } else { Starting::Allowed },
+        fixing: if arguments.fix { Fixing::Done } else { Fixing::Offered },
+    })
+}
+
+fn nowhere() -> PathBuf {
+    std::env::temp_dir().join(format!("cli-team-bridge-nowhere-{}", random_ids::session()))
+}
+
+fn built_in(nowhere: &Path) -> Result<Config, Failure> {
+    let load = Load { project: nowhere, home: None, config_home: None, explicit: None };
+    Ok(Config::load(load)?)
+}
+
+/// Has everything examined, and shows meanwhile on a terminal what is being looked at.
+async fn watched(examination: Examination, mut stop: StopRequests) -> Result<Report, Failure> {
+    let rows = Arc::new(Mutex::new(Rows::default()));
+    let on_step: OnStep = {
+        let rows = Arc::clone(&rows);
+        Arc::new(move |subject, step| lock(&rows).note(subject, step))
+    };
+    let mut interrupted = None;
+    let force = async { interrupted = Some(stop.next().await) };
+    let examining = doctor::examine(examination, &on_step, force);
+    let report = if output::can_paint() {
+        Rows::shown_while(&rows, examining).await
+    } else {
+        examining.await
+    };
+    match interrupted {
+        Some(signal) => Err(format!("interrupted by {signal}").into()),
+        None => Ok(report),
+    }
+}

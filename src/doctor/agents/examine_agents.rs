@@ -1,0 +1,237 @@
+//! Examining all agents at the same time: how each is installed, and then how it starts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::future::join_all;
+
+use super::agent_kinds;
+use super::judge_program::{self, Consented, InstalledProgram, Judged};
+use super::judge_trial::{self, Tried};
+use super::trial_room::TrialRoom;
+use super::{installed_version, trial};
+use crate::config::{Command, Config, Profile, ValueOrigin};
+use crate::doctor::examination_step::{OnStep, Step};
+use crate::doctor::finding::{Finding, Subject};
+use crate::domain::wait_times;
+use crate::setup::installed_agents::{self, FoundProgram, InstalledAgent};
+use crate::setup::known_client::Places;
+use crate::sys::process::find_program;
+use crate::team::Launch;
+
+/// Whether agents are started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starting {
+    Allowed,
+    /// Only what files tell is looked at.
+    LeftOut,
+}
+
+/// Examines the agents of all profiles, and with the scripted agent the bridge itself. `force` resolves when all has to end quickly.
+pub(crate) async fn examine(
+    launch: &Launch,
+    config: &Config,
+    starting: Starting,
+    on_step: &OnStep,
+    force: impl Future<Output = ()>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut to_start = Vec::new();
+    let mut installed_agents = 0;
+    let known = look_at_known(launch, config);
+    for profile in config.profiles() {
+        if is_own(profile) {
+            if consent(launch, config, profile) == Consented::Yes {
+                to_start.push((Subject::Bridge, profile, None));
+            }
+            continue;
+        }
+        let known = known.iter().find(|known| known.profile == profile.name.as_str());
+        let installed = look(launch, config, profile, known);
+        let Judged { findings: found, is_installed, may_start } = judge_program::judge(&installed);
+        findings.extend(found);
+        installed_agents += usize::from(is_installed);
+        if may_start {
+            let subject = Subject::Agent(profile.name.to_string());
+            to_start.push((subject, profile, Some(installed)));
+        }
+    }
+    if installed_agents == 0 {
+        findings.push(Finding::problem(
+            &Subject::Agents,
+            "installed",
+            "no agent is installed, so there is nobody to give work to",
+            "install one of them, as said at each, and log in",
+        ));
+    }
+    if starting == Starting::Allowed {
+        let started = start_all(launch, config, to_start, on_step, force).await;
+        findings = judge_trial::with_what_a_start_proves(findings, started);
+    }
+    findings
+}
+
+type ToStart<'a> = (Subject, &'a Profile, Option<InstalledProgram>);
+
+async fn start_all(
+    launch: &Launch,
+    config: &Config,
+    agents: Vec<ToStart<'_>>,
+    on_step: &OnStep,
+    force: impl Future<Output = ()>,
+) -> Vec<Finding> {
+    let room = match TrialRoom::open(launch, config).await {
+        Ok(room) => room,
+        Err(error) => {
+            let unknown = Finding::unknown(
+                &Subject::Bridge,
+                "start",
+                format!("no agent could be tried out: {error}"),
+            );
+            return vec![unknown.with_remedy(
+                "free space in the temporary directory, or set TMPDIR to another one",
+            )];
+        }
+    };
+    let trying = agents.into_iter().map(|(subject, profile, installed)| {
+        let (team, cwd) = (room.team.clone(), room.path().to_owned());
+        let (name, on_step) = (profile.name.to_string(), Arc::clone(on_step));
+        let tried = installed.map(|installed| tried(profile, &installed));
+        async move {
+            on_step(&subject, Step::Begins);
+            // On its own, so that a bug of ours in one does not end the others.
+            let trying = tokio::spawn(async move { trial::run(&team, &name, cwd).await });
+            let finding = match (trying.await, &tried) {
+                (Ok(outcome), Some(tried)) => judge_trial::judge(tried, &outcome),
+                (Ok(outcome), None) => judge_own(&outcome),
+                (Err(error), _) => {
+                    Finding::unknown(&subject, "start", format!("the look itself failed: {error}"))
+                }
+            };
+            on_step(&subject, Step::Ends(finding.level));
+            finding
+        }
+    });
+    tokio::pin!(force);
+    let findings = tokio::select! {
+        findings = join_all(trying) => findings,
+        () = &mut force => Vec::new(),
+    };
+    room.close(force_again(findings.is_empty())).await;
+    findings
+}
+
+/// What is interrupted ends quickly.
+async fn force_again(is_interrupted: bool) {
+    if !is_interrupted {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Says whether a profile is the one of this program itself, whose agents need no model.
+fn is_own(profile: &Profile) -> bool {
+    profile.name.as_str() == "scripted" && profile.command.value == Command::OwnBinary
+}
+
+/// Judges the scripted agent: with it, it is the bridge that is tried out.
+fn judge_own(outcome: &judge_trial::Trial) -> Finding {
+    let subject = Subject::Bridge;
+    match outcome {
+        judge_trial::Trial::Ready { after, .. } => Finding::ok(
+            &subject,
+            "start",
+            format!(
+                "starts an agent and serves it its tools in {:.1} s (the scripted agent)",
+                after.as_secs_f64()
+            ),
+        ),
+        other => {
+            let words = match other {
+                judge_trial::Trial::Ended(words) => words.clone(),
+                _ => format!("not ready within {} s", wait_times::DOCTOR_START.as_secs()),
+            };
+            Finding::problem(
+                &subject,
+                "start",
+                format!("even the scripted agent does not start: {words}"),
+                "run `cli-team-bridge demo` and report what it says",
+            )
+        }
+    }
+}
+
+fn look(
+    launch: &Launch,
+    config: &Config,
+    profile: &Profile,
+    known: Option<&InstalledAgent>,
+) -> InstalledProgram {
+    let kind = agent_kinds::of_profile(profile.name.as_str());
+    let search = launch.environment.iter().find(|(name, _)| name == "PATH");
+    let search = search.map(|(_, path)| path.as_os_str());
+    let find = |program: &str| find_program(Path::new(program), search);
+    let program = profile.program(&launch.own_binary, find);
+    let install = profile.install.as_ref().map(|install| install.value.clone());
+    let version = program.as_ref().ok().zip(install.as_deref()).and_then(|(program, install)| {
+        installed_version::of_program(program, installed_version::package_of(install)?)
+    });
+    InstalledProgram {
+        profile: profile.name.to_string(),
+        kind,
+        cli: other_cli(known),
+        program,
+        version,
+        is_chosen: profile.command.source != ValueOrigin::BuiltIn,
+        install,
+        how_to_log_in: profile.login.as_ref().map(|login| login.value.clone()),
+        login: known.map(|known| known.login.clone()),
+        consent: consent(launch, config, profile),
+    }
+}
+
+/// Returns the vendor's own program, where it is there and another one than the one that the bridge starts.
+fn other_cli(known: Option<&InstalledAgent>) -> Option<FoundProgram> {
+    let known = known?;
+    let is_other = known.cli.name != known.adapter.name && known.cli.path.is_some();
+    is_other.then(|| known.cli.clone())
+}
+
+/// Returns what setup sees of the five agents; nothing without a home directory.
+fn look_at_known(launch: &Launch, config: &Config) -> Vec<InstalledAgent> {
+    let variable = |name: &str| {
+        let found = launch.environment.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.clone())
+    };
+    let Some(places) = Places::read(variable, cfg!(target_os = "macos")) else {
+        return Vec::new();
+    };
+    let search = variable("PATH");
+    let find = |program: &str| find_program(Path::new(program), search.as_deref());
+    installed_agents::look(config, &places, &launch.own_binary, find, variable)
+}
+
+fn consent(launch: &Launch, config: &Config, profile: &Profile) -> Consented {
+    let file = config.project_file();
+    let Some(file) = file.filter(|file| file.demanded_of(&profile.name).is_some()) else {
+        return Consented::Yes;
+    };
+    match launch.trust.has(&file.file) {
+        Ok(true) => Consented::Yes,
+        Ok(false) => Consented::No,
+        Err(why) => Consented::Unreadable(why.to_string()),
+    }
+}
+
+fn tried(profile: &Profile, installed: &InstalledProgram) -> Tried {
+    let program = installed.program.as_ref().map(|program| program.to_string_lossy().into_owned());
+    let words = std::iter::once(program.unwrap_or_default()).chain(profile.args.value.clone());
+    let is_old = installed.kind.zip(installed.version.as_deref());
+    let is_old = is_old.is_some_and(|(kind, version)| kind.is_older(version));
+    let install = installed.install.as_ref().filter(|_| is_old);
+    Tried {
+        profile: installed.profile.clone(),
+        command: words.collect::<Vec<_>>().join(" "),
+        how_to_log_in: installed.how_to_log_in.clone(),
+        update: install.map(|install| format!("{install}@latest")),
+    }
+}

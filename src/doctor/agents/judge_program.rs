@@ -1,0 +1,298 @@
+//! What it means how an agent is installed: a pure judgement.
+
+use std::path::{Path, PathBuf};
+
+use super::agent_kinds::Kind;
+use crate::doctor::finding::{Finding, Subject};
+use crate::domain::missing_program::MissingProgram;
+use crate::setup::installed_agents::{FoundProgram, LoginSign};
+
+/// How an agent is installed.
+#[derive(Clone, Debug)]
+pub(super) struct InstalledProgram {
+    pub(super) profile: String,
+    /// What is known of it besides its profile, if it is one of the five.
+    pub(super) kind: Option<&'static Kind>,
+    /// The vendor's own program, where it is there and not the one that the bridge starts.
+    pub(super) cli: Option<FoundProgram>,
+    /// The program that the bridge starts.
+    pub(super) program: Result<PathBuf, MissingProgram>,
+    pub(super) version: Option<String>,
+    /// Whether a file of the user's or the project's says which program it is.
+    pub(super) is_chosen: bool,
+    pub(super) install: Option<String>,
+    /// The end of a sentence that begins "to log in,".
+    pub(super) how_to_log_in: Option<String>,
+    /// None where nothing is known of its logins.
+    pub(super) login: Option<LoginSign>,
+    pub(super) consent: Consented,
+}
+
+/// Whether the user has approved what the project's own file makes of a profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Consented {
+    /// The file says nothing of it that needs a yes, or the user has said yes.
+    Yes,
+    No,
+    /// The approvals cannot be read.
+    Unreadable(String),
+}
+
+/// What follows from how an agent is installed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Judged {
+    pub(super) findings: Vec<Finding>,
+    /// Whether it is there at all.
+    pub(super) is_installed: bool,
+    /// Whether it may be started, to see more.
+    pub(super) may_start: bool,
+}
+
+/// Judges how an agent is installed.
+pub(super) fn judge(installed: &InstalledProgram) -> Judged {
+    let subject = Subject::Agent(installed.profile.clone());
+    let program = match &installed.program {
+        Ok(program) => program,
+        Err(missing) => {
+            let finding = judge_missing(&subject, installed, missing);
+            let is_installed = installed.cli.is_some() || installed.is_chosen;
+            return Judged { findings: vec![finding], is_installed, may_start: false };
+        }
+    };
+    let mut findings = vec![judge_present(&subject, installed, program)];
+    findings.extend(judge_login(&subject, installed));
+    let may_start = installed.consent == Consented::Yes;
+    findings.extend(match &installed.consent {
+        Consented::Yes => None,
+        Consented::No => Some(
+            Finding::unknown(
+                &subject,
+                "start",
+                "not started: the project's own bridge.toml decides what it runs, and you have not \
+                 approved that file",
+            )
+            .with_remedy("review and approve it with `cli-team-bridge trust`"),
+        ),
+        Consented::Unreadable(why) => Some(Finding::unknown(
+            &subject,
+            "start",
+            format!("not started: the project's own bridge.toml decides what it runs, and {why}"),
+        )),
+    });
+    Judged { findings, is_installed: true, may_start }
+}
+
+fn judge_missing(
+    subject: &Subject,
+    installed: &InstalledProgram,
+    missing: &MissingProgram,
+) -> Finding {
+    let program = &missing.program;
+    let install = installed.install.as_ref().filter(|_| !installed.is_chosen);
+    let run = install.map(|install| format!("run `{install}`"));
+    let finding = match (&installed.cli, run) {
+        _ if installed.is_chosen => Finding::problem(
+            subject,
+            "program",
+            format!("its program `{program}` {}", missing.searched),
+            missing.instead.clone(),
+        ),
+        (Some(FoundProgram { name, path }), run) => Finding::problem(
+            subject,
+            "program",
+            format!(
+                "`{name}` is installed ({}), but not its ACP adapter: `{program}` {}",
+                path.as_deref().unwrap_or(Path::new(name)).display(),
+                missing.searched
+            ),
+            run.unwrap_or_else(|| missing.instead.clone()),
+        ),
+        (None, run) => {
+            let note = Finding::note(
+                subject,
+                "program",
+                format!("not installed: `{program}` {}", missing.searched),
+            );
+            match run {
+                Some(run) => note.with_remedy(format!("to use it, {run}")),
+                None => note,
+            }
+        }
+    };
+    finding.with_fact("installed", false)
+}
+
+fn judge_present(subject: &Subject, installed: &InstalledProgram, program: &Path) -> Finding {
+    let version = installed.version.as_deref();
+    let shown = program.display();
+    let says =
+        version.map_or_else(|| shown.to_string(), |version| format!("{shown}, version {version}"));
+    let old = installed.kind.zip(version).filter(|(kind, version)| kind.is_older(version));
+    let finding = match old {
+        Some((kind, _)) => {
+            let says =
+                format!("{says}, older than {}, with which the bridge is tested", kind.tested);
+            let note = Finding::note(subject, "program", says);
+            match &installed.install {
+                Some(install) => note.with_remedy(format!("to update it, run `{install}@latest`")),
+                None => note,
+            }
+        }
+        None => Finding::ok(subject, "program", says),
+    };
+    let finding = finding
+        .with_fact("installed", true)
+        .with_fact("program", program.to_string_lossy().into_owned());
+    match version {
+        Some(version) => finding.with_fact("version", version),
+        None => finding,
+    }
+}
+
+fn judge_login(subject: &Subject, installed: &InstalledProgram) -> Option<Finding> {
+    Some(match installed.login.as_ref()? {
+        LoginSign::Variable(name) => Finding::ok(subject, "login", format!("by {name}")),
+        LoginSign::File(path) => Finding::ok(subject, "login", format!("by {}", path.display())),
+        LoginSign::NotSeen => {
+            let unknown = Finding::unknown(
+                subject,
+                "login",
+                "no sign of a login: no key, and no file of one",
+            );
+            match &installed.how_to_log_in {
+                Some(how) => unknown.with_remedy(format!("to log in, {how}")),
+                None => unknown,
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::agents::agent_kinds;
+    use crate::doctor::finding::Level;
+    use crate::domain::missing_program::Searched;
+
+    fn codex() -> InstalledProgram {
+        InstalledProgram {
+            profile: "codex".into(),
+            kind: agent_kinds::of_profile("codex"),
+            cli: Some(FoundProgram { name: "codex".into(), path: Some("/bin/codex".into()) }),
+            program: Ok("/bin/codex-acp".into()),
+            version: Some("2.6.0".into()),
+            is_chosen: false,
+            install: Some("npm install -g @x/codex-acp".into()),
+            how_to_log_in: Some("run `codex login`".into()),
+            login: Some(LoginSign::Variable("OPENAI_API_KEY")),
+            consent: Consented::Yes,
+        }
+    }
+
+    fn missing(searched: Searched) -> Result<PathBuf, MissingProgram> {
+        Err(MissingProgram {
+            profile: None,
+            program: "codex-acp".into(),
+            searched,
+            install: None,
+            instead: "correct `command` of [agents.codex]".into(),
+        })
+    }
+
+    /// Judges, and returns what is said of a check and how it stands.
+    #[track_caller]
+    fn check(
+        installed: &InstalledProgram,
+        check: &str,
+        level: Level,
+        says: &str,
+        remedy: Option<&str>,
+    ) {
+        let judged = judge(installed);
+        let finding = judged.findings.iter().find(|finding| finding.check == check).unwrap();
+        assert_eq!(finding.level, level);
+        assert_eq!(finding.says, says);
+        assert_eq!(finding.remedy.as_deref(), remedy);
+        assert_eq!(
+            judged.may_start,
+            installed.program.is_ok() && installed.consent == Consented::Yes
+        );
+    }
+
+    #[test]
+    fn what_is_there_is_named_with_its_version() {
+        check(&codex(), "program", Level::Ok, "/bin/codex-acp, version 2.6.0", None);
+        check(&codex(), "login", Level::Ok, "by OPENAI_API_KEY", None);
+        let old = InstalledProgram { version: Some("2.5.9".into()), ..codex() };
+        check(
+            &old,
+            "program",
+            Level::Note,
+            "/bin/codex-acp, version 2.5.9, older than 2.6.0, with which the bridge is tested",
+            Some("to update it, run `npm install -g @x/codex-acp@latest`"),
+        );
+    }
+
+    #[test]
+    fn a_cli_without_its_adapter_is_a_problem_and_nothing_at_all_is_none() {
+        let cli = InstalledProgram { program: missing(Searched::OnPath), ..codex() };
+        check(
+            &cli,
+            "program",
+            Level::Problem,
+            "`codex` is installed (/bin/codex), but not its ACP adapter: `codex-acp` is not on PATH",
+            Some("run `npm install -g @x/codex-acp`"),
+        );
+        let nothing = InstalledProgram { cli: None, ..cli };
+        check(
+            &nothing,
+            "program",
+            Level::Note,
+            "not installed: `codex-acp` is not on PATH",
+            Some("to use it, run `npm install -g @x/codex-acp`"),
+        );
+        assert!(!judge(&nothing).is_installed);
+    }
+
+    #[test]
+    fn a_wrong_path_is_a_problem_of_the_file_that_has_it() {
+        let chosen = InstalledProgram {
+            program: missing(Searched::AsExecutable),
+            is_chosen: true,
+            cli: None,
+            ..codex()
+        };
+        check(
+            &chosen,
+            "program",
+            Level::Problem,
+            "its program `codex-acp` is not there or not executable",
+            Some("correct `command` of [agents.codex]"),
+        );
+    }
+
+    #[test]
+    fn no_sign_of_a_login_says_how_to_log_in() {
+        let out = InstalledProgram { login: Some(LoginSign::NotSeen), ..codex() };
+        check(
+            &out,
+            "login",
+            Level::Unknown,
+            "no sign of a login: no key, and no file of one",
+            Some("to log in, run `codex login`"),
+        );
+    }
+
+    #[test]
+    fn what_the_user_has_not_approved_is_not_started() {
+        let unapproved = InstalledProgram { consent: Consented::No, ..codex() };
+        check(
+            &unapproved,
+            "start",
+            Level::Unknown,
+            "not started: the project's own bridge.toml decides what it runs, and you have not \
+             approved that file",
+            Some("review and approve it with `cli-team-bridge trust`"),
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! What it means how an agent has started: a pure judgement.
+
+use std::time::Duration;
+
+use super::agent_kinds;
+use crate::doctor::finding::{Finding, Level, Subject};
+use crate::domain::messaging::DeliveryMethod;
+use crate::domain::task::error_class;
+use crate::domain::wait_times;
+use crate::sys::process::memory_use::MemoryUse;
+
+/// What an error of a login ends with, which the remedy says too.
+const ADVICE: &str = "; to log in,";
+
+/// The longest words of an agent that are repeated, in characters.
+const SHOWN_CHARS: usize = 500;
+
+/// How an agent has started.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Trial {
+    /// Our endpoint, started by it, has listed our tools to it.
+    Ready {
+        after: Duration,
+        memory: MemoryUse,
+        methods: Vec<DeliveryMethod>,
+        version: Option<String>,
+    },
+    /// It has a session, and has not asked for our tools.
+    NoTools,
+    /// It ended, or could not be started, for this reason.
+    Ended(String),
+    /// It was neither of these in time.
+    Silent,
+}
+
+/// What a remedy may need to name.
+#[derive(Clone, Debug)]
+pub(super) struct Tried {
+    pub(super) profile: String,
+    /// The command line, as a person would type it.
+    pub(super) command: String,
+    pub(super) how_to_log_in: Option<String>,
+    /// The command that updates it, where its version is older than the one that the bridge is tested with.
+    pub(super) update: Option<String>,
+}
+
+/// Judges how an agent has started.
+pub(super) fn judge(tried: &Tried, trial: &Trial) -> Finding {
+    let subject = Subject::Agent(tried.profile.clone());
+    let by_hand = format!("run `{}` by hand to see why", tried.command);
+    let remedy = match &tried.update {
+        Some(update) => format!("its version is old: run `{update}`, or {by_hand}"),
+        None => by_hand,
+    };
+    match trial {
+        Trial::Ready { after, memory, methods, version } => {
+            let methods: Vec<_> = methods.iter().map(|method| method.as_str()).collect();
+            let seconds = after.as_secs_f64();
+            let megabytes = memory.bytes / 1_000_000;
+            let finding = Finding::ok(
+                &subject,
+                "start",
+                format!(
+                    "has the bridge's tools after {seconds:.1} s; {megabytes} MB in {} processes; \
+                     messages by {}",
+                    memory.processes,
+                    methods.join(", ")
+                ),
+            );
+            let finding = finding
+                .with_fact("seconds", (seconds * 10.0).round() / 10.0)
+                .with_fact("memory_bytes", memory.bytes)
+                .with_fact("processes", memory.processes)
+                .with_fact("delivery", methods);
+            match version {
+                Some(version) => finding.with_fact("tells_version", version.as_str()),
+                None => finding,
+            }
+        }
+        Trial::NoTools => Finding::problem(
+            &subject,
+            "start",
+            format!(
+                "it runs, but did not ask for the bridge's tools within {} s, so its model cannot \
+                 reach the team",
+                wait_times::TOOLS_LISTED.as_secs()
+            ),
+            "check that its settings let it start MCP servers",
+        ),
+        Trial::Ended(words) if is_login_missing(words) => {
+            let words = clipped(words.split(ADVICE).next().unwrap_or_default());
+            let how = tried.how_to_log_in.as_deref();
+            let remedy = how.map_or(remedy, |how| format!("to log in, {how}"));
+            Finding::problem(&subject, "login", format!("it is not logged in: {words}"), remedy)
+        }
+        Trial::Ended(words) => {
+            let says = format!("it did not start: {}", clipped(words));
+            Finding::problem(&subject, "start", says, remedy)
+        }
+        Trial::Silent => Finding::problem(
+            &subject,
+            "start",
+            format!("it was not ready within {} s", wait_times::DOCTOR_START.as_secs()),
+            remedy,
+        ),
+    }
+}
+
+/// Tells whether an agent has given up for want of a login: its error had a class of its own, or its last words tell.
+fn is_login_missing(words: &str) -> bool {
+    words.contains(ADVICE) || error_class::class(None, words) == Some(error_class::AUTH)
+}
+
+/// Adds what starts have found. A start knows more of a login than the signs of one.
+pub(super) fn with_what_a_start_proves(
+    mut before: Vec<Finding>,
+    started: Vec<Finding>,
+) -> Vec<Finding> {
+    for finding in started {
+        let same =
+            |other: &&mut Finding| other.subject == finding.subject && other.check == "login";
+        let login = before.iter_mut().find(same);
+        let opened = finding.check == "start" && finding.level == Level::Ok;
+        match login {
+            Some(login) if finding.check == "login" => {
+                *login = finding;
+                continue;
+            }
+            Some(login) if opened && proves_login(&finding) && login.level == Level::Unknown => {
+                *login =
+                    Finding::ok(&login.subject, "login", "it opens a session, which needs one");
+            }
+            _ => {}
+        }
+        before.push(finding);
+    }
+    before
+}
+
+fn proves_login(started: &Finding) -> bool {
+    let kind = started.subject.name().and_then(agent_kinds::of_profile);
+    kind.is_some_and(|kind| kind.session_needs_login)
+}
+
+/// Leaves out the middle of what is too long for a line: its beginning says what happened, its end why.
+fn clipped(words: &str) -> String {
+    let length = words.chars().count();
+    if length <= SHOWN_CHARS {
+        return words.to_owned();
+    }
+    let beginning: String = words.chars().take(SHOWN_CHARS / 2).collect();
+    let end: String = words.chars().skip(length - SHOWN_CHARS / 2).collect();
+    format!("{beginning} … {end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried() -> Tried {
+        Tried {
+            profile: "gemini".into(),
+            command: "gemini --acp".into(),
+            how_to_log_in: Some("set GEMINI_API_KEY".into()),
+            update: None,
+        }
+    }
+
+    #[track_caller]
+    fn check(trial: &Trial, level: Level, check: &str, says: &str, remedy: Option<&str>) {
+        let finding = judge(&tried(), trial);
+        assert_eq!((finding.level, finding.check), (level, check));
+        assert_eq!(finding.says, says);
+        assert_eq!(finding.remedy.as_deref(), remedy);
+    }
+
+    #[test]
+    fn an_agent_that_sees_our_tools_is_well() {
+        let ready = Trial::Ready {
+            after: Duration::from_millis(1_440),
+            memory: MemoryUse { bytes: 210_400_000, processes: 4 },
+            methods: vec![DeliveryMethod::Steer, DeliveryMethod::Prompt],
+            version: Some("1".into()),
+        };
+        let says =
+            "has the bridge's tools after 1.4 s; 210 MB in 4 processes; messages by steer, prompt";
+        check(&ready, Level::Ok, "start", says, None);
+        let facts = judge(&tried(), &ready).facts;
+        assert_eq!(facts["seconds"], 1.4);
+        assert_eq!(facts["delivery"], serde_json::json!(["steer", "prompt"]));
+    }
+
+    #[test]
+    fn a_missing_login_is_told_from_other_ends() {
+        check(
+            &Trial::Ended("Authentication required; to log in, set GEMINI_API_KEY".into()),
+            Level::Problem,
+            "login",
+            "it is not logged in: Authentication required",
+            Some("to log in, set GEMINI_API_KEY"),
+        );
+        check(
+            &Trial::Ended("it exited with code 7".into()),
+            Level::Problem,
+            "start",
+            "it did not start: it exited with code 7",
+            Some("run `gemini --acp` by hand to see why"),
+        );
+    }
+
+    #[test]
+    fn a_start_knows_more_of_a_login_than_its_signs() {
+        let start = |agent: &str| Finding::ok(&Subject::Agent(agent.into()), "start", "ready");
+        let no_sign =
+            |agent: &str| Finding::unknown(&Subject::Agent(agent.into()), "login", "no sign");
+        let levels = |before: Vec<Finding>, started: Vec<Finding>| {
+            let all = with_what_a_start_proves(before, started);
+            all.iter().map(|one| (one.check, one.level)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            levels(
+                vec![no_sign("gemini"), no_sign("claude-code")],
+                vec![start("gemini"), start("claude-code")]
+            ),
+            [
+                ("login", Level::Ok),
+                ("login", Level::Unknown),
+                ("start", Level::Ok),
+                ("start", Level::Ok)
+            ]
+        );
+        let key = Finding::ok(&Subject::Agent("codex".into()), "login", "by a key");
+        let refused = Finding::problem(&key.subject, "login", "no", "log in");
+        assert_eq!(levels(vec![key], vec![refused]), [("login", Level::Problem)]);
+    }
+
+    #[test]
+    fn long_words_are_repeated_by_their_beginning_and_their_end() {
+        let long = format!("it ended; its stderr ends: {} no such model", "é".repeat(2_000));
+        let finding = judge(&tried(), &Trial::Ended(long));
+        assert!(finding.says.chars().count() < 600);
+        assert!(finding.says.starts_with("it did not start: it ended;"), "{finding:?}");
+        assert!(finding.says.ends_with("no such model"), "{finding:?}");
+    }
+
+    #[test]
+    fn silence_and_missing_tools_are_problems() {
+        let by_hand = Some("run `gemini --acp` by hand to see why");
+        check(&Trial::Silent, Level::Problem, "start", "it was not ready within 30 s", by_hand);
+        let says = "it runs, but did not ask for the bridge's tools within 15 s, so its model cannot \
+                    reach the team";
+        let remedy = Some("check that its settings let it start MCP servers");
+        check(&Trial::NoTools, Level::Problem, "start", says, remedy);
+        let old = Tried { update: Some("npm install".into()), ..tried() };
+        let finding = judge(&old, &Trial::Silent);
+        assert!(
+            finding.remedy.unwrap().starts_with("its version is old: run `npm install`, or run")
+        );
+    }
+}

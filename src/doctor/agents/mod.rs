@@ -1,0 +1,9 @@
+//! The agents: whether each is installed, logged in and allowed, and whether it starts and sees our tools.
+
+mod agent_kinds;
+pub(super) mod examine_agents;
+mod installed_version;
+mod judge_program;
+mod judge_trial;
+mod trial;
+mod trial_room;

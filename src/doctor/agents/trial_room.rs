@@ -1,0 +1,99 @@
+//! Where agents are tried out: a temporary directory with a bus of its own, which goes when the trials are over. The project's own bus
+//! and the user's state directory notice nothing.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::bus::rules::NameChoice;
+use crate::bus::storage::file::{FileLog, Networks, Options};
+use crate::bus::{Bus, BusError, Joining, Membership};
+use crate::config::Config;
+use crate::domain::env_vars;
+use crate::domain::grace_periods;
+use crate::domain::member::{Departure, MemberKind, PLAN_ROLE};
+use crate::domain::name::{Name, NameError};
+use crate::sys::fs::disk::RealDisk;
+use crate::sys::random_ids;
+use crate::team::{Launch, Team, UserReachable};
+
+/// The name of the doctor on that bus.
+const NAME: &str = "doctor";
+
+/// What the scripted agent plays: it only starts.
+const SCRIPT: &str = "[agents.default]\n";
+
+/// A temporary directory with a team in it.
+pub(super) struct TrialRoom {
+    pub(super) team: Team,
+    directory: TemporaryDirectory,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RoomError {
+    /// The temporary directory cannot be used.
+    #[error("cannot use the temporary directory: {0}")]
+    Directory(#[from] io::Error),
+    /// No bus can be made in it.
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    #[error(transparent)]
+    Name(#[from] NameError),
+}
+
+/// Removed when it is dropped.
+struct TemporaryDirectory(PathBuf);
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        // It is in the system's temporary directory, which cleans up after us where this fails.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl TrialRoom {
+    /// Makes one. `launch` says what agents are started with, `config` which there are.
+    pub(super) async fn open(launch: &Launch, config: &Config) -> Result<Self, RoomError> {
+        let directory = std::env::temp_dir();
+        let directory = directory.join(format!("cli-team-bridge-doctor-{}", random_ids::session()));
+        std::fs::create_dir(&directory)?;
+        let directory = TemporaryDirectory(directory.canonicalize()?);
+        let root = directory.0.clone();
+        let script = root.join("script.toml");
+        std::fs::write(&script, SCRIPT)?;
+        let bus_dir = root.join(".claude/bridge");
+        let options = Options { networks: Networks::Allowed, ..Options::default() };
+        let log = FileLog::open(&bus_dir, Arc::new(RealDisk), options).map_err(BusError::Log)?;
+        let bus = Bus::open(Box::new(log))?;
+        let joining = Joining {
+            choice: NameChoice::Like(Name::parse(NAME)?),
+            kind: MemberKind::Orchestrator,
+            roles: vec![PLAN_ROLE.to_owned()],
+        };
+        let membership = Membership::join(&bus, joining).await?;
+        let mut launch =
+            Launch { project: root.clone(), ground: root.clone(), bus_dir, ..launch.clone() };
+        launch.environment.retain(|(name, _)| name != env_vars::SCRIPT);
+        launch.environment.push((env_vars::SCRIPT.into(), script.into()));
+        let team = Team::new(membership, config.clone(), launch, UserReachable::default());
+        Ok(Self { team, directory })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.directory.0
+    }
+
+    /// Ends all that still runs, and the team. `force` says when that has to be quick.
+    pub(super) async fn close(self, force: impl Future<Output = ()>) {
+        self.team.shutdown(force).await;
+        let leaving = async {
+            if let Err(error) = self.team.membership().leave(Departure::Closed).await {
+                tracing::debug!("failed to leave the team of the trials: {error}");
+            }
+            self.team.bus().close().await;
+        };
+        // What is left of it goes with the directory.
+        let _ = tokio::time::timeout(grace_periods::SERVER, leaving).await;
+    }
+}

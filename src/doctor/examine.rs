@@ -1,0 +1,174 @@
+//! The whole examination: all looks at the same time, each with its limit, and what they found in one report.
+
+use std::time::Duration;
+
+use super::agents::examine_agents::{self, Starting};
+use super::examination_step::{OnStep, Step};
+use super::finding::{Finding, Level, Report, Subject};
+use super::fix;
+use super::places::examine_bus_directory::{self, NetworkPlace};
+use super::places::{examine_clients, examine_environment, examine_project_file};
+use crate::bus::storage::file::{Foreign, Proof};
+use crate::config::Config;
+use crate::domain::wait_times;
+use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::team::{self, Launch};
+
+/// What is examined.
+pub struct Examination {
+    /// How agents are launched here: the environment, this binary, what the user has approved.
+    pub launch: Launch,
+    pub config: Config,
+    /// Why the configuration of this place could not be read; then `config` holds the built-in profiles.
+    pub config_problem: Option<String>,
+    /// Why there is no project here, where there is none: then neither its bus nor its file is looked at.
+    pub no_project: Option<String>,
+    pub state: Option<StateDirectory>,
+    pub starting: Starting,
+    pub fixing: Fixing,
+}
+
+/// Whether what can be mended safely is mended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fixing {
+    Offered,
+    Done,
+}
+
+/// Examines everything. `force` resolves when the agents that were started have to end quickly.
+pub async fn examine(
+    examination: Examination,
+    on_step: &OnStep,
+    force: impl Future<Output = ()>,
+) -> Report {
+    let Examination { launch, config, state, starting, fixing, .. } = &examination;
+    let proof = Proof { state: state.clone(), foreign: Foreign::PutAside };
+    let environment = {
+        let (launch, state) = (launch.clone(), state.clone());
+        let looking = move || {
+            let search = launch.environment.iter().find(|(name, _)| name == "PATH");
+            let search = search.map(|(_, path)| path.as_os_str());
+            examine_environment::examine(&launch.own_binary, search, state.as_ref())
+        };
+        limited(&Subject::Bridge, looking, on_step)
+    };
+    let bus = async {
+        if examination.no_project.is_some() {
+            return Vec::new();
+        }
+        let (directory, proof) = (launch.bus_dir.clone(), proof.clone());
+        let place = if config.limits().allow_network_file_system.value {
+            NetworkPlace::Allowed
+        } else {
+            NetworkPlace::Refused
+        };
+        let looking = move || examine_bus_directory::examine(&directory, &proof, place);
+        let mut findings = limited(&Subject::Bus, looking, on_step).await;
+        findings.extend(tracked_by_git(launch).await);
+        findings
+    };
+    let clients = {
+        let launch = launch.clone();
+        let has_project = examination.no_project.is_none();
+        let looking = move || {
+            let project = has_project.then_some(launch.project.as_path());
+            examine_clients::examine(&launch.environment, &launch.own_binary, project)
+        };
+        within(&Subject::Bridge, wait_times::DOCTOR_LOOK, looking)
+    };
+    let agents = examine_agents::examine(launch, config, *starting, on_step, force);
+    let (environment, bus, clients, agents) = tokio::join!(environment, bus, clients, agents);
+    let mut findings = environment;
+    findings.extend(project(&examination));
+    findings.extend(bus);
+    findings.extend(clients);
+    findings.extend(agents);
+    if *fixing == Fixing::Done {
+        for finding in &mut findings {
+            fix::apply(finding, &proof);
+        }
+    }
+    Report::of(findings)
+}
+
+fn project(examination: &Examination) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(examination.no_project.as_deref().map(examine_project_file::no_project));
+    match &examination.config_problem {
+        Some(why) => findings.push(examine_project_file::unreadable(why)),
+        None if examination.no_project.is_some() => {}
+        None => {
+            let trust = &examination.launch.trust;
+            findings.extend(examine_project_file::examine(&examination.config, trust));
+        }
+    }
+    findings
+}
+
+async fn tracked_by_git(launch: &Launch) -> Option<Finding> {
+    let directory = &launch.bus_dir;
+    let is_tracked = team::is_tracked_by_git(directory, launch.environment.clone()).await;
+    is_tracked.then(|| {
+        Finding::problem(
+            &Subject::Bus,
+            "git",
+            "git tracks files in it, so a pull could change it",
+            format!("run `git rm -r --cached {}` and commit", directory.display()),
+        )
+    })
+}
+
+/// Looks on a thread of its own, for a limited time. A look that fails is a finding.
+async fn limited(
+    subject: &Subject,
+    looking: impl FnOnce() -> Vec<Finding> + Send + 'static,
+    on_step: &OnStep,
+) -> Vec<Finding> {
+    on_step(subject, Step::Begins);
+    let findings = within(subject, wait_times::DOCTOR_LOOK, looking).await;
+    let worst = findings.iter().map(|finding| finding.level).max();
+    on_step(subject, Step::Ends(worst.unwrap_or(Level::Ok)));
+    findings
+}
+
+async fn within(
+    subject: &Subject,
+    limit: Duration,
+    looking: impl FnOnce() -> Vec<Finding> + Send + 'static,
+) -> Vec<Finding> {
+    match tokio::time::timeout(limit, tokio::task::spawn_blocking(looking)).await {
+        Ok(Ok(findings)) => findings,
+        Ok(Err(error)) => {
+            vec![Finding::unknown(subject, "look", format!("the look itself failed: {error}"))]
+        }
+        Err(_) => {
+            let says = format!("no answer within {} s", limit.as_secs());
+            vec![
+                Finding::unknown(subject, "look", says).with_remedy("check whether the disk hangs"),
+            ]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_look_that_fails_or_hangs_is_a_finding() {
+        let broken = within(&Subject::Bus, wait_times::DOCTOR_LOOK, || panic!("a bug")).await;
+        assert_eq!(broken[0].level, Level::Unknown);
+        assert!(broken[0].says.starts_with("the look itself failed"), "{broken:?}");
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        let hangs = move || {
+            let _ = receiver.recv();
+            Vec::new()
+        };
+        let hung = within(&Subject::Bus, Duration::ZERO, hangs).await;
+        assert_eq!(
+            (hung[0].level, hung[0].says.as_str()),
+            (Level::Unknown, "no answer within 0 s")
+        );
+        drop(sender);
+    }
+}

@@ -1,0 +1,125 @@
+//! The bus of a project: its place, what it says of its health, and the processes of its agents. Nothing of it is changed.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::{judge_bus, judge_sessions};
+use crate::bus::state::State;
+use crate::bus::storage::file::{Examined, Proof, examine as examine_bus};
+use crate::doctor::finding::{Finding, Subject};
+use crate::domain::env_vars;
+use crate::domain::ids::SessionId;
+use crate::domain::member::MemberKind;
+use crate::sys::clock;
+use crate::sys::fs::network_fs;
+use crate::sys::process::{self, descendants};
+use crate::team::run_mark;
+
+const SUBJECT: Subject = Subject::Bus;
+
+/// Whether a bus may be on a network file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NetworkPlace {
+    Refused,
+    Allowed,
+}
+
+/// Examines the bus in a directory. Blocks while it reads its log.
+pub(crate) fn examine(directory: &Path, proof: &Proof, place: NetworkPlace) -> Vec<Finding> {
+    let mut findings = vec![file_system(directory, place)];
+    let examined = match examine_bus(directory, proof) {
+        Ok(examined) => examined,
+        Err(error) => {
+            findings.push(judge_bus::judge_unusable(&error));
+            return findings;
+        }
+    };
+    let bus = match examined {
+        Examined::Absent => {
+            let says = "none yet: the first session that leads or joins here makes it";
+            findings.push(Finding::ok(&SUBJECT, "place", says));
+            return findings;
+        }
+        Examined::Foreign => {
+            findings.push(judge_bus::judge_foreign(directory));
+            return findings;
+        }
+        Examined::Bus(bus) => bus,
+    };
+    findings.push(Finding::ok(&SUBJECT, "place", directory.display().to_string()));
+    findings.extend(judge_bus::judge(&bus));
+    if let Ok(state) = &bus.state {
+        let now_ns = i128::from(clock::now().wall_ms) * 1_000_000;
+        let suspended = suspended(state);
+        findings.extend(judge_sessions::judge(state, &bus.presences, &suspended, now_ns));
+        findings.push(judge_sessions::judge_leftovers(&leftovers(directory, state)));
+    }
+    findings.extend(judge_sessions::judge_presences(directory, &bus));
+    findings.extend(put_aside(directory));
+    findings
+}
+
+fn file_system(directory: &Path, place: NetworkPlace) -> Finding {
+    let present = directory.ancestors().find(|path| path.is_dir()).unwrap_or(directory);
+    match network_fs::of(present) {
+        Ok(None) => Finding::ok(&SUBJECT, "file system", "local"),
+        Ok(Some(kind)) if place == NetworkPlace::Allowed => {
+            let says = format!("a network file system ({kind}), which your configuration allows");
+            Finding::note(&SUBJECT, "file system", says)
+                .with_remedy("use the bus from one machine at a time")
+        }
+        Ok(Some(kind)) => Finding::problem(
+            &SUBJECT,
+            "file system",
+            format!("a network file system ({kind}), where locks may not hold"),
+            "use a project on a local disk, or set `allow_network_file_system = true` under [limits]",
+        ),
+        Err(error) => {
+            Finding::unknown(&SUBJECT, "file system", format!("cannot tell its kind: {error}"))
+        }
+    }
+}
+
+/// Returns the live sessions with a process that a signal has stopped, each with that process.
+fn suspended(state: &State) -> Vec<(SessionId, u32)> {
+    let sessions = state.live_sessions().into_iter();
+    let suspended = sessions.filter_map(|live| {
+        let own = live.run.as_ref().map(|run| (run.agent.pid, run.agent.started));
+        // Of an agent `pid` is the same process; of others it is the server's, whose start is not known.
+        let (pid, started) =
+            own.or_else(|| (live.kind != MemberKind::Agent).then_some((live.pid?, None)))?;
+        process::is_suspended(pid, started).then_some((live.id, pid))
+    });
+    suspended.collect()
+}
+
+/// Returns the processes that agents of this bus have left behind.
+fn leftovers(directory: &Path, state: &State) -> Vec<u32> {
+    let live: BTreeSet<_> = state.live_sessions().iter().map(|live| live.id).collect();
+    let marks: BTreeSet<_> = live.iter().map(|session| run_mark(directory, *session)).collect();
+    // All marks of one bus end in the same way, with its place.
+    let any = run_mark(directory, SessionId(uuid::Uuid::nil()));
+    let Some((_, place)) = any.split_once('@') else {
+        return Vec::new();
+    };
+    let ending = format!("@{place}");
+    let left = |mark: &str| mark.ends_with(&ending) && !marks.contains(mark);
+    let found = descendants::marked(env_vars::RUN, left);
+    found.into_iter().map(|(process, _)| process.pid).collect()
+}
+
+/// Notes the foreign buses that were put aside here.
+fn put_aside(directory: &Path) -> Option<Finding> {
+    let around = directory.parent()?;
+    let entries = std::fs::read_dir(around).ok()?.flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut aside: Vec<_> = names.filter(|name| name.starts_with("bridge.foreign-")).collect();
+    aside.sort();
+    let newest = aside.last()?;
+    let finding = Finding::note(
+        &SUBJECT,
+        "put aside",
+        format!("{} foreign buses stand beside it, the newest {newest:?}", aside.len()),
+    );
+    Some(finding.with_remedy(format!("remove what you do not need from {}", around.display())))
+}

@@ -1,0 +1,179 @@
+//! What it means how a bus was found: a pure judgement.
+
+use std::path::Path;
+
+use crate::bus::storage::LogError;
+use crate::bus::storage::file::ExaminedBus;
+use crate::doctor::finding::{Finding, Subject};
+
+const SUBJECT: Subject = Subject::Bus;
+
+/// How many damaged places a sentence names.
+const NAMED: usize = 3;
+
+/// Judges the log and its snapshots.
+pub(super) fn judge(bus: &ExaminedBus) -> Vec<Finding> {
+    let mut findings = vec![judge_log(bus)];
+    if !bus.damaged_snapshots.is_empty() {
+        findings.push(Finding::problem(
+            &SUBJECT,
+            "snapshots",
+            format!("damaged: {}", named(&bus.damaged_snapshots)),
+            "nothing is lost while the log is whole: the team goes on, and a newer snapshot \
+             replaces it. Check the disk if it happens again",
+        ));
+    }
+    if let Err(error) = &bus.state {
+        findings.push(judge_unusable(error));
+    }
+    findings.push(match &bus.no_wakeups {
+        None => Finding::ok(&SUBJECT, "wakeups", "the system reports changes of the log"),
+        Some(why) => Finding::note(
+            &SUBJECT,
+            "wakeups",
+            format!("the system does not report changes ({why}), so members poll, and messages may take half a second"),
+        )
+        .with_remedy("on Linux, raise fs.inotify.max_user_instances and fs.inotify.max_user_watches"),
+    });
+    findings
+}
+
+fn judge_log(bus: &ExaminedBus) -> Finding {
+    let size =
+        format!("{} lines in {} files, {} MB", bus.lines, bus.segments, megabytes(bus.bytes));
+    let finding = if bus.damaged_lines.is_empty() {
+        let part = if bus.is_partly_read { "; only its beginning was read" } else { "" };
+        Finding::ok(&SUBJECT, "log", format!("{size}, no damage{part}"))
+    } else {
+        Finding::problem(
+            &SUBJECT,
+            "log",
+            format!(
+                "{size}; {} damaged: {}",
+                count(bus.damaged_lines.len(), "line is", "lines are"),
+                named(&bus.damaged_lines)
+            ),
+            "members skip damaged lines, and what stood there is lost. If a copy of the log is \
+             whole, end all sessions and restore that file; check the disk",
+        )
+    };
+    finding
+        .with_fact("lines", bus.lines)
+        .with_fact("bytes", bus.bytes)
+        .with_fact("damaged_lines", bus.damaged_lines.len())
+}
+
+/// Judges a bus that was not made in its place.
+pub(super) fn judge_foreign(directory: &Path) -> Finding {
+    Finding::problem(
+        &SUBJECT,
+        "place",
+        format!(
+            "the bus in {} was not made there (it was copied, or the state directory that knew it \
+             is gone): the next session puts it aside and begins a new one",
+            directory.display()
+        ),
+        "if it is yours, start once with --adopt; else leave it to be put aside",
+    )
+}
+
+/// Judges a bus that cannot be used.
+pub(super) fn judge_unusable(error: &LogError) -> Finding {
+    let check = "use";
+    let says = error.to_string();
+    match error {
+        LogError::Newer => {
+            let remedy = "install the newest cli-team-bridge, and restart every client that runs an older one";
+            Finding::problem(&SUBJECT, check, "a newer cli-team-bridge uses this bus", remedy)
+        }
+        // Their reasons say what to do, too.
+        LogError::Refused { path, reason } => {
+            let (what, remedy) = reason.split_once(": ").unwrap_or((reason, "see docs/bus.md"));
+            Finding::problem(
+                &SUBJECT,
+                check,
+                format!("cannot use {}: {what}", path.display()),
+                remedy,
+            )
+        }
+        LogError::Io { path, source, .. } => Finding::problem(
+            &SUBJECT,
+            check,
+            says,
+            match source.kind() {
+                std::io::ErrorKind::NotFound => format!(
+                    "{} is missing: start an orchestrator in the project, which makes it anew",
+                    path.display()
+                ),
+                _ => format!("make {} readable for this user", path.display()),
+            },
+        ),
+        _ => Finding::unknown(&SUBJECT, check, says),
+    }
+}
+
+/// Writes a size with one digit behind the point.
+fn megabytes(bytes: u64) -> String {
+    format!("{}.{}", bytes / 1_000_000, bytes % 1_000_000 / 100_000)
+}
+
+fn named(places: &[String]) -> String {
+    let more = match places.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let first: Vec<_> = places.iter().take(NAMED).map(String::as_str).collect();
+    first.join(", ") + &more
+}
+
+/// Returns a number with its noun and verb.
+pub(super) fn count(number: usize, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::state::State;
+    use crate::doctor::finding::Level;
+
+    fn bus() -> ExaminedBus {
+        ExaminedBus {
+            segments: 2,
+            bytes: 1_500_000,
+            lines: 7,
+            damaged_lines: Vec::new(),
+            is_partly_read: false,
+            damaged_snapshots: Vec::new(),
+            state: Ok(State::default()),
+            presences: Vec::new(),
+            no_wakeups: None,
+        }
+    }
+
+    #[test]
+    fn damage_is_named_by_its_places_and_a_whole_log_by_its_size() {
+        let of = |bus: &ExaminedBus| judge_log(bus).says;
+        assert_eq!(of(&bus()), "7 lines in 2 files, 1.5 MB, no damage");
+        let damaged_lines = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
+        let damaged = ExaminedBus { damaged_lines, ..bus() };
+        assert_eq!(
+            of(&damaged),
+            "7 lines in 2 files, 1.5 MB; 4 lines are damaged: a, b, c and 1 more"
+        );
+        assert_eq!(judge_log(&damaged).level, Level::Problem);
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_what_to_do() {
+        let refused = LogError::Refused {
+            path: "/p".into(),
+            reason: "others may write to it: run `chmod go-w` on it".into(),
+        };
+        let finding = judge_unusable(&refused);
+        assert_eq!(finding.says, "cannot use /p: others may write to it");
+        assert_eq!(finding.remedy.as_deref(), Some("run `chmod go-w` on it"));
+        assert_eq!(judge_unusable(&LogError::Newer).level, Level::Problem);
+        assert_eq!(judge_unusable(&LogError::Gone).level, Level::Unknown);
+    }
+}

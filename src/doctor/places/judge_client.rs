@@ -1,0 +1,174 @@
+//! What it means what stands in a client's files: a pure judgement.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::doctor::finding::{Finding, Subject};
+use crate::setup::written_entry::Written;
+
+/// What a client's entry may call its limit for one call.
+const LIMITS: [&str; 2] = ["timeout", "tool_timeout_sec"];
+
+/// A client that is installed, and its files.
+pub(super) struct LookedAtClient {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) files: Vec<LookedAtFile>,
+}
+
+/// A file of a client.
+pub(super) struct LookedAtFile {
+    pub(super) path: PathBuf,
+    /// Whether it is for this project, not for all of the user's.
+    pub(super) of_project: bool,
+    /// What stands in it, or why it cannot be read.
+    pub(super) written: Result<Written, String>,
+}
+
+/// Judges a client. `is_there` says whether a program can be started.
+pub(super) fn judge(client: &LookedAtClient, is_there: impl Fn(&str) -> bool) -> Vec<Finding> {
+    let subject = Subject::Client(client.name.to_owned());
+    let set_up = format!("run `cli-team-bridge setup --client {}`", client.name);
+    let mut findings = Vec::new();
+    for file in &client.files {
+        if let Err(why) = &file.written {
+            let says = format!("cannot read {}: {why}", file.path.display());
+            findings.push(Finding::problem(&subject, "file", says, "correct that file"));
+        }
+    }
+    let read = client.files.iter().filter_map(|file| Some((file, file.written.as_ref().ok()?)));
+    let read: Vec<_> = read.collect();
+    let mut is_set_up = false;
+    for (file, written) in &read {
+        let Some(entry) = &written.entry else {
+            continue;
+        };
+        is_set_up = true;
+        let place = file.path.display();
+        let command = entry["command"].as_str().unwrap_or_default();
+        if command.is_empty() {
+            let says = format!("the entry `bridge` in {place} starts no program");
+            findings.push(Finding::note(&subject, "entry", says));
+        } else if is_there(command) {
+            let says = format!("{place} starts `{command}`");
+            findings.push(Finding::ok(&subject, "entry", says).with_fact("command", command));
+        } else {
+            let says = format!("{place} starts `{command}`, which is not there or not executable");
+            let remedy = format!("correct that path, or remove the entry and {set_up}");
+            findings.push(Finding::problem(&subject, "entry", says, remedy));
+        }
+        findings.extend(judge_limit(&subject, written, entry));
+    }
+    if !is_set_up {
+        let says = format!("{} is installed and does not know the bridge", client.title);
+        findings.push(Finding::note(&subject, "entry", says).with_remedy(set_up));
+        return findings;
+    }
+    // What is missing for one project may stand with what holds for all of the user's.
+    let complete = |list: &str| {
+        read.iter().any(|(_, written)| {
+            written.entry.is_none()
+                && written.wanted.is_none()
+                && !written.missing.iter().any(|missing| missing == list)
+        })
+    };
+    let of_user = read.iter().filter(|(file, _)| !file.of_project);
+    for (file, written) in of_user {
+        let lacks = |beginning: &str| {
+            let mut missing = written.missing.iter().filter(|list| !complete(list));
+            missing.any(|list| list.starts_with(beginning))
+        };
+        let place = file.path.display();
+        for (beginning, check, says) in [
+            ("permissions", "permission", "not all of the bridge's tools and `watch` are allowed"),
+            ("hooks", "hooks", "not all hooks that deliver messages are set"),
+        ] {
+            if lacks(beginning) {
+                let note = Finding::note(&subject, check, format!("{says} in {place}"));
+                findings.push(note.with_remedy(set_up.clone()));
+            }
+        }
+    }
+    findings
+}
+
+/// Judges how long a client waits for one call, where setup would say so.
+fn judge_limit(subject: &Subject, written: &Written, entry: &Value) -> Option<Finding> {
+    let key = LIMITS
+        .into_iter()
+        .find(|key| written.wanted.as_ref().is_some_and(|wanted| wanted.get(key).is_some()))?;
+    let wanted = written.wanted.as_ref()?.get(key)?.as_u64()?;
+    let found = entry.get(key).and_then(Value::as_u64);
+    if found.is_some_and(|found| found >= wanted) {
+        return None;
+    }
+    let says = match found {
+        Some(found) => format!("`{key}` is {found}, shorter than the longest wait of a tool"),
+        None => format!("`{key}` is not set, so long waits may be cut off"),
+    };
+    Some(Finding::note(subject, "timeout", says).with_remedy(format!("set it to {wanted}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::doctor::finding::Level;
+
+    fn client(files: Vec<LookedAtFile>) -> LookedAtClient {
+        LookedAtClient { name: "claude-code", title: "Claude Code", files }
+    }
+
+    fn servers(entry: Option<Value>) -> LookedAtFile {
+        let wanted = Some(json!({ "command": "/own", "timeout": 150_000 }));
+        let written = Ok(Written { entry, wanted, missing: Vec::new() });
+        LookedAtFile { path: "/f.json".into(), of_project: false, written }
+    }
+
+    fn settings(missing: &[&str], of_project: bool) -> LookedAtFile {
+        let missing = missing.iter().map(|list| (*list).to_owned()).collect();
+        let written = Ok(Written { entry: None, wanted: None, missing });
+        LookedAtFile { path: "/s.json".into(), of_project, written }
+    }
+
+    /// Returns the checks of a client's findings, and how each stands.
+    fn levels(files: Vec<LookedAtFile>) -> Vec<(&'static str, Level)> {
+        let findings = judge(&client(files), |program| program == "/own");
+        findings.iter().map(|finding| (finding.check, finding.level)).collect()
+    }
+
+    #[test]
+    fn an_entry_has_to_lead_somewhere_and_to_wait_long_enough() {
+        let whole = json!({ "command": "/own", "timeout": 150_000 });
+        assert_eq!(levels(vec![servers(Some(whole))]), [("entry", Level::Ok)]);
+        let wrong = json!({ "command": "/gone", "timeout": 60_000 });
+        let expected = [("entry", Level::Problem), ("timeout", Level::Note)];
+        assert_eq!(levels(vec![servers(Some(wrong))]), expected);
+        assert_eq!(levels(vec![servers(None)]), [("entry", Level::Note)]);
+    }
+
+    #[test]
+    fn what_is_missing_beside_an_entry_is_noted_unless_the_project_has_it() {
+        let entry = || servers(Some(json!({ "command": "/own", "timeout": 150_000 })));
+        let lacks = || settings(&["permissions.allow", "hooks.Stop"], false);
+        let expected = [("entry", Level::Ok), ("permission", Level::Note), ("hooks", Level::Note)];
+        assert_eq!(levels(vec![entry(), lacks()]), expected);
+        assert_eq!(levels(vec![entry(), lacks(), settings(&[], true)]), [("entry", Level::Ok)]);
+        // Without an entry nothing else is of use.
+        assert_eq!(levels(vec![servers(None), lacks()]), [("entry", Level::Note)]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_a_problem() {
+        let unreadable = LookedAtFile {
+            path: "/f.json".into(),
+            of_project: false,
+            written: Err("it does not parse".into()),
+        };
+        let findings = judge(&client(vec![unreadable]), |_| true);
+        assert_eq!(findings[0].level, Level::Problem);
+        assert_eq!(findings[0].says, "cannot read /f.json: it does not parse");
+    }
+}

@@ -1,0 +1,9 @@
+//! The places that a team needs: the user's directories, the project's own file, the bus; and the files of clients.
+
+pub(super) mod examine_bus_directory;
+pub(super) mod examine_clients;
+pub(super) mod examine_environment;
+pub(super) mod examine_project_file;
+mod judge_bus;
+mod judge_client;
+mod judge_sessions;

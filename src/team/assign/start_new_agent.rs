@@ -1,0 +1,110 @@
+//! Starting a new agent: on the bus, with its first task if there is one, before any process exists; then its actor.
+
+use std::path::PathBuf;
+
+use crate::acp::AcpSessionId;
+use crate::bus::BusError;
+use crate::bus::api::membership::token_hash;
+use crate::bus::event::Starting;
+use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation};
+use crate::bus::storage::LogError;
+use crate::config::Profile;
+use crate::domain::ids::SessionId;
+use crate::domain::name::Name;
+use crate::sys::random_ids;
+use crate::team::agent::context::AgentContext;
+use crate::team::error::TeamError;
+use crate::team::launch::NewAgentIdentity;
+use crate::team::team_handle::Team;
+
+/// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
+const ANNOUNCEMENTS: usize = 5;
+
+/// Where an agent works.
+pub(super) struct Ground {
+    pub(super) cwd: PathBuf,
+    /// See [`NewAgentIdentity::root`].
+    pub(super) root: PathBuf,
+}
+
+/// An agent that is to be started.
+pub(super) struct Newcomer {
+    pub(super) profile: Profile,
+    pub(super) program: PathBuf,
+    /// The name that it is to get.
+    pub(super) choice: NameChoice,
+    pub(super) model: Option<String>,
+    pub(super) ground: Ground,
+    /// The conversation to resume.
+    pub(super) earlier: Option<AcpSessionId>,
+}
+
+/// An agent that is being started.
+pub(super) struct Started {
+    pub(super) session: SessionId,
+    pub(super) name: Name,
+}
+
+impl Team {
+    /// Starts an agent, with this as its first task.
+    pub(super) async fn start_new(
+        &self,
+        new: Newcomer,
+        task: Option<NewTask>,
+    ) -> Result<Started, TeamError> {
+        let Newcomer { profile, program, choice, model, ground, earlier } = new;
+        let needs = self.file_of(&profile.name);
+        let (session, token) = (random_ids::session(), random_ids::token());
+        let starting = Starting {
+            session,
+            name: profile.name.clone(),
+            chosen: matches!(choice, NameChoice::Chosen(_)),
+            profile: profile.name.to_string(),
+            model,
+            cwd: ground.cwd.to_string_lossy().into_owned(),
+            roles: profile.roles.value.clone(),
+            owner: self.inner.membership.session(),
+            token_hash: token_hash(&token),
+        };
+        self.bus().hold(session)?;
+        let operation = Operation::Start(Box::new(NewAgent { choice, starting }), task);
+        if let Err(error) = self.announce(operation).await {
+            self.bus().release(session);
+            return Err(error.into());
+        }
+        let name = self.bus().look(|state| Some(state.session(session)?.name.clone()));
+        let name = name.ok_or(BusError::Closed)?;
+        let Ground { cwd, root } = ground;
+        let identity = NewAgentIdentity { session, name: name.clone(), token, cwd, root, needs };
+        let secrets = self.inner.launch.secrets(&profile, &identity.token);
+        let limits = self.inner.config.limits();
+        let context = AgentContext {
+            membership: self.inner.membership.clone(),
+            launch: self.inner.launch.clone(),
+            profile,
+            program,
+            identity,
+            secrets,
+            force_stop: self.force_stop(),
+            user: self.inner.user.clone(),
+            stall: limits.stall(),
+            output_per_second: limits.output_per_second(),
+            offers: self.inner.offers.clone(),
+        };
+        self.start(context, earlier);
+        Ok(Started { session, name })
+    }
+
+    /// Writes that an agent is about to start. As long as the outcome is unknown it is written again, and happens once: what
+    /// stands in the log has to be followed by the agent.
+    async fn announce(&self, operation: Operation) -> Result<(), BusError> {
+        let id = random_ids::command();
+        let mut more = 1..ANNOUNCEMENTS;
+        loop {
+            match self.inner.membership.ask_again(id, operation.clone()).await {
+                Err(BusError::Log(LogError::OutcomeUnknown { .. })) if more.next().is_some() => {}
+                outcome => return outcome.map(drop),
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Trying an agent out: it is started as for a task, and gets none. No prompt is sent, so no model is asked and nothing is paid for.
+
+use std::path::PathBuf;
+
+use super::start_new_agent::{Ground, Newcomer, Started};
+use crate::bus::rules::NameChoice;
+use crate::config::Restart;
+use crate::domain::ids::SessionId;
+use crate::domain::name::Name;
+use crate::team::error::TeamError;
+use crate::team::team_handle::Team;
+
+/// An agent that is being tried out. What becomes of it stands on the bus.
+#[derive(Clone, Debug)]
+pub struct TriedAgent {
+    pub session: SessionId,
+    pub name: Name,
+}
+
+impl Team {
+    /// Starts an agent of a profile in a directory, without a task. Its process is started once: if it ends, it is gone.
+    pub async fn try_agent(&self, profile: &str, cwd: PathBuf) -> Result<TriedAgent, TeamError> {
+        let mut profile = self.inner.config.profile(profile)?.clone();
+        self.agreed([profile.name.as_str()])?;
+        profile.restart.value = Restart::Never;
+        let program = self.inner.launch.program(&profile)?;
+        let new = Newcomer {
+            choice: NameChoice::Like(profile.name.clone()),
+            program,
+            model: None,
+            ground: Ground { root: cwd.clone(), cwd },
+            earlier: None,
+            profile,
+        };
+        let Started { session, name } = self.start_new(new, None).await?;
+        Ok(TriedAgent { session, name })
+    }
+
+    /// Returns the version that an agent of this bridge gives itself, while it lives.
+    pub fn version_of(&self, session: SessionId) -> Option<String> {
+        self.inner.offers.version(session).map(Into::into)
+    }
+}
