@@ -1,8 +1,10 @@
 //! One file or folder a command.
 
 pub(crate) mod agent;
+pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod hook;
+pub(crate) mod man;
 pub(crate) mod orchestrator;
 pub(crate) mod peer;
 pub(crate) mod run;

@@ -45,21 +45,24 @@ fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>> {
 
 /// Returns the server of an orchestrator: everybody's tools and its own.
 pub fn server(membership: LazyMembership, leading: &OrchestratorTeam) -> Server {
-    serving(membership, leading, instructions(WATCH))
+    serving(membership, leading, instructions(Some(WATCH)))
 }
 
-/// Returns the same, whose model is told which project it leads in, and to listen to this command.
+/// Returns the same, whose model is told which project it leads in, and to run this command, if there is one, to hear of messages.
 pub fn server_with_doorbell(
     membership: LazyMembership,
     leading: &OrchestratorTeam,
-    watch: &str,
+    watch: Option<&str>,
 ) -> Server {
     let told = format!("{}\n\n{}", instructions(watch), leading.told_project());
     serving(membership, leading, told)
 }
 
-fn instructions(watch: &str) -> String {
-    format!("{INSTRUCTIONS}\n\n{}", DOORBELL.replace("{}", watch))
+fn instructions(watch: Option<&str>) -> String {
+    match watch {
+        Some(watch) => format!("{INSTRUCTIONS}\n\n{}", DOORBELL.replace("{}", watch)),
+        None => INSTRUCTIONS.to_owned(),
+    }
 }
 
 fn serving(membership: LazyMembership, leading: &OrchestratorTeam, instructions: String) -> Server {
