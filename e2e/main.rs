@@ -85,6 +85,18 @@ fn main() -> ExitCode {
         missing,
         suites::claude_is_notified::is_woken_by_a_finished_task_when_idle,
     ));
+    trials.push(trial(
+        "claude",
+        "leads_and_is_told_by_its_hook",
+        missing,
+        suites::claude_plugin::leads_and_is_told_by_its_hook,
+    ));
+    trials.push(trial(
+        "claude",
+        "is_woken_by_its_monitor",
+        missing,
+        suites::claude_plugin::is_woken_by_its_monitor,
+    ));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
         let all = !conclusion.has_failed()

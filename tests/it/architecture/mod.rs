@@ -51,7 +51,7 @@ const UNKNOWN_IN_BUS: [(&str, &[&str]); 11] = [
 ];
 
 /// Where the users of an outside crate are, as beginnings of paths.
-const OWNERS: [(&str, &[&str]); 8] = [
+const OWNERS: [(&str, &[&str]); 10] = [
     ("agent_client_protocol", &["acp/", "scripted/"]),
     ("rmcp", &["mcp/", "scripted/"]),
     ("nix", &["sys/"]),
@@ -59,6 +59,8 @@ const OWNERS: [(&str, &[&str]); 8] = [
     ("rustix", &["sys/"]),
     ("notify", &["bus/storage/file/"]),
     ("clap", &["cli/"]),
+    ("clap_complete", &["cli/"]),
+    ("clap_mangen", &["cli/"]),
     ("console", &["cli/"]),
 ];
 
