@@ -32,7 +32,7 @@ struct Packages {
     tarballs: Vec<String>,
 }
 
-/// All tests share them: packing a binary with debug information takes seconds.
+/// All tests share them: packing a binary takes seconds.
 static PACKAGES: LazyLock<Option<Packages>> = LazyLock::new(Packages::make);
 
 /// Returns them, or says why there are none.
@@ -61,7 +61,7 @@ impl Packages {
         std::fs::write(folder.join("without_execve.cjs"), WITHOUT_EXECVE).unwrap();
         let mut packages = Self { folder, tarballs: Vec::new() };
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/npm/pack.mjs");
-        let build = format!("{platform}={}", env!("CARGO_BIN_EXE_cli-team-bridge"));
+        let build = format!("{platform}={}", packages.program().display());
         let mut pack = packages.command("node");
         let packed = checked(pack.arg(script).arg(packages.folder.join("packed")).arg(build));
         packages.tarballs = packed.lines().map(str::to_owned).collect();
@@ -69,6 +69,14 @@ impl Packages {
         install.args(["install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund"]);
         checked(install.args(packages.specifiers()).current_dir(packages.project("installed")));
         Some(packages)
+    }
+
+    /// Returns this binary, without its debug information where there is a program to strip it: npm compresses all of it, twice.
+    fn program(&self) -> PathBuf {
+        let binary = PathBuf::from(env!("CARGO_BIN_EXE_cli-team-bridge"));
+        let stripped = self.folder.join("stripped");
+        let strip = Command::new("strip").arg("-o").args([&stripped, &binary]).status();
+        if strip.is_ok_and(|status| status.success()) { stripped } else { binary }
     }
 
     /// Returns a command in a home and with an environment of its own, which no registry answers.
