@@ -91,6 +91,18 @@ fn main() -> ExitCode {
         programs.missing(&suites::doctor_examines::PROGRAMS),
         suites::doctor_examines::finds_all_agents_well_without_asking_a_model,
     ));
+    trials.push(trial(
+        "claude",
+        "leads_and_is_told_by_its_hook",
+        missing,
+        suites::claude_plugin::leads_and_is_told_by_its_hook,
+    ));
+    trials.push(trial(
+        "claude",
+        "is_woken_by_its_monitor",
+        missing,
+        suites::claude_plugin::is_woken_by_its_monitor,
+    ));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
         let all = !conclusion.has_failed()

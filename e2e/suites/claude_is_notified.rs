@@ -20,7 +20,7 @@ use crate::support::{Member, PAUSE, Stage, of_name, until};
 pub(crate) const PROGRAMS: [&str; 2] = ["node", "claude"];
 
 /// Longer than a story takes on a busy machine.
-const DEADLINE: Duration = Duration::from_mins(3);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(3);
 
 /// This binary, as the settings name it.
 const BRIDGE: &str = env!("CARGO_BIN_EXE_cli-team-bridge");
@@ -46,7 +46,7 @@ fn settle(stage: &Stage, settings: &Value) {
 }
 
 /// Waits until the orchestrator is there.
-async fn until_led(member: &Member) {
+pub(crate) async fn until_led(member: &Member) {
     let led = |all: &Value| of_name(all, "orchestrator").is_some();
     member.until("list_agents", json!({}), led).await;
 }
@@ -187,7 +187,7 @@ pub(crate) async fn is_woken_by_a_finished_task_when_idle() {
 }
 
 /// Waits until a rule has been played; else tells what was seen.
-async fn until_played(model: &ModelServer, rule: &str, seen: impl Fn() -> String) {
+pub(crate) async fn until_played(model: &ModelServer, rule: &str, seen: impl Fn() -> String) {
     let playing = async {
         while !model.has_answered(rule) {
             tokio::time::sleep(PAUSE).await;
@@ -198,7 +198,7 @@ async fn until_played(model: &ModelServer, rule: &str, seen: impl Fn() -> String
 }
 
 /// Reads what a terminal shows for as long as it is there, so that nobody who writes to it has to wait.
-fn read(mut terminal: File) -> Arc<Mutex<Vec<u8>>> {
+pub(crate) fn read(mut terminal: File) -> Arc<Mutex<Vec<u8>>> {
     let screen = Arc::new(Mutex::new(Vec::new()));
     let shown = Arc::clone(&screen);
     std::thread::spawn(move || {

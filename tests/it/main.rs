@@ -12,6 +12,7 @@ mod architecture;
 pub(crate) mod bus;
 pub(crate) mod commands;
 pub(crate) mod ending;
+pub(crate) mod install;
 mod support;
 pub(crate) mod trust;
 pub(crate) mod workflows;

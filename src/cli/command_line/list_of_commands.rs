@@ -4,9 +4,11 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
+use crate::cli::commands::completions::CompletionsArguments;
 use crate::cli::commands::demo::DemoArguments;
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::hook::HookArguments;
+use crate::cli::commands::man::ManArguments;
 use crate::cli::commands::orchestrator::OrchestratorArguments;
 use crate::cli::commands::peer::PeerArguments;
 use crate::cli::commands::run::RunArguments;
@@ -48,6 +50,10 @@ pub(super) enum Command {
     ScriptedAgent(ScriptedArguments),
     /// Run a demo team of scripted agents in a temporary project.
     Demo(DemoArguments),
+    /// Print a script that completes commands and flags in your shell.
+    Completions(CompletionsArguments),
+    /// Print the manual page, or write the pages of all commands into a directory.
+    Man(ManArguments),
 }
 
 impl Arguments {

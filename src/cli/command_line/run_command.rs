@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
+
 use super::list_of_commands::{Arguments, Command};
 use crate::cli::{commands, logging, output};
 use crate::supervisor::shim_process;
@@ -46,6 +48,11 @@ pub fn run() -> ExitCode {
         Command::Demo(arguments) => commands::demo::run(&arguments),
         // Its exit code says what it has found.
         Command::Doctor(arguments) => return commands::doctor::run(&arguments),
+        Command::Completions(arguments) => {
+            commands::completions::run(&arguments, Arguments::command());
+            Ok(())
+        }
+        Command::Man(arguments) => commands::man::run(&arguments, Arguments::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

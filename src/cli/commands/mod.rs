@@ -1,9 +1,11 @@
 //! One file or folder per command.
 
 pub(crate) mod agent;
+pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod hook;
+pub(crate) mod man;
 pub(crate) mod orchestrator;
 pub(crate) mod peer;
 pub(crate) mod run;

@@ -40,6 +40,9 @@ pub(crate) struct OrchestratorArguments {
     /// Use a bus that was not created here, instead of setting it aside and starting a new one (also: `BRIDGE_ADOPT=1`).
     #[arg(long)]
     adopt: bool,
+    /// Do not ask the model to run `watch`: a plugin of the client runs it.
+    #[arg(long)]
+    no_watch: bool,
 }
 
 pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
@@ -58,17 +61,18 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         None => NameChoice::Like(Name::parse(NAME)?),
     };
     let target = JoinTarget::of(outside, &config, choice, Vec::new());
-    let watch = watch_command(&launch.project);
+    let watch = (!arguments.no_watch).then(|| watch_command(&launch.project));
     let team = OrchestratorTeam::new(config, launch);
     serve_mcp::run_team(async move || {
-        signal_policy::obey(async move |stop| lead(target, team, &watch, stop).await).await
+        signal_policy::obey(async move |stop| lead(target, team, watch.as_deref(), stop).await)
+            .await
     })
 }
 
 async fn lead(
     target: JoinTarget,
     team: OrchestratorTeam,
-    watch: &str,
+    watch: Option<&str>,
     mut stop: StopRequests,
 ) -> Result<(), Failure> {
     let target = Arc::new(target);

@@ -164,7 +164,7 @@ async fn the_first_answer_to_a_client_names_the_project() {
         OrchestratorTeam::new(Config::load(load).unwrap(), launch(ground))
     };
     let lead = |ground| {
-        orchestrator_tools::server_with_doorbell(membership.clone(), &leading(ground), "w")
+        orchestrator_tools::server_with_doorbell(membership.clone(), &leading(ground), Some("w"))
     };
     check(lead("/src/main"), "The project is /src/main.").await;
     let sentence = "The project is /src/main; agents work in /src/topic by default.";

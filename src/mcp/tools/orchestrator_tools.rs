@@ -45,21 +45,24 @@ fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>> {
 
 /// Returns the server of an orchestrator: the tools of every member and its own.
 pub fn server(membership: LazyMembership, leading: &OrchestratorTeam) -> Server {
-    serving(membership, leading, instructions(WATCH))
+    serving(membership, leading, instructions(Some(WATCH)))
 }
 
-/// Returns the same server, whose instructions name the project and this command to listen to.
+/// Returns the same server, whose instructions name the project and, if there is one, this command to listen to.
 pub fn server_with_doorbell(
     membership: LazyMembership,
     leading: &OrchestratorTeam,
-    watch: &str,
+    watch: Option<&str>,
 ) -> Server {
     let introduction = format!("{}\n\n{}", instructions(watch), leading.project_sentence());
     serving(membership, leading, introduction)
 }
 
-fn instructions(watch: &str) -> String {
-    format!("{INSTRUCTIONS}\n\n{}", DOORBELL.replace("{}", watch))
+fn instructions(watch: Option<&str>) -> String {
+    match watch {
+        Some(watch) => format!("{INSTRUCTIONS}\n\n{}", DOORBELL.replace("{}", watch)),
+        None => INSTRUCTIONS.to_owned(),
+    }
 }
 
 fn serving(membership: LazyMembership, leading: &OrchestratorTeam, instructions: String) -> Server {

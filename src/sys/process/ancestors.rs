@@ -14,6 +14,15 @@ const MOST: usize = 32;
 /// Programs that often stand between a process and its real starter.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
 
+/// What this program is called, and so the link by which npm starts it.
+const NAME: &str = "cli-team-bridge";
+
+/// The file of the npm package that starts it.
+const LAUNCHER: &str = "cli-team-bridge/bin.js";
+
+/// How `npx` begins the title that it gives its own process.
+const NPX: &str = "npm exec ";
+
 /// An ancestor of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ancestor {
@@ -37,12 +46,13 @@ pub fn ancestors() -> Vec<Ancestor> {
     all
 }
 
-/// Returns the process that started this one, ignoring shells that only run a command.
+/// Returns the process that started this one, ignoring shells that only run a command, and what npm puts in between.
 pub fn client() -> Option<Ancestor> {
     let mut all = ancestors().into_iter();
     all.find(|ancestor| {
         let command_line = fs::read(format!("/proc/{}/cmdline", ancestor.pid));
-        !only_runs(&command_line.unwrap_or_default())
+        let command_line = command_line.unwrap_or_default();
+        !only_runs(&command_line) && !is_launcher(&command_line)
     })
 }
 
@@ -63,6 +73,17 @@ fn only_runs(command_line: &[u8]) -> bool {
             || words.take_while(is_option).any(is_command))
 }
 
+/// Says whether a command line is that of `npx`, or of Node.js with the file of the npm package that starts this program.
+fn is_launcher(command_line: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(command_line);
+    let mut words = text.split('\0');
+    let program = words.next().unwrap_or_default();
+    let script = Path::new(words.next().unwrap_or_default());
+    let is_node = Path::new(program).file_name().is_some_and(|name| name == "node");
+    let is_ours = script.ends_with(LAUNCHER) || script.file_name().is_some_and(|name| name == NAME);
+    program.starts_with(NPX) || (is_node && is_ours)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +100,18 @@ mod tests {
         assert!(!runs(&["bash", "--init-file", "shell.sh"]));
         assert!(!runs(&["claude", "-c"]));
         assert!(!runs(&[]));
+    }
+
+    #[test]
+    fn what_npm_puts_in_between_is_passed_over() {
+        let passed = |words: &[&str]| is_launcher((words.join("\0") + "\0").as_bytes());
+        assert!(passed(&["node", "/usr/local/bin/cli-team-bridge", "orchestrator"]));
+        assert!(passed(&["/usr/bin/node", "/lib/node_modules/cli-team-bridge/bin.js"]));
+        assert!(passed(&["npm exec cli-team-bridge orchestrator"]));
+        assert!(!passed(&["node", "/usr/local/bin/gemini"]));
+        assert!(!passed(&["node", "/src/cli-team-bridge/cli.js"]));
+        assert!(!passed(&["vi", "/usr/local/bin/cli-team-bridge"]));
+        assert!(!passed(&[]));
     }
 
     #[cfg(target_os = "linux")]

@@ -10,8 +10,8 @@ const CLAIMS: [&str; 5] =
     ["security.md", "reliability.md", "tools.md", "agents.md", "invariants.md"];
 
 /// What a path of this repository begins with.
-const FOLDERS: [&str; 8] =
-    ["src/", "tests/", "e2e/", "docs/", "examples/", "agents/", "benches/", "fuzz/"];
+const FOLDERS: [&str; 9] =
+    ["src/", "tests/", "e2e/", "docs/", "examples/", "agents/", "benches/", "fuzz/", "packaging/"];
 
 /// Returns the documents, each by its path in the repository and what it says outside of blocks of code.
 fn documents() -> Vec<(PathBuf, String)> {
@@ -21,7 +21,7 @@ fn documents() -> Vec<(PathBuf, String)> {
     };
     let in_docs = in_folder("docs").chain(in_folder("docs/design"));
     let is_document = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
-    let around = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+    let around = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "RELEASING.md"];
     let around = around.iter().map(PathBuf::from);
     let said = |path: PathBuf| {
         let text = fs::read_to_string(root().join(&path)).unwrap();

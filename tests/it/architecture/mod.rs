@@ -54,7 +54,7 @@ const UNKNOWN_IN_BUS: [(&str, &[&str]); 11] = [
 ];
 
 /// Where the users of an outside crate are, as beginnings of paths.
-const OWNERS: [(&str, &[&str]); 11] = [
+const OWNERS: [(&str, &[&str]); 13] = [
     ("agent_client_protocol", &["acp/", "scripted/"]),
     ("rmcp", &["mcp/", "scripted/"]),
     ("nix", &["sys/"]),
@@ -62,6 +62,8 @@ const OWNERS: [(&str, &[&str]); 11] = [
     ("rustix", &["sys/"]),
     ("notify", &["bus/storage/file/"]),
     ("clap", &["cli/"]),
+    ("clap_complete", &["cli/"]),
+    ("clap_mangen", &["cli/"]),
     ("console", &["cli/"]),
     ("similar", &["cli/"]),
     ("jsonc_parser", &["setup/"]),

@@ -1,0 +1,27 @@
+//! `completions`: a script that completes this program's commands and flags in a shell. It is made from the same definitions as the
+//! help, so the two never differ.
+
+use clap::Args;
+use clap_complete::{Shell, generate};
+
+use crate::cli::output;
+
+/// Which shell to write for.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge completions bash > ~/.local/share/bash-completion/completions/cli-team-bridge
+  cli-team-bridge completions zsh > ~/.zfunc/_cli-team-bridge
+  cli-team-bridge completions fish > ~/.config/fish/completions/cli-team-bridge.fish")]
+pub(crate) struct CompletionsArguments {
+    /// The shell.
+    shell: Shell,
+}
+
+/// Prints the script for a program with these commands.
+pub(crate) fn run(arguments: &CompletionsArguments, mut program: clap::Command) {
+    let name = program.get_name().to_owned();
+    let mut script = Vec::new();
+    generate(arguments.shell, &mut program, name, &mut script);
+    output::say(String::from_utf8_lossy(&script).trim_end());
+}

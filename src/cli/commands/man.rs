@@ -1,0 +1,45 @@
+//! `man`: the manual pages, made from the same definitions as the help, so the two never differ.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap_mangen::{Man, generate_to};
+
+use crate::cli::{Failure, output};
+
+/// Where the pages go.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge man | man -l -
+  cli-team-bridge man ~/.local/share/man/man1")]
+pub(crate) struct ManArguments {
+    /// The directory to write a page for each command into; it is created if missing [default: print the main page].
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+/// Prints or writes the pages of a program with these commands.
+pub(crate) fn run(arguments: &ManArguments, program: clap::Command) -> Result<(), Failure> {
+    match &arguments.directory {
+        Some(directory) => write_pages(directory, program).map_err(|error| {
+            format!("cannot write manual pages to `{}`: {error}", directory.display()).into()
+        }),
+        None => print_page(program),
+    }
+}
+
+fn write_pages(directory: &Path, program: clap::Command) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    generate_to(program, directory)
+}
+
+fn print_page(program: clap::Command) -> Result<(), Failure> {
+    let mut page = Vec::new();
+    // As the pages of a directory have it.
+    Man::new(program.disable_help_subcommand(true)).render(&mut page)?;
+    output::say(String::from_utf8_lossy(&page).trim_end());
+    Ok(())
+}

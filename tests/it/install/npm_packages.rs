@@ -1,0 +1,288 @@
+//! The npm packages: packed from this binary, installed offline and without scripts into a fresh home, and run.
+//!
+//! They are skipped, with a word, where Node.js or npm is missing, and on platforms that have no package.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+use super::fake_registry;
+use crate::support::{DEADLINE, Stage, until};
+
+/// What npm calls this platform, where there is a package for it.
+const PLATFORM: Option<&str> = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+    Some("linux-x64")
+} else if cfg!(all(target_os = "linux", target_arch = "aarch64")) {
+    Some("linux-arm64")
+} else {
+    None
+};
+
+/// Takes away what newer versions of Node.js can do, so that the launcher stays beside the program.
+const WITHOUT_EXECVE: &str = "process.execve = undefined;\n";
+
+/// The packages, made once for all tests, and installed.
+struct Packages {
+    folder: PathBuf,
+    tarballs: Vec<String>,
+}
+
+/// All tests share them: packing a binary takes seconds.
+static PACKAGES: LazyLock<Option<Packages>> = LazyLock::new(Packages::make);
+
+/// Returns them, or says why there are none.
+fn packages() -> Option<&'static Packages> {
+    let packages = PACKAGES.as_ref();
+    if packages.is_none() {
+        println!("skipped: it takes Node.js and npm, and a platform that has a package");
+    }
+    packages
+}
+
+impl Packages {
+    fn make() -> Option<Self> {
+        let platform = PLATFORM?;
+        let answers = |program: &str| {
+            let asked = Command::new(program).arg("--version").output();
+            asked.is_ok_and(|output| output.status.success())
+        };
+        if !answers("node") || !answers("npm") {
+            return None;
+        }
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("npm_packages");
+        // An earlier run's are of an earlier binary.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(folder.join("home")).unwrap();
+        std::fs::write(folder.join("without_execve.cjs"), WITHOUT_EXECVE).unwrap();
+        let mut packages = Self { folder, tarballs: Vec::new() };
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/npm/pack.mjs");
+        let build = format!("{platform}={}", packages.program().display());
+        let mut pack = packages.command("node");
+        let packed = checked(pack.arg(script).arg(packages.folder.join("packed")).arg(build));
+        packages.tarballs = packed.lines().map(str::to_owned).collect();
+        let mut install = packages.command("npm");
+        install.args(["install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        checked(install.args(packages.specifiers()).current_dir(packages.project("installed")));
+        Some(packages)
+    }
+
+    /// Returns this binary, without its debug information where there is a program to strip it: npm compresses all of it, twice.
+    fn program(&self) -> PathBuf {
+        let binary = PathBuf::from(env!("CARGO_BIN_EXE_cli-team-bridge"));
+        let stripped = self.folder.join("stripped");
+        let strip = Command::new("strip").arg("-o").args([&stripped, &binary]).status();
+        if strip.is_ok_and(|status| status.success()) { stripped } else { binary }
+    }
+
+    /// Returns a command in a home and with an environment of its own, which no registry answers.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.folder.join("home"))
+            .env("npm_config_registry", "http://127.0.0.1:9/")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Makes a folder to install into.
+    fn project(&self, name: &str) -> PathBuf {
+        let project = self.folder.join(name);
+        std::fs::create_dir(&project).unwrap();
+        project
+    }
+
+    /// Names the tarballs as a registry names the packages: the build of a platform under its alias, then the launcher.
+    fn specifiers(&self) -> [String; 2] {
+        let [build, launcher] = &self.tarballs[..] else {
+            panic!("two tarballs are packed: {:?}", self.tarballs);
+        };
+        let file = |tarball: &String| format!("file:{}", self.packed(tarball).display());
+        let alias = format!("cli-team-bridge-{}", PLATFORM.unwrap());
+        [format!("{alias}@{}", file(build)), file(launcher)]
+    }
+
+    fn packed(&self, name: &str) -> PathBuf {
+        self.folder.join("packed").join(name)
+    }
+
+    /// Returns the launcher as npm has linked it.
+    fn launcher(&self) -> PathBuf {
+        self.folder.join("installed/node_modules/.bin/cli-team-bridge")
+    }
+
+    fn manifest(&self, package: &str) -> Value {
+        let file = self.folder.join("installed/node_modules").join(package).join("package.json");
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+    }
+}
+
+/// Runs a command that has to succeed, and returns what it printed.
+fn checked(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn version() -> String {
+    format!("cli-team-bridge {}\n", env!("CARGO_PKG_VERSION"))
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn the_packages_install_offline_without_scripts_and_run() {
+    let Some(packages) = packages() else { return };
+    let launcher = packages.launcher();
+    assert_eq!(checked(packages.command(launcher.to_str().unwrap()).arg("--version")), version());
+}
+
+#[test]
+fn npx_runs_what_a_registry_has_without_scripts() {
+    let Some(packages) = packages() else { return };
+    let tarballs = packages.tarballs.iter().map(|tarball| packages.packed(tarball)).collect();
+    let registry = fake_registry::start(tarballs);
+    let place = packages.project("npx");
+    let mut npx = packages.command("npx");
+    npx.args(["--yes", "--ignore-scripts", "cli-team-bridge", "--version"]);
+    npx.env("npm_config_registry", registry).env("HOME", &place).current_dir(&place);
+    assert_eq!(checked(&mut npx), version());
+}
+
+#[test]
+fn no_package_has_scripts_and_each_build_is_for_its_platform() {
+    let Some(packages) = packages() else { return };
+    let platform = PLATFORM.unwrap();
+    let (os, cpu) = platform.split_once('-').unwrap();
+    let own = env!("CARGO_PKG_VERSION");
+    let launcher = packages.manifest("cli-team-bridge");
+    let alias = format!("cli-team-bridge-{platform}");
+    assert_eq!(launcher["version"], own);
+    let wanted = format!("npm:cli-team-bridge@{own}-{platform}");
+    assert_eq!(launcher["optionalDependencies"][&alias], wanted);
+    assert_eq!(launcher["dependencies"], Value::Null);
+    let build = packages.manifest(&alias);
+    assert_eq!(build["name"], "cli-team-bridge");
+    assert_eq!(build["version"], format!("{own}-{platform}"));
+    assert_eq!((&build["os"][0], &build["cpu"][0]), (&os.into(), &cpu.into()));
+    for manifest in [&launcher, &build] {
+        assert_eq!(manifest["scripts"], Value::Null);
+        assert_eq!(manifest["license"], env!("CARGO_PKG_LICENSE"));
+        let url = manifest["repository"]["url"].as_str().unwrap();
+        assert_eq!(url, format!("git+{}.git", env!("CARGO_PKG_REPOSITORY")));
+    }
+}
+
+/// What the registry refuses is checked here: the length of the description, and names that do not belong together.
+#[test]
+fn the_entry_of_the_mcp_registry_starts_the_orchestrator_by_the_same_package() {
+    let Some(packages) = packages() else { return };
+    let text = std::fs::read_to_string(packages.packed("server.json")).unwrap();
+    let server: Value = serde_json::from_str(&text).unwrap();
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    let place = repository.strip_prefix("https://github.com/").unwrap();
+    assert_eq!(server["name"], format!("io.github.{place}"));
+    assert_eq!(server["name"], packages.manifest("cli-team-bridge")["mcpName"]);
+    assert_eq!(server["repository"]["url"], repository);
+    assert_eq!(server["version"], env!("CARGO_PKG_VERSION"));
+    let description = server["description"].as_str().unwrap();
+    assert_eq!(description, env!("CARGO_PKG_DESCRIPTION"));
+    assert!(description.len() <= 100, "{} bytes", description.len());
+    let package = &server["packages"][0];
+    assert_eq!(package["identifier"], "cli-team-bridge");
+    assert_eq!(package["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(package["transport"]["type"], "stdio");
+    assert_eq!(package["packageArguments"][0]["value"], "orchestrator");
+}
+
+#[test]
+fn exit_codes_go_through() {
+    let Some(packages) = packages() else { return };
+    let without_execve = packages.folder.join("without_execve.cjs");
+    for required in [None, Some(&without_execve)] {
+        let mut node = packages.command("node");
+        node.args(required.iter().flat_map(|file| [Path::new("--require"), file.as_path()]));
+        let output = node.arg(packages.launcher()).arg("peer").output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(said(&output).starts_with("error: the following required arguments"), "{output:?}");
+    }
+}
+
+#[tokio::test]
+async fn signals_go_through_once_and_end_the_launcher_too() {
+    let Some(packages) = packages() else { return };
+    let without_execve = packages.folder.join("without_execve.cjs");
+    for required in [None, Some(&without_execve)] {
+        for (signal, code) in [
+            (Signal::SIGTERM, Some(0)),
+            (Signal::SIGINT, Some(0)),
+            (Signal::SIGHUP, Some(0)),
+            (Signal::SIGKILL, None),
+        ] {
+            let stage = Stage::new("");
+            let ann = stage.peer("ann").await;
+            let mut node = tokio::process::Command::new("node");
+            node.args(required.iter().flat_map(|file| [Path::new("--require"), file.as_path()]))
+                .arg(packages.launcher())
+                .args(["watch", "--name", "bob", "--project"])
+                .arg(stage.project())
+                .env_clear()
+                .envs(stage.environment())
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .kill_on_drop(true);
+            let mut watch = node.spawn().unwrap();
+            let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+            let bob = stage.peer("bob").await;
+            ann.send("bob", "hello").await;
+            let line = tokio::time::timeout(DEADLINE, lines.next_line()).await.unwrap().unwrap();
+            assert!(line.is_some_and(|line| line.contains("hello")));
+
+            // A signal goes to the launcher; only the one that nothing can pass on goes to the program.
+            let launcher = watch.id().unwrap();
+            let program = stage.running("watch").into_iter().max().unwrap();
+            let to = if signal == Signal::SIGKILL { program } else { launcher };
+            kill(Pid::from_raw(i32::try_from(to).unwrap()), signal).unwrap();
+            let status = tokio::time::timeout(DEADLINE, watch.wait()).await.unwrap().unwrap();
+            assert_eq!(status.code(), code, "{signal}: {status}");
+            until("the program is gone", || stage.running("watch").is_empty()).await;
+            bob.close().await;
+            ann.close().await;
+        }
+    }
+}
+
+#[test]
+fn a_build_that_is_missing_is_named_with_what_to_do() {
+    let Some(packages) = packages() else { return };
+    let installed = packages.folder.join("installed/node_modules/cli-team-bridge");
+    let alone = packages.project("alone").join("cli-team-bridge");
+    std::fs::create_dir(&alone).unwrap();
+    for file in ["bin.js", "package.json"] {
+        std::fs::copy(installed.join(file), alone.join(file)).unwrap();
+    }
+    let run = || packages.command("node").arg(alone.join("bin.js")).output().unwrap();
+    let output = run();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = said(&output);
+    let build = format!("cli-team-bridge-{}", PLATFORM.unwrap());
+    assert!(told.starts_with(&format!("error: the package {build} (")), "{told}");
+    assert!(told.contains("--include=optional"), "{told}");
+
+    // The same on a platform for which nothing is built.
+    let manifest = std::fs::read_to_string(alone.join("package.json")).unwrap();
+    let other = manifest.replace(&build, "cli-team-bridge-beos-ppc");
+    std::fs::write(alone.join("package.json"), other).unwrap();
+    let told = said(&run());
+    let expected = format!("has no build for {}, only for beos-ppc\n", PLATFORM.unwrap());
+    assert!(told.contains(&expected) && told.contains("cargo install"), "{told}");
+}

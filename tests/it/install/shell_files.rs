@@ -1,0 +1,80 @@
+//! Completions and manual pages, each taken by the program that it is for, where that program is installed.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs this binary, and returns what it printed.
+fn printed(arguments: &[&str]) -> String {
+    let mut bridge = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let output = bridge.args(arguments).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns the commands that the help lists.
+fn commands() -> BTreeSet<String> {
+    let help = printed(&["--help"]);
+    let (_, listed) = help.split_once("Commands:\n").unwrap();
+    let (listed, _) = listed.split_once("\n\n").unwrap();
+    let names = listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
+    names.filter(|name| name != "help").collect()
+}
+
+/// Has a shell read a script without running it; says so where the shell is missing.
+fn check_syntax(shell: &str, script: &Path) {
+    match Command::new(shell).arg("-n").arg(script).output() {
+        Ok(output) => assert!(output.status.success(), "{shell}: {output:?}"),
+        Err(error) => println!("{shell} is skipped: {error}"),
+    }
+}
+
+#[test]
+fn each_shell_reads_its_completions_and_bash_completes_with_them() {
+    let place = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.path().join(shell);
+        std::fs::write(&script, printed(&["completions", shell])).unwrap();
+        check_syntax(shell, &script);
+    }
+    let ask = "source \"$0\"; set_up=$(complete -p cli-team-bridge); complete=${set_up#*-F }; \
+               COMP_WORDS=(cli-team-bridge \"$1\"); COMP_CWORD=1; \
+               \"${complete%% *}\" cli-team-bridge \"$1\" cli-team-bridge; echo \"${COMPREPLY[*]}\"";
+    let script = place.path().join("bash");
+    let asked = Command::new("bash").args(["-c", ask]).arg(script).arg("orch").output();
+    match asked {
+        Ok(output) => {
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "orchestrator\n", "{output:?}");
+        }
+        Err(error) => println!("bash is skipped: {error}"),
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("man/man1");
+    printed(&["man", directory.to_str().unwrap()]);
+    let page = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
+    let commands = commands();
+    assert!(commands.contains("orchestrator"), "{commands:?}");
+    for command in &commands {
+        let text = page(&format!("cli-team-bridge-{command}.1"));
+        assert!(text.contains(&format!(".TH cli-team-bridge-{command} 1")), "{text}");
+    }
+    let main = page("cli-team-bridge.1");
+    assert_eq!(printed(&["man"]).trim_end(), main.trim_end());
+    assert!(main.contains("cli\\-team\\-bridge\\-orchestrator(1)"), "{main}");
+}
+
+#[test]
+fn a_directory_for_pages_that_cannot_be_written_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let mut bridge = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let output = bridge.arg("man").arg(file.join("man1")).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told.contains(&format!("`{}/man1`", file.display())), "{told}");
+}
