@@ -42,6 +42,15 @@ impl Candidates {
         self.missing.iter().any(|(missing, _)| missing.as_str() == name)
     }
 
+    /// Returns the same candidates as if every program were installed, to check a plan that does not run here.
+    #[must_use]
+    pub fn all_installed(&self) -> Self {
+        let mut all = self.clone();
+        all.profiles.extend(all.missing.drain(..).map(|(name, _)| name));
+        all.search_path = None;
+        all
+    }
+
     /// Returns the profiles of a configuration, without any live members.
     pub fn profiles(config: &Config, launch: &Launch) -> Self {
         let mut known =
