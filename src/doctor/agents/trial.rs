@@ -71,7 +71,7 @@ fn seen(state: &State, session: SessionId) -> Seen {
         let words = ended.and_then(|ended| ended.detail.clone());
         return Seen::Ended(words.unwrap_or_else(|| "it ended without a word".to_owned()));
     };
-    if live.activity == Activity::Starting || live.ways.is_empty() {
+    if live.activity == Activity::Starting || live.methods.is_empty() {
         return Seen::Starting;
     }
     match live.tools {
@@ -79,7 +79,7 @@ fn seen(state: &State, session: SessionId) -> Seen {
         Tools::Missing => Seen::NoTools,
         Tools::Ready => Seen::Ready {
             pid: live.run.as_ref().map(|run| run.agent.pid),
-            methods: live.ways.clone(),
+            methods: live.methods.clone(),
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::doctor::finding::{Finding, Subject};
-use crate::team::{Trust, UnreadableYes};
+use crate::team::{Trust, UnreadableApproval};
 
 const SUBJECT: Subject = Subject::Project;
 
@@ -27,7 +27,7 @@ pub(crate) fn examine(config: &Config, trust: &Trust) -> Vec<Finding> {
     findings
 }
 
-fn judge_consent(quoted: &str, has: Result<bool, UnreadableYes>) -> Finding {
+fn judge_consent(quoted: &str, has: Result<bool, UnreadableApproval>) -> Finding {
     match has {
         Ok(true) => Finding::ok(&SUBJECT, "trust", format!("you approved {quoted}")),
         Ok(false) => Finding::problem(
