@@ -34,15 +34,12 @@ struct Row {
 impl Rows {
     /// Takes in what happens.
     pub(super) fn note(&mut self, subject: &Subject, step: Step) {
-        let at = self.rows.iter().position(|row| row.subject == *subject);
-        let row = match at {
-            Some(at) => &mut self.rows[at],
-            None => {
-                let began = Instant::now();
-                self.rows.push(Row { subject: subject.clone(), began, open: 0, ended: None });
-                self.rows.last_mut().expect("it was just added")
-            }
-        };
+        if !self.rows.iter().any(|row| row.subject == *subject) {
+            let began = Instant::now();
+            self.rows.push(Row { subject: subject.clone(), began, open: 0, ended: None });
+        }
+        let row = self.rows.iter_mut().find(|row| row.subject == *subject);
+        let row = row.expect("it is there by now");
         match step {
             Step::Begins => row.open += 1,
             Step::Ends(level) => {

@@ -126,7 +126,7 @@ async fn watched(examination: Examination, mut stop: StopRequests) -> Result<Rep
     };
     let mut interrupted = None;
     let force = async { interrupted = Some(stop.next().await) };
-    let examining = doctor::examine(examination, &on_step, force);
+    let examining = Box::pin(doctor::examine(examination, &on_step, force));
     let report = if output::can_paint() {
         Rows::shown_while(&rows, examining).await
     } else {
