@@ -152,14 +152,13 @@ fn add_item(
     item: &Item,
     made: &mut Vec<Vec<String>>,
 ) -> Result<bool, EditError> {
-    let list = match list_at(root, &item.path)? {
-        Some(list) => list,
-        None => {
-            let (key, around) = item.path.split_last().expect("a list has a key");
-            let object = object_for(root, around, made)?;
-            made.push(item.path.clone());
-            object.array_value_or_create(key).ok_or_else(|| other_shape(&item.path, "a list"))?
-        }
+    let list = if let Some(list) = list_at(root, &item.path)? {
+        list
+    } else {
+        let (key, around) = item.path.split_last().expect("a list has a key");
+        let object = object_for(root, around, made)?;
+        made.push(item.path.clone());
+        object.array_value_or_create(key).ok_or_else(|| other_shape(&item.path, "a list"))?
     };
     let does_the_same = |value: &Value| {
         *value == item.value

@@ -112,7 +112,9 @@ impl Records {
     /// Returns all records, by their files.
     pub fn all(&self) -> io::Result<Vec<SetupRecord>> {
         let names = self.directory.names()?.into_iter();
-        let names = names.filter(|(name, _)| name.ends_with(".json") && name != PROGRAM_FILE);
+        let names = names.filter(|(name, _)| {
+            name != PROGRAM_FILE && Path::new(name).extension().is_some_and(|kind| kind == "json")
+        });
         let records = names.map(|(name, _)| self.read(&name));
         let mut records: Vec<_> =
             records.filter_map(io::Result::transpose).collect::<io::Result<_>>()?;

@@ -71,9 +71,8 @@ pub fn copy_to(
     match hash_of(place) {
         Ok(there) if there == sha => return Ok(ours),
         Ok(there) if ours.as_ref().is_some_and(|copy| copy.sha256 == there) => {}
-        Ok(_) => return Err(CopyError::Taken(place.to_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink() => {}
-        Err(_) => return Err(CopyError::Taken(place.to_owned())),
+        Ok(_) | Err(_) => return Err(CopyError::Taken(place.to_owned())),
     }
     let directory = place.parent().unwrap_or(Path::new("/"));
     let made = make_missing(directory).map_err(failed)?;

@@ -28,8 +28,9 @@ pub(super) fn order(plan: &Plan) -> String {
 
 /// Returns a step with its agents and conditions.
 fn member(step: &Step) -> String {
-    let fallback: String = step.fallback.iter().map(|agent| format!(", else {agent}")).collect();
-    format!("{} ({}{}{})", step.name, step.agent, one_line(&fallback), conditions(step))
+    let agents: Vec<_> =
+        std::iter::once(&step.agent).chain(&step.fallback).map(String::as_str).collect();
+    format!("{} ({}{})", step.name, one_line(&agents.join(", else ")), conditions(step))
 }
 
 /// Returns what a step needs to begin and to count as done, a sentence's part each.

@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 /// What to run, and how.
+/// What `--resume` without an id stands for.
+pub(super) const LIST: &str = "";
+
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArguments {
     /// The plan file (TOML; see docs/workflows.md).
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     pub(super) file: Option<PathBuf>,
     /// Resume this interrupted workflow instead; without an id, list the workflows that can be resumed.
-    #[arg(long, value_name = "WORKFLOW", num_args = 0..=1, conflicts_with_all = ["file", "dry_run", "graph", "scripted"])]
-    pub(super) resume: Option<Option<String>>,
+    #[arg(long, value_name = "WORKFLOW", num_args = 0..=1, default_missing_value = LIST, conflicts_with_all = ["file", "dry_run", "graph", "scripted"])]
+    pub(super) resume: Option<String>,
     /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     pub(super) project: Option<PathBuf>,

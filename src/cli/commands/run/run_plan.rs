@@ -2,7 +2,7 @@
 
 use super::follow_workflow::Approving;
 use super::lead_workflow::{Request, lead, planned};
-use super::run_arguments::{Graph, RunArguments};
+use super::run_arguments::{Graph, LIST, RunArguments};
 use super::{missing_programs, plan_drawing, plan_order, resumable_workflows};
 use crate::bus::rules::NameChoice;
 use crate::cli::lead_team::JoinTarget;
@@ -25,12 +25,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let project = find_project::find(arguments.project.as_deref())?;
     let mut config = load_config::load(&project.root, arguments.config.as_deref())?;
     let request = match (&arguments.file, &arguments.resume) {
-        (None, Some(None)) => return resumable_workflows::list(&project),
+        (None, Some(id)) if id == LIST => return resumable_workflows::list(&project),
         (Some(path), _) => {
             let written = toml_plan::read(path, &path.display().to_string())?;
             Request::Plan(Box::new(written))
         }
-        (None, Some(Some(id))) => Request::Resume(WorkflowId::parse(id)?),
+        (None, Some(id)) => Request::Resume(WorkflowId::parse(id)?),
         (None, None) => return Err("name a plan file, or a workflow with --resume".into()),
     };
     if let (Some(script), Request::Plan(written)) = (&arguments.scripted, &request) {
