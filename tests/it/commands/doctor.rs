@@ -385,7 +385,7 @@ async fn a_person_sees_each_agent_at_work_and_then_a_report_with_remedies() {
     let screen = terminal.screen();
     for part in [
         "\ngemini\n  ✓ program",
-        "  ✓ start      has the bridge's tools after",
+        "has the bridge's tools after",
         "→ to use it, run `npm install -g @agentclientprotocol/codex-acp`",
     ] {
         assert!(screen.contains(part), "{part}:\n{screen}");
