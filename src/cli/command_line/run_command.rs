@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 
 use super::list_of_commands::{Arguments, Command};
-use crate::cli::{commands, logging, output};
+use crate::cli::commands::doctor::DoctorArguments;
+use crate::cli::commands::setup::SetupArguments;
+use crate::cli::{Failure, commands, logging, output};
 use crate::supervisor::shim_process;
 
 /// The exit code for wrong usage, as in most programs.
@@ -33,7 +35,7 @@ pub fn run() -> ExitCode {
     };
     logging::start();
     let done = match arguments.command {
-        Command::Setup(arguments) => commands::setup::run(&arguments),
+        Command::Setup(arguments) => set_up(&arguments),
         Command::Orchestrator(arguments) => commands::orchestrator::run(arguments),
         Command::Agent => commands::agent::run(),
         Command::Peer(arguments) => commands::peer::run(arguments),
@@ -61,4 +63,14 @@ pub fn run() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Sets up, and has the doctor look at the result. What it finds does not make the setup fail.
+fn set_up(arguments: &SetupArguments) -> Result<(), Failure> {
+    commands::setup::run(arguments)?;
+    if arguments.end_with_doctor() {
+        output::tell("\nWhat `cli-team-bridge doctor --no-start` finds now:\n");
+        let _ = commands::doctor::run(&DoctorArguments::after_setup());
+    }
+    Ok(())
 }

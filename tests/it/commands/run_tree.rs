@@ -106,7 +106,7 @@ async fn a_diamond_is_a_tree_that_changes_in_its_place_and_stays_above_the_repor
         ],
         "{all:#?}"
     );
-    assert_eq!(all.len(), 14, "{all:#?}");
+    assert_eq!(all.len(), 16, "{all:#?}");
     assert!(terminal.sent().contains("\x1b[32m✓"), "done is green");
 }
 

@@ -43,6 +43,13 @@ pub(crate) struct DoctorArguments {
     json: bool,
 }
 
+impl DoctorArguments {
+    /// The look with which setup ends: it starts no agent.
+    pub(in crate::cli) fn after_setup() -> Self {
+        Self { project: None, config: None, no_start: true, fix: false, json: false }
+    }
+}
+
 pub(crate) fn run(arguments: &DoctorArguments) -> ExitCode {
     let mut report = None;
     let done = examined(arguments, &mut report);

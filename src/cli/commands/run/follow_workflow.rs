@@ -310,16 +310,8 @@ fn end(workflows: &Workflows, workflow: &Workflow) -> Result<(), Failure> {
             output::say(&format!("\n{}:\n{}", step.plan.name, bus.text(body)?.trim_end()));
         }
     }
-    let others = workflow
-        .steps
-        .iter()
-        .filter(|step| !last.iter().any(|shown| shown.plan.name == step.plan.name));
-    let others: Vec<_> = others.filter_map(plain_step_lines::transcript).collect();
-    if !others.is_empty() {
-        output::tell(&format!(
-            "\nThe other steps, in the project's .claude/bridge/tasks:\n{}",
-            others.join("\n")
-        ));
+    if last.len() < workflow.steps.len() {
+        output::tell("\nThe transcripts of all steps are in .claude/bridge/tasks of the project.");
     }
     match workflow.status {
         WorkflowStatus::Done => Ok(()),

@@ -94,9 +94,3 @@ pub(crate) fn last(workflow: &Workflow) -> Vec<&StepRun> {
     };
     workflow.steps.iter().filter(is_last).collect()
 }
-
-/// Returns the line that names the transcript of a step's last task.
-pub(crate) fn transcript(step: &StepRun) -> Option<String> {
-    let task = step.task.as_ref()?;
-    Some(format!("  {}: {task}.jsonl", step.plan.name))
-}

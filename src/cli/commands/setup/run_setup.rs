@@ -142,7 +142,6 @@ impl Session {
                 "\nNo client was found. Install one, or name one with --client; `cli-team-bridge setup --help` lists them.",
             ),
             (_, [first, ..]) => {
-                // The place for `doctor`, which looks at all of this again.
                 output::tell(&format!(
                     "\nNext: start {} in a project, and ask it to give an agent a task. \
                      `cli-team-bridge setup --remove` undoes all of this.",

@@ -30,6 +30,13 @@ pub(in crate::cli) struct SetupArguments {
     pub(super) install_agents: bool,
 }
 
+impl SetupArguments {
+    /// Returns whether the doctor looks at the result: not if nothing was to be set up.
+    pub(in crate::cli) fn end_with_doctor(&self) -> bool {
+        !self.dry_run && !self.remove
+    }
+}
+
 fn parse_client(name: &str) -> Result<String, String> {
     use crate::setup::clients;
     if clients::named(name).is_some() {
