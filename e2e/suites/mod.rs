@@ -2,6 +2,7 @@
 
 pub(crate) mod claude_as_user;
 pub(crate) mod claude_is_notified;
+pub(crate) mod claude_leads_on;
 pub(crate) mod every_agent;
 pub(crate) mod killed_orchestrator;
 pub(crate) mod permission_policies;
