@@ -60,13 +60,13 @@ fn is_plain(program: &str) -> bool {
 }
 
 /// Lists the first ones, and counts the others; none of nothing.
-fn listed(mut all: Vec<String>) -> Option<String> {
-    if all.is_empty() {
+fn listed(all: Vec<String>) -> Option<String> {
+    let number = all.len();
+    let first: Vec<_> = all.into_iter().take(limits::DESCRIBED_PROFILES).collect();
+    if first.is_empty() {
         return None;
     }
-    let more = all.len().saturating_sub(limits::DESCRIBED_PROFILES);
-    all.truncate(limits::DESCRIBED_PROFILES);
-    let listed = all.join(", ");
+    let (listed, more) = (first.join(", "), number - first.len());
     Some(if more > 0 { format!("{listed} and {more} more") } else { listed })
 }
 
