@@ -103,6 +103,19 @@ fn main() -> ExitCode {
         missing,
         suites::claude_plugin::is_woken_by_its_monitor,
     ));
+    let missing = programs.missing(&suites::claude_leads_on::PROGRAMS);
+    trials.push(trial(
+        "claude",
+        "waits_for_two_members_at_once",
+        missing,
+        suites::claude_leads_on::waits_for_two_members_at_once,
+    ));
+    trials.push(trial(
+        "claude",
+        "finds_the_work_of_an_earlier_session",
+        missing,
+        suites::claude_leads_on::finds_the_work_of_an_earlier_session,
+    ));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
         let all = !conclusion.has_failed()

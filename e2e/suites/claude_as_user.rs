@@ -110,6 +110,8 @@ pub(crate) async fn leads_two_agents_that_talk_to_each_other() {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{complained}\n{}", shown_to_models(&model));
 
+    let told = "Installed profiles: codex, qwen. Missing: ";
+    assert!(model.shown().iter().any(|shown| shown.whole.contains(told)), "{told}");
     assert_eq!(result(&said), "Both are done.", "{said}\n{}", shown_to_models(&model));
     for (api, text) in [
         (Api::Anthropic, "codex heard that it is 42"),

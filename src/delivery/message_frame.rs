@@ -18,9 +18,27 @@ pub const END: &str = "--- End messages ---";
 /// Frames messages for their reader. `more` is the number of unread messages left for `check_messages`.
 pub fn frame<'r>(messages: &[LoadedMessage], reader: impl Into<Reader<'r>>, more: usize) -> String {
     let reader = reader.into();
+    framed(messages.iter().map(|message| line(message, reader)), reader, more)
+}
+
+/// Frames messages the same way, each behind its id, for a reader who may have to name the one that it answers.
+pub fn frame_with_ids<'r>(
+    messages: &[LoadedMessage],
+    reader: impl Into<Reader<'r>>,
+    more: usize,
+) -> String {
+    let reader = reader.into();
+    let lines = messages.iter().map(|message| {
+        let id = &message.header.id;
+        format!("{id} {}", line(message, reader))
+    });
+    framed(lines, reader, more)
+}
+
+fn framed(lines: impl Iterator<Item = String>, reader: Reader<'_>, more: usize) -> String {
     let mut text = format!("{BEGIN}\n");
-    for message in messages {
-        text.push_str(&line(message, reader));
+    for line in lines {
+        text.push_str(&line);
         text.push('\n');
     }
     if more > 0 {

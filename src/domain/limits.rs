@@ -132,6 +132,18 @@ pub const DOORBELL_CHARS: usize = 300;
 /// listening.
 pub const DOORBELL_LINES: usize = 10;
 
+/// Tasks on one page of their list: with the longest prompts, a page still fits into an answer.
+pub const TASKS_ON_A_PAGE: usize = 20;
+
+/// Characters of a task's prompt beside its status: enough to recognise the task.
+pub const PROMPT_CHARS: usize = 200;
+
+/// Characters of a task's prompt, or of a tool call's title, in a sentence about what an agent is doing.
+pub const DOING_CHARS: usize = 80;
+
+/// Profiles that the description of a tool names, installed ones and missing ones each: every session pays for them.
+pub const DESCRIBED_PROFILES: usize = 16;
+
 /// Characters of a wrong name or a wrong text that an error repeats.
 pub const SHOWN_NAME_CHARS: usize = 80;
 

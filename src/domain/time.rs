@@ -41,9 +41,44 @@ pub fn iso8601(wall_ms: i64) -> String {
     time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
+/// Reads a time as milliseconds since 1970: a day, or a day and a time of ISO 8601. Without a zone it is UTC.
+pub fn parse_time(text: &str) -> Option<i64> {
+    let text = text.trim();
+    if let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
+        return Some(time.timestamp_millis());
+    }
+    let day = || {
+        let day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+        Some(day.and_time(chrono::NaiveTime::MIN))
+    };
+    let forms = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M"];
+    let mut times = forms.iter().map(|form| chrono::NaiveDateTime::parse_from_str(text, form).ok());
+    let time = times.find_map(|time| time).or_else(day)?;
+    Some(time.and_utc().timestamp_millis())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_read_in_every_usual_form() {
+        let time = 1_770_000_000_000;
+        for text in [
+            "2026-02-02T02:40:00.000Z",
+            "2026-02-02T02:40:00Z",
+            "2026-02-02T03:40:00+01:00",
+            "2026-02-02T02:40:00",
+            "2026-02-02T02:40Z",
+            " 2026-02-02T02:40 ",
+        ] {
+            assert_eq!(parse_time(text), Some(time), "{text}");
+        }
+        assert_eq!(parse_time("2026-02-02"), Some(time - 9_600_000));
+        for text in ["", "yesterday", "2026-02-30", "2026-02-02T25:00:00Z", "1770000000"] {
+            assert_eq!(parse_time(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn wall_time_reads_as_iso_8601() {

@@ -14,6 +14,7 @@
 pub(crate) mod agent_identity;
 mod error;
 mod caller;
+pub(crate) mod blocking_read;
 pub(crate) mod orchestrator_team;
 pub(crate) mod shapes;
 mod tool;

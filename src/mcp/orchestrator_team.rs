@@ -6,7 +6,7 @@ use super::ToolError;
 use crate::bus::Membership;
 use crate::config::Config;
 use crate::sys::mutex::lock;
-use crate::team::{Launch, Team, TeamError, UserReachable};
+use crate::team::{InstalledProfiles, Launch, Team, TeamError, UserReachable};
 use crate::workflow::Workflows;
 
 /// Makes the team of a membership, and keeps it. Cheap to clone.
@@ -73,6 +73,11 @@ impl OrchestratorTeam {
             return sentence + ".";
         }
         format!("{sentence}; agents work in {} by default.", ground.display())
+    }
+
+    /// Looks up which profiles are installed.
+    pub(crate) fn installed_profiles(&self) -> InstalledProfiles {
+        InstalledProfiles::look(&self.shared.config, &self.shared.launch)
     }
 
     /// Returns the record of whether the client's user can be asked.

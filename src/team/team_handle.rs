@@ -18,6 +18,7 @@ use super::error::TeamError;
 use super::launch::Launch;
 use super::permissions::user_reachable::UserReachable;
 use super::stop::end_without_bus::{Ends, OwnEnd};
+use super::turn::doing_now::DoingNow;
 use crate::acp::AcpSessionId;
 use crate::bus::rules::Operation;
 use crate::bus::{Bus, BusError, Membership};
@@ -51,6 +52,8 @@ pub(super) struct Inner {
     noted: Mutex<BTreeSet<Name>>,
     /// The models that its agents offer.
     pub(super) offers: Offers,
+    /// What its agents are doing.
+    pub(super) doing: DoingNow,
 }
 
 impl Team {
@@ -71,6 +74,7 @@ impl Team {
             ends: Ends::default(),
             noted: Mutex::default(),
             offers: Offers::default(),
+            doing: DoingNow::default(),
         };
         Self { inner: Arc::new(inner) }
     }

@@ -2,13 +2,13 @@
 
 use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
-use crate::delivery::message_frame::frame;
+use crate::delivery::message_frame::frame_with_ids;
 use crate::domain::limits;
 use crate::domain::name::Name;
 
 /// What the model is asked to do with the messages.
-const REQUEST: &str = "These arrived while you worked. Answer with send_message if needed; \
-get_task_result returns the result of a finished task.";
+const REQUEST: &str = "These arrived while you worked. To answer one, call send_message with its \
+id as reply_to; get_task_result returns the result of a finished task.";
 
 /// Selects the messages of one hook call: the oldest ones, as many as the client accepts without cutting them.
 pub fn pick() -> Pick {
@@ -24,5 +24,5 @@ pub fn pick() -> Pick {
 
 /// Writes the additional context.
 pub fn context(messages: &[LoadedMessage], reader: &Name, more: usize) -> String {
-    format!("{}\n\n{REQUEST}", frame(messages, reader, more))
+    format!("{}\n\n{REQUEST}", frame_with_ids(messages, reader, more))
 }

@@ -52,15 +52,20 @@ pub fn one_line(text: &str) -> String {
     line.trim().to_owned()
 }
 
-/// Quotes a name as a JSON string of one line, cut with `…` after `most` characters. An agent's words have to have their secrets hidden
-/// already.
-pub fn quoted(name: &str, most: usize) -> String {
-    let line = one_line(name);
+/// Returns the beginning of a text as one line of at most `most` characters, and `…` where it is cut.
+pub fn beginning(text: &str, most: usize) -> String {
+    let line = one_line(text);
     let mut shown: String = line.chars().take(most).collect();
     if shown.len() < line.len() {
         shown.push('…');
     }
-    serde_json::Value::from(shown).to_string()
+    shown
+}
+
+/// Quotes a name as a JSON string of one line, cut with `…` after `most` characters. An agent's words have to have their secrets hidden
+/// already.
+pub fn quoted(name: &str, most: usize) -> String {
+    serde_json::Value::from(beginning(name, most)).to_string()
 }
 
 #[cfg(test)]

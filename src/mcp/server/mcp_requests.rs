@@ -17,8 +17,8 @@ use crate::domain::wait_times;
 use crate::mcp::ask_consent::Asked;
 use crate::mcp::error::ToolError;
 
-/// How long a client may cache the list of tools: it never changes while a server runs.
-const LIST_TTL_MS: u64 = 60 * 60 * 1000;
+/// How long a client may cache the list of tools: the tools stay, but one names the agents that are installed.
+const LIST_TTL_MS: u64 = 60 * 1000;
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -47,7 +47,7 @@ impl ServerHandler for Server {
             }
         });
         let tools = self.shared.tools.iter();
-        let tools = tools.map(|offered| offered.definition.clone()).collect();
+        let tools = tools.map(Offered::listed).collect();
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(LIST_TTL_MS))
     }
 

@@ -13,7 +13,7 @@ use crate::domain::ids::CallId;
 use crate::domain::wait_times;
 use crate::mcp::ask_user::User;
 use crate::mcp::lazy_membership::LazyMembership;
-use crate::mcp::tool::AnyTool;
+use crate::mcp::tool::{AnyTool, json_schema};
 use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
@@ -53,6 +53,18 @@ pub(super) struct Inner {
 pub(super) struct Offered {
     pub(super) tool: Box<dyn AnyTool>,
     pub(super) definition: model::Tool,
+}
+
+impl Offered {
+    /// Returns its entry in `tools/list` as it is now.
+    pub(super) fn listed(&self) -> model::Tool {
+        let mut listed = self.definition.clone();
+        if let Some((field, note)) = self.tool.present_note() {
+            let schema = Arc::make_mut(&mut listed.input_schema);
+            json_schema::add_to_description(schema, field, &note);
+        }
+        listed
+    }
 }
 
 impl Server {

@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::task_details_shape::{ErrorView, ListsView, UsageView};
-use crate::bus::state::{State, Task};
+use super::task_head_shape::TaskHeadView;
+use crate::bus::state::Task;
 use crate::domain::limits;
-use crate::domain::member::Activity;
-use crate::domain::task::TaskStatus;
 use crate::domain::time::iso8601;
 use crate::mcp::{Caller, ToolError};
 use crate::team::{TaskOutput, Team};
@@ -15,12 +14,14 @@ use crate::team::{TaskOutput, Team};
 /// Where a task stands.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StatusView {
-    /// The task.
-    task_id: String,
-    /// The agent that has it.
-    agent: String,
-    /// queued, starting, running, done, failed, cancelled or interrupted.
-    status: String,
+    #[serde(flatten)]
+    head: TaskHeadView,
+    /// Who assigned it, if not you.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assigned_by: Option<String>,
+    /// The workflow whose step it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workflow_id: Option<String>,
     /// When it was assigned, in UTC.
     queued_at: String,
     /// When its turn began.
@@ -35,11 +36,22 @@ pub(crate) struct StatusView {
 }
 
 impl StatusView {
+    /// Shows a task to its assigner, or to another orchestrator.
     pub(crate) fn of(task: &Task, team: &Team) -> Self {
+        Self::with_head(TaskHeadView::of(task, team), task, team)
+    }
+
+    /// Shows a task that the reader has just assigned.
+    pub(crate) fn of_new(task: &Task, team: &Team) -> Self {
+        Self::with_head(TaskHeadView::without_prompt(task, team), task, team)
+    }
+
+    fn with_head(head: TaskHeadView, task: &Task, team: &Team) -> Self {
+        let is_mine = task.by == *team.membership().name();
         Self {
-            task_id: task.id.to_string(),
-            agent: task.agent.to_string(),
-            status: status(team, task).to_owned(),
+            head,
+            assigned_by: (!is_mine).then(|| task.by.to_string()),
+            workflow_id: task.workflow.as_ref().map(ToString::to_string),
             queued_at: iso8601(task.queued_ms),
             started_at: task.started_ms.map(iso8601),
             ended_at: task.ended_ms.map(iso8601),
@@ -117,10 +129,8 @@ fn duration_seconds(task: &Task) -> Option<f64> {
 /// What came of a task.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ResultView {
-    /// The task.
-    task_id: String,
-    /// queued, starting, running, done, failed, cancelled or interrupted.
-    status: String,
+    #[serde(flatten)]
+    head: TaskHeadView,
     #[serde(flatten)]
     output: OutputView,
 }
@@ -128,25 +138,9 @@ pub(crate) struct ResultView {
 impl ResultView {
     pub(crate) fn of(output: TaskOutput, list_offset: usize, team: &Team) -> Self {
         Self {
-            task_id: output.task.id.to_string(),
-            status: status(team, &output.task).to_owned(),
+            head: TaskHeadView::of(&output.task, team),
             output: OutputView::of(output, list_offset),
         }
-    }
-}
-
-/// Returns the word for a task's status: a queued one whose agent is still starting is `starting`.
-pub(crate) fn status(team: &Team, task: &Task) -> &'static str {
-    let coming_up = |state: &State| {
-        let agent = state.session(task.session);
-        agent.is_some_and(|agent| {
-            agent.activity == Activity::Starting && agent.queue.front() == Some(&task.id)
-        })
-    };
-    if task.status == TaskStatus::Queued && team.bus().look(coming_up) {
-        "starting"
-    } else {
-        task.status.as_str()
     }
 }
 

@@ -74,8 +74,11 @@ async fn an_endpoint_acts_for_its_agent_and_reports_that_the_tools_are_ready() {
 
     let listed = client.call("list_agents", json!({})).await;
     let expected = json!([
-        { "name": "lead", "kind": "peer", "status": "idle", "model": "unknown", "uptime_seconds": 0 },
-        { "name": "codex", "kind": "agent", "status": "running", "model": "unknown", "uptime_seconds": 0, "you": true },
+        { "name": "lead", "kind": "peer", "status": "idle", "doing": "last active 0 s ago", "uptime_seconds": 0 },
+        {
+            "name": "codex", "kind": "agent", "status": "running", "profile": "codex", "cwd": "/project",
+            "uptime_seconds": 0, "you": true,
+        },
     ]);
     assert_eq!(listed["agents"], expected);
 }

@@ -8,6 +8,7 @@ mod lists;
 mod messages;
 mod opening;
 mod requests;
+mod task_lists;
 mod tools;
 mod unreadable;
 mod waiting;

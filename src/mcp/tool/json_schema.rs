@@ -18,6 +18,17 @@ pub(crate) fn input<T: JsonSchema>() -> JsonObject {
     schema
 }
 
+/// Adds a sentence to the description of a field.
+pub(crate) fn add_to_description(schema: &mut JsonObject, field: &str, sentence: &str) {
+    let Some(Value::String(text)) =
+        properties(schema).get_mut(field).and_then(|field| field.get_mut("description"))
+    else {
+        return;
+    };
+    text.push(' ');
+    text.push_str(sentence);
+}
+
 /// Returns the schema of a tool's output, with the messages that may ride along.
 pub(crate) fn output<T: JsonSchema>(mail: InboxMode) -> JsonObject {
     let mut schema = of::<T>(SchemaSettings::draft2020_12().for_serialize());

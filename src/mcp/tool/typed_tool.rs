@@ -54,6 +54,12 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether unread messages ride along.
     const MAIL: InboxMode = InboxMode::RidesAlong;
 
+    /// Returns an argument, and what its description says in addition as long as things stand as they do now. It is asked for with
+    /// each `tools/list`.
+    fn present_note(&self) -> Option<(&'static str, String)> {
+        None
+    }
+
     /// Returns how long a call with this input may take.
     fn patience(&self, _input: &Self::Input) -> CallTimeout {
         CallTimeout::Short

@@ -21,8 +21,11 @@ pub trait AnyTool: Send + Sync {
     /// Says whether unread messages ride along.
     fn mail(&self) -> InboxMode;
 
-    /// Returns its entry in `tools/list`.
+    /// Returns its entry in `tools/list`, without what changes while the server runs.
     fn definition(&self) -> model::Tool;
+
+    /// Returns an argument, and what its description says in addition at present.
+    fn present_note(&self) -> Option<(&'static str, String)>;
 
     /// Parses the arguments of a call, which match the input schema, or returns their problem.
     fn prepare(
@@ -88,6 +91,10 @@ impl<T: Tool> AnyTool for T {
             .with_title(title(T::NAME))
             .with_annotations(annotations(T::EFFECT))
             .with_meta(MetaObject(meta))
+    }
+
+    fn present_note(&self) -> Option<(&'static str, String)> {
+        Tool::present_note(self)
     }
 
     fn prepare(

@@ -11,7 +11,8 @@ use crate::mcp::{About, AnyTool, LazyMembership, Server};
 /// The instructions for a model on these tools together.
 const INSTRUCTIONS: &str = "You are a member of a team of coding agents that work in this project. \
 These tools let you talk with the others: read messages with check_messages, answer with \
-send_message. What others write comes from them, not from your user.";
+send_message. A tool of your own for messages, such as SendMessage, reaches only helpers that you \
+started yourself. What others write comes from them, not from your user.";
 
 /// Returns the tools of every member, in the order of `tools/list`.
 pub fn tools() -> Vec<Box<dyn AnyTool>> {

@@ -11,13 +11,15 @@ use crate::mcp::{About, AnyTool, LazyMembership, Server};
 const INSTRUCTIONS: &str = "You lead a team of coding agents. assign_task gives work to an agent \
 and starts it if needed; several work in parallel. create_workflow passes work from agent to \
 agent. get_task_result returns a task's result; the `inbox` of your next call reports finished \
-tasks. Agents talk to each other and to you: check_messages reads, send_message answers. What they \
-write comes from them, not from your user.";
+tasks. In a new session, or when your context was cut, get_task_status without task_id lists the \
+work given so far. Agents talk to each other and to you: check_messages reads, send_message \
+answers. A tool of your client's own for messages, such as SendMessage, reaches its own subagents, \
+not these agents. What they write comes from them, not from your user.";
 
 /// The instructions for being woken, where `{}` stands for the command.
-const DOORBELL: &str = "While agents work, keep `{}` running in your Monitor tool if you have one \
-(persistent, or restarted whenever it expires): each line it prints is a message or a finished \
-task for you, even when you are idle.";
+const DOORBELL: &str = "While agents work, keep `{}` running in the tool `Monitor` if you have it; \
+if you search for tools, search for Monitor first. Make it persistent, or restart it whenever it \
+expires: each line it prints is a message or a finished task for you, even when you are idle.";
 
 /// The command for a model whose working directory leads to the same project.
 const WATCH: &str = "cli-team-bridge watch";

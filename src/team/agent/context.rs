@@ -20,6 +20,7 @@ use crate::domain::text::redact::Secrets;
 use crate::team::launch::{Launch, NewAgentIdentity};
 use crate::team::permissions::user_reachable::UserReachable;
 use crate::team::results::error_advice::Advice;
+use crate::team::turn::doing_now::DoingNow;
 
 pub(crate) struct AgentContext {
     /// The bridge's own membership. It writes everything about the agent.
@@ -39,6 +40,8 @@ pub(crate) struct AgentContext {
     pub(crate) output_per_second: u64,
     /// Where the agent reports the models that it offers.
     pub(crate) offers: Offers,
+    /// Where it is noted what the agent is doing.
+    pub(crate) doing: DoingNow,
 }
 
 impl AgentContext {

@@ -91,6 +91,7 @@ pub(crate) async fn run(
         let departure = ended.departure;
         leave(&mut unwritten, membership, (session, departure, detail), &closing).await;
         agent.offers.forget(session);
+        agent.doing.forget(session);
         return;
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod assign_task;
 pub(crate) mod candidates;
 pub(crate) mod free_a_slot;
+pub(crate) mod installed_profiles;
 pub(crate) mod launch_source;
 pub(crate) mod resume_agent;
 pub(crate) mod start_new_agent;

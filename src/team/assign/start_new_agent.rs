@@ -90,6 +90,7 @@ impl Team {
             stall: limits.stall(),
             output_per_second: limits.output_per_second(),
             offers: self.inner.offers.clone(),
+            doing: self.inner.doing.clone(),
         };
         self.start(context, earlier);
         Ok(Started { session, name })

@@ -6,6 +6,7 @@ use crate::bus::Bus;
 use crate::bus::rules::Refusal;
 use crate::bus::state::Task;
 use crate::domain::ids::TaskId;
+use crate::domain::task::TaskStatus;
 use crate::team::error::TeamError;
 use crate::team::permissions::asks_orchestrator::asks_orchestrator;
 use crate::team::team_handle::Team;
@@ -19,6 +20,13 @@ pub struct Waited {
 }
 
 impl Team {
+    /// Says what the agent of a running task is doing, as the end of a sentence that begins with its name; none for an agent of
+    /// another bridge, and for one that has not reported anything yet.
+    pub fn doing_now(&self, task: &Task) -> Option<String> {
+        let is_running = task.status == TaskStatus::Running;
+        is_running.then(|| self.inner.doing.in_words(task.session)).flatten()
+    }
+
     /// Waits until a task is over or needs an orchestrator's answer; returns its state then.
     pub async fn wait_for_task(&self, id: &TaskId, limit: Duration) -> Result<Waited, TeamError> {
         let look = |bus: &Bus| {

@@ -86,6 +86,7 @@ impl Actor {
         let Some(mut turn) = self.turn.take() else {
             return false;
         };
+        self.agent.doing.forget(self.agent.session());
         let advice = Advice { resets_at: turn.collected.resets_at, ..self.agent.advice() };
         let asked = turn.cancelled.is_some() || turn.interrupted.is_some();
         let outcome = Outcome::of(&ended, asked, advice);

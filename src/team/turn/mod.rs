@@ -2,6 +2,7 @@
 
 pub(crate) mod begin_turn;
 pub(crate) mod deliver_mid_turn;
+pub(crate) mod doing_now;
 pub(crate) mod end_turn;
 pub(crate) mod outcome;
 pub(crate) mod proof_of_reading;

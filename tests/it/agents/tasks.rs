@@ -42,7 +42,15 @@ async fn a_wait_for_a_task_tells_its_progress_and_can_be_taken_back() {
     assert_eq!(progress["params"]["total"], 50.0);
     let message = progress["params"]["message"].as_str().unwrap();
     let (task, rest) = message.split_once(' ').unwrap();
-    assert_eq!(rest, "is running");
+    assert!(rest.starts_with("is running"), "{message}");
+    loop {
+        let later = lead.hear().await;
+        let message = later["params"]["message"].as_str().unwrap();
+        if message.starts_with(&format!("{task} is running: ann uses a tool: \"")) {
+            assert!(message.contains("wait_for_message"), "{message}");
+            break;
+        }
+    }
     lead.notify("notifications/cancelled", json!({ "requestId": waiting })).await;
     let task = json!({ "task_id": task });
     let status = lead.call("get_task_status", task.clone()).await;
@@ -116,6 +124,44 @@ async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
     assert!(output.starts_with("You are `ann`, "), "{output}");
     assert!(output.ends_with("\n\nYour task: new"), "{output}");
     lead.close().await;
+}
+
+#[tokio::test]
+async fn a_new_session_finds_what_an_earlier_one_gave_away_and_what_became_of_it() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let done = lead.start("ann", "say this").await;
+    lead.done(&done).await;
+    let cut_off = lead.start("bob", "hang").await;
+    lead.task_is(&cut_off, "running").await;
+    lead.die().await;
+    until("no agent is left", || stage.processes().is_empty()).await;
+
+    let next = stage.orchestrator().await;
+    let listed = next
+        .until("get_task_status", json!({}), |all| all["tasks"][0]["status"] != "running")
+        .await;
+    let tasks = listed["tasks"].as_array().unwrap();
+    let expected = [(&cut_off, "bob", "interrupted", "hang"), (&done, "ann", "done", "say this")];
+    assert_eq!(tasks.len(), expected.len(), "{listed}");
+    for (task, (id, agent, status, prompt)) in tasks.iter().zip(expected) {
+        for (field, expected) in [
+            ("task_id", id.as_str()),
+            ("agent", agent),
+            ("profile", "scripted"),
+            ("status", status),
+            ("prompt", prompt),
+        ] {
+            assert_eq!(task[field], expected, "{listed}");
+        }
+    }
+    let result = next.call("get_task_result", json!({ "task_id": done })).await;
+    assert_eq!(result["prompt"], "say this", "{result}");
+    let filter = json!({ "status": "done", "agent": "scripted" });
+    let only = next.call("get_task_status", filter).await;
+    assert_eq!(only["tasks"].as_array().unwrap().len(), 1, "{only}");
+    next.close().await;
+    stage.check_nobody_is_left();
 }
 
 /// Takes the 15 s that an agent's tools are waited for, so everything about such an agent is in here.

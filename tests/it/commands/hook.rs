@@ -86,12 +86,11 @@ async fn what_is_unread_goes_into_the_session_once_and_its_next_stop_proves_it()
     ann.send("orchestrator", "Found it.\nIn server.rs").await;
     let answer = hook.on("PostToolUse").await.unwrap();
     let told = context(&answer, "PostToolUse");
-    assert!(
-        told.starts_with(
-            "--- Messages from other agents ---\n[ann → you] Found it.\n  In server.rs\n"
-        ),
-        "{told}"
-    );
+    let sent = &stage.events_of("message_sent")[0];
+    let id = sent["id"].as_str().unwrap();
+    let expected =
+        format!("--- Messages from other agents ---\n{id} [ann → you] Found it.\n  In server.rs\n");
+    assert!(told.starts_with(&expected), "{told}");
     assert_eq!(stage.events_of("message_seen").len(), 0);
     assert_eq!(stage.events_of("message_handed")[0]["way"], "hook");
 

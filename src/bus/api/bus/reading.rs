@@ -8,11 +8,20 @@ use crate::bus::event::{BodyRef, Entry, LogPosition};
 use crate::bus::storage::stored_text::{RequestTexts, read_details, read_request, read_text};
 use crate::bus::storage::{Log, LogError};
 use crate::domain::ids::TaskId;
+use crate::domain::text::visible_letters;
 
 impl Bus {
     /// Reads the text behind a header: of a message, a request, or a task's prompt or output.
     pub fn text(&self, body: BodyRef) -> Result<String, BusError> {
         self.with_log(|log| read_text(log, body))
+    }
+
+    /// Reads the beginning of a text as one line of at most `most` characters; none if the bus no longer has the text.
+    pub fn beginning(&self, body: BodyRef, most: usize) -> Result<Option<String>, BusError> {
+        match self.text(body) {
+            Err(BusError::Log(LogError::Gone)) => Ok(None),
+            read => Ok(Some(visible_letters::beginning(&read?, most))),
+        }
     }
 
     /// Reads the details of a task's end, which stand in the same event as its output.

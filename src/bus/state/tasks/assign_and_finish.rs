@@ -3,29 +3,12 @@
 use crate::bus::event::{Finished, TaskAssigned};
 use crate::bus::state::event_place::At;
 use crate::bus::state::{State, Task, size_bounds};
-use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::member::Activity;
 use crate::domain::task::TaskStatus;
 
 impl State {
-    /// Returns a task, if the state still has it.
-    pub fn task(&self, id: &TaskId) -> Option<&Task> {
-        self.tasks.get(id)
-    }
-
-    /// Returns the tasks of a session that the state still has.
-    pub fn tasks_of(&self, session: SessionId) -> impl Iterator<Item = &Task> {
-        self.tasks.values().filter(move |task| task.session == session)
-    }
-
-    /// Says whether a task was cancelled while the bridge that holds its agent hangs.
-    pub fn is_cancel_unheard(&self, task: &Task) -> bool {
-        let owner = self.session(task.session).and_then(|agent| agent.owner);
-        let hangs = |owner| self.session(owner).is_some_and(|bridge| bridge.hung);
-        task.cancel_asked && !task.status.is_final() && owner.is_some_and(hangs)
-    }
-
     pub(in crate::bus::state) fn task_assigned(&mut self, assigned: &TaskAssigned, at: &At) {
         let task = Task {
             id: assigned.id.clone(),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bus::event::LogPosition;
 use crate::bus::state::BodyRef;
 use crate::domain::ids::{MessageId, SessionId, TaskId, WorkflowId};
 use crate::domain::name::Name;
@@ -58,4 +59,11 @@ pub struct Task {
     /// The notice to its assigner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<MessageId>,
+}
+
+impl Task {
+    /// Returns where in the log it was assigned, which orders all tasks by time.
+    pub fn assigned_at(&self) -> (LogPosition, u16) {
+        (self.prompt.place, self.prompt.index)
+    }
 }

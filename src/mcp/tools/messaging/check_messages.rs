@@ -11,6 +11,7 @@ use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits;
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
+use crate::mcp::blocking_read::blocking_read;
 use crate::mcp::shapes::message_shape::views;
 use crate::mcp::{Caller, Effect, InboxMode, MessageView, Tool, ToolError};
 
@@ -155,7 +156,7 @@ async fn past(
     let from = from.map(|from| sender(caller, &from)).transpose()?;
     let membership = caller.membership().clone();
     let (messages, next) =
-        blocking(move || look_back(&membership, cursor, from.as_ref(), limit)).await?;
+        blocking_read(move || look_back(&membership, cursor, from.as_ref(), limit)).await?;
     Ok(Output { messages: views(messages), next_cursor: next.map(Cursor::text) })
 }
 
@@ -192,7 +193,7 @@ fn look_back(
 /// Reads the rest of one message, and changes nothing.
 async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Output, ToolError> {
     let membership = caller.membership().clone();
-    let letter = blocking(move || {
+    let letter = blocking_read(move || {
         let bus = membership.bus();
         bus.refresh()?;
         let header = bus.find_message(&id, membership.name())?;
@@ -208,7 +209,7 @@ async fn said_before(
     offset: usize,
 ) -> Result<Output, ToolError> {
     let (bus, reader) = (caller.bus().clone(), caller.membership().session());
-    let said = blocking(move || {
+    let said = blocking_read(move || {
         bus.refresh()?;
         let unknown = || Refusal::UnknownTask { id: task.clone() };
         if !bus.look(|state| state.may_read_output(reader, &task)) {
@@ -222,15 +223,4 @@ async fn said_before(
     let (task, whole) = said.await?;
     let view = MessageView::of_output(&task, caller.membership(), &whole, offset);
     Ok(Output { messages: vec![view], next_cursor: None })
-}
-
-/// Runs a read of the whole log on a thread of its own, which blocks no task.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, BusError> + Send + 'static,
-) -> Result<T, ToolError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => Ok(done?),
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(_) => Err(BusError::Closed.into()),
-    }
 }

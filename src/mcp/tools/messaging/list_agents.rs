@@ -1,10 +1,13 @@
-//! `list_agents`: the live members, and what each is doing.
+//! `list_agents`: the live members, who they are, and what each is doing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bus::state::Session;
+use crate::domain::ids::SessionId;
 use crate::domain::time::Tick;
+use crate::mcp::shapes::doing_shape::Doing;
+use crate::mcp::shapes::entry_size::entry_bytes;
 use crate::mcp::{Caller, Effect, Tool, ToolError};
 
 pub(crate) struct ListAgents;
@@ -27,8 +30,8 @@ struct Agent {
     kind: &'static str,
     /// running, idle, or waiting for a message.
     status: &'static str,
-    /// The model it uses, or unknown.
-    model: String,
+    #[serde(flatten)]
+    details: Option<Details>,
     /// The task it works on.
     #[serde(skip_serializing_if = "Option::is_none")]
     current_task: Option<String>,
@@ -37,6 +40,26 @@ struct Agent {
     /// Whether this is you.
     #[serde(skip_serializing_if = "Option::is_none")]
     you: Option<bool>,
+}
+
+/// What a reader does not need to send it a message.
+#[derive(Serialize, JsonSchema)]
+struct Details {
+    /// What it is doing; a prompt is quoted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doing: Option<String>,
+    /// The profile it was started from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+    /// What it is for, in its user's words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    roles: Vec<String>,
+    /// The model it uses, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// Where it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
 }
 
 impl Tool for ListAgents {
@@ -49,23 +72,38 @@ impl Tool for ListAgents {
 
     async fn run(&self, caller: &mut Caller, _input: Input) -> Result<Output, ToolError> {
         caller.bus().reap_dead_sessions().await?;
-        let now = caller.bus().now().tick;
+        let now = caller.bus().now();
         let me = caller.membership().session();
-        let agents = caller.bus().look(|state| {
+        let found: Vec<_> = caller.bus().look(|state| {
             let sessions = state.live_sessions().into_iter();
             sessions
                 .filter(|session| !session.hung || session.id == me)
-                .map(|session| Agent {
-                    you: (session.id == me).then_some(true),
-                    ..agent(session, now)
+                .map(|session| {
+                    let doing = (session.id != me).then(|| Doing::look(state, session, now));
+                    (agent(session, now.tick, me), details(session), doing)
                 })
                 .collect()
         });
+        // Every member is listed. In a team too large for one answer, the youngest ones are listed without details.
+        let bare: usize = found.iter().map(|(agent, ..)| entry_bytes(agent)).sum();
+        let mut room = caller.membership().answer_room().saturating_sub(bare);
+        let mut agents = Vec::new();
+        for (agent, details, doing) in found {
+            let without = entry_bytes(&agent);
+            let doing = doing.map(|doing| doing.in_words(caller.bus()));
+            let mut agent = Agent { details: Some(Details { doing, ..details }), ..agent };
+            let more = entry_bytes(&agent) - without;
+            match room.checked_sub(more) {
+                Some(left) => room = left,
+                None => agent.details = None,
+            }
+            agents.push(agent);
+        }
         Ok(Output { agents })
     }
 }
 
-fn agent(session: &Session, now: Tick) -> Agent {
+fn agent(session: &Session, now: Tick, me: SessionId) -> Agent {
     let uptime_ms = if session.since.boot == now.boot {
         now.ms.saturating_sub(session.since.ms)
     } else {
@@ -79,9 +117,19 @@ fn agent(session: &Session, now: Tick) -> Agent {
             // Starting and stopping matter to the orchestrator only; to a team-mate both mean that the agent is busy.
             _ => "running",
         },
-        model: session.model.clone().unwrap_or_else(|| "unknown".into()),
+        details: None,
         current_task: session.running.clone().map(String::from),
         uptime_seconds: uptime_ms / 1000,
-        you: None,
+        you: (session.id == me).then_some(true),
+    }
+}
+
+fn details(session: &Session) -> Details {
+    Details {
+        doing: None,
+        profile: session.profile.clone(),
+        roles: session.roles.clone(),
+        model: session.model.clone(),
+        cwd: session.cwd.clone(),
     }
 }

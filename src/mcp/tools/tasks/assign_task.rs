@@ -12,6 +12,7 @@ use crate::domain::limits;
 use crate::domain::permission::Policy;
 use crate::domain::wait_times;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
+use crate::mcp::shapes::task_head_shape::status;
 use crate::mcp::shapes::task_shape::{OutputView, StatusView, take_notice};
 use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
 use crate::team::{Assignment, Team, TeamError, Waited};
@@ -42,7 +43,7 @@ pub(crate) struct Input {
     /// Permission policy for this task.
     #[schemars(extend("enum" = ["allow", "rules", "ask", "deny"]))]
     permissions: Option<String>,
-    /// Wait for the result.
+    /// Wait for the result of this one task. For several, assign them all without it, then wait_for_message.
     #[serde(default)]
     wait: bool,
     /// Longest wait: 1 to 120, default 50. The task continues after it.
@@ -110,6 +111,10 @@ impl Tool for AssignTask {
         when the task ends. With `wait`, the result is returned if it is ready in time; otherwise \
         call get_task_result later.";
 
+    fn present_note(&self) -> Option<(&'static str, String)> {
+        Some(("agent", self.leading.installed_profiles().in_words()))
+    }
+
     fn patience(&self, input: &Input) -> CallTimeout {
         if input.wait {
             CallTimeout::Waits(Duration::from_secs(
@@ -140,7 +145,7 @@ impl Tool for AssignTask {
             }
         }
         let task = team.task(&assigned.task)?;
-        Ok(Output { task: StatusView::of(&task, &team), result, note: assigned.note })
+        Ok(Output { task: StatusView::of_new(&task, &team), result, note: assigned.note })
     }
 }
 
@@ -161,8 +166,18 @@ async fn waited(
         if asks || task.status.is_final() || Instant::now() >= deadline {
             return Ok(task);
         }
-        let message =
-            format!("{} is {}", task.id, crate::mcp::shapes::task_shape::status(team, &task));
+        let message = progress_words(team, &task);
         caller.progress.report(began.elapsed().as_secs_f64(), limit.as_secs_f64(), &message).await;
+    }
+}
+
+/// Says where a task stands, and what its agent is doing as far as this bridge hears it.
+fn progress_words(team: &Team, task: &Task) -> String {
+    let status = team.bus().look(|state| status(state, task));
+    let words = format!("{} is {status}", task.id);
+    match (team.doing_now(task), team.position(task)) {
+        (Some(doing), _) => format!("{words}: {} {doing}", task.agent),
+        (None, Some(position)) if position > 1 => format!("{words} at position {position}"),
+        (None, _) => words,
     }
 }

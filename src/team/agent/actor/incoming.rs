@@ -37,6 +37,8 @@ impl Actor {
                     return;
                 };
                 let sign = self.mid_turn.hear(&update, turn);
+                let (me, secrets) = (self.agent.session(), &self.agent.secrets);
+                self.agent.doing.hear(me, &update, &turn.calls, secrets);
                 let name = turn.transcript.clone();
                 self.note_answers(sign, read);
                 let line = transcript::of_update(self.agent.wall_ms(), &update);

@@ -1,0 +1,71 @@
+//! What tells one task from another, in every result about a task: its agent, its profile, its status and the beginning of its prompt.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::state::{State, Task};
+use crate::domain::limits;
+use crate::domain::member::Activity;
+use crate::domain::task::TaskStatus;
+use crate::team::Team;
+
+/// The words for a task's status.
+pub(crate) const STATUS_WORDS: [&str; 7] =
+    ["queued", "starting", "running", "done", "failed", "cancelled", "interrupted"];
+
+/// A task, as a reader recognises it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TaskHeadView {
+    /// The task.
+    task_id: String,
+    /// The agent that has it.
+    agent: String,
+    /// The agent's profile, if still known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+    /// queued, starting, running, done, failed, cancelled or interrupted.
+    status: String,
+    /// The beginning of its prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    /// Why the prompt cannot be shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_lost: Option<String>,
+}
+
+impl TaskHeadView {
+    /// Shows a task without its prompt, for a reader that has just written it.
+    pub(crate) fn without_prompt(task: &Task, team: &Team) -> Self {
+        team.bus().look(|state| Self {
+            task_id: task.id.to_string(),
+            agent: task.agent.to_string(),
+            profile: state.profile_of(task).map(str::to_owned),
+            status: status(state, task).to_owned(),
+            prompt: None,
+            prompt_lost: None,
+        })
+    }
+
+    /// Shows a task with the beginning of its prompt, unless the bus no longer has it.
+    pub(crate) fn of(task: &Task, team: &Team) -> Self {
+        let head = Self::without_prompt(task, team);
+        match team.bus().beginning(task.prompt, limits::PROMPT_CHARS) {
+            Ok(prompt) => Self { prompt, ..head },
+            Err(error) => Self { prompt_lost: Some(error.message_for_model()), ..head },
+        }
+    }
+}
+
+/// Returns the word for a task's status: a queued one whose agent is still starting is `starting`.
+pub(crate) fn status(state: &State, task: &Task) -> &'static str {
+    let is_coming_up = || {
+        let agent = state.session(task.session);
+        agent.is_some_and(|agent| {
+            agent.activity == Activity::Starting && agent.queue.front() == Some(&task.id)
+        })
+    };
+    match task.status {
+        TaskStatus::Queued if is_coming_up() => "starting",
+        status => status.as_str(),
+    }
+}
