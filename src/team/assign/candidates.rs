@@ -10,6 +10,7 @@ use crate::domain::member::MemberKind;
 use crate::domain::missing_program::{MissingProgram, Searched};
 use crate::domain::name::Name;
 use crate::sys::process::{find_program, has_directory};
+use crate::team::error::TeamError;
 use crate::team::launch::Launch;
 use crate::team::team_handle::Team;
 
@@ -40,6 +41,15 @@ impl Candidates {
     /// Returns whether the program of this profile is not installed.
     pub fn is_missing(&self, name: &str) -> bool {
         self.missing.iter().any(|(missing, _)| missing.as_str() == name)
+    }
+
+    /// Returns the error for a name that is none of them, as an assignment to it gets it.
+    pub fn unknown(&self, name: &str) -> TeamError {
+        let missing = self.missing.iter().map(|(name, _)| name);
+        let mut profiles: Vec<_> = self.profiles.iter().chain(missing).collect();
+        profiles.sort();
+        let members = self.agents.iter().chain(&self.others).map(ToString::to_string);
+        TeamError::unknown(name, members, profiles.into_iter().map(ToString::to_string).collect())
     }
 
     /// Returns the profiles of a configuration, without any live members.
