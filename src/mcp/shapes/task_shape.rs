@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::task_details_shape::{ErrorView, ListsView, UsageView};
 use crate::bus::state::{State, Task};
 use crate::domain::limits;
-use crate::domain::member::Activity;
+use crate::domain::member::{Activity, Tools};
 use crate::domain::task::TaskStatus;
 use crate::domain::time::iso8601;
 use crate::mcp::{Caller, ToolError};
@@ -32,6 +32,9 @@ pub(crate) struct StatusView {
     /// Its position in the agent's queue; 1 is next.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<usize>,
+    /// missing, if the agent did not load the bridge's tools, and so sends no messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'static str>,
 }
 
 impl StatusView {
@@ -44,6 +47,7 @@ impl StatusView {
             started_at: task.started_ms.map(iso8601),
             ended_at: task.ended_ms.map(iso8601),
             position: team.position(task),
+            tools: team.bus().look(|state| tools(state, task)),
         }
     }
 }
@@ -135,12 +139,20 @@ impl ResultView {
     }
 }
 
-/// Returns the word for a task's status: a queued one whose agent is still starting is `starting`.
+/// Says whether the agent at work on a task is known to lack our tools.
+fn tools(state: &State, task: &Task) -> Option<&'static str> {
+    let agent = state.session(task.session).filter(|_| !task.status.is_final())?;
+    (agent.tools == Tools::Missing).then_some("missing")
+}
+
+/// Returns the word for a task's status: a queued one whose agent is still starting, or has not loaded our tools yet, is `starting`.
 pub(crate) fn status(team: &Team, task: &Task) -> &'static str {
     let coming_up = |state: &State| {
         let agent = state.session(task.session);
         agent.is_some_and(|agent| {
-            agent.activity == Activity::Starting && agent.queue.front() == Some(&task.id)
+            let is_starting =
+                agent.activity == Activity::Starting || agent.tools == Tools::Unproven;
+            is_starting && agent.queue.front() == Some(&task.id)
         })
     };
     if task.status == TaskStatus::Queued && team.bus().look(coming_up) {

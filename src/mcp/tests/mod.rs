@@ -11,3 +11,4 @@ mod requests;
 mod tools;
 mod unreadable;
 mod waiting;
+mod wrong_calls;

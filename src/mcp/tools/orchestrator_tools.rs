@@ -23,7 +23,7 @@ task for you, even when you are idle.";
 const WATCH: &str = "cli-team-bridge watch";
 
 /// Returns the tools of orchestrators only, in the order of `tools/list`.
-fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>> {
+pub(in crate::mcp) fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>> {
     let leading = || leading.clone();
     vec![
         Box::new(super::tasks::assign_task::AssignTask { leading: leading() }),
@@ -64,7 +64,7 @@ fn instructions(watch: &str) -> String {
 
 fn serving(membership: LazyMembership, leading: &OrchestratorTeam, instructions: String) -> Server {
     let mut all = tools(leading);
-    all.extend(endpoint_tools::tools());
+    all.extend(endpoint_tools::tools_knowing(leading.profiles()));
     let about = About { instructions };
     Server::asking_users(about, all, membership, leading.human().clone())
 }
