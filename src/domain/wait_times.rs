@@ -27,7 +27,7 @@ pub const ASSIGN_WAIT_SECONDS: u64 = 50;
 /// The longest wait of `assign_task`, like that of `wait_for_message`.
 pub const MAX_ASSIGN_WAIT_SECONDS: u64 = MAX_WAIT_SECONDS;
 
-/// A client that waits in `assign_task` and asked for progress hears of it this often.
+/// A client that waits in `assign_task` or `wait_for_message` and asked for progress hears of it this often.
 pub const PROGRESS: Duration = Duration::from_secs(2);
 
 /// A call waits for the user's consent. Clients abandon a call sooner or later; the answer counts for the next one all the same.

@@ -1,9 +1,15 @@
 //! The caller of a tool: its call on the bus, and the reports on its progress.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 
+use tokio::time::Instant;
+
 use crate::bus::{Bus, Call, Membership};
+use crate::domain::wait_times;
 
 /// One call of a tool, from the tool's point of view.
 pub struct Caller {
@@ -39,6 +45,30 @@ impl Progress {
     /// Says whether the client asked for progress.
     pub fn is_requested(&self) -> bool {
         self.to.is_some()
+    }
+
+    /// Awaits some work that takes `limit` at most. If the client asked for progress, it hears regularly that the work goes on: some
+    /// clients give up after a minute of silence.
+    pub async fn during<T>(
+        &self,
+        limit: Duration,
+        message: &str,
+        work: impl Future<Output = T>,
+    ) -> T {
+        tokio::select! {
+            biased;
+            done = work => done,
+            never = self.keep_reporting(limit, message), if self.is_requested() => match never {},
+        }
+    }
+
+    async fn keep_reporting(&self, limit: Duration, message: &str) -> Infallible {
+        let began = Instant::now();
+        loop {
+            tokio::time::sleep(wait_times::PROGRESS).await;
+            let done = began.elapsed().as_secs_f64();
+            self.report(done, limit.as_secs_f64(), message).await;
+        }
     }
 
     /// Reports that `done` of `total` is done. A failure is only logged.

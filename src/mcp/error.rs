@@ -17,6 +17,9 @@ pub enum ToolError {
     /// The arguments are invalid.
     #[error("{0}")]
     Arguments(String),
+    /// The arguments passed their check, but could not be parsed.
+    #[error("`{tool}` cannot read these arguments: compare them with its input schema")]
+    UnreadArguments { tool: &'static str },
     /// No member can be served here: the identity does not match, or there is no bus.
     #[error("{0}")]
     Unavailable(String),

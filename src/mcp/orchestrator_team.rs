@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::ToolError;
 use crate::bus::Membership;
 use crate::config::Config;
+use crate::domain::name::Name;
 use crate::sys::mutex::lock;
 use crate::team::{InstalledProfiles, Launch, Team, TeamError, UserReachable};
 use crate::workflow::Workflows;
@@ -78,6 +79,11 @@ impl OrchestratorTeam {
     /// Looks up which profiles are installed.
     pub(crate) fn installed_profiles(&self) -> InstalledProfiles {
         InstalledProfiles::look(&self.shared.config, &self.shared.launch)
+    }
+
+    /// Returns the names of the profiles from which agents can be started.
+    pub(crate) fn profiles(&self) -> Vec<Name> {
+        self.shared.config.profiles().map(|profile| profile.name.clone()).collect()
     }
 
     /// Returns the record of whether the client's user can be asked.

@@ -50,8 +50,29 @@ pub enum Refusal {
         /// The session of its holder.
         session: SessionId,
     },
-    #[error("you cannot send a message to yourself: name another member")]
-    ToYourself,
+    #[error("`{name}` is you: send to another member; list_agents shows them")]
+    ToYourself { name: Name },
+    #[error(
+        "`{word}` is not a member of the team: what you say in your own answer reaches your user, \
+            or whoever gave you the task"
+    )]
+    ToUser { word: String },
+    #[error(
+        "`bridge` is the bus itself and reads no messages: send to a member; list_agents shows them"
+    )]
+    ToBridge,
+    /// The recipient is a list of names.
+    #[error(
+        "send_message reaches one member, and {text:?} is not one name: make one call for each \
+            member"
+    )]
+    ToSeveral { text: String },
+    #[error("`{id}` cannot be answered with reply_to: {hint}")]
+    NotAnswerable {
+        id: String,
+        /// What to do instead.
+        hint: &'static str,
+    },
     #[error("the inbox of `{name}` is full ({limit} unread messages): wait until it has read some")]
     InboxFull { name: Name, limit: usize },
     /// The inbox has few messages, but long ones.

@@ -8,6 +8,15 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 
+/// The versions of MCP that are served: those that the library knows, except 2025-03-26, which requires a server to accept batches. A
+/// client that asks for that one gets another version, as the protocol provides.
+pub(super) static VERSIONS: [ProtocolVersion; 4] = [
+    ProtocolVersion::V_2024_11_05,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2026_07_28,
+];
+
 /// A transport that tolerates any first message.
 pub(crate) struct Opening<T> {
     inner: T,
@@ -57,10 +66,9 @@ fn begins(request: &ClientRequest) -> bool {
         ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
         request => {
             let meta = request.get_meta();
-            let known = meta
-                .protocol_version()
-                .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
-            known && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+            let is_served =
+                meta.protocol_version().is_some_and(|version| VERSIONS.contains(&version));
+            is_served && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
         }
     }
 }

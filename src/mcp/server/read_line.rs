@@ -4,11 +4,12 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode, InitializeRequestParams,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, InitializeRequestParams, RequestId,
 };
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
 
+use crate::mcp::tool::described;
 use crate::sys::bounded_lines::mend_half_characters;
 
 /// Characters of the parser's error that are shown: it quotes the invalid text.
@@ -71,14 +72,26 @@ pub(crate) fn read(line: &[u8]) -> ParsedLine {
 
 fn message(text: &str) -> Option<ParsedLine> {
     let message: ClientJsonRpcMessage = serde_json::from_str(text).ok()?;
-    if let ClientJsonRpcMessage::Request(request) = &message
-        && let ClientRequest::CustomRequest(custom) = &request.request
-        && METHODS.contains(&custom.method.as_str())
-    {
-        let id = request.id.clone().into_json_value();
-        return Some(invalid_params(id, &custom.method, custom.params.as_ref()));
+    let ClientJsonRpcMessage::Request(request) = &message else {
+        return Some(ParsedLine::Message(Box::new(message)));
+    };
+    let id = request.id.clone().into_json_value();
+    match &request.request {
+        ClientRequest::CustomRequest(custom) if METHODS.contains(&custom.method.as_str()) => {
+            Some(invalid_params(id, &custom.method, custom.params.as_ref()))
+        }
+        ClientRequest::ListToolsRequest(_) if has_invalid_cursor(text) => {
+            Some(invalid_params(id, "tools/list", Some(&Value::Object(Map::new()))))
+        }
+        _ => Some(ParsedLine::Message(Box::new(message))),
     }
-    Some(ParsedLine::Message(Box::new(message)))
+}
+
+/// Says whether a request for the tools has a cursor that is no string, which the library takes for none.
+fn has_invalid_cursor(text: &str) -> bool {
+    let request: Value = serde_json::from_str(text).unwrap_or_default();
+    let cursor = request.pointer("/params/cursor");
+    cursor.is_some_and(|cursor| !cursor.is_string() && !cursor.is_null())
 }
 
 /// Refuses the parameters of a known method.
@@ -96,20 +109,39 @@ fn params_problem(method: &str, params: Option<&Value>) -> String {
             _ => format!("`{method}` needs `params`"),
         };
     };
-    let problem = match method {
-        "tools/call" => problem::<CallToolRequestParams>(params),
-        "initialize" => problem::<InitializeRequestParams>(params),
-        _ if !params.is_object() => Some("they must be an object".to_owned()),
-        _ => None,
+    let Some(object) = params.as_object() else {
+        return format!("`params` of `{method}` must be an object, not {}", described(params));
     };
-    match problem {
-        Some(problem) => format!("invalid `params` for `{method}`: {problem}"),
-        None => format!("invalid `params` for `{method}`"),
+    if let Some(meta) = object.get("_meta")
+        && !meta.is_object()
+    {
+        return format!("`_meta` of `{method}` must be an object, not {}", described(meta));
+    }
+    match method {
+        "tools/call" => call_problem(object.get("name"), object.get("arguments")),
+        "tools/list" => "`cursor` of `tools/list` must be a string".to_owned(),
+        "initialize" => match InitializeRequestParams::deserialize(params) {
+            // The parser's words: they are for the author of a client, and no model sees them.
+            Err(error) => format!("invalid `params` for `initialize`: {}", shown(&error)),
+            Ok(_) => "invalid `params` for `initialize`".to_owned(),
+        },
+        _ => format!("invalid `params` for `{method}`"),
     }
 }
 
-fn problem<T: DeserializeOwned>(params: &Value) -> Option<String> {
-    T::deserialize(params).err().map(|error| shown(&error))
+/// A model reads this: some write the arguments themselves.
+fn call_problem(name: Option<&Value>, arguments: Option<&Value>) -> String {
+    match (name, arguments) {
+        (Some(Value::String(_)), Some(arguments)) if !arguments.is_object() => {
+            let kind = described(arguments);
+            format!("`arguments` of `tools/call` must be an object, not {kind}")
+        }
+        (Some(Value::String(_)), _) => "invalid `params` for `tools/call`".to_owned(),
+        (Some(name), _) => {
+            format!("`name` of `tools/call` must be the name of a tool, not {}", described(name))
+        }
+        (None, _) => "`tools/call` needs `name`, the name of a tool".to_owned(),
+    }
 }
 
 fn shown(error: &serde_json::Error) -> String {
@@ -147,14 +179,23 @@ fn not_a_message(value: &Value) -> ParsedLine {
     }
     match id {
         None => refused(None, "`id` must be a string or an integer"),
+        Some(id) if !is_usable(&id) => {
+            let most = i64::MAX;
+            refused(Some(id), &format!("`id` must be a string or an integer of at most {most}"))
+        }
         Some(id) if METHODS.contains(&method) => invalid_params(id, method, object.get("params")),
         Some(id) => refused(Some(id), "`params` must be an object"),
     }
 }
 
-/// Returns a value that may be the id of a request.
+/// Returns a value with which a request can be answered. JSON-RPC 2.0 allows any number as an id, also one that we refuse.
 fn as_id(value: &Value) -> Option<Value> {
-    (value.is_string() || value.is_i64()).then(|| value.clone())
+    (value.is_string() || value.is_number()).then(|| value.clone())
+}
+
+/// Says whether a request with this id can be served: MCP allows strings and integers, and the library reads 64 signed bits.
+fn is_usable(id: &Value) -> bool {
+    serde_json::from_value::<RequestId>(id.clone()).is_ok()
 }
 
 /// The longest id that is searched for in an unparsable line.
@@ -285,7 +326,8 @@ mod tests {
         check(r#"{"method":"x","id":57"#, None);
         check(r#"{"id":7,"result":{}}"#, None);
         check(r#"{"id":{"id":8},"method":"x"}"#, None);
-        check(r#"{"id":1.5,"method":"x"}"#, None);
+        check(r#"{"id":1.5,"method":"x"}"#, Some(json!(1.5)));
+        check(r#"{"id":18446744073709551615,"method":"x","#, Some(json!(u64::MAX)));
         check(r#"[{"id":1,"method":"x"}]"#, None);
         check("}}}]:,\"", None);
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::bus::state::{State, Task};
 use crate::domain::limits;
-use crate::domain::member::Activity;
+use crate::domain::member::{Activity, Tools};
 use crate::domain::task::TaskStatus;
 use crate::team::Team;
 
@@ -56,12 +56,14 @@ impl TaskHeadView {
     }
 }
 
-/// Returns the word for a task's status: a queued one whose agent is still starting is `starting`.
+/// Returns the word for a task's status: a queued one whose agent is still starting, or has not loaded our tools yet, is `starting`.
 pub(crate) fn status(state: &State, task: &Task) -> &'static str {
     let is_coming_up = || {
         let agent = state.session(task.session);
         agent.is_some_and(|agent| {
-            agent.activity == Activity::Starting && agent.queue.front() == Some(&task.id)
+            let is_starting =
+                agent.activity == Activity::Starting || agent.tools == Tools::Unproven;
+            is_starting && agent.queue.front() == Some(&task.id)
         })
     };
     match task.status {

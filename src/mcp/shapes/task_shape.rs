@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::task_details_shape::{ErrorView, ListsView, UsageView};
 use super::task_head_shape::TaskHeadView;
-use crate::bus::state::Task;
+use crate::bus::state::{State, Task};
 use crate::domain::limits;
+use crate::domain::member::Tools;
 use crate::domain::time::iso8601;
 use crate::mcp::{Caller, ToolError};
 use crate::team::{TaskOutput, Team};
@@ -33,6 +34,9 @@ pub(crate) struct StatusView {
     /// Its position in the agent's queue; 1 is next.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<usize>,
+    /// missing, if the agent did not load the bridge's tools, and so sends no messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'static str>,
 }
 
 impl StatusView {
@@ -56,6 +60,7 @@ impl StatusView {
             started_at: task.started_ms.map(iso8601),
             ended_at: task.ended_ms.map(iso8601),
             position: team.position(task),
+            tools: team.bus().look(|state| tools(state, task)),
         }
     }
 }
@@ -142,6 +147,12 @@ impl ResultView {
             output: OutputView::of(output, list_offset),
         }
     }
+}
+
+/// Returns `missing` if the agent at work on a task is known to lack our tools.
+fn tools(state: &State, task: &Task) -> Option<&'static str> {
+    let agent = state.session(task.session).filter(|_| !task.status.is_final())?;
+    (agent.tools == Tools::Missing).then_some("missing")
 }
 
 /// Returns how many bytes of output an answer may have, given the requested number.

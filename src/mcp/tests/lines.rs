@@ -100,7 +100,15 @@ async fn a_line_that_is_no_request_is_refused_with_the_reason() {
         ("{\"jsonrpc\":\"2.0\",\"id\":3}", json!(3), "`method`"),
         ("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":4}", json!(3), "`method`"),
         ("{\"id\":\"x\",\"method\":\"ping\"}", json!("x"), "`jsonrpc`"),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", Value::Null, "`id`"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", json!(1.5), "`id`"),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":9223372036854775808,\"method\":\"ping\"}",
+            json!(9_223_372_036_854_775_808_u64),
+            "at most 9223372036854775807",
+        ),
+        ("{\"jsonrpc\":\"2.0\",\"id\":-1e30,\"method\":\"ping\"}", json!(-1e30), "`id`"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":[1],\"method\":\"ping\"}", Value::Null, "`id`"),
+        ("{\"jsonrpc\":\"1.0\",\"id\":8,\"method\":\"ping\"}", json!(8), "`jsonrpc`"),
         ("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", Value::Null, "`id`"),
     ] {
         let answer = refused(&mut ann, line.as_bytes()).await;
@@ -119,10 +127,25 @@ async fn invalid_params_are_refused_with_the_reason() {
     for (request, words) in [
         (json!({ "method": "tools/call" }), "`name`"),
         (json!({ "method": "tools/call", "params": {} }), "`name`"),
-        (json!({ "method": "tools/call", "params": { "name": 3 } }), "`tools/call`"),
+        (
+            json!({ "method": "tools/call", "params": { "name": 3 } }),
+            "`name` of `tools/call` must be the name of a tool, not 3",
+        ),
         (
             json!({ "method": "tools/call", "params": { "name": "a", "arguments": "b" } }),
-            "`tools/call`",
+            "`arguments` of `tools/call` must be an object, not the string \"b\"",
+        ),
+        (
+            json!({ "method": "tools/call", "params": [] }),
+            "`params` of `tools/call` must be an object, not an array",
+        ),
+        (
+            json!({ "method": "tools/list", "params": { "cursor": 3 } }),
+            "`cursor` of `tools/list` must be a string",
+        ),
+        (
+            json!({ "method": "tools/list", "params": { "_meta": 3 } }),
+            "`_meta` of `tools/list` must be an object, not 3",
         ),
         (json!({ "method": "tools/list", "params": 5 }), "`tools/list`"),
         (json!({ "method": "initialize", "params": {} }), "`initialize`"),

@@ -24,21 +24,30 @@ const ORCHESTRATOR_BUDGET_BYTES: usize = 12_000;
 /// Returns the server of an orchestrator without agents, which looks programs up in this directory, for a membership.
 pub(super) fn leads(membership: Membership, programs: &Path) -> Server {
     let project = tempfile::tempdir().unwrap();
-    let load = Load { project: project.path(), home: None, config_home: None, explicit: None };
-    let launch = Launch {
-        own_binary: "/bin/bridge".into(),
-        environment: vec![("PATH".into(), programs.into())],
-        project: project.path().into(),
-        ground: project.path().into(),
-        bus_dir: "/project/.claude/bridge".into(),
-        trust: Trust::default(),
-    };
-    let leading = OrchestratorTeam::new(Config::load(load).unwrap(), launch);
+    let leading = leading_with(project.path(), programs);
     orchestrator_tools::server(LazyMembership::taken(membership), &leading)
 }
 
 async fn orchestrator(team: &Team) -> Server {
     leads(team.membership("lead").await, Path::new("/nowhere"))
+}
+
+/// Returns the tools of an orchestrator, in a project without a file and on a machine without agents.
+pub(super) fn leading(project: &Path) -> OrchestratorTeam {
+    leading_with(project, Path::new("/nowhere"))
+}
+
+fn leading_with(project: &Path, programs: &Path) -> OrchestratorTeam {
+    let load = Load { project, home: None, config_home: None, explicit: None };
+    let launch = Launch {
+        own_binary: "/bin/bridge".into(),
+        environment: vec![("PATH".into(), programs.into())],
+        project: project.into(),
+        ground: project.into(),
+        bus_dir: "/project/.claude/bridge".into(),
+        trust: Trust::default(),
+    };
+    OrchestratorTeam::new(Config::load(load).unwrap(), launch)
 }
 
 /// Returns the tools as a client gets them.
@@ -149,6 +158,8 @@ async fn no_input_schema_has_a_null_or_a_list_of_types() {
             Value::Object(all) => {
                 let has_types = all.get("type").is_some_and(Value::is_array);
                 assert!(!has_types, "`{tool}` has a list of types: {schema}");
+                let text = all.get("description").and_then(Value::as_str).unwrap_or_default();
+                assert!(!text.contains('\n'), "`{tool}` has a description of lines: {text:?}");
                 all.values().for_each(|schema| check(schema, tool));
             }
             _ => {}
@@ -158,6 +169,82 @@ async fn no_input_schema_has_a_null_or_a_list_of_types() {
     client.initialize().await;
     for tool in listed(&mut client).await {
         check(&tool["inputSchema"], tool["name"].as_str().unwrap());
+    }
+}
+
+/// Says whether a name has only these characters besides letters and digits, and is at most 64 long.
+fn is_named_of(name: &str, others: &str) -> bool {
+    let fits = |char: char| char.is_ascii_alphanumeric() || others.contains(char);
+    (1..=64).contains(&name.len()) && name.chars().all(fits)
+}
+
+/// Checks a schema, at any depth, against what the three model providers accept for function calling.
+///
+/// - Anthropic (platform.claude.com, tool use and custom tools): the top is an object without `oneOf`, `anyOf` and `allOf`; no `$ref`;
+///   names of properties are 1 to 64 letters, digits, `_`, `.` and `-`.
+/// - `OpenAI` (platform.openai.com, function calling and supported schemas): the top is an object with `properties`; an array has
+///   `items`; at most 10 levels, 5,000 properties and 1,000 words in enums.
+/// - Gemini (ai.google.dev/api/caching, `Schema`): a subset of `OpenAPI` 3.0, with one type for each value, and enums of strings only.
+///   `additionalProperties` is no part of it, and is accepted in `parametersJsonSchema` and dropped by clients that send the former.
+fn check_subsets(schema: &Value, place: &str, depth: usize) {
+    const KEYWORDS: [&str; 9] = [
+        "type",
+        "description",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "minimum",
+        "default",
+        "additionalProperties",
+    ];
+    let schema = schema.as_object().unwrap_or_else(|| panic!("{place} has no schema"));
+    assert!(depth <= 10, "{place} is nested too deeply");
+    for keyword in schema.keys() {
+        assert!(KEYWORDS.contains(&keyword.as_str()), "{place} has `{keyword}`");
+    }
+    let kind = schema.get("type").and_then(Value::as_str);
+    match kind.unwrap_or_else(|| panic!("{place} has no type")) {
+        "object" => {
+            let properties = schema["properties"].as_object().unwrap();
+            for (name, property) in properties {
+                assert!(is_named_of(name, "_.-"), "{place}.{name}");
+                check_subsets(property, &format!("{place}.{name}"), depth + 1);
+            }
+            let required = schema.get("required").and_then(Value::as_array);
+            for name in required.into_iter().flatten() {
+                assert!(properties.contains_key(name.as_str().unwrap()), "{place}: {name}");
+            }
+            let additional = schema.get("additionalProperties");
+            assert!(additional.is_none_or(Value::is_boolean), "{place}: {additional:?}");
+        }
+        "array" => check_subsets(&schema["items"], &format!("{place}[]"), depth + 1),
+        kind => assert!(
+            ["string", "integer", "number", "boolean"].contains(&kind),
+            "{place} is a {kind}"
+        ),
+    }
+    if let Some(choices) = schema.get("enum") {
+        assert_eq!(kind, Some("string"), "{place}");
+        let choices = choices.as_array().unwrap();
+        assert!(!choices.is_empty() && choices.len() <= 1_000, "{place}");
+        assert!(choices.iter().all(Value::is_string), "{place}: {choices:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_schema_is_one_that_all_model_providers_accept() {
+    let mut client = Client::of(orchestrator(&Team::new()).await);
+    client.initialize().await;
+    for tool in listed(&mut client).await {
+        let name = tool["name"].as_str().unwrap();
+        // Gemini also wants a letter or an underscore first. Clients put the name of their server in front, within 64 characters.
+        assert!(is_named_of(name, "_-") && name.len() <= 40, "{name}");
+        assert!(name.starts_with(|first: char| first.is_ascii_lowercase()), "{name}");
+        let description = tool["description"].as_str().unwrap();
+        assert!((1..=1_024).contains(&description.len()), "{name}");
+        assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
+        check_subsets(&tool["inputSchema"], name, 1);
     }
 }
 

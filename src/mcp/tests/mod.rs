@@ -12,3 +12,4 @@ mod task_lists;
 mod tools;
 mod unreadable;
 mod waiting;
+mod wrong_calls;

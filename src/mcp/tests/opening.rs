@@ -23,8 +23,13 @@ impl ClientHandler for Silent {}
 #[tokio::test]
 async fn every_known_version_is_initialized() {
     let team = Team::new();
-    for version in ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| version.has_initialize())
-    {
+    let versions = ["2024-11-05", "2025-06-18", "2025-11-25"];
+    // Each known version is served, or is the one whose batches we refuse.
+    let known = ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| version.has_initialize());
+    assert_eq!(known.count(), versions.len() + 1);
+    let of_others = [("2025-03-26", "2024-11-05"), ("2099-01-01", "2025-11-25")];
+    let all = versions.map(|version| (version, version)).into_iter().chain(of_others);
+    for (version, expected) in all {
         let mut client = Client::of(server(&team).await);
         let params = json!({
             "protocolVersion": version,
@@ -32,7 +37,7 @@ async fn every_known_version_is_initialized() {
             "clientInfo": { "name": "test", "version": "0" },
         });
         let answer = client.request("initialize", params).await;
-        assert_eq!(answer["result"]["protocolVersion"], json!(version));
+        assert_eq!(answer["result"]["protocolVersion"], expected);
         assert_eq!(answer["result"]["serverInfo"]["name"], "cli-team-bridge");
         client.call("list_agents", json!({})).await;
         assert_eq!(client.close().await, ServerEnd::Closed);
@@ -99,6 +104,23 @@ async fn an_abandoned_probe_is_followed_by_initialize() {
 }
 
 #[tokio::test]
+async fn invalid_first_requests_are_refused_by_what_is_wrong_with_them() {
+    let team = Team::new();
+    let mut client = Client::of(server(&team).await);
+    for (method, params, code) in [
+        ("initialize", json!({}), -32602),
+        ("initialize", json!([]), -32602),
+        ("tools/call", json!({}), -32602),
+        ("tools/call", json!({ "name": "list_agents", "arguments": "{}" }), -32602),
+    ] {
+        let answer = client.request(method, params).await;
+        assert_eq!(answer["error"]["code"], code, "{method}: {answer}");
+    }
+    client.initialize().await;
+    client.call("list_agents", json!({})).await;
+}
+
+#[tokio::test]
 async fn messages_before_the_first_request_do_no_harm() {
     let team = Team::new();
     let mut client = Client::of(server(&team).await);
@@ -140,8 +162,34 @@ async fn unknown_methods_and_tools_are_refused_by_name() {
     let team = Team::new();
     let mut client = Client::of(server(&team).await);
     client.initialize().await;
-    let answer = client.request("no/such/method", json!({})).await;
-    assert_eq!(answer["error"]["code"], -32601);
+    for method in [
+        "no/such/method",
+        "prompts/list",
+        "prompts/get",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "resources/subscribe",
+        "completion/complete",
+        "logging/setLevel",
+        "tasks/get",
+        "subscriptions/listen",
+    ] {
+        for params in [
+            json!({}),
+            json!({ "name": "x", "uri": "file:///x", "level": "info", "taskId": "x" }),
+            json!({
+                "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "x", "value": "y" },
+            }),
+        ] {
+            let answer = client.request(method, params).await;
+            assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+        }
+    }
+    let answer = client.request("tools/list", json!({ "cursor": "page-2" })).await;
+    assert_eq!(answer["error"]["code"], -32602);
+    let answer = client.request("tools/list", json!({ "cursor": "" })).await;
+    assert!(answer["result"]["tools"].is_array(), "{answer}");
     let answer = client.request("tools/call", json!({ "name": "chek_messages" })).await;
     assert_eq!(answer["error"]["code"], -32602);
     assert_eq!(

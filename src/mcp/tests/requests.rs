@@ -102,11 +102,6 @@ async fn invalid_requests_are_refused() {
             "ttl_seconds is 0; it must be 1 to 86400",
         ),
         (
-            "request_task",
-            json!({ "description": "x", "timeout_seconds": 86401 }),
-            "timeout_seconds is 86401; it must be 1 to 86400",
-        ),
-        (
             "claim_request",
             json!({ "request_id": "msg-aaaaaaaa" }),
             "\"msg-aaaaaaaa\" is not a request id: one looks like `req-k3j7x2abq5wt`",

@@ -40,6 +40,14 @@ pub enum CallTimeout {
     Waits(Duration),
 }
 
+/// Shortens a time to the longest one. Returns the seconds, and a note that says so.
+pub(in crate::mcp) fn at_most(name: &str, seconds: u64, most: u64) -> (u64, Option<String>) {
+    if seconds <= most {
+        return (seconds, None);
+    }
+    (most, Some(format!("{name} was shortened to {most}, the most it can be")))
+}
+
 /// A tool, with its types.
 pub trait Tool: Send + Sync + 'static {
     /// The arguments. Unknown fields are refused.

@@ -100,15 +100,29 @@ impl<T: Tool> AnyTool for T {
     fn prepare(
         &self,
         schema: &JsonObject,
-        mut arguments: JsonObject,
+        arguments: JsonObject,
     ) -> Result<Box<dyn Prepared + '_>, ToolError> {
         check_arguments::check(T::NAME, schema, &arguments)?;
-        // Null stands for a field left out. It is removed, as not every optional field accepts null.
-        arguments.retain(|_, value| !value.is_null());
-        let input = serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-            ToolError::Arguments(format!("invalid arguments for `{}`: {error}", T::NAME))
+        let mut arguments = Value::Object(arguments);
+        forget_nulls(&mut arguments);
+        let input = serde_json::from_value(arguments).map_err(|error| {
+            // The check lets such arguments through, which is a bug.
+            tracing::error!("`{}` failed to parse its checked arguments: {error}", T::NAME);
+            ToolError::UnreadArguments { tool: T::NAME }
         })?;
         Ok(Box::new(Ready { tool: self, input }))
+    }
+}
+
+/// Removes every null, which stands for a field left out: not every optional field accepts one.
+fn forget_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(forget_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_nulls),
+        _ => {}
     }
 }
 

@@ -25,7 +25,7 @@ expires: each line it prints is a message or a finished task for you, even when 
 const WATCH: &str = "cli-team-bridge watch";
 
 /// Returns the tools of orchestrators only, in the order of `tools/list`.
-fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>> {
+pub(in crate::mcp) fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>> {
     let leading = || leading.clone();
     vec![
         Box::new(super::tasks::assign_task::AssignTask { leading: leading() }),
@@ -69,7 +69,7 @@ fn instructions(watch: Option<&str>) -> String {
 
 fn serving(membership: LazyMembership, leading: &OrchestratorTeam, instructions: String) -> Server {
     let mut all = tools(leading);
-    all.extend(endpoint_tools::tools());
+    all.extend(endpoint_tools::tools_knowing(leading.profiles()));
     let about = About { instructions };
     Server::asking_users(about, all, membership, leading.human().clone())
 }

@@ -9,10 +9,8 @@ use crate::bus::rules::{NameChoice, NewTask, Operation};
 use crate::bus::{Bus, BusError, Receipt};
 use crate::config::Profile;
 use crate::domain::ids::{SessionId, TaskId};
-use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
-use crate::domain::text::suggest::nearest;
 use crate::domain::workflow::StepOf;
 use crate::team::agent::model_and_mode::{What, check};
 use crate::team::error::TeamError;
@@ -159,14 +157,9 @@ impl Team {
             Err(_) => {
                 let profiles: Vec<_> =
                     config.profiles().map(|profile| profile.name.to_string()).collect();
-                let mut names: Vec<_> =
+                let members: Vec<_> =
                     self.bus().look(|state| state.names().map(ToString::to_string).collect());
-                names.extend(profiles.iter().cloned());
-                Err(TeamError::Unknown {
-                    nearest: nearest(&assignment.agent, &names),
-                    name: assignment.agent.chars().take(limits::SHOWN_NAME_CHARS).collect(),
-                    profiles,
-                })
+                Err(TeamError::unknown(&assignment.agent, members.into_iter(), profiles))
             }
         }
     }

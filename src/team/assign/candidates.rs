@@ -10,6 +10,7 @@ use crate::domain::member::MemberKind;
 use crate::domain::missing_program::{MissingProgram, Searched};
 use crate::domain::name::Name;
 use crate::sys::process::{find_program, has_directory};
+use crate::team::error::TeamError;
 use crate::team::launch::Launch;
 use crate::team::team_handle::Team;
 
@@ -49,6 +50,15 @@ impl Candidates {
         all.profiles.extend(all.missing.drain(..).map(|(name, _)| name));
         all.search_path = None;
         all
+    }
+
+    /// Returns the error for a name that is none of them, as an assignment to it gets it.
+    pub fn unknown(&self, name: &str) -> TeamError {
+        let missing = self.missing.iter().map(|(name, _)| name);
+        let mut profiles: Vec<_> = self.profiles.iter().chain(missing).collect();
+        profiles.sort();
+        let members = self.agents.iter().chain(&self.others).map(ToString::to_string);
+        TeamError::unknown(name, members, profiles.into_iter().map(ToString::to_string).collect())
     }
 
     /// Returns the profiles of a configuration, without any live members.

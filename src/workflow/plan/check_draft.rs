@@ -40,7 +40,7 @@ impl Check {
         }
         let (count, most) = (draft.steps.len(), limits::MAX_STEPS);
         if count == 0 {
-            self.add("steps", "there are none");
+            self.add("steps", "there are none: a workflow needs at least one");
         } else if count > most {
             self.add(
                 "steps",
@@ -139,9 +139,8 @@ impl Check {
         known: &Candidates,
         can_be_missing: bool,
     ) {
-        let name = match Name::parse(agent) {
-            Ok(name) => name,
-            Err(error) => return self.add(place, error.to_string()),
+        let Ok(name) = Name::parse(agent) else {
+            return self.add(place, known.unknown(agent).to_string());
         };
         if known.profiles.contains(&name) || known.agents.contains(&name) {
             return;
@@ -157,13 +156,7 @@ impl Check {
                 format!("`{name}` is not an agent started by a bridge: ask it with send_message");
             return self.add(place, what);
         }
-        let candidates = known.profiles.iter().chain(&known.agents);
-        let candidates: Vec<_> = candidates.map(Name::as_str).collect();
-        let hint = match nearest(agent, &candidates).as_slice() {
-            [] => format!("; use one of {}", quoted(&candidates)),
-            near => format!(": did you mean {}?", quoted(near)),
-        };
-        self.add(place, format!("`{name}` is neither a profile nor a live agent{hint}"));
+        self.add(place, known.unknown(agent).to_string());
     }
 
     /// Finds the steps that a field names.

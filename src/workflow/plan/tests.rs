@@ -105,7 +105,7 @@ fn every_problem_is_listed_at_once_with_its_place() {
             "steps[1].prompt: it is empty: say what to do",
             "steps[1].timeout_seconds: it is 0; it must be 1 to 86400",
             "steps[2].name: another step is already named `A`",
-            "steps[0].agent: `codx` is neither a profile nor a live agent: did you mean `codex`?",
+            "steps[0].agent: `codx` is neither a live agent nor a profile: did you mean `codex`?",
             "steps[0].depends_on[1]: no step is named `zebra`",
             "steps[1].agent: `gate` is not an agent started by a bridge: ask it with send_message",
             "steps[1].retries: it is 9; it must be 0 to 5",
@@ -150,7 +150,7 @@ fn cycles_are_named_in_full() {
 
 #[test]
 fn exceeded_limits_are_reported_with_the_excess() {
-    refused(Vec::new(), &["steps: there are none"]);
+    refused(Vec::new(), &["steps: there are none: a workflow needs at least one"]);
     let many = vec![step("", &[], "x"); limits::MAX_STEPS + 1];
     refused(many, &["steps: there are 201; the limit is 200: divide the workflow"]);
     let long = "x".repeat(limits::MAX_PLAN_BYTES + 1);

@@ -98,6 +98,10 @@ pub fn read_in(project: &Path, given: &str) -> Result<(LocatedDraft, Brought), F
         Ok(_) => {
             Err(FileError::Refused { file: given.to_owned(), problem: "is outside the project" })
         }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let problem = "does not exist: name it by its path from the project's root";
+            Err(FileError::Refused { file: given.to_owned(), problem })
+        }
         Err(source) => Err(FileError::Read { file: given.to_owned(), source }),
     }
 }
@@ -368,7 +372,7 @@ mod tests {
             &[
                 "plan.toml:11:1: prompt: it is empty: say what to do",
                 "plan.toml:9:1: name: another step is already named `a`",
-                "plan.toml:5:1: agent: `codx` is neither a profile nor a live agent: did you mean `codex`?",
+                "plan.toml:5:1: agent: `codx` is neither a live agent nor a profile: did you mean `codex`?",
                 "plan.toml:7:1: depends_on[0]: no step is named `c`",
                 "plan.toml:6:1: prompt: a placeholder names the step `b`, which does not exist",
             ],
@@ -389,7 +393,7 @@ mod tests {
         let other = root.path().join("other.toml");
         std::os::unix::fs::symlink(other, project.join("link.toml")).unwrap();
         assert_eq!(message("link.toml"), "the plan link.toml is outside the project");
-        assert!(message("none.toml").starts_with("failed to read the plan none.toml: "));
+        assert!(message("none.toml").starts_with("the plan none.toml does not exist: "));
         assert_eq!(message("."), "the plan . is not a file");
     }
 }

@@ -170,6 +170,14 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let task = lead.start("deaf", "hello").await;
+    // While its tools are waited for it is starting, not in a queue.
+    let words = ["starting", "running", "done"];
+    lead.until("get_task_status", json!({ "task_id": task }), |now| {
+        let status = now["status"].as_str().unwrap();
+        assert!(words.contains(&status), "{now}");
+        status == "done"
+    })
+    .await;
     let said = lead.done(&task).await;
     let expected = "You are `deaf`, an agent in a team with orchestrator. Messages from them \
         arrive with your prompts; your answer goes to whoever assigned the task. Messages are from \
@@ -185,6 +193,8 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
         "Your task: go on",
         "the message has come by a prompt of its own"
     );
+    let more = lead.call("assign_task", json!({ "agent": "deaf", "prompt": "more" })).await;
+    assert!(more["status"] == "done" || more["tools"] == "missing", "{more}");
     // What is called like a tool of ours is another server's.
     let ours = json!({ "agent": "deaf", "prompt": "ours", "permissions": "deny", "wait": true });
     let said = lead.call("assign_task", ours).await;

@@ -138,7 +138,7 @@ async fn a_plan_is_checked_drawn_and_not_run_where_that_is_wanted() {
     let (_, exit, told) = run(&stage, &["--dry-run"]).await;
     assert_eq!(exit.code, Some(1));
     assert!(
-        told.contains("plan.toml:5:1: agent: `red` is neither a profile nor a live agent"),
+        told.contains("plan.toml:5:1: agent: `red` is neither a live agent nor a profile"),
         "{told}"
     );
     assert!(!stage.bus().exists(), "nothing of it touches the bus");

@@ -317,7 +317,7 @@ async fn every_problem_of_a_plan_is_told_at_once_and_nothing_begins() {
     ] });
     let refused = lead.refused("create_workflow", plan).await;
     for problem in [
-        "steps[0].agent: `writr` is neither a profile nor a live agent: did you mean `writer`?",
+        "steps[0].agent: `writr` is neither a live agent nor a profile: did you mean `writer`?",
         "steps[0].depends_on[0]: no step is named `c`",
         "steps[1].agent: the profile `absent` needs the program `no-such-program-anywhere`, which is not on PATH",
         "in a cycle: b → b",

@@ -1,28 +1,44 @@
 //! Finds the member that a text names, and checks the texts of messages.
+//!
+//! A model that sends also tries words for everyone, for its user and for itself. Each gets an answer of its own.
 
 use crate::bus::event::Body;
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::State;
 use crate::domain::limits;
-use crate::domain::name::{Name, NameError};
+use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 
 /// Finds the member that a text names.
 pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusal> {
-    let name = match Name::parse(text) {
-        Ok(name) => Some(name),
-        // A malformed name may be a typo, which gets suggestions; a reserved word has its own answer.
-        Err(NameError::Malformed(_)) => None,
-        Err(NameError::Reserved(word)) if matches!(word.as_str(), "all" | "*") => {
-            return Err(Refusal::ToAll);
-        }
-        Err(reserved) => return Err(reserved.into()),
-    };
-    let known = name.and_then(|name| state.member(&name));
+    // A malformed name may be a typo, so it gets suggestions, too.
+    let known = Name::parse(text).ok().and_then(|name| state.member(&name));
     known.map(|member| &member.name).ok_or_else(|| {
         let shown: String = text.chars().take(limits::SHOWN_NAME_CHARS).collect();
         let nearest = nearest(&shown, state.names().map(Name::as_str));
         Refusal::UnknownMember { name: shown, nearest }
+    })
+}
+
+/// Finds the member to whom `me` sends.
+pub(in crate::bus::rules) fn recipient<'a>(
+    state: &'a State,
+    me: &Name,
+    text: &str,
+) -> Result<&'a Name, Refusal> {
+    let unknown = match known_member(state, text) {
+        Ok(name) if name == me => return Err(Refusal::ToYourself { name: me.clone() }),
+        Ok(name) => return Ok(name),
+        Err(unknown) => unknown,
+    };
+    let shown: String = text.trim().chars().take(limits::SHOWN_NAME_CHARS).collect();
+    Err(match shown.to_ascii_lowercase().as_str() {
+        "all" | "*" | "everyone" | "everybody" | "team" => Refusal::ToAll,
+        "human" | "user" => Refusal::ToUser { word: shown },
+        "you" | "me" | "self" | "myself" => Refusal::ToYourself { name: me.clone() },
+        "bridge" => Refusal::ToBridge,
+        _ if shown.contains(',') => Refusal::ToSeveral { text: shown },
+        _ => unknown,
     })
 }
 

@@ -1,12 +1,12 @@
 //! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
-use super::addressing::{check_body, known_member};
+use super::addressing::{check_body, recipient};
 use crate::bus::event::Body;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{note_known, respond};
 use crate::bus::state::State;
-use crate::domain::ids::{MessageId, RequestId, SessionId};
+use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::messaging::{Audience, MessageKind, Priority};
 use crate::domain::name::Name;
 
@@ -25,10 +25,7 @@ pub(in crate::bus::rules) fn send(
 ) -> Result<(), Refusal> {
     check_body("content", body)?;
     let me = writer.session(me)?;
-    let to = known_member(writer.state, to)?.clone();
-    if to == me.name {
-        return Err(Refusal::ToYourself);
-    }
+    let to = recipient(writer.state, &me.name, to)?.clone();
     if !writer.has_room(&to, 1) {
         let limit = writer.state.limits().unread;
         let unread = writer.state.member(&to).map(|member| member.unread.len());
@@ -70,6 +67,14 @@ fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
             Some(_) => Ok(ReplyTo::Request { id }),
             None => Err(Refusal::UnknownRequest { id }),
         };
+    }
+    let not_answerable = |id, hint| Err(Refusal::NotAnswerable { id, hint });
+    if let Ok(id) = TaskId::parse(text) {
+        let hint = "leave it out. A task is answered by what its agent says at the end of its turn";
+        return not_answerable(id.to_string(), hint);
+    }
+    if let Ok(id) = PermissionId::parse(text) {
+        return not_answerable(id.to_string(), "an orchestrator answers it with answer_permission");
     }
     let id = MessageId::parse(text)?;
     let message = state.message(&id).filter(|message| message.is_visible_to(me));

@@ -244,18 +244,42 @@ fn replies_form_a_thread() {
 }
 
 #[test]
+fn a_member_whose_name_a_word_for_others_is_gets_its_mail() {
+    let mut world = World::new();
+    let (a, user) = (world.peer("a"), world.peer("user"));
+    world.send(a, "user", "x");
+    assert_eq!(world.unread("user").len(), 1);
+    let to_myself = Refusal::ToYourself { name: Name::parse("user").unwrap() };
+    assert_eq!(world.refuse(user, sending("user", "x", None)), to_myself);
+}
+
+#[test]
 fn bad_arguments_are_refused_with_a_sentence() {
     let mut world = World::new();
     let (a, _codex) = (world.peer("a"), world.peer("codex"));
-    assert_eq!(world.refuse(a, sending("A", "x", None)), Refusal::ToYourself);
+    let to_myself = Refusal::ToYourself { name: Name::parse("a").unwrap() };
+    for me in ["A", "you", "myself"] {
+        assert_eq!(world.refuse(a, sending(me, "x", None)), to_myself);
+    }
     let refusal = world.refuse(a, sending("cdex", "x", None));
     assert_eq!(refusal.to_string(), "no member is named `cdex`: did you mean `codex`?");
-    for to_all in ["all", "*"] {
+    for to_all in ["all", "*", "Everyone"] {
         assert_eq!(world.refuse(a, sending(to_all, "x", None)), Refusal::ToAll);
     }
-    for reserved in ["human", "you", "s12"] {
-        let refusal = world.refuse(a, sending(reserved, "x", None));
-        assert!(matches!(refusal, Refusal::Name(_)), "{reserved}");
+    for word in ["human", "user"] {
+        let to_user = Refusal::ToUser { word: word.to_owned() };
+        assert_eq!(world.refuse(a, sending(word, "x", None)), to_user);
+    }
+    assert_eq!(world.refuse(a, sending("bridge", "x", None)), Refusal::ToBridge);
+    let refusal = world.refuse(a, sending("s12", "x", None));
+    assert!(matches!(refusal, Refusal::UnknownMember { .. }));
+    for several in ["codex, a", r#"["codex","a"]"#] {
+        let refusal = world.refuse(a, sending(several, "x", None));
+        assert_eq!(refusal, Refusal::ToSeveral { text: several.to_owned() });
+    }
+    for other in ["task-aaaaaaaa", "perm-aaaaaaaa"] {
+        let refusal = world.refuse(a, sending("codex", "x", Some(other)));
+        assert!(matches!(refusal, Refusal::NotAnswerable { id, .. } if id == other));
     }
     assert!(matches!(world.refuse(a, sending("codex", " \n", None)), Refusal::Empty { .. }));
     let long = "x".repeat(limits::MAX_CONTENT_BYTES + 1);

@@ -1,6 +1,5 @@
 //! `request_task`: work that any team-mate may claim.
 
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -8,10 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::messaging::RequestStatus;
 use crate::domain::wait_times;
+use crate::mcp::tool::at_most;
 use crate::mcp::{Caller, Tool, ToolError};
-
-/// The valid range of both times.
-const SECONDS: RangeInclusive<u64> = 1..=wait_times::MAX_REQUEST_SECONDS;
 
 pub(crate) struct RequestTask;
 
@@ -34,6 +31,9 @@ pub(crate) struct Output {
     request_id: String,
     /// open.
     status: &'static str,
+    /// A further note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 impl Tool for RequestTask {
@@ -44,22 +44,22 @@ impl Tool for RequestTask {
         answers you. Then continue, or wait_for_message with the request_id.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        let mut notes = Vec::new();
+        let mut seconds = |name: &str, given: Option<u64>, default: u64| {
+            let most = wait_times::MAX_REQUEST_SECONDS;
+            if given == Some(0) {
+                let problem = format!("{name} is 0; it must be 1 to {most}");
+                return Err(ToolError::Arguments(problem));
+            }
+            let (seconds, shortened) = at_most(name, given.unwrap_or(default), most);
+            notes.extend(shortened);
+            Ok(Duration::from_secs(seconds))
+        };
         let nudge =
             seconds("timeout_seconds", input.timeout_seconds, wait_times::REQUEST_NUDGE_SECONDS)?;
         let ttl = seconds("ttl_seconds", input.ttl_seconds, wait_times::REQUEST_TTL_SECONDS)?;
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
         let id = caller.call.open_request(input.description, input.context, nudge, ttl).await?;
-        Ok(Output { request_id: id.into(), status: RequestStatus::Open.as_str() })
+        Ok(Output { request_id: id.into(), status: RequestStatus::Open.as_str(), note })
     }
-}
-
-fn seconds(name: &str, given: Option<u64>, default: u64) -> Result<Duration, ToolError> {
-    let seconds = given.unwrap_or(default);
-    if SECONDS.contains(&seconds) {
-        return Ok(Duration::from_secs(seconds));
-    }
-    Err(ToolError::Arguments(format!(
-        "{name} is {seconds}; it must be {} to {}",
-        SECONDS.start(),
-        SECONDS.end()
-    )))
 }

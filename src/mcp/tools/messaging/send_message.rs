@@ -1,12 +1,21 @@
 //! `send_message`: a message to one member.
+//!
+//! An orchestrator's model may take a profile for a member, which is then named as what it is.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bus::BusError;
+use crate::bus::rules::Refusal;
 use crate::domain::messaging::Priority;
+use crate::domain::name::Name;
 use crate::mcp::{Caller, Tool, ToolError};
 
-pub(crate) struct SendMessage;
+#[derive(Default)]
+pub(crate) struct SendMessage {
+    /// The profiles from which the caller can start agents.
+    pub(crate) profiles: Vec<Name>,
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +57,21 @@ struct Recipient {
     state: &'static str,
 }
 
+impl SendMessage {
+    /// Says what to do with a name that only a profile has.
+    fn named(&self, error: BusError) -> ToolError {
+        if let BusError::Refused(Refusal::UnknownMember { name, .. }) = &error
+            && let Ok(name) = Name::parse(name)
+            && self.profiles.contains(&name)
+        {
+            return ToolError::Arguments(format!(
+                "`{name}` is a profile, and no agent has that name: start one with assign_task"
+            ));
+        }
+        error.into()
+    }
+}
+
 impl Tool for SendMessage {
     type Input = Input;
     type Output = Output;
@@ -61,7 +85,8 @@ impl Tool for SendMessage {
             Some(Urgency::Urgent) => Priority::Urgent,
             Some(Urgency::Normal) | None => Priority::Normal,
         };
-        let sent = caller.call.send_as(priority, input.to, input.content, input.reply_to).await?;
+        let sent = caller.call.send_as(priority, input.to, input.content, input.reply_to).await;
+        let sent = sent.map_err(|error| self.named(error))?;
         let delivered = sent.recipients.iter().any(|(_, is_live)| *is_live);
         let recipients = sent.recipients.into_iter().map(|(name, is_live)| Recipient {
             name: name.to_string(),

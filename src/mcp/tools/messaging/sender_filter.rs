@@ -6,6 +6,11 @@ use crate::mcp::{Caller, ToolError};
 
 /// Finds the sender to filter by: a known member, or one that has left and has unread messages here.
 pub(crate) fn sender(caller: &Caller, text: &str) -> Result<Name, ToolError> {
+    if text.eq_ignore_ascii_case("bridge") {
+        let problem = "`bridge` is the bus itself and no member: leave the filter out to read its \
+            notices with the other messages";
+        return Err(ToolError::Arguments(problem.to_owned()));
+    }
     caller.bus().refresh()?;
     let me = caller.membership().name();
     caller.bus().look(|state| {

@@ -10,6 +10,7 @@ use crate::bus::Waited;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::RequestId;
 use crate::domain::wait_times;
+use crate::mcp::tool::at_most;
 use crate::mcp::{CallTimeout, Caller, Effect, InboxMode, MessageView, Tool, ToolError};
 
 pub(crate) struct WaitForMessage;
@@ -33,7 +34,7 @@ pub(crate) struct Output {
     timed_out: bool,
     /// A further note.
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'static str>,
+    note: Option<String>,
 }
 
 /// The note for a model that may see the message again.
@@ -59,23 +60,20 @@ impl Tool for WaitForMessage {
     const MAIL: InboxMode = InboxMode::IsTheAnswer;
 
     fn patience(&self, input: &Input) -> CallTimeout {
-        // A longer wait is refused at once.
         let seconds = input.seconds().min(wait_times::MAX_WAIT_SECONDS);
         CallTimeout::Waits(Duration::from_secs(seconds))
     }
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let seconds = input.seconds();
-        if seconds > wait_times::MAX_WAIT_SECONDS {
-            return Err(ToolError::Arguments(format!(
-                "timeout_seconds is {seconds}; the limit is {}: wait again after a timeout",
-                wait_times::MAX_WAIT_SECONDS
-            )));
-        }
+        let (seconds, shortened) =
+            at_most("timeout_seconds", input.seconds(), wait_times::MAX_WAIT_SECONDS);
         let from = input.from.map(|from| sender(caller, &from)).transpose()?;
         let request = input.request_id.map(|id| known_request(caller, &id));
         let request = request.transpose()?;
-        let waited = caller.call.wait(from, request, Duration::from_secs(seconds)).await?;
+        let limit = Duration::from_secs(seconds);
+        let Caller { call, progress } = caller;
+        let waiting = call.wait(from, request, limit);
+        let waited = progress.during(limit, "waiting for a message", waiting).await?;
         let (message, timed_out, note) = match waited {
             Waited::Message(letter) => (Some((*letter).into()), false, None),
             Waited::AlsoInTurn(letter) => (Some((*letter).into()), false, Some(ALSO_IN_TURN)),
@@ -84,6 +82,8 @@ impl Tool for WaitForMessage {
             Waited::Ended => (None, false, None),
             Waited::InTurn => (None, false, Some(IN_TURN)),
         };
+        let notes: Vec<_> = note.map(str::to_owned).into_iter().chain(shortened).collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(Output { message, timed_out, note })
     }
 }

@@ -14,6 +14,7 @@ use crate::domain::wait_times;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_head_shape::status;
 use crate::mcp::shapes::task_shape::{OutputView, StatusView, take_notice};
+use crate::mcp::tool::at_most;
 use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
 use crate::team::{Assignment, Team, TeamError, Waited};
 
@@ -58,7 +59,7 @@ pub(crate) struct Output {
     /// What came of it, after waiting.
     #[serde(flatten)]
     result: Option<OutputView>,
-    /// A note for your user.
+    /// A further note, also for your user.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -126,13 +127,13 @@ impl Tool for AssignTask {
     }
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let (wait, seconds) = (input.wait, input.seconds());
-        if wait && (seconds == 0 || seconds > wait_times::MAX_ASSIGN_WAIT_SECONDS) {
-            return Err(ToolError::Arguments(format!(
-                "timeout_seconds is {seconds}; it must be 1 to {}. The task continues after it",
-                wait_times::MAX_ASSIGN_WAIT_SECONDS
-            )));
+        let wait = input.wait;
+        if wait && input.seconds() == 0 {
+            let problem = "timeout_seconds is 0: leave `wait` out to return at once";
+            return Err(ToolError::Arguments(problem.to_owned()));
         }
+        let (seconds, shortened) =
+            at_most("timeout_seconds", input.seconds(), wait_times::MAX_ASSIGN_WAIT_SECONDS);
         let team = self.leading.team(caller.membership());
         let assigned = team.assign(input.assignment()?).await?;
         let mut result = None;
@@ -145,7 +146,9 @@ impl Tool for AssignTask {
             }
         }
         let task = team.task(&assigned.task)?;
-        Ok(Output { task: StatusView::of_new(&task, &team), result, note: assigned.note })
+        let notes: Vec<_> = assigned.note.into_iter().chain(shortened.filter(|_| wait)).collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        Ok(Output { task: StatusView::of_new(&task, &team), result, note })
     }
 }
 

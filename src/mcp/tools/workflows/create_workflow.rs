@@ -15,11 +15,11 @@ pub(crate) struct CreateWorkflow {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// What it is for, in a few words.
+    /// What it is for, in a few words; default: its steps' names.
     name: Option<String>,
     /// In any order; independent steps run in parallel.
     steps: Option<Vec<StepInput>>,
-    /// Instead of both: a plan file (TOML) in the project.
+    /// Instead of `name` and `steps`: a plan file (TOML) in the project.
     file: Option<String>,
     /// Only check it and show the order.
     #[serde(default)]
@@ -152,14 +152,19 @@ impl Tool for CreateWorkflow {
                 let (plan, file) = workflows.plan_in_file(&file)?;
                 (plan, Some(file))
             }
-            (Some(name), Some(steps), None) => {
-                let steps = steps.into_iter().map(StepDraft::from).collect();
+            (name, Some(steps), None) => {
+                let steps: Vec<_> = steps.into_iter().map(StepDraft::from).collect();
+                let name = name.unwrap_or_else(|| Draft::name_of(&steps));
                 (workflows.plan(Draft { name, steps })?, None)
             }
-            _ => {
-                return Err(ToolError::Arguments(
-                    "`create_workflow` needs `name` and `steps`, or `file` alone".to_owned(),
-                ));
+            (_, None, None) => {
+                let problem =
+                    "`create_workflow` needs `steps`, an array of objects, or `file` alone";
+                return Err(ToolError::Arguments(problem.to_owned()));
+            }
+            (_, _, Some(_)) => {
+                let problem = "`file` has the whole plan: leave out `name` and `steps`";
+                return Err(ToolError::Arguments(problem.to_owned()));
             }
         };
         let mut output = Output::of(&plan);
