@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::launch_source::{LaunchSource, resume_note};
+use super::unknown_agent::unknown_agent;
 use crate::bus::api::membership::token_hash;
 use crate::bus::event::{Body, Event, Starting};
 use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation};
@@ -221,7 +222,7 @@ impl Team {
                     config.profiles().map(|profile| profile.name.to_string()).collect();
                 let members: Vec<_> =
                     self.bus().look(|state| state.names().map(ToString::to_string).collect());
-                Err(TeamError::unknown(&assignment.agent, members.into_iter(), profiles))
+                Err(unknown_agent(&assignment.agent, members.into_iter(), profiles))
             }
         }
     }

@@ -5,3 +5,4 @@ pub(crate) mod candidates;
 pub(crate) mod free_a_slot;
 pub(crate) mod launch_source;
 pub(crate) mod resume_agent;
+mod unknown_agent;
