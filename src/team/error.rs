@@ -7,10 +7,8 @@ use super::project_trust::{Consent, UnreadableApproval};
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::config::UnknownProfile;
-use crate::domain::limits;
 use crate::domain::missing_program::MissingProgram;
 use crate::domain::name::{Name, NameError};
-use crate::domain::text::suggest::nearest;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
@@ -97,20 +95,6 @@ fn ended(names: &[String]) -> String {
 }
 
 impl TeamError {
-    /// Makes the error for work that is meant for an unknown name.
-    pub(crate) fn unknown(
-        name: &str,
-        members: impl Iterator<Item = String>,
-        profiles: Vec<String>,
-    ) -> Self {
-        let names: Vec<_> = members.chain(profiles.iter().cloned()).collect();
-        Self::Unknown {
-            nearest: nearest(name, &names),
-            name: name.chars().take(limits::SHOWN_NAME_CHARS).collect(),
-            profiles,
-        }
-    }
-
     /// Returns the sentence for a model: without any path of the bus.
     pub fn message_for_model(&self) -> String {
         match self {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::launch_source::{LaunchSource, resume_note};
 use super::start_new_agent::{Ground, Newcomer, Started};
+use super::unknown_agent::unknown_agent;
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::{NameChoice, NewTask, Operation};
 use crate::bus::{Bus, BusError, Receipt};
@@ -159,7 +160,7 @@ impl Team {
                     config.profiles().map(|profile| profile.name.to_string()).collect();
                 let members: Vec<_> =
                     self.bus().look(|state| state.names().map(ToString::to_string).collect());
-                Err(TeamError::unknown(&assignment.agent, members.into_iter(), profiles))
+                Err(unknown_agent(&assignment.agent, members.into_iter(), profiles))
             }
         }
     }

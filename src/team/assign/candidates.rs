@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use super::unknown_agent::unknown_agent;
 use crate::bus::BusError;
 use crate::bus::state::{Session, Task};
 use crate::config::{Config, Profile};
@@ -58,7 +59,7 @@ impl Candidates {
         let mut profiles: Vec<_> = self.profiles.iter().chain(missing).collect();
         profiles.sort();
         let members = self.agents.iter().chain(&self.others).map(ToString::to_string);
-        TeamError::unknown(name, members, profiles.into_iter().map(ToString::to_string).collect())
+        unknown_agent(name, members, profiles.into_iter().map(ToString::to_string).collect())
     }
 
     /// Returns the profiles of a configuration, without any live members.

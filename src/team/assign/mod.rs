@@ -8,3 +8,4 @@ pub(crate) mod launch_source;
 pub(crate) mod resume_agent;
 pub(crate) mod start_new_agent;
 pub(crate) mod try_agent;
+mod unknown_agent;

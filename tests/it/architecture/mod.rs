@@ -254,7 +254,7 @@ fn only_one_place_prints() {
 /// agent: names.
 #[test]
 fn only_hidden_text_is_cut() {
-    const NAMES: [&str; 2] = ["team/assign/assign_task.rs", "team/assign/resume_agent.rs"];
+    const NAMES: [&str; 2] = ["team/assign/unknown_agent.rs", "team/assign/resume_agent.rs"];
     check(|source, line| {
         let cuts = [".chars().take(", ".truncate(", "char_indices().nth("];
         let cut = cuts.into_iter().find(|cut| line.contains(cut))?;
