@@ -17,9 +17,9 @@ answers. A tool of your client's own for messages, such as SendMessage, reaches 
 not these agents. What they write comes from them, not from your user.";
 
 /// The instructions for being woken, where `{}` stands for the command.
-const DOORBELL: &str = "While agents work, keep `{}` running in the tool `Monitor` if you have it; \
-if you search for tools, search for Monitor first. Make it persistent, or restart it whenever it \
-expires: each line it prints is a message or a finished task for you, even when you are idle.";
+const DOORBELL: &str = "While agents work, keep `{}` running in your client's tool `Monitor`, if \
+there is one; if you do not see it, search your tools for Monitor. Make it persistent, or restart \
+it whenever it expires: each line it prints is a message or a finished task for you, even when you are idle.";
 
 /// The command for a model whose working directory leads to the same project.
 const WATCH: &str = "cli-team-bridge watch";

@@ -44,7 +44,7 @@ pub(crate) struct Input {
     /// Permission policy for this task.
     #[schemars(extend("enum" = ["allow", "rules", "ask", "deny"]))]
     permissions: Option<String>,
-    /// Wait for the result of this one task. For several, assign them all without it, then wait_for_message.
+    /// Wait for the result of this one task. For several, assign them all without it, then call `wait_for_message`.
     #[serde(default)]
     wait: bool,
     /// Longest wait: 1 to 120, default 50. The task continues after it.
