@@ -154,11 +154,12 @@ async fn a_list_can_be_narrowed_and_a_wrong_filter_is_refused() {
     let two = lead.assign_and_cancel(ann, "two").await.to_string();
     let three = lead.assign(bob, "three").await.to_string();
     for (filter, expected) in [
-        (json!({ "status": "queued" }), vec![&three, &one]),
+        (json!({ "status": "starting" }), vec![&three, &one]),
+        (json!({ "status": "queued" }), vec![]),
         (json!({ "status": "cancelled" }), vec![&two]),
         (json!({ "status": "done" }), vec![]),
         (json!({ "agent": "Ann" }), vec![&two, &one]),
-        (json!({ "agent": "codex", "status": "queued" }), vec![&one]),
+        (json!({ "agent": "codex", "status": "starting" }), vec![&one]),
         (json!({ "since": "2020-01-01" }), vec![&three, &two, &one]),
         (json!({ "since": "2120-01-01T08:00Z" }), vec![]),
     ] {
