@@ -280,7 +280,7 @@ async fn a_tasks_own_policy_goes_before_its_profiles() {
     assert_eq!(denied["output"], "reject_once", "{denied}");
     assert_eq!(answers(&stage), pairs(&[("policy", "allow_once"), ("policy", "reject")]));
     let words = lead.refused("assign_task", with("maybe")).await;
-    assert!(words.contains("allow, rules, ask or deny"), "{words}");
+    assert!(words.contains("`allow`, `rules`, `ask` or `deny`"), "{words}");
     lead.close().await;
 }
 

@@ -4,6 +4,7 @@ use crate::bus::Bus;
 use crate::bus::state::Workflow;
 use crate::cli::find_project::Project;
 use crate::cli::{Failure, open_bus, output};
+use crate::domain::ids::SessionId;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::iso8601;
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
@@ -27,20 +28,17 @@ pub(super) fn list(project: &Project) -> Result<(), Failure> {
 }
 
 fn lines(bus: &Bus) -> Vec<String> {
-    bus.look(|state| {
-        let mut all = state.workflows();
-        all.retain(|workflow| can_be_resumed(workflow, bus));
-        all.sort_by_key(|workflow| std::cmp::Reverse(workflow.created_ms));
-        all.into_iter().map(line).collect()
-    })
+    let mut all: Vec<Workflow> = bus.look(|state| state.workflows().into_iter().cloned().collect());
+    all.retain(|workflow| can_be_resumed(workflow, |owner| bus.is_held(owner)));
+    all.sort_by_key(|workflow| std::cmp::Reverse(workflow.created_ms));
+    all.iter().map(line).collect()
 }
 
-/// Whether no live process leads an unfinished workflow. One that a killed process led counts as running until that is noticed.
-fn can_be_resumed(workflow: &Workflow, bus: &Bus) -> bool {
-    let is_led = || workflow.owner.is_some_and(|owner| bus.is_held(owner));
+/// Returns whether no live process leads an unfinished workflow. One that a killed process led counts as running until that is noticed.
+fn can_be_resumed(workflow: &Workflow, is_live: impl Fn(SessionId) -> bool) -> bool {
     match workflow.status {
         WorkflowStatus::Interrupted => true,
-        status => !status.is_final() && !is_led(),
+        status => !status.is_final() && !workflow.owner.is_some_and(is_live),
     }
 }
 
