@@ -2,6 +2,7 @@
 //!
 //! They are skipped, with a word, where Node.js or npm is missing, and on platforms that have no package.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
@@ -30,6 +31,8 @@ const WITHOUT_EXECVE: &str = "process.execve = undefined;\n";
 struct Packages {
     folder: PathBuf,
     tarballs: Vec<String>,
+    /// Locked as long as this process lives: the folder is in use.
+    _in_use: File,
 }
 
 /// All tests share them: packing a binary takes seconds.
@@ -44,6 +47,19 @@ fn packages() -> Option<&'static Packages> {
     packages
 }
 
+/// The file in a folder of packages that its process keeps locked.
+const LOCK: &str = "in-use";
+
+/// Removes the packages of earlier runs. Those of a run beside this one stay.
+fn remove_unused(folders: &Path) {
+    for folder in std::fs::read_dir(folders).into_iter().flatten().flatten() {
+        let lock = File::open(folder.path().join(LOCK));
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            let _ = std::fs::remove_dir_all(folder.path());
+        }
+    }
+}
+
 impl Packages {
     fn make() -> Option<Self> {
         let platform = PLATFORM?;
@@ -54,12 +70,14 @@ impl Packages {
         if !answers("node") || !answers("npm") {
             return None;
         }
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("npm_packages");
-        // An earlier run's are of an earlier binary.
-        let _ = std::fs::remove_dir_all(&folder);
+        let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("npm_packages");
+        remove_unused(&folders);
+        let folder = folders.join(std::process::id().to_string());
         std::fs::create_dir_all(folder.join("home")).unwrap();
+        let in_use = File::create(folder.join(LOCK)).unwrap();
+        in_use.lock().unwrap();
         std::fs::write(folder.join("without_execve.cjs"), WITHOUT_EXECVE).unwrap();
-        let mut packages = Self { folder, tarballs: Vec::new() };
+        let mut packages = Self { folder, tarballs: Vec::new(), _in_use: in_use };
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/npm/pack.mjs");
         let build = format!("{platform}={}", packages.program().display());
         let mut pack = packages.command("node");
