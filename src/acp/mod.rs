@@ -51,7 +51,9 @@ pub use self::data::touched_paths::Touched;
 pub use self::incoming::dispatch::AnswerCustom;
 pub use self::incoming::drain_request::DrainQuestion;
 pub use self::incoming::event_queue::{AgentEvent, AgentEvents};
-pub use self::incoming::file_request::{FileAccess, FileQuestion, FileRequest, FileSystem};
+pub use self::incoming::file_request::{
+    FileAccess, FileQuestion, FileRefusal, FileRequest, FileSystem,
+};
 pub use self::incoming::permission_request::{
     Answer, AnswerKind, OptionKind, PermissionOption, PermissionQuestion, PermissionRequest, choose,
 };

@@ -52,6 +52,20 @@ pub enum FileAccess {
     },
 }
 
+/// Why a file is not read or written, in a sentence for the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileRefusal {
+    /// The file does not exist. Agents tell this from other errors by its code.
+    Missing(String),
+    Other(String),
+}
+
+impl From<&str> for FileRefusal {
+    fn from(why: &str) -> Self {
+        Self::Other(why.to_owned())
+    }
+}
+
 impl FileQuestion {
     pub(crate) fn new(request: FileRequest, responder: Responder) -> Self {
         Self { request, responder: Mutex::new(Some(responder)) }
@@ -64,11 +78,11 @@ impl FileQuestion {
 
     /// Answers with the content that was read (empty for a write), or with the reason for a refusal. The answer is lost if the agent is
     /// gone.
-    pub fn answer(mut self, answer: Result<String, String>) {
+    pub fn answer(mut self, answer: Result<String, FileRefusal>) {
         self.send(answer);
     }
 
-    fn send(&mut self, answer: Result<String, String>) {
+    fn send(&mut self, answer: Result<String, FileRefusal>) {
         let responder = unpoisoned(self.responder.get_mut());
         let Some(responder) = responder.take() else {
             return;
@@ -78,9 +92,11 @@ impl FileQuestion {
                 responder.respond(json!({"content": content}))
             }
             (Ok(_), FileAccess::Write { .. }) => responder.respond(json!({})),
-            (Err(why), _) => {
-                let code = ErrorCode::INTERNAL_ERROR;
-                responder.respond_with_error(Error::new(code, why))
+            (Err(FileRefusal::Missing(why)), _) => {
+                responder.respond_with_error(Error::new(ErrorCode::RESOURCE_NOT_FOUND, why))
+            }
+            (Err(FileRefusal::Other(why)), _) => {
+                responder.respond_with_error(Error::new(ErrorCode::INTERNAL_ERROR, why))
             }
         };
         if let Err(error) = sent {
@@ -92,7 +108,7 @@ impl FileQuestion {
 
 impl Drop for FileQuestion {
     fn drop(&mut self) {
-        self.send(Err("the turn is over".to_owned()));
+        self.send(Err("the turn is over".into()));
     }
 }
 

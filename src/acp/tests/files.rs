@@ -1,7 +1,9 @@
 //! Files that an agent reads and writes through us: offered only on demand, and every request is answered.
 
 use super::fake::{connected, soon};
-use crate::acp::{AgentEvent, AgentEvents, ConnectOptions, FileAccess, FileQuestion, FileSystem};
+use crate::acp::{
+    AgentEvent, AgentEvents, ConnectOptions, FileAccess, FileQuestion, FileRefusal, FileSystem,
+};
 use serde_json::json;
 
 #[tokio::test]
@@ -33,8 +35,14 @@ async fn files_are_offered_on_demand_and_every_request_is_answered() {
     let params = json!({"sessionId": "s-1", "path": "/p/a", "content": "new"});
     fake.ask("fs/write_text_file", params).await;
     let question = file_question(&mut events).await;
-    question.answer(Err("not allowed".to_owned()));
-    assert_eq!(fake.read().await["error"]["message"], "not allowed");
+    question.answer(Err("not allowed".into()));
+    let refused = &fake.read().await["error"];
+    assert_eq!((&refused["message"], &refused["code"]), (&json!("not allowed"), &json!(-32603)));
+
+    fake.ask("fs/read_text_file", json!({"sessionId": "s-1", "path": "/p/gone"})).await;
+    let missing = FileRefusal::Missing("the file does not exist".to_owned());
+    file_question(&mut events).await.answer(Err(missing));
+    assert_eq!(fake.read().await["error"]["code"], -32002, "by which agents know ENOENT");
 
     fake.ask("fs/write_text_file", json!({"sessionId": "s-1"})).await;
     assert_eq!(fake.read().await["error"]["code"], -32602);

@@ -168,8 +168,8 @@ async fn a_list_can_be_narrowed_and_a_wrong_filter_is_refused() {
     for (filter, expected) in [
         (
             json!({ "status": "open" }),
-            "status is \"open\"; it must be one of queued, starting, running, done, failed, \
-             cancelled, interrupted",
+            "`status` of `get_task_status` must be `queued`, `starting`, `running`, `done`, `failed`, \
+             `cancelled` or `interrupted`, not the string \"open\"",
         ),
         (
             json!({ "since": "yesterday" }),

@@ -202,7 +202,7 @@ impl OpenQuestions {
                     Decision::AllowOnce | Decision::AllowAlways => {
                         self.access_file(agent, asked, inner);
                     }
-                    Decision::Reject => asked.answer(Err("this was not allowed".to_owned())),
+                    Decision::Reject => asked.answer(Err("this was not allowed".into())),
                     // Dropping it refuses it.
                     Decision::Cancelled => drop(asked),
                 }

@@ -1,5 +1,6 @@
 //! Files that an agent reads and writes through us: only of the project, never of the bus. Writes follow the policy.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::ask::{question, survey};
@@ -7,11 +8,11 @@ use super::effective_policy;
 use super::look_at_paths::PathsFound;
 use super::open_questions::{Asker, OpenQuestions, PathRequest};
 use super::shown_paths::shown_paths;
-use crate::acp::{AcpSessionId, FileAccess, FileQuestion, Touched};
+use crate::acp::{AcpSessionId, FileAccess, FileQuestion, FileRefusal, Touched};
 use crate::bus::event::Question;
 use crate::domain::limits;
 use crate::domain::permission::{Decision, Policy, Verdict, judge};
-use crate::sys::fs::contained_dir::Beneath;
+use crate::sys::fs::contained_dir::{Beneath, BeneathError};
 use crate::team::agent::context::AgentContext;
 use crate::team::turn::turn_record::Turn;
 
@@ -47,7 +48,7 @@ impl OpenQuestions {
         let request = asked.request();
         let Some(found) = found else {
             let why = "timed out while looking up where this file is";
-            return asked.answer(Err(why.to_owned()));
+            return asked.answer(Err(why.into()));
         };
         let PathsFound { ground, places, .. } = &found;
         let is_ours = judge(Policy::Rules, "read", places, ground) == Verdict::Allow;
@@ -60,7 +61,7 @@ impl OpenQuestions {
         let Some(inner) = inner else {
             let why = "the bridge does not give out this file: only files of the project, and none \
                 that are guarded";
-            return asked.answer(Err(why.to_owned()));
+            return asked.answer(Err(why.into()));
         };
         if matches!(request.access, FileAccess::Read { .. }) {
             return self.access_file(agent, asked, inner);
@@ -91,7 +92,7 @@ impl OpenQuestions {
         while self.files.try_join_next().is_some() {}
         if self.files.len() >= limits::FILES_AT_ONCE {
             let why = "too many files are being read and written at once: try again";
-            return asked.answer(Err(why.to_owned()));
+            return asked.answer(Err(why.into()));
         }
         let project = agent.identity.root.clone();
         self.files.spawn_blocking(move || {
@@ -102,13 +103,20 @@ impl OpenQuestions {
 }
 
 /// Reads or writes a file below the project. The reason names no path: the agent knows it.
-fn perform(project: &Path, inner: &Path, access: &FileAccess) -> Result<String, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("cannot access the file: {error}");
+fn perform(project: &Path, inner: &Path, access: &FileAccess) -> Result<String, FileRefusal> {
+    let failed = |error: &dyn std::fmt::Display| {
+        FileRefusal::Other(format!("cannot access the file: {error}"))
+    };
+    let unread = |error: BeneathError| match error {
+        BeneathError::Io(error) if error.kind() == ErrorKind::NotFound => {
+            FileRefusal::Missing("the file does not exist".to_owned())
+        }
+        error => failed(&error),
+    };
     let beneath = Beneath::open(project).map_err(|error| failed(&error))?;
     match access {
         FileAccess::Read { line, limit } => {
-            let bytes =
-                beneath.read(inner, limits::MAX_FILE_BYTES).map_err(|error| failed(&error))?;
+            let bytes = beneath.read(inner, limits::MAX_FILE_BYTES).map_err(unread)?;
             let text = String::from_utf8(bytes).map_err(|_| failed(&"it is not UTF-8 text"))?;
             Ok(lines(text, *line, *limit))
         }
@@ -154,12 +162,17 @@ mod tests {
     #[test]
     fn only_text_below_the_size_limit_is_read_and_written() {
         let project = tempfile::tempdir().unwrap();
-        let check = |access: FileAccess, problem: &str| {
-            let refused = perform(project.path(), Path::new("file"), &access).unwrap_err();
-            assert!(refused.contains(problem), "{refused}");
+        let check = |access: FileAccess, problem: &str| match perform(
+            project.path(),
+            Path::new("file"),
+            &access,
+        ) {
+            Err(FileRefusal::Other(refused)) => assert!(refused.contains(problem), "{refused}"),
+            other => panic!("{problem}: {other:?}"),
         };
         let read = FileAccess::Read { line: None, limit: Some(1) };
-        check(read.clone(), "No such file");
+        let missing = perform(project.path(), Path::new("file"), &read);
+        assert_eq!(missing, Err(FileRefusal::Missing("the file does not exist".to_owned())));
         std::fs::write(project.path().join("file"), [b'a', 0xff]).unwrap();
         check(read.clone(), "UTF-8");
         let file = std::fs::File::create(project.path().join("file")).unwrap();

@@ -50,7 +50,7 @@ async fn files_of_the_project_are_read_and_written_and_none_besides() {
     let stage = stage_with_files("rules");
     let lead = stage.orchestrator().await;
     let said = lead.start_and_wait("ann", "files").await;
-    assert!(said.starts_with("two\n") && said.contains("No such file"), "{said}");
+    assert!(said.starts_with("two\n") && said.contains("the file does not exist"), "{said}");
     let notes = std::fs::read_to_string(stage.project().join("notes.txt")).unwrap();
     assert_eq!(notes, "one\ntwo\nthree\n");
     assert!(!stage.home().join("outside/new").exists());
