@@ -51,7 +51,7 @@ pub(super) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
                 new.set_implicit(true);
                 table.insert(part, Item::Table(new));
             }
-            let item = table.get_mut(part).expect("the key was just added");
+            let item = table.get_mut(part).expect("the key exists");
             table = item.as_table_like_mut().ok_or_else(|| other_shape(here))?;
         }
         table.insert(key, table_of(&entry.value));

@@ -99,7 +99,7 @@ async fn start_all(
         let tried = installed.map(|installed| tried(profile, &installed));
         async move {
             on_step(&subject, Step::Begins);
-            // A task of its own, so that a panic in one trial does not end the others.
+            // A tokio task of its own, so that a panic in one trial does not end the others.
             let trying = tokio::spawn(async move { trial::run(&team, &name, cwd).await });
             let finding = match (trying.await, &tried) {
                 (Ok(outcome), Some(tried)) => judge_trial::judge(tried, &outcome),

@@ -95,7 +95,7 @@ fn an_entry_of_the_users_own_is_never_overwritten() {
 }
 
 #[test]
-fn a_text_that_cannot_be_edited_is_an_error_with_the_reason() {
+fn a_json_text_that_cannot_be_edited_is_an_error_with_the_reason() {
     let error = |text: &str| add(text, &[ours()]).unwrap_err().to_string();
     assert!(error("{\n \"a\": 1\n \"b\"").contains("line"), "{}", error("{\n \"a\": 1\n \"b\""));
     assert!(error("[]").starts_with("its whole content is not an object"));

@@ -48,7 +48,7 @@ fn an_inline_table_gets_the_entry_too() {
 }
 
 #[test]
-fn a_text_that_cannot_be_edited_is_an_error_with_the_reason() {
+fn a_toml_text_that_cannot_be_edited_is_an_error_with_the_reason() {
     let error = |text: &str| add(text, &[ours()]).unwrap_err().to_string();
     let taken = error("[mcp_servers.bridge]\ncommand = \"other\"\n");
     assert!(taken.starts_with("`mcp_servers.bridge` already exists"), "{taken}");

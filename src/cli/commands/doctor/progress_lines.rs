@@ -40,7 +40,7 @@ impl Rows {
             self.rows.push(Row { subject: subject.clone(), began, running: 0, ended: None });
         }
         let row = self.rows.iter_mut().find(|row| row.subject == *subject);
-        let row = row.expect("the row was just added");
+        let row = row.expect("the row exists");
         match step {
             Step::Begins => row.running += 1,
             Step::Ends(level) => {
