@@ -1,16 +1,16 @@
-//! How the doctor tells what it is doing meanwhile.
+//! How the doctor reports its progress.
 
 use std::sync::Arc;
 
 use super::finding::{Level, Subject};
 
-/// What happens to the look at a subject.
+/// A step in the examination of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Begins,
-    /// It is over, and the worst that was found is this.
+    /// It has ended, and this is the worst level of its findings.
     Ends(Level),
 }
 
-/// Hears of each step.
+/// Is called at each step.
 pub type OnStep = Arc<dyn Fn(&Subject, Step) + Send + Sync>;

@@ -1,4 +1,4 @@
-//! The whole examination: all looks at the same time, each with its limit, and what they found in one report.
+//! The whole examination: all parts run at the same time, each with a time limit, and their findings make one report.
 
 use std::time::Duration;
 
@@ -14,28 +14,28 @@ use crate::domain::wait_times;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::team::{self, Launch};
 
-/// What is examined.
+/// An examination that is to be made.
 pub struct Examination {
-    /// How agents are launched here: the environment, this binary, what the user has approved.
+    /// How agents are launched here: the environment, this binary, and the user's approvals.
     pub launch: Launch,
     pub config: Config,
-    /// Why the configuration of this place could not be read; then `config` holds the built-in profiles.
+    /// Why the configuration could not be read; then `config` holds the built-in profiles.
     pub config_problem: Option<String>,
-    /// Why there is no project here, where there is none: then neither its bus nor its file is looked at.
+    /// Why there is no project here, if there is none; then neither a bus nor a project file is examined.
     pub no_project: Option<String>,
     pub state: Option<StateDirectory>,
     pub starting: Starting,
     pub fixing: Fixing,
 }
 
-/// Whether what can be mended safely is mended.
+/// Whether safe fixes are made or only offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fixing {
     Offered,
     Done,
 }
 
-/// Examines everything. `force` resolves when the agents that were started have to end quickly.
+/// Examines everything. `force` resolves when the started agents have to end quickly.
 pub async fn examine(
     examination: Examination,
     on_step: &OnStep,
@@ -45,12 +45,12 @@ pub async fn examine(
     let proof = Proof { state: state.clone(), foreign: Foreign::PutAside };
     let environment = {
         let (launch, state) = (launch.clone(), state.clone());
-        let looking = move || {
+        let work = move || {
             let search = launch.environment.iter().find(|(name, _)| name == "PATH");
             let search = search.map(|(_, path)| path.as_os_str());
             examine_environment::examine(&launch.own_binary, search, state.as_ref())
         };
-        limited(&Subject::Bridge, looking, on_step)
+        limited(&Subject::Bridge, work, on_step)
     };
     let bus = async {
         if examination.no_project.is_some() {
@@ -62,19 +62,19 @@ pub async fn examine(
         } else {
             NetworkPlace::Refused
         };
-        let looking = move || examine_bus_directory::examine(&directory, &proof, place);
-        let mut findings = limited(&Subject::Bus, looking, on_step).await;
+        let work = move || examine_bus_directory::examine(&directory, &proof, place);
+        let mut findings = limited(&Subject::Bus, work, on_step).await;
         findings.extend(tracked_by_git(launch).await);
         findings
     };
     let clients = {
         let launch = launch.clone();
         let has_project = examination.no_project.is_none();
-        let looking = move || {
+        let work = move || {
             let project = has_project.then_some(launch.project.as_path());
             examine_clients::examine(&launch.environment, &launch.own_binary, project)
         };
-        within(&Subject::Bridge, wait_times::DOCTOR_LOOK, looking)
+        within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work)
     };
     let agents = examine_agents::examine(launch, config, *starting, on_step, force);
     let (environment, bus, clients, agents) = tokio::join!(environment, bus, clients, agents);
@@ -118,14 +118,14 @@ async fn tracked_by_git(launch: &Launch) -> Option<Finding> {
     })
 }
 
-/// Looks on a thread of its own, for a limited time. A look that fails is a finding.
+/// Examines a subject on a thread of its own, for a limited time. A failure is a finding.
 async fn limited(
     subject: &Subject,
-    looking: impl FnOnce() -> Vec<Finding> + Send + 'static,
+    work: impl FnOnce() -> Vec<Finding> + Send + 'static,
     on_step: &OnStep,
 ) -> Vec<Finding> {
     on_step(subject, Step::Begins);
-    let findings = within(subject, wait_times::DOCTOR_LOOK, looking).await;
+    let findings = within(subject, wait_times::DOCTOR_LOOK, work).await;
     let worst = findings.iter().map(|finding| finding.level).max();
     on_step(subject, Step::Ends(worst.unwrap_or(Level::Ok)));
     findings
@@ -134,17 +134,18 @@ async fn limited(
 async fn within(
     subject: &Subject,
     limit: Duration,
-    looking: impl FnOnce() -> Vec<Finding> + Send + 'static,
+    work: impl FnOnce() -> Vec<Finding> + Send + 'static,
 ) -> Vec<Finding> {
-    match tokio::time::timeout(limit, tokio::task::spawn_blocking(looking)).await {
+    match tokio::time::timeout(limit, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(findings)) => findings,
         Ok(Err(error)) => {
-            vec![Finding::unknown(subject, "look", format!("the look itself failed: {error}"))]
+            vec![Finding::unknown(subject, "check", format!("the check itself failed: {error}"))]
         }
         Err(_) => {
             let says = format!("no answer within {} s", limit.as_secs());
             vec![
-                Finding::unknown(subject, "look", says).with_remedy("check whether the disk hangs"),
+                Finding::unknown(subject, "check", says)
+                    .with_remedy("check whether the disk hangs"),
             ]
         }
     }
@@ -155,10 +156,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_look_that_fails_or_hangs_is_a_finding() {
+    async fn an_examination_that_fails_or_hangs_is_a_finding() {
         let broken = within(&Subject::Bus, wait_times::DOCTOR_LOOK, || panic!("a bug")).await;
         assert_eq!(broken[0].level, Level::Unknown);
-        assert!(broken[0].says.starts_with("the look itself failed"), "{broken:?}");
+        assert!(broken[0].says.starts_with("the check itself failed"), "{broken:?}");
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let hangs = move || {
             let _ = receiver.recv();

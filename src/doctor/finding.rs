@@ -1,4 +1,4 @@
-//! What the doctor finds: about what, how it stands, and what to do about it.
+//! A finding of the doctor: its subject, its level, and its remedy.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::domain::text::visible_letters::seen;
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// This program, and what it needs of its user's machine.
+    /// This program, and its needs from the user's machine.
     Bridge,
     /// The project's own file.
     Project,
@@ -25,7 +25,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Returns the word for its kind, as JSON has it.
+    /// Returns the word for its kind in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Bridge => "bridge",
@@ -37,7 +37,7 @@ impl Subject {
         }
     }
 
-    /// Returns the name of one of several of a kind.
+    /// Returns its name, if there may be several of its kind.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Client(name) | Self::Agent(name) => Some(name),
@@ -49,26 +49,26 @@ impl Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // An agent may be called the same.
+            // An agent may have the same name.
             Self::Client(name) => write!(f, "{name} as client"),
             _ => f.write_str(self.name().unwrap_or(self.kind())),
         }
     }
 }
 
-/// How something stands.
+/// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     Ok,
-    /// Worth knowing. The team works all the same.
+    /// Worth knowing, but the team works all the same.
     Note,
-    /// It could not be found out.
+    /// The check gave no answer.
     Unknown,
     Problem,
 }
 
 impl Level {
-    /// Returns the word that JSON has for it.
+    /// Returns the word for the level in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -79,28 +79,28 @@ impl Level {
     }
 }
 
-/// What can be mended without losing anything.
+/// A fix that loses nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fix {
-    /// Remove the presences that dead sessions left in this bus.
+    /// Remove the presences that dead sessions have left in this bus.
     LeftPresences(PathBuf),
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     pub subject: Subject,
-    /// What was looked at, in a word.
+    /// The check, in a word.
     pub check: &'static str,
     pub level: Level,
-    /// What was found, on one line.
+    /// The result, on one line.
     pub says: String,
-    /// What to do about it, on one line.
+    /// The remedy, on one line.
     pub remedy: Option<String>,
     pub fix: Option<Fix>,
     /// Whether the fix was made.
     pub is_fixed: bool,
-    /// The same as data, for programs.
+    /// The result as data, for programs.
     pub facts: BTreeMap<&'static str, Value>,
 }
 
@@ -130,7 +130,7 @@ impl Finding {
         Self::of(subject, check, Level::Unknown, says)
     }
 
-    /// A problem is never named without its remedy.
+    /// Makes a problem, which always has a remedy.
     pub(crate) fn problem(
         subject: &Subject,
         check: &'static str,
@@ -156,7 +156,7 @@ impl Finding {
     }
 }
 
-/// Words of agents, files and the system may have line ends, or act on a terminal, where a finding is one line that is read.
+/// Makes one harmless line of a text. Texts from agents, files and the system may contain line breaks or control a terminal.
 fn one_line(text: &str) -> String {
     seen(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
@@ -169,17 +169,17 @@ pub struct Report {
 
 impl Report {
     pub(crate) fn of(mut findings: Vec<Finding>) -> Self {
-        // Stable, so that those of one subject stay in the order in which they were looked at.
+        // The sort is stable, so the findings of one subject stay in the order of their checks.
         findings.sort_by(|one, other| one.subject.cmp(&other.subject));
         Self { findings }
     }
 
-    /// Returns how many findings are of a level. What was mended is none any more.
+    /// Returns the number of findings of a level, without the fixed ones.
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level && !finding.is_fixed).count()
     }
 
-    /// Returns how it stands in all: problems count before what could not be found out.
+    /// Returns the overall level: a problem outranks an unknown.
     pub fn level(&self) -> Level {
         let levels = [Level::Problem, Level::Unknown];
         levels.into_iter().find(|level| self.count(*level) > 0).unwrap_or(Level::Ok)
@@ -191,14 +191,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_counts_before_what_is_unknown_and_a_mended_one_not_at_all() {
-        let mut problem = Finding::problem(&Subject::Bus, "a", "it is\n broken", "mend\tit");
+    fn a_problem_outranks_an_unknown_and_a_fixed_one_does_not_count() {
+        let mut problem = Finding::problem(&Subject::Bus, "a", "it is\n broken", "fix\tit");
         assert_eq!(
             (problem.says.as_str(), problem.remedy.as_deref()),
-            ("it is broken", Some("mend it"))
+            ("it is broken", Some("fix it"))
         );
-        let unknown = Finding::unknown(&Subject::Agent("x".into()), "b", "who knows");
-        let note = Finding::note(&Subject::Bridge, "c", "by the way");
+        let unknown = Finding::unknown(&Subject::Agent("x".into()), "b", "no answer");
+        let note = Finding::note(&Subject::Bridge, "c", "worth knowing");
         let all = [problem.clone(), unknown, note];
         assert_eq!(Report::of(all.to_vec()).level(), Level::Problem);
         assert_eq!(Report::of(all.to_vec()).findings[0].check, "c");

@@ -1,9 +1,10 @@
-//! Mending what can be mended without losing anything. What others could have written, and what a person decided, is left to people.
+//! Fixes problems that can be fixed without losing anything. Files that others may have written, and decisions of the user, are left
+//! alone.
 
 use super::finding::{Finding, Fix};
 use crate::bus::storage::file::{Proof, clear_left_presences};
 
-/// Mends what a finding offers to, and says what came of it.
+/// Applies the fix that a finding offers, and adds the outcome to its text.
 pub(super) fn apply(finding: &mut Finding, proof: &Proof) {
     let Some(Fix::LeftPresences(bus)) = &finding.fix else {
         return;
@@ -18,6 +19,6 @@ pub(super) fn apply(finding: &mut Finding, proof: &Proof) {
     }
 }
 
-fn add(finding: &mut Finding, words: &str) {
-    finding.says = format!("{}; {words}", finding.says);
+fn add(finding: &mut Finding, outcome: &str) {
+    finding.says = format!("{}; {outcome}", finding.says);
 }

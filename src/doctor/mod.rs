@@ -1,14 +1,14 @@
-//! The doctor: looks whether everything that a team needs is there and works, and says of each problem what to do.
+//! The doctor: checks that everything a team needs is installed and works, and suggests a remedy for each problem.
 //!
-//! What a thing looks like is gathered apart from what that means: the judgements (`judge_*`) are pure. A look that fails is a finding
-//! of its own, never the end of the others. Nothing is prompted, so no model is asked; the project's bus is neither joined nor changed.
+//! Examining and judging are separate, and the judgements (`judge_*`) are pure. A check that fails is a finding of its own, and does
+//! not stop the others. The doctor sends no prompt, so no model is asked. It neither joins nor changes the project's bus.
 
 mod agents;
+mod examination_step;
 mod examine;
 mod finding;
 mod fix;
 mod places;
-mod examination_step;
 pub mod report_json;
 
 pub use self::agents::examine_agents::Starting;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::finding::{Finding, Level, Report};
 
-/// The version of this form. A field that is added does not raise it.
+/// The version of this format. A new field does not raise it.
 const FORMAT: u32 = 1;
 
 /// Returns a report as one JSON object.
@@ -56,7 +56,7 @@ mod tests {
     use crate::doctor::finding::Subject;
 
     #[test]
-    fn a_report_says_as_much_in_json() {
+    fn a_report_has_all_its_findings_in_json() {
         let problem = Finding::problem(&Subject::Agent("codex".into()), "start", "no", "yes")
             .with_fact("seconds", 1.5);
         let report = Report::of(vec![problem, Finding::ok(&Subject::Bus, "log", "whole")]);

@@ -59,7 +59,7 @@ impl fmt::Display for Searched {
             Self::OnPath => f.write_str("is not on PATH"),
             Self::OnPathOf(path) => write!(f, "is not on PATH (`{}`)", path.display()),
             Self::AtItsPath => f.write_str("does not exist"),
-            Self::AsExecutable => f.write_str("is not there or not executable"),
+            Self::AsExecutable => f.write_str("does not exist or is not executable"),
         }
     }
 }

@@ -1,33 +1,33 @@
-//! What setup wants in a configuration file, in terms of keys and values, and what it needs to know to take that out again.
+//! The edits that setup makes to a configuration file, as keys and values, and what it must remember to undo them.
 //!
-//! Each kind of file (`edit_json`, `edit_toml`) performs these on the text, so that comments, order and spaces of its owner stay.
+//! `edit_json` and `edit_toml` apply them to the text itself, so that the owner's comments, order and spaces stay.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What the file of our program is called, wherever it is.
+/// The file name of our program, wherever it is installed.
 pub const PROGRAM: &str = "cli-team-bridge";
 
-/// A value under a key that is ours: an MCP server, say.
+/// A value under a key of our own, such as an MCP server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The keys that lead to it, its own last.
+    /// The keys that lead to the value, its own last.
     pub path: Vec<String>,
     pub value: Value,
 }
 
-/// A value in a list that others have values in, too: a permission, a hook.
+/// A value in a list that holds other values too, such as a permission or a hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// The keys that lead to the list.
     pub path: Vec<String>,
     pub value: Value,
-    /// A text that only an item of the same purpose contains: one that the user wrote by hand will do.
+    /// A text that only items of the same purpose contain. If the user wrote such an item by hand, setup adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_purpose: Option<String>,
 }
 
-/// One thing that setup wants in a file of JSON.
+/// One edit to a JSON file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JsonEdit {
@@ -35,7 +35,7 @@ pub enum JsonEdit {
     Item(Item),
 }
 
-/// All that setup wants in one file, or has added to it.
+/// All edits to one file, planned or made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileEdits {
@@ -44,13 +44,13 @@ pub enum FileEdits {
     Toml(Vec<Entry>),
 }
 
-/// A text with what was added to it.
+/// A text after its edits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edited {
     pub text: String,
-    /// What was not there before.
+    /// The edits that changed something.
     pub added: FileEdits,
-    /// The tables and lists that were made around it, each by its keys, the outermost first.
+    /// The tables and lists that were created for the edits, each by its keys, the outermost first.
     pub made: Vec<Vec<String>>,
 }
 
@@ -61,23 +61,23 @@ pub enum EditError {
     Unparsable(String),
     #[error("{} is not {expected}, so nothing can be added to it", place(path))]
     OtherShape { path: Vec<String>, expected: &'static str },
-    #[error("the key {} is there twice; keep one", place(path))]
+    #[error("the key {} appears twice; keep one", place(path))]
     Twice { path: Vec<String> },
     #[error(
-        "{} is there already, and setup did not write it: `{runs}`. Remove or rename that entry to let setup write its own",
+        "{} already exists, and setup did not write it: `{runs}`. Remove or rename that entry to let setup write its own",
         place(path)
     )]
     Taken { path: Vec<String>, runs: String },
-    #[error("its text would not stay as it is; add the entry by hand")]
+    #[error("the edit would change other parts of its text; add the entry by hand")]
     NotKept,
 }
 
-/// Names a place in a file.
+/// Names a place in a file for a message.
 fn place(path: &[String]) -> String {
     if path.is_empty() { "its whole content".to_owned() } else { format!("`{}`", path.join(".")) }
 }
 
-/// Returns the command line that an MCP server's entry runs, for people.
+/// Returns the command line that an MCP server's entry runs, for a message.
 pub(super) fn command_line(entry: &Value) -> String {
     let command = entry["command"].as_str();
     let args = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -89,13 +89,13 @@ pub(super) fn command_line(entry: &Value) -> String {
     words.join(" ")
 }
 
-/// Says whether an entry still runs our program, whatever else was changed in it.
+/// Says whether an entry still runs our program, even if its other fields have changed.
 pub(super) fn runs_bridge(entry: &Value) -> bool {
     let command = entry["command"].as_str().unwrap_or_default();
     command.rsplit('/').next() == Some(PROGRAM)
 }
 
-/// Returns the fields of an object in the order in which people write them: what it is and what it runs, then the rest.
+/// Returns the fields of an object in the order in which people write them: type and command first, then the rest.
 pub(super) fn in_written_order(fields: &serde_json::Map<String, Value>) -> Vec<(&str, &Value)> {
     const FIRST: [&str; 4] = ["type", "matcher", "command", "args"];
     let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
@@ -105,7 +105,7 @@ pub(super) fn in_written_order(fields: &serde_json::Map<String, Value>) -> Vec<(
 }
 
 impl FileEdits {
-    /// Says whether this asks for nothing.
+    /// Says whether there are no edits.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Json(edits) => edits.is_empty(),

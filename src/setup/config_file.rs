@@ -1,7 +1,7 @@
 //! The configuration file of another program: read with a bound, and replaced whole or not at all.
 //!
-//! Links are followed, so that a file that is kept elsewhere stays a link. A crash leaves the old or the new content, and perhaps a
-//! temporary file beside it. Between reading and writing nobody is locked out, so the file is read again right before it is replaced.
+//! Links are followed, so that a link to a file kept elsewhere stays a link. A crash leaves the old or the new content, and perhaps a
+//! temporary file beside it. Other programs may write the file at any time, so it is read again right before it is replaced.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
@@ -15,18 +15,18 @@ use crate::sys::fs::disk::{
 use crate::sys::fs::{bounded_file, real_path};
 use crate::sys::random_ids;
 
-/// The owner's alone, as clients make theirs: some hold keys.
+/// The mode of a new file: for its owner alone, as clients create theirs, because some hold keys.
 const NEW_FILE: u32 = 0o600;
 
 /// The bit of a mode that lets the owner write.
 const OWNER_WRITES: u32 = 0o200;
 
-/// A file as it was when it was read.
+/// A file and its content when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
-    /// Where it is, links resolved.
+    /// The path with links resolved.
     pub path: PathBuf,
-    /// What it says; none where there is no file.
+    /// The content; none if there is no file.
     pub text: Option<String>,
     mode: u32,
 }
@@ -34,9 +34,9 @@ pub struct ConfigFile {
 /// Why a file cannot be read or replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigFileError {
-    #[error("it is a link that leads nowhere, or its directory cannot be looked into")]
+    #[error("it is a broken link, or its directory cannot be read")]
     NotFollowed,
-    #[error("it leads out of the project")]
+    #[error("its path leads out of the project")]
     Outside,
     #[error("it is not a regular file")]
     NotAFile,
@@ -48,14 +48,14 @@ pub enum ConfigFileError {
     ReadOnly,
     #[error("it belongs to another user")]
     OtherOwner,
-    #[error("another program has changed it meanwhile; run setup again")]
+    #[error("another program has just changed it; run setup again")]
     Changed,
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl ConfigFile {
-    /// Reads a file. Where it belongs to a project, it must be in there: a repository may bring links.
+    /// Reads a file. A project's file must be inside the project: a repository may bring links that lead out of it.
     pub fn read(path: &Path, project: Option<&Path>) -> Result<Self, ConfigFileError> {
         let path = real_path::resolve(Path::new("/"), path).ok_or(ConfigFileError::NotFollowed)?;
         if project.is_some_and(|project| !path.starts_with(project)) {
@@ -75,7 +75,7 @@ impl ConfigFile {
         Ok(Self { path, text, mode: metadata.permissions().mode() & 0o7777 })
     }
 
-    /// Says why this file may not be replaced, if that is known before.
+    /// Checks whether this file may be replaced, as far as that is known in advance.
     pub fn may_be_replaced(&self) -> Result<(), ConfigFileError> {
         if self.text.is_none() {
             return Ok(());
@@ -89,8 +89,8 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// Replaces the file, which must still be as it was read; returns the directories that were made for it, the outermost first. The
-    /// new content is on disk when this returns.
+    /// Replaces the file, which must not have changed since it was read. Returns the directories that were created for it, the
+    /// outermost first. The new content is on disk when this returns.
     pub fn replace(&self, text: &str) -> Result<Vec<PathBuf>, ConfigFileError> {
         self.may_be_replaced()?;
         let directory = self.path.parent().unwrap_or(Path::new("/"));
@@ -99,7 +99,7 @@ impl ConfigFile {
         let temporary = directory.join(format!(".{name}.{}.tmp", random_ids::blob()));
         let written = self.write_and_rename(&temporary, text);
         if written.is_err() {
-            // What is left of it means nothing.
+            // An error here leaves only a useless temporary file.
             let _ = fs::remove_file(&temporary);
             remove_empty(&made);
         }
@@ -112,21 +112,21 @@ impl ConfigFile {
         file.write_all(text.as_bytes())?;
         file.set_permissions(Permissions::from_mode(self.mode))?;
         file.sync_all()?;
-        self.is_as_read()?;
+        self.check_unchanged()?;
         RealDisk.rename(temporary, &self.path)?;
         RealDisk.sync_directory(self.path.parent().unwrap_or(Path::new("/")))?;
         Ok(())
     }
 
-    /// Removes the file, which must still be as it was read.
+    /// Removes the file, which must not have changed since it was read.
     pub fn remove(&self) -> Result<(), ConfigFileError> {
         self.may_be_replaced()?;
-        self.is_as_read()?;
+        self.check_unchanged()?;
         fs::remove_file(&self.path)?;
         Ok(())
     }
 
-    fn is_as_read(&self) -> Result<(), ConfigFileError> {
+    fn check_unchanged(&self) -> Result<(), ConfigFileError> {
         let now = match text_of(&self.path) {
             Ok(text) => Some(text),
             Err(ConfigFileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
@@ -136,17 +136,17 @@ impl ConfigFile {
     }
 }
 
-/// Removes these directories as far as they are empty, the last first.
+/// Removes these directories as far as they are empty, the innermost first.
 pub fn remove_empty(directories: &[PathBuf]) {
     for directory in directories.iter().rev() {
         if fs::remove_dir(directory).is_err() {
-            // Somebody else has put something there, and needs those around it, too.
+            // Another program uses this directory, and so all its parents.
             return;
         }
     }
 }
 
-/// Makes what is missing of a directory's path; returns what was made, the outermost first.
+/// Creates a directory and its missing parents; returns those it created, the outermost first.
 pub(super) fn make_missing(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let is_missing = |path: &&Path| !path.exists();
     let mut missing: Vec<_> = directory.ancestors().take_while(is_missing).collect();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_since_it_was_read_is_left_alone() {
+    fn a_file_that_changed_since_it_was_read_is_left_alone() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a.json");
         let missing = ConfigFile::read(&path, None).unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_on_the_way_is_named_and_can_be_removed() {
+    fn created_directories_are_returned_and_can_be_removed() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         let file = ConfigFile::read(&home.join("a/b/c.json"), None).unwrap();
@@ -222,32 +222,32 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_edited_is_told_apart() {
+    fn each_reason_not_to_edit_a_file_has_its_own_error() {
         let home = tempfile::tempdir().unwrap();
-        let told = |name: &str| {
+        let refusal = |name: &str| {
             let read = ConfigFile::read(&home.path().join(name), None);
-            let refused = match read {
+            let error = match read {
                 Ok(file) => file.may_be_replaced().unwrap_err(),
                 Err(error) => error,
             };
-            refused.to_string()
+            error.to_string()
         };
         fs::write(home.path().join("bytes"), [0xff, 0xfe]).unwrap();
-        assert_eq!(told("bytes"), "it is not UTF-8");
+        assert_eq!(refusal("bytes"), "it is not UTF-8");
         fs::create_dir(home.path().join("directory")).unwrap();
-        assert_eq!(told("directory"), "it is not a regular file");
+        assert_eq!(refusal("directory"), "it is not a regular file");
         symlink("nowhere", home.path().join("link")).unwrap();
-        assert!(told("link").starts_with("it is a link that leads nowhere"));
+        assert!(refusal("link").starts_with("it is a broken link"));
         fs::write(home.path().join("fixed"), "{}").unwrap();
         fs::set_permissions(home.path().join("fixed"), Permissions::from_mode(0o444)).unwrap();
-        assert!(told("fixed").starts_with("it is read-only"));
+        assert!(refusal("fixed").starts_with("it is read-only"));
         let huge = fs::File::create(home.path().join("huge")).unwrap();
         huge.set_len(MAX_CLIENT_FILE_BYTES + 1).unwrap();
-        assert!(told("huge").starts_with("it is longer than"));
+        assert!(refusal("huge").starts_with("it is longer than"));
     }
 
     #[test]
-    fn a_file_of_a_project_is_in_the_project() {
+    fn a_projects_file_must_be_inside_the_project() {
         let around = tempfile::tempdir().unwrap();
         let around = around.path().canonicalize().unwrap();
         let project = around.join("project");

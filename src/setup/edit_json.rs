@@ -1,4 +1,4 @@
-//! Adds to the text of a JSON file, with comments or without, and takes out again: everything else stays as it is written.
+//! Adds edits to the text of a JSON file, with comments or without, and removes them again. The rest of the text stays as it is.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{
@@ -11,13 +11,13 @@ use super::config_edit::{
     runs_bridge,
 };
 
-/// The mark with which some editors begin a file. It is no part of the JSON.
+/// The mark with which some editors begin a file. It is not part of the JSON.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// What a file without content begins as.
+/// The text that stands in for a file without content.
 const EMPTY: &str = "{}\n";
 
-/// What the strictest of the clients that take comments still read.
+/// The syntax that even the strictest of the clients with comments can read.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
@@ -31,24 +31,24 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Says whether all of this is in a text, to the letter.
+/// Says whether a text already contains all of these edits exactly.
 pub(super) fn has(text: &str, edits: &[JsonEdit]) -> Result<bool, EditError> {
     let (_, root) = parse(text)?;
     for edit in edits {
-        let is_there = match edit {
+        let is_present = match edit {
             JsonEdit::Entry(entry) => find(&root, &entry.path)?
                 .is_some_and(|prop| value_of(&prop) == Some(entry.value.clone())),
             JsonEdit::Item(item) => list_at(&root, &item.path)?
                 .is_some_and(|list| elements(&list).any(|(_, value)| value == item.value)),
         };
-        if !is_there {
+        if !is_present {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Returns what stands under these keys in a text.
+/// Returns the value under these keys in a text.
 pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
     if text.trim().is_empty() {
         return Ok(None);
@@ -57,7 +57,7 @@ pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, Edi
     Ok(find(&root, path)?.and_then(|prop| value_of(&prop)))
 }
 
-/// Adds to a text what of this is not in it.
+/// Adds to a text the edits that are missing from it.
 pub(super) fn add(text: &str, edits: &[JsonEdit]) -> Result<Edited, EditError> {
     let text = if text.trim().is_empty() { EMPTY } else { text };
     let (mark, root) = parse(text)?;
@@ -72,14 +72,14 @@ pub(super) fn add(text: &str, edits: &[JsonEdit]) -> Result<Edited, EditError> {
         }
     }
     let text = format!("{mark}{root}");
-    // What is written is read back, so that no mistake of an edit reaches a file.
+    // The result is parsed again, so that a faulty edit never reaches a file.
     if added.iter().any(|edit| !has(&text, std::slice::from_ref(edit)).unwrap_or(false)) {
         return Err(EditError::NotKept);
     }
     Ok(Edited { text, added: FileEdits::Json(added), made })
 }
 
-/// Takes out of a text what was added, as far as it is still there, and the tables and lists around it that are empty by that.
+/// Removes added edits from a text as far as they are still in it, and the tables and lists created for them if those are now empty.
 pub(super) fn take_out(
     text: &str,
     added: &[JsonEdit],
@@ -160,18 +160,18 @@ fn add_item(
         made.push(item.path.clone());
         object.array_value_or_create(key).ok_or_else(|| other_shape(&item.path, "a list"))?
     };
-    let does_the_same = |value: &Value| {
+    let has_same_purpose = |value: &Value| {
         *value == item.value
             || item.same_purpose.as_ref().is_some_and(|text| value.to_string().contains(text))
     };
-    if elements(&list).any(|(_, value)| does_the_same(&value)) {
+    if elements(&list).any(|(_, value)| has_same_purpose(&value)) {
         return Ok(false);
     }
     list.append(input(&item.value));
     Ok(true)
 }
 
-/// Returns the object under these keys; what of it is missing is made, and noted.
+/// Returns the object under these keys. Creates missing objects and adds them to `made`.
 fn object_for(
     root: &CstRootNode,
     path: &[String],
@@ -189,7 +189,7 @@ fn object_for(
     Ok(object)
 }
 
-/// Finds what is under these keys.
+/// Finds the property under these keys.
 fn find(root: &CstRootNode, path: &[String]) -> Result<Option<CstObjectProp>, EditError> {
     let Some(value) = root.value() else {
         return Ok(None);
@@ -206,7 +206,7 @@ fn find(root: &CstRootNode, path: &[String]) -> Result<Option<CstObjectProp>, Ed
     only(&object, path, key)
 }
 
-/// Finds a list under these keys.
+/// Finds the list under these keys.
 fn list_at(root: &CstRootNode, path: &[String]) -> Result<Option<CstArray>, EditError> {
     let Some(prop) = find(root, path)? else {
         return Ok(None);
@@ -214,7 +214,7 @@ fn list_at(root: &CstRootNode, path: &[String]) -> Result<Option<CstArray>, Edit
     prop.array_value().map(Some).ok_or_else(|| other_shape(path, "a list"))
 }
 
-/// Finds the property of that name. Of two, readers take the last, and it is not known which the user means.
+/// Finds the property with this name. Two are an error: readers take the last, but the user may mean the first.
 fn only(
     object: &CstObject,
     path: &[String],
@@ -237,7 +237,7 @@ fn value_of(prop: &CstObjectProp) -> Option<Value> {
     prop.value()?.to_serde_value()
 }
 
-/// Says whether nothing is in a table or list, not even a comment.
+/// Says whether a table or list is empty, without even a comment.
 fn is_empty(value: &CstNode) -> bool {
     let container = match value {
         CstNode::Container(container) => container,

@@ -1,4 +1,4 @@
-//! Adds entries to the text of a TOML file, and takes them out again: everything else stays as it is written.
+//! Adds entries to the text of a TOML file, and removes them again. The rest of the text stays as it is.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::config_edit::{
     EditError, Edited, Entry, FileEdits, command_line, in_written_order, runs_bridge,
 };
 
-/// Says whether all entries are in a text, to the letter.
+/// Says whether a text already contains all entries exactly.
 pub(super) fn has(text: &str, entries: &[Entry]) -> Result<bool, EditError> {
     let document = parse(text)?;
     for entry in entries {
@@ -20,22 +20,25 @@ pub(super) fn has(text: &str, entries: &[Entry]) -> Result<bool, EditError> {
     Ok(true)
 }
 
-/// Returns what stands under these keys in a text.
+/// Returns the value under these keys in a text.
 pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
     Ok(found(&parse(text)?, path)?.map(json))
 }
 
-/// Adds to a text the entries that are not in it.
+/// Adds to a text the entries that are missing from it.
 pub(super) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
     let mut document = parse(text)?;
     let (mut added, mut made) = (Vec::new(), Vec::new());
     for entry in entries {
         if let Some(item) = found(&document, &entry.path)? {
-            let there = json(item);
-            if there == entry.value {
+            let present = json(item);
+            if present == entry.value {
                 continue;
             }
-            return Err(EditError::Taken { path: entry.path.clone(), runs: command_line(&there) });
+            return Err(EditError::Taken {
+                path: entry.path.clone(),
+                runs: command_line(&present),
+            });
         }
         let (key, around) = entry.path.split_last().expect("an entry has a key");
         let mut table: &mut dyn TableLike = document.as_table_mut();
@@ -44,11 +47,11 @@ pub(super) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
             if !table.contains_key(part) {
                 made.push(here.to_vec());
                 let mut new = Table::new();
-                // Only its entries have a heading of their own.
+                // Only the tables inside it get a heading.
                 new.set_implicit(true);
                 table.insert(part, Item::Table(new));
             }
-            let item = table.get_mut(part).expect("it is there by now");
+            let item = table.get_mut(part).expect("the key exists");
             table = item.as_table_like_mut().ok_or_else(|| other_shape(here))?;
         }
         table.insert(key, table_of(&entry.value));
@@ -62,8 +65,7 @@ pub(super) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
     Ok(Edited { text: written, added: FileEdits::Toml(added), made })
 }
 
-/// Takes out of a text the entries that were added, as far as they are still there, and the tables around them that are empty by
-/// that.
+/// Removes added entries from a text as far as they are still in it, and the tables created for them if those are now empty.
 pub(super) fn take_out(
     text: &str,
     added: &[Entry],
@@ -71,8 +73,8 @@ pub(super) fn take_out(
 ) -> Result<String, EditError> {
     let mut document = parse(text)?;
     for entry in added.iter().rev() {
-        let there = found(&document, &entry.path)?.map(json);
-        if there.is_some_and(|there| there == entry.value || runs_bridge(&there)) {
+        let present = found(&document, &entry.path)?.map(json);
+        if present.is_some_and(|value| value == entry.value || runs_bridge(&value)) {
             remove(&mut document, &entry.path);
         }
     }
@@ -86,7 +88,7 @@ pub(super) fn take_out(
 }
 
 fn parse(text: &str) -> Result<DocumentMut, EditError> {
-    // The last line of a document that is written always has an end.
+    // A written document always ends with a line break.
     let ended = if text.is_empty() || text.ends_with('\n') {
         Cow::Borrowed(text)
     } else {
@@ -133,7 +135,7 @@ fn other_shape(path: &[String]) -> EditError {
     EditError::OtherShape { path: path.to_vec(), expected: "a table" }
 }
 
-/// Writes an object as a table with a heading, and what is in it on a line each.
+/// Writes an object as a table with a heading and one line per field.
 fn table_of(object: &Value) -> Item {
     let Some(fields) = object.as_object() else {
         return inline(object);
@@ -162,7 +164,7 @@ fn inline(field: &Value) -> Item {
     }
 }
 
-/// Returns what an item says, to be compared with an entry.
+/// Returns the value of an item, to compare it with an entry's.
 fn json(item: &Item) -> Value {
     fn of(value: &toml_edit::Value) -> Value {
         match value {

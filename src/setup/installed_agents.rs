@@ -1,7 +1,7 @@
-//! Which of the five agents could work here: whether the vendor's program is there, the program that speaks ACP for it, and a sign
-//! that the user is logged in.
+//! Which of the five agents could work here: whether the vendor's program and its ACP adapter are installed, and whether there is a
+//! sign that the user is logged in.
 //!
-//! A sign is a file that a login leaves, or a variable with a key. Neither is read: what a key is worth only its vendor knows.
+//! A sign is a file that a login leaves, or a variable with a key. Neither is read: only the vendor can say whether a key is valid.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,42 +9,42 @@ use std::path::{Path, PathBuf};
 use super::known_client::Places;
 use crate::config::{Config, Profile};
 
-/// One of the five agents, as this machine has it.
+/// One of the five agents, as installed on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledAgent {
-    /// Its profile, which `assign_task` names.
+    /// The name of its profile, as `assign_task` takes it.
     pub profile: &'static str,
     /// The vendor's own program, with which the user logs in.
     pub cli: FoundProgram,
-    /// The program that the bridge starts; of some agents the same one.
+    /// The program that the bridge starts; for some agents the same one.
     pub adapter: FoundProgram,
     pub login: LoginSign,
     /// How the adapter is installed, if the profile says so.
     pub install: Option<String>,
-    /// How to log in: the end of a sentence that begins "to log in,".
+    /// How to log in: completes a sentence that begins "to log in,".
     pub how_to_log_in: Option<String>,
 }
 
-/// A program that was looked for.
+/// A program that was searched for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundProgram {
     pub name: String,
-    /// Where it is; none where it was not found.
+    /// Its path; none if it was not found.
     pub path: Option<PathBuf>,
 }
 
-/// What shows that the user is logged in.
+/// The sign that the user is logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoginSign {
     /// A file that a login leaves.
     File(PathBuf),
     /// A variable that holds a key.
     Variable(&'static str),
-    /// There is none. On a Mac the keychain may have it, which is not asked.
+    /// No sign was found. On a Mac the login may be in the keychain, which is not searched.
     NotSeen,
 }
 
-/// What is known of an agent besides its profile.
+/// Facts about an agent beyond its profile.
 struct Kind {
     profile: &'static str,
     cli: &'static str,
@@ -96,7 +96,7 @@ const KINDS: [Kind; 5] = [
     },
 ];
 
-/// Looks at each of the five agents. `program` finds a program by its name or path.
+/// Examines each of the five agents. `program` finds a program by its name or path.
 pub fn look(
     config: &Config,
     places: &Places,
@@ -118,12 +118,12 @@ pub fn look(
 }
 
 impl InstalledAgent {
-    /// Says whether `assign_task` could start it.
+    /// Says whether `assign_task` could start this agent.
     pub fn is_ready(&self) -> bool {
         self.adapter.path.is_some()
     }
 
-    /// Returns the words of the command that installs the missing adapter of an agent that the user has. Only npm is run.
+    /// Returns npm's arguments that install the missing adapter, if the user has the vendor's program and npm installs the adapter.
     pub fn npm_arguments(&self) -> Option<Vec<String>> {
         if self.is_ready() || self.cli.path.is_none() {
             return None;
@@ -165,8 +165,8 @@ mod tests {
     use super::*;
     use crate::config::Load;
 
-    /// Looks with these programs on `PATH`, in a home of its own.
-    fn looked(home: &Path, programs: &[&str], keys: &[&str]) -> Vec<InstalledAgent> {
+    /// Examines the agents with these programs on `PATH` and these keys set.
+    fn examined(home: &Path, programs: &[&str], keys: &[&str]) -> Vec<InstalledAgent> {
         let load = Load { project: home, home: None, config_home: None, explicit: None };
         let config = Config::load(load).unwrap();
         let places = Places::read(|name| (name == "HOME").then(|| home.into()), false).unwrap();
@@ -182,17 +182,17 @@ mod tests {
     #[test]
     fn a_cli_without_its_adapter_is_not_ready_and_its_adapter_can_be_installed() {
         let home = tempfile::tempdir().unwrap();
-        let agents = looked(home.path(), &["codex", "gemini"], &[]);
+        let agents = examined(home.path(), &["codex", "gemini"], &[]);
         assert_eq!(agents.len(), 5);
         let codex = of(&agents, "codex");
         assert!(!codex.is_ready());
         assert_eq!(codex.adapter, FoundProgram { name: "codex-acp".to_owned(), path: None });
         let words = codex.npm_arguments().unwrap();
         assert_eq!(words, ["install", "-g", "@agentclientprotocol/codex-acp"]);
-        // It is its own adapter.
+        // Gemini CLI speaks ACP itself.
         assert!(of(&agents, "gemini").is_ready());
         assert_eq!(of(&agents, "gemini").npm_arguments(), None);
-        assert_eq!(of(&agents, "droid").npm_arguments(), None, "nobody asked for it");
+        assert_eq!(of(&agents, "droid").npm_arguments(), None, "its CLI is not installed");
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         let file = home.path().join(".codex/auth.json");
         std::fs::create_dir(file.parent().unwrap()).unwrap();
         std::fs::write(&file, "secret").unwrap();
-        let agents = looked(home.path(), &[], &["FACTORY_API_KEY"]);
+        let agents = examined(home.path(), &[], &["FACTORY_API_KEY"]);
         assert_eq!(of(&agents, "codex").login, LoginSign::File(file));
         assert_eq!(of(&agents, "droid").login, LoginSign::Variable("FACTORY_API_KEY"));
         assert_eq!(of(&agents, "claude-code").login, LoginSign::NotSeen);

@@ -1,8 +1,8 @@
-//! What setup knows of a program that can lead a team: how to see that it is installed, and what to write into which of its files.
+//! What setup knows about a client, a program that can lead a team: how to detect it, and what to write into which of its files.
 //!
-//! Setup edits the files itself, also where a client has a command for that (`claude mcp add`): only so can it show the change before
-//! it is made, keep what the user has written, and take its own out again byte for byte. The client's command writes what it likes
-//! beside the entry, and none of them can set a timeout and undo a permission.
+//! Setup edits the files itself, even if a client has a command for that (`claude mcp add`). Only then can it show the change first,
+//! keep the user's own text, and undo the change byte for byte. A client's command may write more than the entry, and no such command
+//! can both set a timeout and undo a permission.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,47 +11,47 @@ use serde_json::{Value, json};
 
 use super::config_edit::{Entry, FileEdits, JsonEdit};
 
-/// What our server is called in every client. The names of its tools begin with that.
+/// The name of our server in every client. Clients put it before the names of its tools.
 pub const SERVER: &str = "bridge";
 
-/// How long a client is to wait for one call, in seconds: the longest wait of a tool is 120 s, and it needs a moment to answer.
+/// How long a client should wait for one call, in seconds: a tool waits for up to 120 s, and then needs a moment to answer.
 pub const CALL_SECONDS: u64 = 150;
 
 /// A program that can lead a team.
 pub struct Client {
-    /// What `--client` calls it.
+    /// Its name for `--client`.
     pub name: &'static str,
-    /// What people call it.
+    /// Its name for people.
     pub title: &'static str,
-    /// The programs by which it is started, any of which will do.
+    /// The programs that start it. Any one of them shows that the client is installed.
     pub programs: &'static [&'static str],
-    /// The directory that it has made where it is installed, if there is such a one.
+    /// The directory that an installed client creates, if it creates one.
     pub directory: fn(&Places) -> Option<PathBuf>,
-    /// What to write for all projects of the user.
+    /// The files to write for all of the user's projects.
     pub for_user: fn(&Places, &Server) -> Vec<ClientFile>,
-    /// What to write for one project; nothing where the client has no files of a project.
+    /// The files to write for one project; none if the client has no project files.
     pub for_project: fn(&Path, &Server) -> Vec<ClientFile>,
 }
 
-/// A file of a client, and what setup wants in it.
+/// A file of a client, and the edits that setup makes to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientFile {
     pub path: PathBuf,
-    /// What it is for, as the end of "adds ".
+    /// The purpose of the edits, as the user reads it.
     pub purpose: &'static str,
     pub edits: FileEdits,
 }
 
-/// Where a user's programs keep their files, by the environment of this process.
+/// Where the user's programs keep their files, according to the environment.
 #[derive(Clone, Debug)]
 pub struct Places {
     pub home: PathBuf,
-    /// The absolute paths in variables that move a program's files, by the variable's name.
+    /// The absolute paths in variables that relocate a program's files, by the variable's name.
     moved: Vec<(String, PathBuf)>,
     is_mac: bool,
 }
 
-/// The variables that move a program's files.
+/// The variables that relocate a program's files.
 const MOVING: [&str; 6] = [
     "XDG_CONFIG_HOME",
     "CLAUDE_CONFIG_DIR",
@@ -62,7 +62,7 @@ const MOVING: [&str; 6] = [
 ];
 
 impl Places {
-    /// Reads the places from the environment. None without a home directory.
+    /// Reads the places from the environment; none without a home directory.
     pub fn read(variable: impl Fn(&str) -> Option<OsString>, is_mac: bool) -> Option<Self> {
         let absolute = |name: &str| {
             let path = variable(name).map(PathBuf::from);
@@ -73,18 +73,18 @@ impl Places {
         Some(Self { home, moved: moved.collect(), is_mac })
     }
 
-    /// Returns the directory that a variable names, else one in the home directory.
+    /// Returns the directory that a variable names, or this default in the home directory.
     pub(super) fn or_in_home(&self, variable: &str, default: &str) -> PathBuf {
         let moved = self.moved.iter().find(|(name, _)| name == variable);
         moved.map_or_else(|| self.home.join(default), |(_, path)| path.clone())
     }
 
-    /// Returns the home directory that a variable names for one program, else that of the user.
+    /// Returns the home directory that a variable names for one program, or the user's.
     pub(super) fn home_by(&self, variable: &str) -> PathBuf {
         self.or_in_home(variable, "")
     }
 
-    /// Returns the directory in which programs with windows keep their files.
+    /// Returns the directory in which desktop programs keep their files.
     pub(super) fn of_desktop(&self) -> PathBuf {
         if self.is_mac {
             self.home.join("Library/Application Support")
@@ -97,12 +97,12 @@ impl Places {
 /// The command line of our MCP server.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// An absolute path that stays.
+    /// An absolute path that outlasts a package cache.
     pub program: String,
 }
 
 impl Server {
-    /// Returns the entry of a client that needs nothing else.
+    /// Returns the entry without further fields.
     pub(super) fn entry(&self) -> Value {
         json!({ "command": self.program, "args": ["orchestrator"] })
     }
@@ -117,12 +117,12 @@ impl Server {
     }
 }
 
-/// Returns a limit for one call in milliseconds, under the key that several clients read.
+/// Returns the limit for one call in milliseconds, with the key that several clients read.
 pub(super) fn timeout_ms() -> (&'static str, Value) {
     ("timeout", json!(CALL_SECONDS * 1_000))
 }
 
-/// Returns a file of JSON into which goes our server alone, under this key.
+/// Returns a JSON file whose only edit is our server's entry, under this key.
 pub(super) fn json_file(path: PathBuf, servers: &str, entry: Value) -> ClientFile {
     let entry = Entry { path: vec![servers.to_owned(), SERVER.to_owned()], value: entry };
     ClientFile {
@@ -133,7 +133,7 @@ pub(super) fn json_file(path: PathBuf, servers: &str, entry: Value) -> ClientFil
 }
 
 impl Client {
-    /// Finds by which program or directory a client shows that it is installed.
+    /// Returns the program or directory that shows that the client is installed.
     pub fn find(
         &self,
         places: &Places,

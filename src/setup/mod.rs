@@ -1,7 +1,7 @@
-//! Setup: which clients and agents are installed, and the entries that connect the clients to the bridge, written and undone.
+//! Setup: finds installed clients and agents, and writes and undoes the entries that connect the clients to the bridge.
 //!
-//! It knows the files of other programs and nothing of the bus. What is to be done to a file is decided by pure functions of its text
-//! (`setup_plan`); `config_file` and `setup_record` carry it out, so that each change can be undone byte for byte.
+//! It knows the files of other programs, and not the bus. Pure functions of a file's text (`setup_plan`) decide each change;
+//! `config_file` and `setup_record` carry it out, so that it can be undone byte for byte.
 
 pub mod clients;
 pub mod config_edit;

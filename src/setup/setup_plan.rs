@@ -1,41 +1,41 @@
-//! What is to become of one file: pure, from what it says now, what setup wants in it, and what setup did to it before.
+//! Plans the change to one file: a pure decision from its text, the edits that setup makes, and an earlier change by setup.
 
 use super::config_edit::{EditError, Edited, FileEdits};
 use super::setup_record::SetupRecord;
 use super::{edit_json, edit_toml};
 
-/// What setup did to a file before.
+/// An earlier change of a file by setup.
 #[derive(Clone, Debug)]
 pub struct Earlier {
     pub record: SetupRecord,
-    /// What the file was, if it was there and is kept.
+    /// The original file, if there was one and its copy is intact.
     pub original: Option<String>,
 }
 
-/// What is to be done to a file.
+/// The planned change that adds setup's edits to a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Addition {
-    /// All is there.
+    /// The file is complete.
     Nothing,
     Write {
         after: String,
-        /// What the file is without our entries, to be kept; none where it would not be there.
+        /// The file without our edits, to be kept for an undo; none if there would be no file.
         original: Option<String>,
         added: FileEdits,
         made: Vec<Vec<String>>,
     },
 }
 
-/// What is to be done to a file to undo what setup did.
+/// The planned change that undoes setup's edits to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// Nothing of ours is in it.
+    /// The file has none of our edits.
     Nothing,
     Write(String),
     Delete,
 }
 
-/// Plans to add what is missing in a file. What setup added before, in another form, goes.
+/// Plans to add the missing edits to a file. Outdated edits of an earlier setup are removed.
 pub fn plan_addition(
     now: Option<&str>,
     edits: &FileEdits,
@@ -61,7 +61,7 @@ pub fn plan_addition(
     Ok(Addition::Write { after, original, added, made })
 }
 
-/// Plans to undo what setup did to a file: the original, where nobody has changed the file since, else the file without our entries.
+/// Plans to undo setup's edits to a file: restores the original if the file has not changed since, otherwise removes only our edits.
 pub fn plan_removal(now: &str, earlier: &Earlier) -> Result<Removal, EditError> {
     let record = &earlier.record;
     if record.is_untouched(now) {

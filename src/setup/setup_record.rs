@@ -1,7 +1,8 @@
-//! What setup has done, for `--remove`: one record a file, with the file's original bytes beside it, in the user's state directory.
+//! Records of setup's changes, for `--remove`: one record per file, with the file's original bytes beside it, in the user's state
+//! directory.
 //!
-//! Both are on disk before the file is changed. A crash in between leaves a record of a change that was not made, which undoing it
-//! finds out.
+//! Both are on disk before the file is changed. A crash in between leaves a record of a change that was never made; an undo then
+//! finds nothing to remove.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,31 +19,31 @@ use crate::sys::fs::user_state_dir::StateDirectory;
 /// The folder of the records in the state directory.
 const FOLDER: &str = "setup";
 
-/// The form of a record that this binary writes. It reads all up to that.
+/// The record format that this binary writes. It reads this one and all older ones.
 const FORMAT: u32 = 1;
 
-/// What setup did to one file.
+/// The record of setup's change to one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetupRecord {
     format: u32,
     /// The client whose file it is.
     pub client: String,
-    /// Where the file is, links resolved.
+    /// The path of the file, with links resolved.
     pub file: PathBuf,
-    /// The project that it belongs to; none where it is the user's.
+    /// The project that the file belongs to; none for a file of the user.
     pub project: Option<PathBuf>,
-    /// The hash of what it was without our entries; none where there was no file.
+    /// The hash of the file without our edits; none if there was no file.
     original_sha256: Option<String>,
-    /// The hash of what setup wrote.
+    /// The hash of the file that setup wrote.
     written_sha256: String,
     pub added: FileEdits,
-    /// The tables and lists that were made around that.
+    /// The tables and lists that were created for the edits.
     pub made: Vec<Vec<String>>,
-    /// The directories that were made for the file, the outermost first.
+    /// The directories that were created for the file, the outermost first.
     pub directories: Vec<PathBuf>,
 }
 
-/// Whose file a record is about.
+/// The client and the project that a file belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct Owner<'a> {
     pub client: &'a str,
@@ -50,7 +51,7 @@ pub struct Owner<'a> {
 }
 
 impl SetupRecord {
-    /// Describes a change of a file, before it is made.
+    /// Describes a change to a file, before it is made.
     pub fn new(
         owner: Owner<'_>,
         file: &Path,
@@ -71,18 +72,18 @@ impl SetupRecord {
         }
     }
 
-    /// Says whether the file is as setup left it.
+    /// Says whether the file has not changed since setup wrote it.
     pub fn is_untouched(&self, text: &str) -> bool {
         self.written_sha256 == sha256(text.as_bytes())
     }
 
-    /// Says whether there was a file before.
+    /// Says whether there was a file before setup.
     pub fn had_file(&self) -> bool {
         self.original_sha256.is_some()
     }
 }
 
-/// The records of a user.
+/// All of a user's records.
 #[derive(Clone, Debug)]
 pub struct Records {
     directory: StateDirectory,
@@ -94,7 +95,7 @@ impl Records {
         Self { directory: state.inner(FOLDER) }
     }
 
-    /// Notes a change that is about to be made, and keeps the original.
+    /// Records a change that is about to be made, and keeps the original.
     pub fn keep(&self, record: &SetupRecord, original: Option<&str>) -> io::Result<()> {
         let name = name_of(&record.file);
         if let Some(text) = original {
@@ -109,7 +110,7 @@ impl Records {
         self.read(&format!("{}.json", name_of(file)))
     }
 
-    /// Returns all records, by their files.
+    /// Returns all records, sorted by file.
     pub fn all(&self) -> io::Result<Vec<SetupRecord>> {
         let names = self.directory.names()?.into_iter();
         let names = names.filter(|(name, _)| {
@@ -122,7 +123,7 @@ impl Records {
         Ok(records)
     }
 
-    /// Returns the original of a file that had one; none where it is not kept as it was.
+    /// Returns the original of a file; none if there was no file, or if the kept copy is missing or altered.
     pub fn original(&self, record: &SetupRecord) -> Option<String> {
         let path = self.original_path(record);
         let bytes = bounded_file::read(&path, MAX_CLIENT_FILE_BYTES).ok()?;
@@ -130,12 +131,12 @@ impl Records {
         String::from_utf8(bytes).ok().filter(|_| is_whole)
     }
 
-    /// Returns where the original of a file is kept.
+    /// Returns the path of a file's kept original.
     pub fn original_path(&self, record: &SetupRecord) -> PathBuf {
         self.directory.path().join(format!("{}.original", name_of(&record.file)))
     }
 
-    /// Forgets a change that was undone. After the last one nothing is left of the folder.
+    /// Removes the record of a change that was undone. The folder goes with its last record.
     pub fn forget(&self, record: &SetupRecord) -> io::Result<()> {
         let name = name_of(&record.file);
         self.directory.remove(&format!("{name}.json"))?;
@@ -144,7 +145,7 @@ impl Records {
         Ok(())
     }
 
-    /// Notes a copy of this program that setup has made.
+    /// Records the copy of this program that setup has made.
     pub fn keep_program(&self, copy: &ProgramCopy) -> io::Result<()> {
         self.directory.write(PROGRAM_FILE, &serde_json::to_vec_pretty(copy)?)
     }
@@ -157,7 +158,7 @@ impl Records {
         Ok(Some(serde_json::from_slice(&bytes)?))
     }
 
-    /// Forgets that copy.
+    /// Removes the record of that copy.
     pub fn forget_program(&self) -> io::Result<()> {
         self.directory.remove(PROGRAM_FILE)?;
         self.remove_empty();
@@ -165,7 +166,7 @@ impl Records {
     }
 
     fn remove_empty(&self) {
-        // Another record, or what other commands remember, keeps the directory.
+        // This fails as long as another record, or a file of another command, is in the directory.
         let folder = self.directory.path();
         if std::fs::remove_dir(&folder).is_ok()
             && let Some(own) = folder.parent()
@@ -180,38 +181,39 @@ impl Records {
         };
         let path = self.directory.path().join(name);
         let of_file = |why: String| {
-            let told = format!("`{}`: {why}", path.display());
-            io::Error::new(io::ErrorKind::InvalidData, told)
+            let message = format!("`{}`: {why}", path.display());
+            io::Error::new(io::ErrorKind::InvalidData, message)
         };
-        let record: SetupRecord = serde_json::from_slice(&bytes)
-            .map_err(|error| of_file(format!("it is no record of setup ({error}); remove it")))?;
+        let record: SetupRecord = serde_json::from_slice(&bytes).map_err(|error| {
+            of_file(format!("it is not a record of setup ({error}); remove it"))
+        })?;
         if record.format > FORMAT {
-            return Err(of_file("a newer cli-team-bridge wrote it; use that one".to_owned()));
+            return Err(of_file("a newer cli-team-bridge wrote it; run that version".to_owned()));
         }
         Ok(Some(record))
     }
 }
 
-/// The record of the program's copy.
+/// The file of the record of the program's copy.
 const PROGRAM_FILE: &str = "program.json";
 
-/// A copy of this program at a place that stays.
+/// A copy of this program outside of a package cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramCopy {
     pub path: PathBuf,
     pub sha256: String,
-    /// The directories that were made for it, the outermost first.
+    /// The directories that were created for it, the outermost first.
     pub directories: Vec<PathBuf>,
 }
 
-/// Names what is kept of a file: short, because people copy it, and long enough that no two files share one.
+/// Returns the name under which a file's record is kept: short enough to copy by hand, and long enough to be unique.
 fn name_of(file: &Path) -> String {
     let mut name = sha256(file.as_os_str().as_encoded_bytes());
     name.truncate(16);
     name
 }
 
-/// Returns the hash of some bytes, as it is written down.
+/// Returns the SHA-256 of some bytes in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }

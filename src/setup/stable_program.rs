@@ -1,5 +1,5 @@
-//! A path of this program that stays: what is run out of a package cache is copied to `~/.local/bin` first, because a cache is
-//! cleared, and every client's entry with it.
+//! A stable path of this program. A program that runs from a package cache is first copied to `~/.local/bin`: once the cache is
+//! cleared, an entry that names the cache would start nothing.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -13,20 +13,20 @@ use crate::sys::fs::bounded_file;
 use crate::sys::fs::disk::{Disk as _, RealDisk};
 use crate::sys::random_ids;
 
-/// The longest program that is copied: ten times what this one has.
+/// The largest program that is copied: ten times the size of this one.
 const MOST_BYTES: u64 = 512 * 1024 * 1024;
 
-/// What is to become of the program's path.
+/// The path of this program for clients' entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StablePath {
-    /// It stays where it is.
+    /// The program's own path, outside of any cache.
     Own(PathBuf),
-    /// It is in a package cache: a copy at this place is to be named.
+    /// The program is in a package cache: the path of its copy.
     Copy(PathBuf),
 }
 
 impl StablePath {
-    /// Decides for a program with this path, of a user with this home.
+    /// Decides for a program at this path and a user with this home directory.
     pub fn of(own: &Path, home: &Path) -> Self {
         let parts = own.components().filter_map(|part| match part {
             Component::Normal(part) => part.to_str(),
@@ -42,14 +42,14 @@ impl StablePath {
         }
     }
 
-    /// Returns the path to name.
+    /// Returns the path for clients' entries.
     pub fn path(&self) -> &Path {
         let (Self::Own(path) | Self::Copy(path)) = self;
         path
     }
 }
 
-/// Why the program is not copied.
+/// Why the program cannot be copied.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     #[error("`{}` is another program or version, and setup did not put it there: remove it, or run its own `setup`", .0.display())]
@@ -58,7 +58,7 @@ pub enum CopyError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Copies this program to a place, unless it is there; returns what is to be remembered, or nothing where the copy is not ours.
+/// Copies this program to a place, unless it is already there. Returns the record of the copy; none if setup did not make that copy.
 pub fn copy_to(
     own: &Path,
     place: &Path,
@@ -69,8 +69,8 @@ pub fn copy_to(
     let sha = hash_of(own).map_err(failed)?;
     let ours = earlier.filter(|copy| copy.path == place);
     match hash_of(place) {
-        Ok(there) if there == sha => return Ok(ours),
-        Ok(there) if ours.as_ref().is_some_and(|copy| copy.sha256 == there) => {}
+        Ok(present) if present == sha => return Ok(ours),
+        Ok(present) if ours.as_ref().is_some_and(|copy| copy.sha256 == present) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound && !place.is_symlink() => {}
         Ok(_) | Err(_) => return Err(CopyError::Taken(place.to_owned())),
     }
@@ -81,12 +81,12 @@ pub fn copy_to(
         fs::copy(own, &temporary)?;
         fs::set_permissions(&temporary, Permissions::from_mode(0o755))?;
         fs::File::open(&temporary)?.sync_all()?;
-        // A process that runs the earlier copy keeps it.
+        // A process that runs the earlier copy keeps its file.
         RealDisk.rename(&temporary, place)?;
         RealDisk.sync_directory(directory)
     };
     copied().map_err(|error| {
-        // What is left of it means nothing.
+        // An error here leaves only a useless temporary file.
         let _ = fs::remove_file(&temporary);
         failed(error)
     })?;
@@ -94,7 +94,7 @@ pub fn copy_to(
     Ok(Some(ProgramCopy { path: place.to_owned(), sha256: sha, directories }))
 }
 
-/// Removes a copy that is still as setup made it; says whether it was.
+/// Removes the copy if it has not changed since setup made it. Says whether the copy is gone.
 pub fn remove_copy(copy: &ProgramCopy) -> io::Result<bool> {
     match bounded_file::read(&copy.path, MOST_BYTES) {
         Ok(bytes) if sha256(&bytes) == copy.sha256 => {
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_run_out_of_a_cache_is_copied_and_all_else_stays() {
+    fn only_a_program_in_a_package_cache_is_copied() {
         let check = |own: &str, expected: &str| {
             let stable = StablePath::of(Path::new(own), Path::new("/home/u"));
             assert_eq!(stable.path(), Path::new(expected), "{own}");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_made_once_renewed_and_removed_and_that_of_another_is_left_alone() {
+    fn a_copy_is_made_once_renewed_and_removed_and_another_program_is_left_alone() {
         let home = tempfile::tempdir().unwrap();
         let (own, place) = (home.path().join("own"), home.path().join("bin/cli-team-bridge"));
         fs::write(&own, "one").unwrap();
@@ -141,7 +141,7 @@ mod tests {
         assert!(matches!(copy_to(&home.path().join("own"), &place, None), Ok(None)));
         fs::write(&own, "three").unwrap();
         assert!(matches!(copy_to(&own, &place, None), Err(CopyError::Taken(_))));
-        assert!(!remove_copy(&copy).unwrap(), "it is another by now");
+        assert!(!remove_copy(&copy).unwrap(), "another version has replaced it");
         assert!(remove_copy(&renewed).unwrap());
         assert!(!home.path().join("bin").exists());
     }

@@ -1,22 +1,22 @@
-//! What of all that setup wants stands in a client's file, whoever wrote it: pure, from the text.
+//! Which of setup's edits a client's file contains, written by setup or by hand: a pure function of the text.
 
 use serde_json::Value;
 
 use super::config_edit::{EditError, FileEdits, JsonEdit};
 use super::{edit_json, edit_toml};
 
-/// What stands in a file of what setup wants there.
+/// The parts of setup's edits that a file contains.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Written {
-    /// The entry of our server, as it is written; none where there is none, or the file is for something else.
+    /// The entry of our server in the file; none if it has none, or if no entry belongs in this file.
     pub entry: Option<Value>,
     /// The entry that setup would write.
-    pub wanted: Option<Value>,
-    /// The lists in which something is missing, each by its keys (`permissions.allow`).
+    pub expected: Option<Value>,
+    /// The lists that lack an item, each by its keys (`permissions.allow`).
     pub missing: Vec<String>,
 }
 
-/// Looks what stands in a text.
+/// Finds setup's edits in a text.
 pub fn look(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
     let mut written = Written::default();
     match edits {
@@ -25,7 +25,7 @@ pub fn look(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
                 match edit {
                     JsonEdit::Entry(entry) => {
                         written.entry = edit_json::value_at(text, &entry.path)?;
-                        written.wanted = Some(entry.value.clone());
+                        written.expected = Some(entry.value.clone());
                     }
                     JsonEdit::Item(item) => {
                         let added = edit_json::add(text, std::slice::from_ref(edit))?.added;
@@ -39,7 +39,7 @@ pub fn look(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
         FileEdits::Toml(entries) => {
             for entry in entries {
                 written.entry = edit_toml::value_at(text, &entry.path)?;
-                written.wanted = Some(entry.value.clone());
+                written.expected = Some(entry.value.clone());
             }
         }
     }
@@ -55,7 +55,7 @@ mod tests {
     use crate::setup::config_edit::{Entry, Item};
 
     #[test]
-    fn an_entry_is_found_as_it_is_written_and_what_is_missing_is_named() {
+    fn an_entry_is_found_and_incomplete_lists_are_named() {
         let entry = Entry {
             path: ["servers", "bridge"].map(str::to_owned).to_vec(),
             value: json!({ "command": "x" }),
@@ -69,7 +69,7 @@ mod tests {
         let text = r#"{ /* mine */ "servers": { "bridge": { "command": "y" } } }"#;
         let written = look(text, &edits).unwrap();
         assert_eq!(written.entry, Some(json!({ "command": "y" })));
-        assert_eq!(written.wanted, Some(json!({ "command": "x" })));
+        assert_eq!(written.expected, Some(json!({ "command": "x" })));
         assert_eq!(written.missing, ["permissions.allow"]);
         assert_eq!(look("", &edits).unwrap().entry, None);
         assert!(look("{", &edits).is_err());

@@ -1,12 +1,12 @@
-//! `completions`: a script that completes this program's commands and flags in a shell. It is made from the same definitions as the
-//! help, so the two never differ.
+//! `completions`: a script that completes this program's commands and flags in a shell. It is generated from the same definitions as
+//! the help, so the two never differ.
 
 use clap::Args;
 use clap_complete::{Shell, generate};
 
 use crate::cli::output;
 
-/// Which shell to write for.
+/// The arguments of `completions`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `man`: the manual pages, made from the same definitions as the help, so the two never differ.
+//! `man`: the manual pages, generated from the same definitions as the help, so the two never differ.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use clap_mangen::{Man, generate_to};
 
 use crate::cli::{Failure, output};
 
-/// Where the pages go.
+/// The arguments of `man`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -38,7 +38,7 @@ fn write_pages(directory: &Path, program: clap::Command) -> io::Result<()> {
 
 fn print_page(program: clap::Command) -> Result<(), Failure> {
     let mut page = Vec::new();
-    // As the pages of a directory have it.
+    // The pages in a directory have no `help` command either.
     Man::new(program.disable_help_subcommand(true)).render(&mut page)?;
     output::say(String::from_utf8_lossy(&page).trim_end());
     Ok(())

@@ -52,7 +52,7 @@ fn the_error_for_a_missing_program_names_its_profile_and_origin() {
     );
     check(
         TestDirectories::new().user("[agents.a]\ncommand = \"/opt/agent\""),
-        "the profile `a` needs the program `/opt/agent`, which is not there or not executable: install it, or correct \
+        "the profile `a` needs the program `/opt/agent`, which does not exist or is not executable: install it, or correct \
          `command` of [agents.a] (it comes from the user's own `config.toml`)",
     );
 }

@@ -1,17 +1,17 @@
-//! What is known of the five agents besides their profiles and their signs of a login: the version that the bridge is tested with, and
-//! what a start proves.
+//! Facts about the five agents beyond their profiles and login signs: the version that the bridge is tested with, and whether a
+//! started session proves a login.
 
 /// One of the five agents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     pub(crate) profile: &'static str,
-    /// The version of the program that speaks ACP with which the bridge is tested (`e2e/programs.txt`).
+    /// The version of the ACP program that the bridge is tested with (`e2e/programs.txt`).
     pub(crate) tested: &'static str,
-    /// Whether it opens a session only for a user who is logged in. Seen with the tested versions.
+    /// Whether it opens a session only for a user who is logged in, as observed with the tested version.
     pub(crate) session_needs_login: bool,
 }
 
-/// All of them.
+/// All five.
 pub(crate) const KINDS: [Kind; 5] = [
     Kind { profile: "codex", tested: "2.6.0", session_needs_login: true },
     Kind { profile: "claude-code", tested: "0.100.0", session_needs_login: false },
@@ -20,20 +20,20 @@ pub(crate) const KINDS: [Kind; 5] = [
     Kind { profile: "droid", tested: "0.215.0", session_needs_login: true },
 ];
 
-/// Finds what is known of the agents of a profile.
+/// Finds the kind of a profile's agents.
 pub(crate) fn of_profile(profile: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.profile == profile)
 }
 
 impl Kind {
-    /// Says whether a version is older than the one that the bridge is tested with. What is no version is not.
+    /// Says whether a version is older than the one that the bridge is tested with. A text that is not a version is not older.
     pub(crate) fn is_older(&self, version: &str) -> bool {
         let found = numbers(version).zip(numbers(self.tested));
         found.is_some_and(|(found, tested)| found < tested)
     }
 }
 
-/// Reads `1.2.3`, with or without more behind it.
+/// Parses `1.2.3`, and ignores a suffix.
 fn numbers(version: &str) -> Option<[u64; 3]> {
     let mut parts = version.trim_start_matches('v').splitn(3, '.');
     let mut number = || {

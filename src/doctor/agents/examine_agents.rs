@@ -1,4 +1,4 @@
-//! Examining all agents at the same time: how each is installed, and then how it starts.
+//! Examines all agents: how each is installed, and then, all at the same time, how each starts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::setup::known_client::Places;
 use crate::sys::process::find_program;
 use crate::team::Launch;
 
-/// Whether agents are started.
+/// Whether the doctor starts agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starting {
     Allowed,
-    /// Only what files tell is looked at.
+    /// Only files are examined.
     LeftOut,
 }
 
-/// Examines the agents of all profiles, and with the scripted agent the bridge itself. `force` resolves when all has to end quickly.
+/// Examines the agents of all profiles, and the bridge itself with the scripted agent. `force` resolves when all must end quickly.
 pub(crate) async fn examine(
     launch: &Launch,
     config: &Config,
@@ -38,7 +38,7 @@ pub(crate) async fn examine(
     let mut findings = Vec::new();
     let mut to_start = Vec::new();
     let mut installed_agents = 0;
-    let known = look_at_known(launch, config);
+    let known = examine_known(launch, config);
     for profile in config.profiles() {
         if is_own(profile) {
             if consent(launch, config, profile) == Consented::Yes {
@@ -47,7 +47,7 @@ pub(crate) async fn examine(
             continue;
         }
         let known = known.iter().find(|known| known.profile == profile.name.as_str());
-        let installed = look(launch, config, profile, known);
+        let installed = examine_installed(launch, config, profile, known);
         let Judged { findings: found, is_installed, may_start } = judge_program::judge(&installed);
         findings.extend(found);
         installed_agents += usize::from(is_installed);
@@ -60,13 +60,13 @@ pub(crate) async fn examine(
         findings.push(Finding::problem(
             &Subject::Agents,
             "installed",
-            "no agent is installed, so there is nobody to give work to",
-            "install one of them, as said at each, and log in",
+            "no agent is installed, so no task can be assigned",
+            "install one of the agents below, and log in",
         ));
     }
     if starting == Starting::Allowed {
         let started = start_all(launch, config, to_start, on_step, force).await;
-        findings = judge_trial::with_what_a_start_proves(findings, started);
+        findings = judge_trial::with_trials(findings, started);
     }
     findings
 }
@@ -99,13 +99,13 @@ async fn start_all(
         let tried = installed.map(|installed| tried(profile, &installed));
         async move {
             on_step(&subject, Step::Begins);
-            // On its own, so that a bug of ours in one does not end the others.
+            // A tokio task of its own, so that a panic in one trial does not end the others.
             let trying = tokio::spawn(async move { trial::run(&team, &name, cwd).await });
             let finding = match (trying.await, &tried) {
                 (Ok(outcome), Some(tried)) => judge_trial::judge(tried, &outcome),
                 (Ok(outcome), None) => judge_own(&outcome),
                 (Err(error), _) => {
-                    Finding::unknown(&subject, "start", format!("the look itself failed: {error}"))
+                    Finding::unknown(&subject, "start", format!("the trial itself failed: {error}"))
                 }
             };
             on_step(&subject, Step::Ends(finding.level));
@@ -117,23 +117,23 @@ async fn start_all(
         findings = join_all(trying) => findings,
         () = &mut force => Vec::new(),
     };
-    room.close(force_again(findings.is_empty())).await;
+    room.close(force_if(findings.is_empty())).await;
     findings
 }
 
-/// What is interrupted ends quickly.
-async fn force_again(is_interrupted: bool) {
+/// Resolves at once if the trials were interrupted, so that their agents end quickly.
+async fn force_if(is_interrupted: bool) {
     if !is_interrupted {
         std::future::pending::<()>().await;
     }
 }
 
-/// Says whether a profile is the one of this program itself, whose agents need no model.
+/// Says whether a profile is this program's own, whose agents need no model.
 fn is_own(profile: &Profile) -> bool {
     profile.name.as_str() == "scripted" && profile.command.value == Command::OwnBinary
 }
 
-/// Judges the scripted agent: with it, it is the bridge that is tried out.
+/// Judges the trial of the scripted agent, which tests the bridge itself.
 fn judge_own(outcome: &judge_trial::Trial) -> Finding {
     let subject = Subject::Bridge;
     match outcome {
@@ -146,21 +146,21 @@ fn judge_own(outcome: &judge_trial::Trial) -> Finding {
             ),
         ),
         other => {
-            let words = match other {
-                judge_trial::Trial::Ended(words) => words.clone(),
+            let reason = match other {
+                judge_trial::Trial::Ended(reason) => reason.clone(),
                 _ => format!("not ready within {} s", wait_times::DOCTOR_START.as_secs()),
             };
             Finding::problem(
                 &subject,
                 "start",
-                format!("even the scripted agent does not start: {words}"),
-                "run `cli-team-bridge demo` and report what it says",
+                format!("even the scripted agent does not start: {reason}"),
+                "run `cli-team-bridge demo` and report its output",
             )
         }
     }
 }
 
-fn look(
+fn examine_installed(
     launch: &Launch,
     config: &Config,
     profile: &Profile,
@@ -189,15 +189,15 @@ fn look(
     }
 }
 
-/// Returns the vendor's own program, where it is there and another one than the one that the bridge starts.
+/// Returns the vendor's own program, if it is installed and not the one that the bridge starts.
 fn other_cli(known: Option<&InstalledAgent>) -> Option<FoundProgram> {
     let known = known?;
     let is_other = known.cli.name != known.adapter.name && known.cli.path.is_some();
     is_other.then(|| known.cli.clone())
 }
 
-/// Returns what setup sees of the five agents; nothing without a home directory.
-fn look_at_known(launch: &Launch, config: &Config) -> Vec<InstalledAgent> {
+/// Returns the five agents as setup sees them; none without a home directory.
+fn examine_known(launch: &Launch, config: &Config) -> Vec<InstalledAgent> {
     let variable = |name: &str| {
         let found = launch.environment.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.clone())

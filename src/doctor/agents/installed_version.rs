@@ -1,4 +1,4 @@
-//! The version of a program that npm has installed, read from the `package.json` of its package: nothing is run for that.
+//! The version of a program that npm has installed, read from its package's `package.json` without running the program.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 use crate::sys::fs::bounded_file;
 
-/// The longest such file that is read: usual ones have a few kilobytes.
+/// The largest `package.json` that is read: usual ones have a few kilobytes.
 const MAX_PACKAGE_BYTES: u64 = 1024 * 1024;
 
-/// How deep in its package a program may be: `dist/bin/x.js`, and one to spare.
+/// How many parent directories are searched: enough for `dist/bin/x.js`, with some to spare.
 const DEPTH: usize = 5;
 
-/// The longest version that is repeated.
+/// The longest version that is shown.
 const SHOWN_CHARS: usize = 40;
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ struct Package {
     version: String,
 }
 
-/// Returns the version of the package of this name that a program is in. Links are followed.
+/// Returns the version of the package with this name that contains a program. Links are followed.
 pub(super) fn of_program(program: &Path, package: &str) -> Option<String> {
     let real = program.canonicalize().ok()?;
     let found = real.ancestors().skip(1).take(DEPTH).find_map(|folder| {

@@ -1,4 +1,4 @@
-//! What it means how an agent is installed: a pure judgement.
+//! Judges how an agent is installed. Pure.
 
 use std::path::{Path, PathBuf};
 
@@ -11,40 +11,40 @@ use crate::setup::installed_agents::{FoundProgram, LoginSign};
 #[derive(Clone, Debug)]
 pub(super) struct InstalledProgram {
     pub(super) profile: String,
-    /// What is known of it besides its profile, if it is one of the five.
+    /// The agent's kind, if it is one of the five.
     pub(super) kind: Option<&'static Kind>,
-    /// The vendor's own program, where it is there and not the one that the bridge starts.
+    /// The vendor's own program, if it is installed and not the one that the bridge starts.
     pub(super) cli: Option<FoundProgram>,
     /// The program that the bridge starts.
     pub(super) program: Result<PathBuf, MissingProgram>,
     pub(super) version: Option<String>,
-    /// Whether a file of the user's or the project's says which program it is.
+    /// Whether the user's or the project's configuration names the program.
     pub(super) is_chosen: bool,
     pub(super) install: Option<String>,
-    /// The end of a sentence that begins "to log in,".
+    /// Completes a sentence that begins "to log in,".
     pub(super) how_to_log_in: Option<String>,
-    /// None where nothing is known of its logins.
+    /// None if nothing is known about its logins.
     pub(super) login: Option<LoginSign>,
     pub(super) consent: Consented,
 }
 
-/// Whether the user has approved what the project's own file makes of a profile.
+/// Whether the user has approved the changes of the project's own file to a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Consented {
-    /// The file says nothing of it that needs a yes, or the user has said yes.
+    /// The file changes nothing that needs approval, or the user has approved it.
     Yes,
     No,
     /// The approvals cannot be read.
     Unreadable(String),
 }
 
-/// What follows from how an agent is installed.
+/// The judgement of an installation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Judged {
     pub(super) findings: Vec<Finding>,
-    /// Whether it is there at all.
+    /// Whether the agent is installed, perhaps without its adapter.
     pub(super) is_installed: bool,
-    /// Whether it may be started, to see more.
+    /// Whether it may be started for a trial.
     pub(super) may_start: bool,
 }
 
@@ -131,7 +131,7 @@ fn judge_present(subject: &Subject, installed: &InstalledProgram, program: &Path
     let finding = match old {
         Some((kind, _)) => {
             let says =
-                format!("{says}, older than {}, with which the bridge is tested", kind.tested);
+                format!("{says}, older than {}, which the bridge is tested with", kind.tested);
             let note = Finding::note(subject, "program", says);
             match &installed.install {
                 Some(install) => note.with_remedy(format!("to update it, run `{install}@latest`")),
@@ -154,11 +154,8 @@ fn judge_login(subject: &Subject, installed: &InstalledProgram) -> Option<Findin
         LoginSign::Variable(name) => Finding::ok(subject, "login", format!("by {name}")),
         LoginSign::File(path) => Finding::ok(subject, "login", format!("by {}", path.display())),
         LoginSign::NotSeen => {
-            let unknown = Finding::unknown(
-                subject,
-                "login",
-                "no sign of a login: no key, and no file of one",
-            );
+            let unknown =
+                Finding::unknown(subject, "login", "no sign of a login: no key and no login file");
             match &installed.how_to_log_in {
                 Some(how) => unknown.with_remedy(format!("to log in, {how}")),
                 None => unknown,
@@ -199,7 +196,7 @@ mod tests {
         })
     }
 
-    /// Judges, and returns what is said of a check and how it stands.
+    /// Judges an installation, and asserts the finding of one check.
     #[track_caller]
     fn check(
         installed: &InstalledProgram,
@@ -220,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_named_with_its_version() {
+    fn an_installed_program_is_named_with_its_version() {
         check(&codex(), "program", Level::Ok, "/bin/codex-acp, version 2.6.0", None);
         check(&codex(), "login", Level::Ok, "by OPENAI_API_KEY", None);
         let old = InstalledProgram { version: Some("2.5.9".into()), ..codex() };
@@ -228,13 +225,13 @@ mod tests {
             &old,
             "program",
             Level::Note,
-            "/bin/codex-acp, version 2.5.9, older than 2.6.0, with which the bridge is tested",
+            "/bin/codex-acp, version 2.5.9, older than 2.6.0, which the bridge is tested with",
             Some("to update it, run `npm install -g @x/codex-acp@latest`"),
         );
     }
 
     #[test]
-    fn a_cli_without_its_adapter_is_a_problem_and_nothing_at_all_is_none() {
+    fn a_cli_without_its_adapter_is_a_problem_but_a_missing_agent_is_not() {
         let cli = InstalledProgram { program: missing(Searched::OnPath), ..codex() };
         check(
             &cli,
@@ -255,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_path_is_a_problem_of_the_file_that_has_it() {
+    fn a_wrong_path_is_a_problem_and_the_remedy_names_its_setting() {
         let chosen = InstalledProgram {
             program: missing(Searched::AsExecutable),
             is_chosen: true,
@@ -266,25 +263,25 @@ mod tests {
             &chosen,
             "program",
             Level::Problem,
-            "its program `codex-acp` is not there or not executable",
+            "its program `codex-acp` does not exist or is not executable",
             Some("correct `command` of [agents.codex]"),
         );
     }
 
     #[test]
-    fn no_sign_of_a_login_says_how_to_log_in() {
+    fn a_missing_login_sign_has_the_login_as_its_remedy() {
         let out = InstalledProgram { login: Some(LoginSign::NotSeen), ..codex() };
         check(
             &out,
             "login",
             Level::Unknown,
-            "no sign of a login: no key, and no file of one",
+            "no sign of a login: no key and no login file",
             Some("to log in, run `codex login`"),
         );
     }
 
     #[test]
-    fn what_the_user_has_not_approved_is_not_started() {
+    fn an_agent_without_approval_is_not_started() {
         let unapproved = InstalledProgram { consent: Consented::No, ..codex() };
         check(
             &unapproved,

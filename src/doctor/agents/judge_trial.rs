@@ -1,4 +1,4 @@
-//! What it means how an agent has started: a pure judgement.
+//! Judges how an agent has started. Pure.
 
 use std::time::Duration;
 
@@ -9,38 +9,38 @@ use crate::domain::task::error_class;
 use crate::domain::wait_times;
 use crate::sys::process::memory_use::MemoryUse;
 
-/// What an error of a login ends with, which the remedy says too.
+/// The beginning of the advice at the end of a login error. The remedy repeats the advice.
 const ADVICE: &str = "; to log in,";
 
-/// The longest words of an agent that are repeated, in characters.
+/// The most characters of an agent's own words that are shown.
 const SHOWN_CHARS: usize = 500;
 
-/// How an agent has started.
+/// The outcome of an agent's start.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Trial {
-    /// Our endpoint, started by it, has listed our tools to it.
+    /// The agent started our endpoint, and has listed our tools.
     Ready {
         after: Duration,
         memory: MemoryUse,
         methods: Vec<DeliveryMethod>,
         version: Option<String>,
     },
-    /// It has a session, and has not asked for our tools.
+    /// It has a session, but has not asked for our tools.
     NoTools,
-    /// It ended, or could not be started, for this reason.
+    /// It could not be started or has ended, for this reason.
     Ended(String),
-    /// It was neither of these in time.
+    /// None of these happened in time.
     Silent,
 }
 
-/// What a remedy may need to name.
+/// Details of an agent that its remedies may name.
 #[derive(Clone, Debug)]
 pub(super) struct Tried {
     pub(super) profile: String,
     /// The command line, as a person would type it.
     pub(super) command: String,
     pub(super) how_to_log_in: Option<String>,
-    /// The command that updates it, where its version is older than the one that the bridge is tested with.
+    /// The command that updates it, if its version is older than the one that the bridge is tested with.
     pub(super) update: Option<String>,
 }
 
@@ -87,14 +87,14 @@ pub(super) fn judge(tried: &Tried, trial: &Trial) -> Finding {
             ),
             "check that its settings let it start MCP servers",
         ),
-        Trial::Ended(words) if is_login_missing(words) => {
-            let words = clipped(words.split(ADVICE).next().unwrap_or_default());
+        Trial::Ended(reason) if is_login_missing(reason) => {
+            let reason = clipped(reason.split(ADVICE).next().unwrap_or_default());
             let how = tried.how_to_log_in.as_deref();
             let remedy = how.map_or(remedy, |how| format!("to log in, {how}"));
-            Finding::problem(&subject, "login", format!("it is not logged in: {words}"), remedy)
+            Finding::problem(&subject, "login", format!("it is not logged in: {reason}"), remedy)
         }
-        Trial::Ended(words) => {
-            let says = format!("it did not start: {}", clipped(words));
+        Trial::Ended(reason) => {
+            let says = format!("it did not start: {}", clipped(reason));
             Finding::problem(&subject, "start", says, remedy)
         }
         Trial::Silent => Finding::problem(
@@ -106,16 +106,13 @@ pub(super) fn judge(tried: &Tried, trial: &Trial) -> Finding {
     }
 }
 
-/// Tells whether an agent has given up for want of a login: its error had a class of its own, or its last words tell.
-fn is_login_missing(words: &str) -> bool {
-    words.contains(ADVICE) || error_class::class(None, words) == Some(error_class::AUTH)
+/// Says whether an agent failed because it is not logged in: its error has our login advice, or belongs to that class.
+fn is_login_missing(reason: &str) -> bool {
+    reason.contains(ADVICE) || error_class::class(None, reason) == Some(error_class::AUTH)
 }
 
-/// Adds what starts have found. A start knows more of a login than the signs of one.
-pub(super) fn with_what_a_start_proves(
-    mut before: Vec<Finding>,
-    started: Vec<Finding>,
-) -> Vec<Finding> {
+/// Adds the findings of trials. A trial is better evidence of a login than a key or a login file.
+pub(super) fn with_trials(mut before: Vec<Finding>, started: Vec<Finding>) -> Vec<Finding> {
     for finding in started {
         let same =
             |other: &&mut Finding| other.subject == finding.subject && other.check == "login";
@@ -142,7 +139,7 @@ fn proves_login(started: &Finding) -> bool {
     kind.is_some_and(|kind| kind.session_needs_login)
 }
 
-/// Leaves out the middle of what is too long for a line: its beginning says what happened, its end why.
+/// Leaves out the middle of a long text: the beginning says what happened, the end says why.
 fn clipped(words: &str) -> String {
     let length = words.chars().count();
     if length <= SHOWN_CHARS {
@@ -175,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_sees_our_tools_is_well() {
+    fn an_agent_with_our_tools_is_well() {
         let ready = Trial::Ready {
             after: Duration::from_millis(1_440),
             memory: MemoryUse { bytes: 210_400_000, processes: 4 },
@@ -191,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_login_is_told_from_other_ends() {
+    fn a_missing_login_is_distinguished_from_other_failures() {
         check(
             &Trial::Ended("Authentication required; to log in, set GEMINI_API_KEY".into()),
             Level::Problem,
@@ -209,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn a_start_knows_more_of_a_login_than_its_signs() {
+    fn a_trial_overrides_the_signs_of_a_login() {
         let start = |agent: &str| Finding::ok(&Subject::Agent(agent.into()), "start", "ready");
         let no_sign =
             |agent: &str| Finding::unknown(&Subject::Agent(agent.into()), "login", "no sign");
         let levels = |before: Vec<Finding>, started: Vec<Finding>| {
-            let all = with_what_a_start_proves(before, started);
+            let all = with_trials(before, started);
             all.iter().map(|one| (one.check, one.level)).collect::<Vec<_>>()
         };
         assert_eq!(
@@ -235,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_repeated_by_their_beginning_and_their_end() {
+    fn of_a_long_error_the_beginning_and_the_end_are_shown() {
         let long = format!("it ended; its stderr ends: {} no such model", "é".repeat(2_000));
         let finding = judge(&tried(), &Trial::Ended(long));
         assert!(finding.says.chars().count() < 600);

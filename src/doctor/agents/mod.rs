@@ -1,4 +1,4 @@
-//! The agents: whether each is installed, logged in and allowed, and whether it starts and sees our tools.
+//! The agents: whether each is installed, logged in and approved, and whether it starts and loads our tools.
 
 mod agent_kinds;
 pub(super) mod examine_agents;

@@ -1,4 +1,4 @@
-//! Trying out one agent: started as for a task, watched until it has our tools, and ended again.
+//! The trial of one agent: starts it as for a task, waits until it has our tools, and ends it again.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,33 +14,33 @@ use crate::domain::wait_times;
 use crate::sys::process::memory_use::{self, MemoryUse};
 use crate::team::{Team, TriedAgent};
 
-/// What the bus says of an agent that is being tried out.
-enum Seen {
+/// The progress of an agent on trial, according to the bus.
+enum Progress {
     Starting,
     Ready { pid: Option<u32>, methods: Vec<DeliveryMethod> },
     NoTools,
     Ended(String),
 }
 
-/// Tries out the agents of a profile, in a directory. Ends what it has started.
+/// Starts an agent of a profile in a directory, and ends it again.
 pub(super) async fn run(team: &Team, profile: &str, cwd: PathBuf) -> Trial {
     let began = Instant::now();
     let TriedAgent { session, name } = match team.try_agent(profile, cwd).await {
         Ok(agent) => agent,
         Err(error) => return Trial::Ended(error.to_string()),
     };
-    let seen = tokio::time::timeout(wait_times::DOCTOR_START, watch(team, session)).await;
-    let trial = match seen {
-        Ok(Seen::Ready { pid, methods }) => {
+    let outcome = tokio::time::timeout(wait_times::DOCTOR_START, watch(team, session)).await;
+    let trial = match outcome {
+        Ok(Progress::Ready { pid, methods }) => {
             let after = began.elapsed();
             let version = team.version_of(session);
             Trial::Ready { after, memory: memory(pid).await, methods, version }
         }
-        Ok(Seen::NoTools) => Trial::NoTools,
-        Ok(Seen::Ended(words)) => return Trial::Ended(words),
-        Ok(Seen::Starting) | Err(_) => Trial::Silent,
+        Ok(Progress::NoTools) => Trial::NoTools,
+        Ok(Progress::Ended(reason)) => return Trial::Ended(reason),
+        Ok(Progress::Starting) | Err(_) => Trial::Silent,
     };
-    // One that is not well may not hear a request.
+    // An agent that did not start well may not respond to a request.
     let ended = match &trial {
         Trial::Ready { .. } => end_gracefully(team, session, name.as_str()).await,
         _ => false,
@@ -51,33 +51,35 @@ pub(super) async fn run(team: &Team, profile: &str, cwd: PathBuf) -> Trial {
     trial
 }
 
-/// Waits until it is known how an agent has started.
-async fn watch(team: &Team, session: SessionId) -> Seen {
+/// Waits until an agent has started or failed to start.
+async fn watch(team: &Team, session: SessionId) -> Progress {
     let mut changes = team.bus().changes();
     loop {
-        match team.bus().look(|state| seen(state, session)) {
-            Seen::Starting => {}
-            known => return known,
+        match team.bus().look(|state| progress(state, session)) {
+            Progress::Starting => {}
+            outcome => return outcome,
         }
         if changes.changed().await.is_err() {
-            return Seen::Starting;
+            return Progress::Starting;
         }
     }
 }
 
-fn seen(state: &State, session: SessionId) -> Seen {
+fn progress(state: &State, session: SessionId) -> Progress {
     let Some(live) = state.session(session) else {
         let ended = state.departed().find(|ended| ended.session == session);
-        let words = ended.and_then(|ended| ended.detail.clone());
-        return Seen::Ended(words.unwrap_or_else(|| "it ended without a word".to_owned()));
+        let reason = ended.and_then(|ended| ended.detail.clone());
+        return Progress::Ended(
+            reason.unwrap_or_else(|| "it ended without giving a reason".to_owned()),
+        );
     };
     if live.activity == Activity::Starting || live.methods.is_empty() {
-        return Seen::Starting;
+        return Progress::Starting;
     }
     match live.tools {
-        Tools::Unproven => Seen::Starting,
-        Tools::Missing => Seen::NoTools,
-        Tools::Ready => Seen::Ready {
+        Tools::Unproven => Progress::Starting,
+        Tools::Missing => Progress::NoTools,
+        Tools::Ready => Progress::Ready {
             pid: live.run.as_ref().map(|run| run.agent.pid),
             methods: live.methods.clone(),
         },
@@ -88,14 +90,14 @@ async fn memory(pid: Option<u32>) -> MemoryUse {
     let Some(pid) = pid else {
         return MemoryUse::default();
     };
-    let looking = tokio::task::spawn_blocking(move || memory_use::of_tree(pid));
-    looking.await.unwrap_or_default()
+    let measuring = tokio::task::spawn_blocking(move || memory_use::of_tree(pid));
+    measuring.await.unwrap_or_default()
 }
 
-/// Asks an agent to end; says whether it has, in the time that a kill takes.
+/// Asks an agent to end. Says whether it did so within the time that a kill may take.
 async fn end_gracefully(team: &Team, session: SessionId, name: &str) -> bool {
     if let Err(error) = team.shutdown_agent(name, None).await {
-        tracing::debug!("`{name}` was not asked to end: {error}");
+        tracing::debug!("failed to ask `{name}` to end: {error}");
         return false;
     }
     has_left(team, session, wait_times::KILL_AGENT).await

@@ -1,5 +1,5 @@
-//! Where agents are tried out: a temporary directory with a bus of its own, which goes when the trials are over. The project's own bus
-//! and the user's state directory notice nothing.
+//! The place for trials of agents: a temporary directory with a bus of its own, removed after the trials. The project's bus and the
+//! user's state directory stay untouched.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::sys::fs::disk::RealDisk;
 use crate::sys::random_ids;
 use crate::team::{Launch, Team, UserReachable};
 
-/// The name of the doctor on that bus.
+/// The doctor's name on that bus.
 const NAME: &str = "doctor";
 
-/// What the scripted agent plays: it only starts.
+/// The script of the scripted agent, which only starts.
 const SCRIPT: &str = "[agents.default]\n";
 
 /// A temporary directory with a team in it.
@@ -29,31 +29,31 @@ pub(super) struct TrialRoom {
     directory: TemporaryDirectory,
 }
 
-/// Why there is none.
+/// Why the place cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RoomError {
     /// The temporary directory cannot be used.
     #[error("cannot use the temporary directory: {0}")]
     Directory(#[from] io::Error),
-    /// No bus can be made in it.
+    /// No bus can be created in it.
     #[error(transparent)]
     Bus(#[from] BusError),
     #[error(transparent)]
     Name(#[from] NameError),
 }
 
-/// Removed when it is dropped.
+/// A directory that is removed when this is dropped.
 struct TemporaryDirectory(PathBuf);
 
 impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
-        // It is in the system's temporary directory, which cleans up after us where this fails.
+        // If this fails, the system cleans up its temporary directory.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 impl TrialRoom {
-    /// Makes one. `launch` says what agents are started with, `config` which there are.
+    /// Creates the directory, the bus and the team. `launch` says how agents are started, `config` which profiles there are.
     pub(super) async fn open(launch: &Launch, config: &Config) -> Result<Self, RoomError> {
         let directory = std::env::temp_dir();
         let directory = directory.join(format!("cli-team-bridge-doctor-{}", random_ids::session()));
@@ -84,7 +84,7 @@ impl TrialRoom {
         &self.directory.0
     }
 
-    /// Ends all that still runs, and the team. `force` says when that has to be quick.
+    /// Ends all running agents and the team. `force` resolves when that has to be quick.
     pub(super) async fn close(self, force: impl Future<Output = ()>) {
         self.team.shutdown(force).await;
         let leaving = async {
@@ -93,7 +93,7 @@ impl TrialRoom {
             }
             self.team.bus().close().await;
         };
-        // What is left of it goes with the directory.
+        // After a timeout, the rest goes with the directory.
         let _ = tokio::time::timeout(grace_periods::SERVER, leaving).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The bus of a project: its place, what it says of its health, and the processes of its agents. Nothing of it is changed.
+//! Examines the bus of a project: its place, its health, and the processes of its agents. Changes nothing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(crate) fn examine(directory: &Path, proof: &Proof, place: NetworkPlace) -> V
     };
     let bus = match examined {
         Examined::Absent => {
-            let says = "none yet: the first session that leads or joins here makes it";
+            let says = "none yet: the first session that leads or joins here creates it";
             findings.push(Finding::ok(&SUBJECT, "place", says));
             return findings;
         }
@@ -75,17 +75,17 @@ fn file_system(directory: &Path, place: NetworkPlace) -> Finding {
             "use a project on a local disk, or set `allow_network_file_system = true` under [limits]",
         ),
         Err(error) => {
-            Finding::unknown(&SUBJECT, "file system", format!("cannot tell its kind: {error}"))
+            Finding::unknown(&SUBJECT, "file system", format!("cannot determine its kind: {error}"))
         }
     }
 }
 
-/// Returns the live sessions with a process that a signal has stopped, each with that process.
+/// Returns the live sessions whose process a signal has stopped, each with that process.
 fn suspended(state: &State) -> Vec<(SessionId, u32)> {
     let sessions = state.live_sessions().into_iter();
     let suspended = sessions.filter_map(|live| {
         let own = live.run.as_ref().map(|run| (run.agent.pid, run.agent.started));
-        // Of an agent `pid` is the same process; of others it is the server's, whose start is not known.
+        // An agent's `pid` is the same process. For others it is the server's, whose start time is unknown.
         let (pid, started) =
             own.or_else(|| (live.kind != MemberKind::Agent).then_some((live.pid?, None)))?;
         process::is_suspended(pid, started).then_some((live.id, pid))
@@ -93,11 +93,11 @@ fn suspended(state: &State) -> Vec<(SessionId, u32)> {
     suspended.collect()
 }
 
-/// Returns the processes that agents of this bus have left behind.
+/// Returns the processes left behind by agents of this bus.
 fn leftovers(directory: &Path, state: &State) -> Vec<u32> {
     let live: BTreeSet<_> = state.live_sessions().iter().map(|live| live.id).collect();
     let marks: BTreeSet<_> = live.iter().map(|session| run_mark(directory, *session)).collect();
-    // All marks of one bus end in the same way, with its place.
+    // All marks of one bus have the same ending: its place.
     let any = run_mark(directory, SessionId(uuid::Uuid::nil()));
     let Some((_, place)) = any.split_once('@') else {
         return Vec::new();
@@ -108,7 +108,7 @@ fn leftovers(directory: &Path, state: &State) -> Vec<u32> {
     found.into_iter().map(|(process, _)| process.pid).collect()
 }
 
-/// Notes the foreign buses that were put aside here.
+/// Makes a note of the foreign buses that were put aside here.
 fn put_aside(directory: &Path) -> Option<Finding> {
     let around = directory.parent()?;
     let entries = std::fs::read_dir(around).ok()?.flatten();
@@ -119,7 +119,10 @@ fn put_aside(directory: &Path) -> Option<Finding> {
     let finding = Finding::note(
         &SUBJECT,
         "put aside",
-        format!("{} foreign buses stand beside it, the newest {newest:?}", aside.len()),
+        format!(
+            "{} beside it, the newest {newest:?}",
+            judge_bus::count(aside.len(), "foreign bus is", "foreign buses are")
+        ),
     );
     Some(finding.with_remedy(format!("remove what you do not need from {}", around.display())))
 }

@@ -1,4 +1,4 @@
-//! The bridge itself, and what it needs of its user's machine: its version, and a state directory that can be written to.
+//! Examines the bridge itself and its needs from the user's machine: its version, a writable state directory, and visible processes.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,18 +10,18 @@ use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process::{find_program, pid_namespace};
 use crate::sys::random_ids;
 
-/// What the program is called.
+/// The name of the program.
 const NAME: &str = "cli-team-bridge";
 
 const SUBJECT: Subject = Subject::Bridge;
 
-/// Examines the version, the state directory and what this process can see. Blocks.
+/// Examines the version, the state directory, and whether this process can see others. Blocks.
 pub(crate) fn examine(
     own_binary: &Path,
     search_path: Option<&OsStr>,
     state: Option<&StateDirectory>,
 ) -> Vec<Finding> {
-    vec![version(own_binary, search_path), state_directory(state), sight()]
+    vec![version(own_binary, search_path), state_directory(state), visibility()]
 }
 
 fn version(own_binary: &Path, search_path: Option<&OsStr>) -> Finding {
@@ -53,7 +53,7 @@ fn state_directory(state: Option<&StateDirectory>) -> Finding {
         );
     };
     let path = state.path();
-    // The nearest directory that is there: the rest is made when it is needed.
+    // The nearest directory that exists. The rest is created when it is needed.
     let present = path.ancestors().find(|place| fs::symlink_metadata(place).is_ok());
     let present = present.unwrap_or(&path);
     match try_to_write(present) {
@@ -71,14 +71,14 @@ fn state_directory(state: Option<&StateDirectory>) -> Finding {
     }
 }
 
-/// Makes a file and removes it: what the mode of a directory says is not all that decides.
+/// Creates a file and removes it, because the mode of a directory alone does not decide.
 fn try_to_write(directory: &Path) -> std::io::Result<()> {
     let path = directory.join(format!(".{NAME}-{}", random_ids::blob()));
     drop(disk::create_private(&path, Writes::Anywhere)?);
     fs::remove_file(&path)
 }
 
-fn sight() -> Finding {
+fn visibility() -> Finding {
     match pid_namespace::look() {
         pid_namespace::Sight::Blind => Finding::problem(
             &SUBJECT,
@@ -86,7 +86,11 @@ fn sight() -> Finding {
             "this process cannot see its ancestors, so the bridge neither leads nor joins here",
             "start it where `/proc` belongs to its own PID namespace",
         ),
-        _ => Finding::ok(&SUBJECT, "processes", "what agents start can be seen and ended"),
+        _ => Finding::ok(
+            &SUBJECT,
+            "processes",
+            "the processes that agents start can be seen and ended",
+        ),
     }
 }
 
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_directory_is_tried_and_left_as_it_was() {
+    fn a_state_directory_is_tested_and_left_as_it_was() {
         let home = tempfile::tempdir().unwrap();
         assert_eq!(state_directory(Some(&state(home.path()))).level, Level::Ok);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
@@ -109,8 +113,8 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn where_nothing_can_be_written_is_a_problem() {
-        // Also for root, to whom no mode of a directory says no.
+    fn a_state_directory_that_is_not_writable_is_a_problem() {
+        // Not even root can write here, whom no directory mode stops.
         let problem = state_directory(Some(&state(Path::new("/proc"))));
         assert_eq!(problem.level, Level::Problem, "{problem:?}");
         assert!(problem.says.starts_with("cannot write to /proc: "), "{problem:?}");

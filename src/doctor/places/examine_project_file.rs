@@ -1,4 +1,4 @@
-//! The configuration: whether it can be read, and whether the user has approved what the project's own file asks for.
+//! Examines the configuration: whether it can be read, and whether the user has approved the project's own file.
 
 use crate::config::Config;
 use crate::doctor::finding::{Finding, Subject};
@@ -27,8 +27,8 @@ pub(crate) fn examine(config: &Config, trust: &Trust) -> Vec<Finding> {
     findings
 }
 
-fn judge_consent(quoted: &str, has: Result<bool, UnreadableApproval>) -> Finding {
-    match has {
+fn judge_consent(quoted: &str, approved: Result<bool, UnreadableApproval>) -> Finding {
+    match approved {
         Ok(true) => Finding::ok(&SUBJECT, "trust", format!("you approved {quoted}")),
         Ok(false) => Finding::problem(
             &SUBJECT,
@@ -48,18 +48,18 @@ fn judge_consent(quoted: &str, has: Result<bool, UnreadableApproval>) -> Finding
     }
 }
 
-/// Says that a configuration cannot be read, and why.
+/// Reports that the configuration cannot be read, and why.
 pub(crate) fn unreadable(why: &str) -> Finding {
     Finding::problem(
         &SUBJECT,
         "config",
         why.to_owned(),
-        "correct that file; the agents below were looked at with the built-in profiles",
+        "correct that file; the agents below were checked with the built-in profiles",
     )
 }
 
-/// Says that there is no project here.
+/// Reports that there is no project here.
 pub(crate) fn no_project(why: &str) -> Finding {
     Finding::note(&SUBJECT, "place", why.to_owned())
-        .with_remedy("run `cli-team-bridge doctor` in a project to have its bus looked at, too")
+        .with_remedy("run `cli-team-bridge doctor` in a project to check its bus, too")
 }

@@ -1,4 +1,4 @@
-//! What it means how a bus was found: a pure judgement.
+//! Judges the state of a bus. Pure.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::doctor::finding::{Finding, Subject};
 
 const SUBJECT: Subject = Subject::Bus;
 
-/// How many damaged places a sentence names.
+/// The most damaged places that a sentence names.
 const NAMED: usize = 3;
 
 /// Judges the log and its snapshots.
@@ -53,7 +53,7 @@ fn judge_log(bus: &ExaminedBus) -> Finding {
                 count(bus.damaged_lines.len(), "line is", "lines are"),
                 named(&bus.damaged_lines)
             ),
-            "members skip damaged lines, and what stood there is lost. If a copy of the log is \
+            "members skip damaged lines, and their content is lost. If a copy of the log is \
              whole, end all sessions and restore that file; check the disk",
         )
     };
@@ -63,17 +63,17 @@ fn judge_log(bus: &ExaminedBus) -> Finding {
         .with_fact("damaged_lines", bus.damaged_lines.len())
 }
 
-/// Judges a bus that was not made in its place.
+/// Judges a bus that was not created in its place.
 pub(super) fn judge_foreign(directory: &Path) -> Finding {
     Finding::problem(
         &SUBJECT,
         "place",
         format!(
-            "the bus in {} was not made there (it was copied, or the state directory that knew it \
+            "the bus in {} was not created there (it was copied, or the state directory that knew it \
              is gone): the next session puts it aside and begins a new one",
             directory.display()
         ),
-        "if it is yours, start once with --adopt; else leave it to be put aside",
+        "if it is yours, start once with --adopt; otherwise do nothing",
     )
 }
 
@@ -86,7 +86,7 @@ pub(super) fn judge_unusable(error: &LogError) -> Finding {
             let remedy = "install the newest cli-team-bridge, and restart every client that runs an older one";
             Finding::problem(&SUBJECT, check, "a newer cli-team-bridge uses this bus", remedy)
         }
-        // Their reasons say what to do, too.
+        // The reason ends with the remedy.
         LogError::Refused { path, reason } => {
             let (what, remedy) = reason.split_once(": ").unwrap_or((reason, "see docs/bus.md"));
             Finding::problem(
@@ -102,7 +102,7 @@ pub(super) fn judge_unusable(error: &LogError) -> Finding {
             says,
             match source.kind() {
                 std::io::ErrorKind::NotFound => format!(
-                    "{} is missing: start an orchestrator in the project, which makes it anew",
+                    "{} is missing: start an orchestrator in the project, which creates it again",
                     path.display()
                 ),
                 _ => format!("make {} readable for this user", path.display()),
@@ -112,7 +112,7 @@ pub(super) fn judge_unusable(error: &LogError) -> Finding {
     }
 }
 
-/// Writes a size with one digit behind the point.
+/// Formats a size with one decimal digit.
 fn megabytes(bytes: u64) -> String {
     format!("{}.{}", bytes / 1_000_000, bytes % 1_000_000 / 100_000)
 }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_by_its_places_and_a_whole_log_by_its_size() {
+    fn damage_is_located_and_a_whole_log_is_named_by_its_size() {
         let of = |bus: &ExaminedBus| judge_log(bus).says;
         assert_eq!(of(&bus()), "7 lines in 2 files, 1.5 MB, no damage");
         let damaged_lines = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_says_what_to_do() {
+    fn an_unusable_bus_has_a_remedy() {
         let refused = LogError::Refused {
             path: "/p".into(),
             reason: "others may write to it: run `chmod go-w` on it".into(),

@@ -1,4 +1,4 @@
-//! What it means what stands in a client's files: a pure judgement.
+//! Judges the files of a client. Pure.
 
 use std::path::PathBuf;
 
@@ -7,27 +7,27 @@ use serde_json::Value;
 use crate::doctor::finding::{Finding, Subject};
 use crate::setup::written_entry::Written;
 
-/// What a client's entry may call its limit for one call.
+/// The keys under which a client's entry may have its limit for one call.
 const LIMITS: [&str; 2] = ["timeout", "tool_timeout_sec"];
 
-/// A client that is installed, and its files.
-pub(super) struct LookedAtClient {
+/// An installed client and its files.
+pub(super) struct ExaminedClient {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    pub(super) files: Vec<LookedAtFile>,
+    pub(super) files: Vec<ExaminedFile>,
 }
 
 /// A file of a client.
-pub(super) struct LookedAtFile {
+pub(super) struct ExaminedFile {
     pub(super) path: PathBuf,
-    /// Whether it is for this project, not for all of the user's.
+    /// Whether the file applies to this project only, not to all of the user's.
     pub(super) of_project: bool,
-    /// What stands in it, or why it cannot be read.
+    /// Setup's edits in the file, or why it cannot be read.
     pub(super) written: Result<Written, String>,
 }
 
-/// Judges a client. `is_there` says whether a program can be started.
-pub(super) fn judge(client: &LookedAtClient, is_there: impl Fn(&str) -> bool) -> Vec<Finding> {
+/// Judges a client. `is_executable` says whether a program can be started.
+pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> bool) -> Vec<Finding> {
     let subject = Subject::Client(client.name.to_owned());
     let set_up = format!("run `cli-team-bridge setup --client {}`", client.name);
     let mut findings = Vec::new();
@@ -50,11 +50,12 @@ pub(super) fn judge(client: &LookedAtClient, is_there: impl Fn(&str) -> bool) ->
         if command.is_empty() {
             let says = format!("the entry `bridge` in {place} starts no program");
             findings.push(Finding::note(&subject, "entry", says));
-        } else if is_there(command) {
+        } else if is_executable(command) {
             let says = format!("{place} starts `{command}`");
             findings.push(Finding::ok(&subject, "entry", says).with_fact("command", command));
         } else {
-            let says = format!("{place} starts `{command}`, which is not there or not executable");
+            let says =
+                format!("{place} starts `{command}`, which does not exist or is not executable");
             let remedy = format!("correct that path, or remove the entry and {set_up}");
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         }
@@ -65,11 +66,11 @@ pub(super) fn judge(client: &LookedAtClient, is_there: impl Fn(&str) -> bool) ->
         findings.push(Finding::note(&subject, "entry", says).with_remedy(set_up));
         return findings;
     }
-    // What is missing for one project may stand with what holds for all of the user's.
+    // A list that is incomplete in the user's own settings may be complete in the project's.
     let complete = |list: &str| {
         read.iter().any(|(_, written)| {
             written.entry.is_none()
-                && written.wanted.is_none()
+                && written.expected.is_none()
                 && !written.missing.iter().any(|missing| missing == list)
         })
     };
@@ -93,21 +94,21 @@ pub(super) fn judge(client: &LookedAtClient, is_there: impl Fn(&str) -> bool) ->
     findings
 }
 
-/// Judges how long a client waits for one call, where setup would say so.
+/// Judges the client's limit for one call, if setup would set one.
 fn judge_limit(subject: &Subject, written: &Written, entry: &Value) -> Option<Finding> {
-    let key = LIMITS
-        .into_iter()
-        .find(|key| written.wanted.as_ref().is_some_and(|wanted| wanted.get(key).is_some()))?;
-    let wanted = written.wanted.as_ref()?.get(key)?.as_u64()?;
+    let key = LIMITS.into_iter().find(|key| {
+        written.expected.as_ref().is_some_and(|expected| expected.get(key).is_some())
+    })?;
+    let expected = written.expected.as_ref()?.get(key)?.as_u64()?;
     let found = entry.get(key).and_then(Value::as_u64);
-    if found.is_some_and(|found| found >= wanted) {
+    if found.is_some_and(|found| found >= expected) {
         return None;
     }
     let says = match found {
         Some(found) => format!("`{key}` is {found}, shorter than the longest wait of a tool"),
         None => format!("`{key}` is not set, so long waits may be cut off"),
     };
-    Some(Finding::note(subject, "timeout", says).with_remedy(format!("set it to {wanted}")))
+    Some(Finding::note(subject, "timeout", says).with_remedy(format!("set it to {expected}")))
 }
 
 #[cfg(test)]
@@ -117,30 +118,30 @@ mod tests {
     use super::*;
     use crate::doctor::finding::Level;
 
-    fn client(files: Vec<LookedAtFile>) -> LookedAtClient {
-        LookedAtClient { name: "claude-code", title: "Claude Code", files }
+    fn client(files: Vec<ExaminedFile>) -> ExaminedClient {
+        ExaminedClient { name: "claude-code", title: "Claude Code", files }
     }
 
-    fn servers(entry: Option<Value>) -> LookedAtFile {
-        let wanted = Some(json!({ "command": "/own", "timeout": 150_000 }));
-        let written = Ok(Written { entry, wanted, missing: Vec::new() });
-        LookedAtFile { path: "/f.json".into(), of_project: false, written }
+    fn servers(entry: Option<Value>) -> ExaminedFile {
+        let expected = Some(json!({ "command": "/own", "timeout": 150_000 }));
+        let written = Ok(Written { entry, expected, missing: Vec::new() });
+        ExaminedFile { path: "/f.json".into(), of_project: false, written }
     }
 
-    fn settings(missing: &[&str], of_project: bool) -> LookedAtFile {
+    fn settings(missing: &[&str], of_project: bool) -> ExaminedFile {
         let missing = missing.iter().map(|list| (*list).to_owned()).collect();
-        let written = Ok(Written { entry: None, wanted: None, missing });
-        LookedAtFile { path: "/s.json".into(), of_project, written }
+        let written = Ok(Written { entry: None, expected: None, missing });
+        ExaminedFile { path: "/s.json".into(), of_project, written }
     }
 
-    /// Returns the checks of a client's findings, and how each stands.
-    fn levels(files: Vec<LookedAtFile>) -> Vec<(&'static str, Level)> {
+    /// Returns the check and the level of each finding.
+    fn levels(files: Vec<ExaminedFile>) -> Vec<(&'static str, Level)> {
         let findings = judge(&client(files), |program| program == "/own");
         findings.iter().map(|finding| (finding.check, finding.level)).collect()
     }
 
     #[test]
-    fn an_entry_has_to_lead_somewhere_and_to_wait_long_enough() {
+    fn an_entry_must_start_a_program_and_wait_long_enough() {
         let whole = json!({ "command": "/own", "timeout": 150_000 });
         assert_eq!(levels(vec![servers(Some(whole))]), [("entry", Level::Ok)]);
         let wrong = json!({ "command": "/gone", "timeout": 60_000 });
@@ -150,19 +151,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_beside_an_entry_is_noted_unless_the_project_has_it() {
+    fn missing_settings_are_noted_unless_the_project_has_them() {
         let entry = || servers(Some(json!({ "command": "/own", "timeout": 150_000 })));
         let lacks = || settings(&["permissions.allow", "hooks.Stop"], false);
         let expected = [("entry", Level::Ok), ("permission", Level::Note), ("hooks", Level::Note)];
         assert_eq!(levels(vec![entry(), lacks()]), expected);
         assert_eq!(levels(vec![entry(), lacks(), settings(&[], true)]), [("entry", Level::Ok)]);
-        // Without an entry nothing else is of use.
+        // Without an entry, the other settings have no use.
         assert_eq!(levels(vec![servers(None), lacks()]), [("entry", Level::Note)]);
     }
 
     #[test]
     fn a_file_that_cannot_be_read_is_a_problem() {
-        let unreadable = LookedAtFile {
+        let unreadable = ExaminedFile {
             path: "/f.json".into(),
             of_project: false,
             written: Err("it does not parse".into()),

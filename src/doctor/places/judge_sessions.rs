@@ -1,4 +1,4 @@
-//! What it means how the sessions of a bus were found: a pure judgement.
+//! Judges the sessions of a bus. Pure.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::domain::wait_times;
 
 const SUBJECT: Subject = Subject::Bus;
 
-/// Judges each session that the log takes for live. `suspended` are those with a process that a signal has stopped.
+/// Judges each session that is live according to the log. `suspended` lists those whose process a signal has stopped.
 pub(super) fn judge(
     state: &State,
     presences: &[SeenPresence],
@@ -46,7 +46,7 @@ fn judge_session(
     let name = &session.name;
     let check = "sessions";
     if !presence.is_some_and(|presence| presence.is_held) {
-        let says = format!("`{name}` has died without a word");
+        let says = format!("`{name}` ended without leaving the bus");
         return Some(
             Finding::note(&SUBJECT, check, says)
                 .with_remedy("nothing: the next session that opens the bus records its end"),
@@ -68,8 +68,8 @@ fn judge_session(
             &SUBJECT,
             check,
             format!("the process that holds `{name}` has shown no sign of life for {seconds} s"),
-            "look whether it is suspended (Ctrl-Z, a debugger) or the machine is overloaded; if it \
-             stays so, end that client",
+            "check whether it is suspended (Ctrl-Z, a debugger) or the machine is overloaded; if it \
+             does not recover, end that client",
         ));
     }
     if session.stuck || session.stalled {
@@ -83,7 +83,7 @@ fn judge_session(
     None
 }
 
-/// Judges processes that agents of this bus have left behind.
+/// Judges the processes left behind by agents of this bus.
 pub(super) fn judge_leftovers(pids: &[u32]) -> Finding {
     if pids.is_empty() {
         return Finding::ok(&SUBJECT, "leftovers", "no process of an agent is left behind");
@@ -102,7 +102,7 @@ pub(super) fn judge_leftovers(pids: &[u32]) -> Finding {
     .with_fact("pids", pids.to_vec())
 }
 
-/// Judges the presences of sessions that are no more.
+/// Judges the presences of dead sessions.
 pub(super) fn judge_presences(directory: &Path, bus: &ExaminedBus) -> Option<Finding> {
     let is_live =
         |session: SessionId| bus.state.as_ref().is_ok_and(|state| state.session(session).is_some());

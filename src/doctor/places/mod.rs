@@ -1,4 +1,4 @@
-//! The places that a team needs: the user's directories, the project's own file, the bus; and the files of clients.
+//! The places that a team needs: the user's directories, the project's own file, the bus, and clients' files.
 
 pub(super) mod examine_bus_directory;
 pub(super) mod examine_clients;

@@ -1,4 +1,4 @@
-//! What tells one task from another, in every result about a task: its agent, its profile, its status and the beginning of its prompt.
+//! The head of a task, in every result about one: its agent, its profile, its status and the beginning of its prompt.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::team::Team;
 pub(crate) const STATUS_WORDS: [&str; 7] =
     ["queued", "starting", "running", "done", "failed", "cancelled", "interrupted"];
 
-/// A task, as a reader recognises it.
+/// The fields by which a reader recognises a task.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TaskHeadView {
     /// The task.
@@ -34,7 +34,7 @@ pub(crate) struct TaskHeadView {
 }
 
 impl TaskHeadView {
-    /// Shows a task without its prompt, for a reader that has just written it.
+    /// Shows a task without its prompt, for a reader that has just written the prompt.
     pub(crate) fn without_prompt(task: &Task, team: &Team) -> Self {
         team.bus().look(|state| Self {
             task_id: task.id.to_string(),
@@ -56,9 +56,9 @@ impl TaskHeadView {
     }
 }
 
-/// Returns the word for a task's status: a queued one whose agent is still starting, or has not loaded our tools yet, is `starting`.
+/// Returns the word for a task's status. A queued task is `starting` if its agent is still starting or has not loaded our tools yet.
 pub(crate) fn status(state: &State, task: &Task) -> &'static str {
-    let is_coming_up = || {
+    let is_agent_starting = || {
         let agent = state.session(task.session);
         agent.is_some_and(|agent| {
             let is_starting =
@@ -67,7 +67,7 @@ pub(crate) fn status(state: &State, task: &Task) -> &'static str {
         })
     };
     match task.status {
-        TaskStatus::Queued if is_coming_up() => "starting",
+        TaskStatus::Queued if is_agent_starting() => "starting",
         status => status.as_str(),
     }
 }

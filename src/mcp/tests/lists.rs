@@ -17,22 +17,22 @@ use crate::team::{Launch, Trust};
 /// A token is about four bytes; the limit is 760 tokens, because every agent of a team pays for them.
 const ENDPOINT_BUDGET_BYTES: usize = 3_040;
 
-/// The limit is 3,000 tokens for the session that leads: its own tools and the endpoint's, where no agent is installed, which takes the
-/// most words.
+/// The limit is 3,000 tokens for a leading session: its own tools and the endpoint's. It is measured without installed agents, because
+/// the description is longest then.
 const ORCHESTRATOR_BUDGET_BYTES: usize = 12_000;
 
-/// Returns the server of an orchestrator without agents, which looks programs up in this directory, for a membership.
-pub(super) fn leads(membership: Membership, programs: &Path) -> Server {
+/// Returns the server of an orchestrator without agents, which searches for programs in this directory.
+pub(super) fn leading_server(membership: Membership, programs: &Path) -> Server {
     let project = tempfile::tempdir().unwrap();
     let leading = leading_with(project.path(), programs);
     orchestrator_tools::server(LazyMembership::taken(membership), &leading)
 }
 
 async fn orchestrator(team: &Team) -> Server {
-    leads(team.membership("lead").await, Path::new("/nowhere"))
+    leading_server(team.membership("lead").await, Path::new("/nowhere"))
 }
 
-/// Returns the tools of an orchestrator, in a project without a file and on a machine without agents.
+/// Returns an orchestrator's team, in a project without a `bridge.toml` and on a machine without agents.
 pub(super) fn leading(project: &Path) -> OrchestratorTeam {
     leading_with(project, Path::new("/nowhere"))
 }
@@ -50,13 +50,13 @@ fn leading_with(project: &Path, programs: &Path) -> OrchestratorTeam {
     OrchestratorTeam::new(Config::load(load).unwrap(), launch)
 }
 
-/// Returns the tools as a client gets them.
+/// Returns the tools that a client receives.
 async fn listed(client: &mut Client) -> Vec<Value> {
     let answer = client.request("tools/list", json!({})).await;
     answer["result"]["tools"].as_array().unwrap().clone()
 }
 
-/// Asserts the size of the tools for a model: names, descriptions and input schemas.
+/// Asserts the size of the tools in a model's context: names, descriptions and input schemas.
 #[track_caller]
 fn check_budget(tools: &[Value], budget: usize) {
     let text = |tool: &Value, field: &str| tool[field].as_str().unwrap().len();
@@ -86,32 +86,32 @@ async fn the_orchestrators_tools_stay_within_their_budget() {
     check_budget(&tools, ORCHESTRATOR_BUDGET_BYTES);
 }
 
-/// A client asks once, when its session begins; what is installed after that is in the next session's list.
+/// A client asks once, when its session begins. The next session's list has programs that were installed later.
 #[tokio::test]
 async fn assign_task_names_the_profiles_that_are_installed_when_the_list_is_asked_for() {
     let (team, programs) = (Team::new(), tempfile::tempdir().unwrap());
-    let mut client = Client::of(leads(team.membership("lead").await, programs.path()));
+    let mut client = Client::of(leading_server(team.membership("lead").await, programs.path()));
     client.initialize().await;
-    let mut told = async || {
+    let mut description = async || {
         let tools = listed(&mut client).await;
         let tool = tools.iter().find(|tool| tool["name"] == "assign_task").unwrap();
         tool["inputSchema"]["properties"]["agent"]["description"].as_str().unwrap().to_owned()
     };
-    let description = told().await;
+    let text = description().await;
     let expected = "No agent is installed. Missing: claude-code (needs `claude-agent-acp`), \
         codex (needs `codex-acp`), droid (needs `droid`), gemini (needs `gemini`), qwen (needs \
         `qwen`).";
-    assert!(description.ends_with(&format!(". {expected}")), "{description}");
+    assert!(text.ends_with(&format!(". {expected}")), "{text}");
 
     for program in ["codex-acp", "qwen"] {
         let path = programs.path().join(program);
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let description = told().await;
+    let text = description().await;
     let expected = "Installed profiles: codex, qwen. Missing: claude-code (needs \
         `claude-agent-acp`), droid (needs `droid`), gemini (needs `gemini`).";
-    assert!(description.ends_with(&format!(". {expected}")), "{description}");
+    assert!(text.ends_with(&format!(". {expected}")), "{text}");
 }
 
 #[tokio::test]
@@ -148,7 +148,7 @@ async fn every_tool_has_a_title_and_hints_on_its_effect() {
     assert_eq!(ending, ["cancel_task", "cancel_workflow", "kill_agent"]);
 }
 
-/// Some hosts refuse a whole server for one of these.
+/// Some clients reject the whole server for one such schema.
 #[tokio::test]
 async fn no_input_schema_has_a_null_or_a_list_of_types() {
     fn check(schema: &Value, tool: &str) {
@@ -172,8 +172,8 @@ async fn no_input_schema_has_a_null_or_a_list_of_types() {
     }
 }
 
-/// Says whether a name has only these characters besides letters and digits, and is at most 64 long.
-fn is_named_of(name: &str, others: &str) -> bool {
+/// Says whether a name has 1 to 64 characters: letters, digits and these others.
+fn is_valid_name(name: &str, others: &str) -> bool {
     let fits = |char: char| char.is_ascii_alphanumeric() || others.contains(char);
     (1..=64).contains(&name.len()) && name.chars().all(fits)
 }
@@ -185,7 +185,7 @@ fn is_named_of(name: &str, others: &str) -> bool {
 /// - `OpenAI` (platform.openai.com, function calling and supported schemas): the top is an object with `properties`; an array has
 ///   `items`; at most 10 levels, 5,000 properties and 1,000 words in enums.
 /// - Gemini (ai.google.dev/api/caching, `Schema`): a subset of `OpenAPI` 3.0, with one type for each value, and enums of strings only.
-///   `additionalProperties` is no part of it, and is accepted in `parametersJsonSchema` and dropped by clients that send the former.
+///   `additionalProperties` is not part of it: `parametersJsonSchema` accepts it, and clients that send a `Schema` drop it.
 fn check_subsets(schema: &Value, place: &str, depth: usize) {
     const KEYWORDS: [&str; 9] = [
         "type",
@@ -208,7 +208,7 @@ fn check_subsets(schema: &Value, place: &str, depth: usize) {
         "object" => {
             let properties = schema["properties"].as_object().unwrap();
             for (name, property) in properties {
-                assert!(is_named_of(name, "_.-"), "{place}.{name}");
+                assert!(is_valid_name(name, "_.-"), "{place}.{name}");
                 check_subsets(property, &format!("{place}.{name}"), depth + 1);
             }
             let required = schema.get("required").and_then(Value::as_array);
@@ -238,8 +238,8 @@ async fn every_schema_is_one_that_all_model_providers_accept() {
     client.initialize().await;
     for tool in listed(&mut client).await {
         let name = tool["name"].as_str().unwrap();
-        // Gemini also wants a letter or an underscore first. Clients put the name of their server in front, within 64 characters.
-        assert!(is_named_of(name, "_-") && name.len() <= 40, "{name}");
+        // Gemini also requires a letter or an underscore first. Clients prefix the name of the server, within 64 characters.
+        assert!(is_valid_name(name, "_-") && name.len() <= 40, "{name}");
         assert!(name.starts_with(|first: char| first.is_ascii_lowercase()), "{name}");
         let description = tool["description"].as_str().unwrap();
         assert!((1..=1_024).contains(&description.len()), "{name}");
@@ -256,7 +256,7 @@ async fn no_text_about_the_tools_names_a_path() {
     assert!(instructions.is_string());
     let mut texts = vec![instructions.clone()];
     for mut tool in listed(&mut client).await {
-        // Its keys contain slashes of their own, and no model sees them.
+        // Its keys contain slashes, but no model sees them.
         tool.as_object_mut().unwrap().remove("_meta");
         texts.push(tool);
     }

@@ -1,4 +1,4 @@
-//! What a leader is told of the tasks that it gave away, also in an earlier session, and of what its agents are doing.
+//! Lists of a leader's tasks, also of those from earlier sessions, and the activity of its agents.
 
 use std::io;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::fixture::{Client, Team};
-use super::lists::leads;
+use super::lists::leading_server;
 use crate::bus::Membership;
 use crate::bus::event::{Body, Starting};
 use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation};
@@ -18,7 +18,7 @@ use crate::mcp::LazyMembership;
 use crate::mcp::tools::endpoint_tools;
 use crate::sys::random_ids;
 
-/// A leader with agents that only the bus knows, and the client of its tools.
+/// A leader whose agents exist only on the bus, and the client of its tools.
 struct Leader {
     membership: Membership,
     client: Client,
@@ -29,13 +29,13 @@ async fn leader(team: &Team, name: &str) -> Leader {
 }
 
 async fn of(membership: Membership) -> Leader {
-    let mut client = Client::of(leads(membership.clone(), Path::new("/nowhere")));
+    let mut client = Client::of(leading_server(membership.clone(), Path::new("/nowhere")));
     client.initialize().await;
     Leader { membership, client }
 }
 
 impl Leader {
-    /// Starts an agent whose process nobody starts.
+    /// Starts an agent on the bus, without a process.
     async fn start(&self, agent: &str, profile: &str) -> SessionId {
         let name = Name::parse(agent).unwrap();
         let session = random_ids::session();
@@ -115,7 +115,7 @@ async fn a_new_session_finds_the_tasks_of_an_earlier_one() {
     ] {
         assert_eq!(task[field], expected, "{task}");
     }
-    // One by itself, and its result, say the same.
+    // A task by its id, and its result, have the same fields.
     let alone = later.list(json!({ "task_id": first.to_string() })).await;
     assert_eq!(alone, *task);
     let result = json!({ "task_id": second.to_string() });
@@ -124,7 +124,7 @@ async fn a_new_session_finds_the_tasks_of_an_earlier_one() {
 }
 
 #[tokio::test]
-async fn pages_have_every_task_once_whatever_is_assigned_meanwhile() {
+async fn pages_have_every_task_once_even_if_others_are_assigned_in_between() {
     let team = Team::new();
     let mut lead = leader(&team, "lead").await;
     let agent = lead.start("worker", "qwen").await;
@@ -190,7 +190,7 @@ async fn a_list_can_be_narrowed_and_a_wrong_filter_is_refused() {
 }
 
 #[tokio::test]
-async fn a_page_ends_where_the_answer_is_full() {
+async fn a_page_ends_when_the_answer_is_full() {
     let team = Team::new();
     let answer = 4 * 1024;
     let membership = team.membership("lead").await.with_answers_of(answer);

@@ -1,7 +1,7 @@
-//! Calls as models get them wrong, and the sentences that answer them, in `wrong_calls.txt`.
+//! Wrong calls that models make, and their answers, in `wrong_calls.txt`.
 //!
-//! A line of that file is a call: who makes it, the tool, and its arguments. The indented line below is the answer, which is to say
-//! what happened, to what, and what to do. Ids are written as words in capitals, as they differ from run to run.
+//! A line of that file is a call: the caller, the tool, and its arguments. The indented line below is the answer, which must say what
+//! happened, to what, and what to do. Words in capitals stand for ids, which differ from run to run.
 
 use std::fmt::Write as _;
 
@@ -18,11 +18,11 @@ use crate::mcp::{LazyMembership, ToolError};
 
 const CALLS: &str = include_str!("wrong_calls.txt");
 
-/// The ids of a team's past, by the words that stand for them.
+/// Ids of earlier messages and requests, by the words that stand for them.
 type Ids = Vec<(&'static str, String)>;
 
-/// Opens a request of each member, and sends a message that none of them may see.
-async fn past(team: &Team, lead: &mut Client, ann: &mut Client) -> Ids {
+/// Opens a request for each of the two callers, and sends a message that neither of them may see.
+async fn prepare(team: &Team, lead: &mut Client, ann: &mut Client) -> Ids {
     let (mut eve, _zoe) = (team.member("eve").await, team.membership("zoe").await);
     let secret = eve.call("send_message", json!({ "to": "zoe", "content": "secret" })).await;
     let work = json!({ "description": "review it" });
@@ -50,21 +50,21 @@ async fn every_wrong_call_is_answered_with_what_to_do() {
     let mut lead = Client::of(orchestrator_tools::server(membership, &leading(project.path())));
     lead.initialize().await;
     let mut ann = team.member("ann").await;
-    let ids = past(&team, &mut lead, &mut ann).await;
+    let ids = prepare(&team, &mut lead, &mut ann).await;
     let calls = CALLS.lines().filter(|line| !line.is_empty() && !line.starts_with([' ', '#']));
     let mut answered = String::new();
     let mut count = 0;
     for call in calls {
         count += 1;
-        let [who, tool, arguments] = call.splitn(3, ' ').collect::<Vec<_>>()[..] else {
-            panic!("no call: {call}");
+        let [caller, tool, arguments] = call.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+            panic!("not a call: {call}");
         };
         let mut arguments = arguments.to_owned();
         for (word, id) in &ids {
             arguments = arguments.replace(word, id);
         }
         let arguments = serde_json::from_str(&arguments).unwrap();
-        let client = if who == "lead" { &mut lead } else { &mut ann };
+        let client = if caller == "lead" { &mut lead } else { &mut ann };
         let mut answer = client.refused(tool, arguments).await;
         for (word, id) in &ids {
             answer = answer.replace(id, word);
@@ -75,11 +75,11 @@ async fn every_wrong_call_is_answered_with_what_to_do() {
     let expected: Vec<_> =
         CALLS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     let answered_lines: Vec<_> = answered.lines().collect();
-    assert!(answered_lines == expected, "these are the answers now:\n{answered}");
+    assert!(answered_lines == expected, "the answers are now:\n{answered}");
 }
 
-/// Returns a value that fits a schema.
-fn fitting(schema: &Value) -> Value {
+/// Returns a value that matches a schema.
+fn example(schema: &Value) -> Value {
     if let Some(choice) = schema["enum"].get(0) {
         return choice.clone();
     }
@@ -87,16 +87,16 @@ fn fitting(schema: &Value) -> Value {
         "string" => json!("x"),
         "integer" => json!(1),
         "boolean" => json!(true),
-        "array" => json!([fitting(&schema["items"])]),
+        "array" => json!([example(&schema["items"])]),
         "object" => {
             let fields = schema["properties"].as_object().unwrap();
-            fields.iter().map(|(name, field)| (name.clone(), fitting(field))).collect()
+            fields.iter().map(|(name, field)| (name.clone(), example(field))).collect()
         }
         other => panic!("a tool takes a {other}"),
     }
 }
 
-/// Returns all variants of a value in which one part is another value.
+/// Returns variants of a value, each with one part replaced.
 fn variants(value: &Value) -> Vec<Value> {
     let mut all = vec![
         Value::Null,
@@ -141,7 +141,7 @@ fn whatever_passes_the_check_of_a_tools_arguments_can_be_parsed() {
     let (mut accepted, mut refused) = (0, 0);
     for tool in tools {
         let schema = tool.definition().input_schema;
-        let whole = fitting(&Value::Object(Map::clone(&schema)));
+        let whole = example(&Value::Object(Map::clone(&schema)));
         assert!(tool.prepare(&schema, whole.as_object().unwrap().clone()).is_ok(), "{whole}");
         for variant in variants(&whole) {
             let Value::Object(arguments) = variant else { continue };

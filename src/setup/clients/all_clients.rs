@@ -1,4 +1,4 @@
-//! All clients, in the order in which they are shown.
+//! All clients, in the order in which setup shows them.
 
 use crate::setup::known_client::Client;
 
@@ -6,7 +6,7 @@ use super::{
     claude_code, claude_desktop, codex_cli, cursor, droid_cli, gemini_cli, qwen_code, vscode, zed,
 };
 
-/// All of them.
+/// All clients that setup knows.
 pub static CLIENTS: [Client; 9] = [
     claude_code::CLIENT,
     codex_cli::CLIENT,

@@ -1,6 +1,6 @@
-//! Claude Code: the server for all projects stands in `~/.claude.json`, permissions and hooks in `settings.json`.
+//! Claude Code: the server for all projects is in `~/.claude.json`, permissions and hooks are in `settings.json`.
 //!
-//! A running Claude Code reads `~/.claude.json` again before it writes to it, so an entry that was added meanwhile stays.
+//! A running Claude Code reads `~/.claude.json` again before it writes to it, so it keeps an entry that setup has just added.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub(super) const CLIENT: Client = Client {
         ]
     },
     for_project: |project, server| {
-        // Without this, Claude Code asks before it starts a server that a project's file names.
+        // Without this, Claude Code asks the user before it starts a server from a project's file.
         let enabled = [item(&["enabledMcpjsonServers"], json!(SERVER))];
         vec![
             servers(project.join(".mcp.json"), server),
@@ -36,7 +36,7 @@ pub(super) const CLIENT: Client = Client {
 /// How long Claude Code waits for a hook, in seconds: the hook waits up to one second for the bus.
 const HOOK_SECONDS: u64 = 15;
 
-/// The moments at which messages are delivered, and whether each is asked about a tool.
+/// The events at which hooks deliver messages, and whether an event has a tool to match.
 const HOOKS: [(&str, bool); 3] =
     [("PostToolUse", true), ("UserPromptSubmit", false), ("Stop", false)];
 
@@ -44,7 +44,7 @@ fn directory(places: &Places) -> PathBuf {
     places.or_in_home("CLAUDE_CONFIG_DIR", ".claude")
 }
 
-/// Returns the file with the user's servers. Where the directory has one of older versions with content, that one counts.
+/// Returns the file with the user's servers. A non-empty file of older versions in the directory takes precedence.
 fn main_file(places: &Places) -> PathBuf {
     let older = directory(places).join(".config.json");
     let has_content =
@@ -64,7 +64,7 @@ fn settings(path: PathBuf, server: &Server, further: &[JsonEdit]) -> ClientFile 
     let program = shell_word(&server.program);
     let mut edits = further.to_vec();
     edits.push(item(&["permissions", "allow"], json!(format!("mcp__{SERVER}"))));
-    // The server names `watch` to Claude by the short name where that leads to the same program, else by its path.
+    // The server's instructions call `watch` by the program's short name if that finds the same program, else by its path.
     for program in [program.as_str(), PROGRAM] {
         edits.push(item(&["permissions", "allow"], json!(format!("Bash({program} watch:*)"))));
     }

@@ -1,4 +1,4 @@
-//! Claude Desktop: its one file, of the user. It has no files of a project.
+//! Claude Desktop: the user's one file. It has no project files.
 
 use crate::setup::known_client::{Client, json_file};
 

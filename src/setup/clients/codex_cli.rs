@@ -1,4 +1,4 @@
-//! Codex: a table of its `config.toml`. Of a project it reads one only where the user trusts the project.
+//! Codex: a table in its `config.toml`. It reads a project's file only if the user trusts the project.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Cursor: its `mcp.json`, of the user or of a project.
+//! Cursor: its `mcp.json`, the user's or a project's.
 
 use crate::setup::known_client::{Client, json_file};
 

@@ -1,4 +1,4 @@
-//! Droid: its `mcp.json`. It has no limit of a call that could be set.
+//! Droid: its `mcp.json`. Its limit for a call cannot be set.
 
 use std::path::PathBuf;
 

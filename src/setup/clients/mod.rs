@@ -1,4 +1,4 @@
-//! The clients that setup knows, one file each: all that differs between them, as data.
+//! The clients that setup knows, one file each, with their differences as data.
 
 mod all_clients;
 mod claude_code;

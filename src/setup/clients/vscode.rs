@@ -1,4 +1,4 @@
-//! Visual Studio Code: the `mcp.json` of the user's default profile, with `servers` at its top.
+//! Visual Studio Code: the `mcp.json` of the user's default profile, with `servers` at the top level.
 
 use serde_json::json;
 

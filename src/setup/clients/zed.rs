@@ -1,4 +1,4 @@
-//! Zed: `context_servers` of its settings, in which comments are allowed. Its limit of a call is in seconds.
+//! Zed: `context_servers` in its settings, in which comments are allowed. Its limit for a call is in seconds.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| vec![settings(project.join(".zed/settings.json"), server)],
 };
 
-/// Unlike other programs with windows, it has the same place on a Mac.
+/// Unlike other desktop programs, Zed uses the same directory on a Mac.
 fn directory(places: &Places) -> PathBuf {
     places.or_in_home("XDG_CONFIG_HOME", ".config").join("zed")
 }

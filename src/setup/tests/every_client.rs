@@ -1,4 +1,4 @@
-//! What every client promises: its files can be made, changed once, and be as they were.
+//! The promise for every client: its files can be created, changed once, and restored.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ fn all_files() -> Vec<(&'static str, ClientFile)> {
     CLIENTS.iter().flat_map(of).collect()
 }
 
-/// A file as somebody may have it, by its kind.
+/// Texts that a user's file may have, by its kind.
 fn texts(path: &Path) -> [Option<&'static str>; 3] {
     if path.extension().is_some_and(|kind| kind == "toml") {
         [None, Some("# mine\nmodel = \"x\"\n"), Some("a = 1\n\n[b]\nc = 2")]
@@ -46,7 +46,7 @@ fn a_file_is_changed_once_and_is_then_as_it_was_to_the_byte() {
         for before in texts(&file.path) {
             let planned = plan_addition(before, &file.edits, None).unwrap();
             let Addition::Write { after, original, added, made } = planned else {
-                panic!("{name}: something is to be added to {before:?}");
+                panic!("{name}: nothing was added to {before:?}");
             };
             assert_eq!(original.as_deref(), before);
             let owner = Owner { client: name, project: None };
@@ -56,7 +56,7 @@ fn a_file_is_changed_once_and_is_then_as_it_was_to_the_byte() {
             assert_eq!(again, Ok(Addition::Nothing), "{name}");
             let expected = before.map_or(Removal::Delete, |text| Removal::Write(text.to_owned()));
             assert_eq!(plan_removal(&after, &earlier), Ok(expected), "{name}");
-            // Without the original, or after a change, ours goes and nothing else.
+            // After a change by the user, only our edits are removed.
             let touched = format!("{after}\n");
             let left = plan_removal(&touched, &earlier).unwrap();
             match left {
@@ -68,7 +68,7 @@ fn a_file_is_changed_once_and_is_then_as_it_was_to_the_byte() {
 }
 
 #[test]
-fn a_program_that_has_moved_is_named_anew_and_the_original_is_kept() {
+fn a_moved_program_gets_its_new_path_and_the_original_is_kept() {
     let places = places(&[("HOME", "/home/u")], false);
     let moved = Server { program: "/new/cli-team-bridge".to_owned() };
     for client in &CLIENTS {
@@ -77,14 +77,14 @@ fn a_program_that_has_moved_is_named_anew_and_the_original_is_kept() {
             let before = texts(&file.path)[1];
             let planned = plan_addition(before, &file.edits, None).unwrap();
             let Addition::Write { after, original, added, made } = planned else {
-                panic!("something is to be added");
+                panic!("nothing was added");
             };
             let owner = Owner { client: client.name, project: None };
             let record = SetupRecord::new(owner, &file.path, before, &after, (added, made));
             let earlier = Earlier { record, original };
             let planned = plan_addition(Some(&after), &new.edits, Some(&earlier)).unwrap();
             let Addition::Write { after, original, .. } = planned else {
-                panic!("{}: the path is another", client.name);
+                panic!("{}: the path did not change", client.name);
             };
             assert_eq!(original.as_deref(), before);
             assert!(after.contains("/new/") && !after.contains("/b/"), "{after}");
@@ -93,7 +93,7 @@ fn a_program_that_has_moved_is_named_anew_and_the_original_is_kept() {
 }
 
 #[test]
-fn what_is_written_for_claude_code_is_what_its_documentation_has() {
+fn the_files_for_claude_code_follow_its_documentation() {
     let places = places(&[("HOME", "/home/u"), ("CLAUDE_CONFIG_DIR", "/c")], false);
     let files = (named("claude-code").unwrap().for_user)(&places, &server());
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
@@ -101,7 +101,7 @@ fn what_is_written_for_claude_code_is_what_its_documentation_has() {
     let written = |file: &ClientFile| -> Value {
         match plan_addition(None, &file.edits, None).unwrap() {
             Addition::Write { after, .. } => serde_json::from_str(&after).unwrap(),
-            Addition::Nothing => panic!("something is to be written"),
+            Addition::Nothing => panic!("nothing was written"),
         }
     };
     let server = &written(&files[0])["mcpServers"][SERVER];

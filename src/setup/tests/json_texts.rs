@@ -1,4 +1,4 @@
-//! JSON with comments, odd spaces, and what others have in it.
+//! JSON with comments, odd spaces, and entries of others.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn added(edits: &FileEdits) -> &[JsonEdit] {
     }
 }
 
-/// Adds to a text, and takes out again what was added.
+/// Adds edits to a text, and removes them again.
 #[track_caller]
 fn check(text: &str, edits: &[JsonEdit], expected: &str) {
     let edited = add(text, edits).unwrap();
@@ -41,7 +41,7 @@ fn check(text: &str, edits: &[JsonEdit], expected: &str) {
 }
 
 #[test]
-fn an_entry_goes_to_the_others_and_comments_stay() {
+fn an_entry_joins_the_others_and_comments_stay() {
     check(
         "{\n    // mine\n    \"a\": 1, /* two */\n    \"mcpServers\": {\n        \"other\": { \"url\": \"x\" } // last\n    }\n}\n",
         &[ours()],
@@ -52,7 +52,7 @@ fn an_entry_goes_to_the_others_and_comments_stay() {
 }
 
 #[test]
-fn an_empty_file_gets_all_around_it() {
+fn an_empty_file_gets_the_whole_structure() {
     let expected = "{\n  \"mcpServers\": {\n    \"bridge\": {\n      \"command\": \"/b/cli-team-bridge\",\n      \
                     \"args\": [\"orchestrator\"],\n      \"timeout\": 150000\n    }\n  }\n}\n";
     for text in ["", "  \n", "{}\n"] {
@@ -61,7 +61,7 @@ fn an_empty_file_gets_all_around_it() {
 }
 
 #[test]
-fn lists_keep_what_others_have_in_them() {
+fn lists_keep_the_items_of_others() {
     let edits = [item(&["permissions", "allow"], "mcp__bridge"), item(&["hooks", "Stop"], "x")];
     check(
         "{\n  \"permissions\": {\"allow\": [\"Bash(ls)\"], \"deny\": []}\n}",
@@ -78,7 +78,7 @@ fn a_byte_order_mark_and_line_ends_stay() {
 }
 
 #[test]
-fn what_the_user_wrote_for_the_same_purpose_will_do() {
+fn an_item_of_the_users_own_for_the_same_purpose_is_enough() {
     let text =
         "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"/old/cli-team-bridge hook\"}]}]}}";
     let edited = add(text, &[item(&["hooks", "Stop"], "/new/cli-team-bridge hook")]).unwrap();
@@ -89,25 +89,24 @@ fn what_the_user_wrote_for_the_same_purpose_will_do() {
 #[test]
 fn an_entry_of_the_users_own_is_never_overwritten() {
     let text = "{\"mcpServers\": {\"bridge\": {\"command\": \"other\", \"args\": [\"x\"]}}}";
-    let refused = add(text, &[ours()]).unwrap_err();
-    let told = refused.to_string();
-    assert!(told.starts_with("`mcpServers.bridge` is there already"), "{told}");
-    assert!(told.contains("`other x`"), "{told}");
+    let error = add(text, &[ours()]).unwrap_err().to_string();
+    assert!(error.starts_with("`mcpServers.bridge` already exists"), "{error}");
+    assert!(error.contains("`other x`"), "{error}");
 }
 
 #[test]
-fn what_is_not_understood_is_left_alone_and_told() {
-    let told = |text: &str| add(text, &[ours()]).unwrap_err().to_string();
-    assert!(told("{\n \"a\": 1\n \"b\"").contains("line"), "{}", told("{\n \"a\": 1\n \"b\""));
-    assert!(told("[]").starts_with("its whole content is not an object"));
-    assert!(told("{\"mcpServers\": []}").starts_with("`mcpServers` is not an object"));
-    assert!(told("{\"mcpServers\": {}, \"mcpServers\": {}}").contains("is there twice"));
+fn a_json_text_that_cannot_be_edited_is_an_error_with_the_reason() {
+    let error = |text: &str| add(text, &[ours()]).unwrap_err().to_string();
+    assert!(error("{\n \"a\": 1\n \"b\"").contains("line"), "{}", error("{\n \"a\": 1\n \"b\""));
+    assert!(error("[]").starts_with("its whole content is not an object"));
+    assert!(error("{\"mcpServers\": []}").starts_with("`mcpServers` is not an object"));
+    assert!(error("{\"mcpServers\": {}, \"mcpServers\": {}}").contains("appears twice"));
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(told(&deep).contains("does not parse"));
+    assert!(error(&deep).contains("does not parse"));
 }
 
 #[test]
-fn what_others_changed_stays_when_ours_goes() {
+fn changes_of_others_stay_when_ours_are_removed() {
     let edited = add("{\n  \"a\": 1\n}\n", &[ours(), item(&["list"], "x")]).unwrap();
     let changed = edited
         .text
@@ -119,7 +118,7 @@ fn what_others_changed_stays_when_ours_goes() {
     assert_eq!(left, "{\n  \"a\": 2,\n  \"list\": [ \"theirs\"]\n}\n");
     let replaced = edited.text.replace("/b/cli-team-bridge", "/b/another");
     let left = take_out(&replaced, added(&edited.added), &edited.made).unwrap();
-    assert!(left.contains("/b/another"), "it is not ours any more: {left}");
+    assert!(left.contains("/b/another"), "it is no longer ours: {left}");
     let untouched = add("", &[]).unwrap();
     assert_eq!(take_out("{}", &[ours()], &[]), Ok("{}".to_owned()));
     assert!(matches!(untouched.added, FileEdits::Json(none) if none.is_empty()));

@@ -1,4 +1,4 @@
-//! Files of clients as their owners write them, with our entries and without.
+//! Clients' files as their owners write them, with our entries and without.
 
 mod every_client;
 mod json_texts;

@@ -1,4 +1,4 @@
-//! TOML with comments, and what others have in it.
+//! TOML with comments, and entries of others.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn added(edits: &FileEdits) -> &[Entry] {
     }
 }
 
-/// Adds to a text, and takes out again what was added.
+/// Adds our entry to a text, and removes it again.
 #[track_caller]
 fn check(text: &str, expected: &str) {
     let edited = add(text, &[ours()]).unwrap();
@@ -40,7 +40,7 @@ fn an_entry_has_a_heading_of_its_own_and_comments_stay() {
 }
 
 #[test]
-fn an_inline_table_gets_it_too() {
+fn an_inline_table_gets_the_entry_too() {
     let edited = add("mcp_servers = { other = { command = \"y\" } }\n", &[ours()]).unwrap();
     assert!(has(&edited.text, &[ours()]).unwrap(), "{}", edited.text);
     let left = take_out(&edited.text, added(&edited.added), &edited.made).unwrap();
@@ -48,18 +48,18 @@ fn an_inline_table_gets_it_too() {
 }
 
 #[test]
-fn what_is_not_ours_or_not_understood_is_left_alone_and_told() {
-    let told = |text: &str| add(text, &[ours()]).unwrap_err().to_string();
-    let taken = told("[mcp_servers.bridge]\ncommand = \"other\"\n");
-    assert!(taken.starts_with("`mcp_servers.bridge` is there already"), "{taken}");
-    assert!(told("a = 1\nb = \n").contains("near line 2"), "{}", told("a = 1\nb = \n"));
-    assert!(told("mcp_servers = 1\n").starts_with("`mcp_servers` is not a table"));
+fn a_toml_text_that_cannot_be_edited_is_an_error_with_the_reason() {
+    let error = |text: &str| add(text, &[ours()]).unwrap_err().to_string();
+    let taken = error("[mcp_servers.bridge]\ncommand = \"other\"\n");
+    assert!(taken.starts_with("`mcp_servers.bridge` already exists"), "{taken}");
+    assert!(error("a = 1\nb = \n").contains("near line 2"), "{}", error("a = 1\nb = \n"));
+    assert!(error("mcp_servers = 1\n").starts_with("`mcp_servers` is not a table"));
     let deep = format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(told(&deep).contains("does not parse"));
+    assert!(error(&deep).contains("does not parse"));
 }
 
 #[test]
-fn what_others_added_below_ours_stays() {
+fn a_table_of_others_below_ours_stays() {
     let edited = add("", &[ours()]).unwrap();
     let changed = format!("{}\n[mcp_servers.theirs]\ncommand = \"z\"\n", edited.text);
     let left = take_out(&changed, added(&edited.added), &edited.made).unwrap();

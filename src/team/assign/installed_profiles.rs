@@ -1,24 +1,24 @@
-//! The profiles as a model chooses among them: those whose program is installed, and what the others need. Nothing is started to find
-//! out: the programs are looked up where an agent's start would look.
+//! The profiles that a model can choose from: those whose program is installed, and the programs that the others need. Nothing is
+//! started: the programs are searched for in the same places as at an agent's start.
 
 use crate::config::{Command, Config, Profile};
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::team::launch::Launch;
 
-/// Characters of a program's name that are repeated; a longer one is no program that a model has to know.
+/// The longest program name that is shown; a model does not need to know a longer one.
 const PROGRAM_CHARS: usize = 40;
 
-/// The profiles of real agents. One that runs this binary itself plays a script and is no choice for a model.
+/// The profiles of real agents. A profile that runs this binary itself plays a script, so it is not a choice for a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstalledProfiles {
     installed: Vec<Name>,
-    /// Each with the program that it needs.
+    /// Profiles whose program is missing, each with that program.
     missing: Vec<(Name, String)>,
 }
 
 impl InstalledProfiles {
-    /// Looks the programs of all profiles up.
+    /// Searches for the programs of all profiles.
     pub fn look(config: &Config, launch: &Launch) -> Self {
         let mut found = Self::default();
         let is_real = |profile: &&Profile| profile.command.value != Command::OwnBinary;
@@ -31,7 +31,7 @@ impl InstalledProfiles {
         found
     }
 
-    /// Says it in one or two sentences, of our own words and of names.
+    /// Describes the profiles in one or two sentences of our own words and of names.
     pub fn in_words(&self) -> String {
         let installed = self.installed.iter().map(Name::to_string).collect();
         let missing = self.missing.iter().map(|(name, program)| {
@@ -43,7 +43,7 @@ impl InstalledProfiles {
         });
         let missing = listed(missing.collect());
         match (listed(installed), missing) {
-            (None, None) => "There is no profile.".to_owned(),
+            (None, None) => "There are no profiles.".to_owned(),
             (Some(installed), None) => format!("Installed profiles: {installed}."),
             (None, Some(missing)) => format!("No agent is installed. Missing: {missing}."),
             (Some(installed), Some(missing)) => {
@@ -53,13 +53,13 @@ impl InstalledProfiles {
     }
 }
 
-/// Says whether a program's name is a plain word: a path is the user's own affair, and no sentence of a project's file gets in here.
+/// Says whether a program's name is a plain word. Paths are private to the user, and a project's file must not bring sentences in.
 fn is_plain(program: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+".contains(&byte);
     program.len() <= PROGRAM_CHARS && program.bytes().all(is_part)
 }
 
-/// Lists the first ones, and counts the others; none of nothing.
+/// Lists the first ones, and counts the others; none for an empty list.
 fn listed(all: Vec<String>) -> Option<String> {
     let number = all.len();
     let first: Vec<_> = all.into_iter().take(limits::DESCRIBED_PROFILES).collect();
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_names_what_is_there_and_what_the_others_need() {
+    fn the_sentence_names_installed_profiles_and_missing_programs() {
         let missing = [("codex", "codex-acp"), ("own", "/opt/a b/agent")];
         assert_eq!(found(&["qwen", "gemini"], &[]), "Installed profiles: qwen, gemini.");
         assert_eq!(
@@ -93,7 +93,7 @@ mod tests {
             found(&[], &missing[..1]),
             "No agent is installed. Missing: codex (needs `codex-acp`)."
         );
-        assert_eq!(found(&[], &[]), "There is no profile.");
+        assert_eq!(found(&[], &[]), "There are no profiles.");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Starting a new agent: on the bus, with its first task if there is one, before any process exists; then its actor.
+//! Starts a new agent: first on the bus, with its first task if it has one, before any process exists; then its actor.
 
 use std::path::PathBuf;
 
@@ -17,10 +17,10 @@ use crate::team::error::TeamError;
 use crate::team::launch::NewAgentIdentity;
 use crate::team::team_handle::Team;
 
-/// How often it is written that an agent is about to start, as long as it is unknown whether that took effect.
+/// How often the announcement of an agent is written, as long as its outcome is unknown.
 const ANNOUNCEMENTS: usize = 5;
 
-/// Where an agent works.
+/// The directories in which an agent works.
 pub(super) struct Ground {
     pub(super) cwd: PathBuf,
     /// See [`NewAgentIdentity::root`].
@@ -31,7 +31,7 @@ pub(super) struct Ground {
 pub(super) struct Newcomer {
     pub(super) profile: Profile,
     pub(super) program: PathBuf,
-    /// The name that it is to get.
+    /// The name for the agent.
     pub(super) choice: NameChoice,
     pub(super) model: Option<String>,
     pub(super) ground: Ground,
@@ -46,7 +46,7 @@ pub(super) struct Started {
 }
 
 impl Team {
-    /// Starts an agent, with this as its first task.
+    /// Starts an agent, with its first task if there is one.
     pub(super) async fn start_new(
         &self,
         new: Newcomer,
@@ -96,8 +96,8 @@ impl Team {
         Ok(Started { session, name })
     }
 
-    /// Writes that an agent is about to start. As long as the outcome is unknown it is written again, and happens once: what
-    /// stands in the log has to be followed by the agent.
+    /// Announces on the bus that an agent is about to start. Writes this again as long as the outcome is unknown, because an agent in
+    /// the log must also be started. It takes effect once.
     async fn announce(&self, operation: Operation) -> Result<(), BusError> {
         let id = random_ids::command();
         let mut more = 1..ANNOUNCEMENTS;

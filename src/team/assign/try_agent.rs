@@ -1,4 +1,4 @@
-//! Trying an agent out: it is started as for a task, and gets none. No prompt is sent, so no model is asked and nothing is paid for.
+//! The trial of an agent: it is started as for a task, but gets none. No prompt is sent, so no model is asked and nothing is paid for.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::domain::name::Name;
 use crate::team::error::TeamError;
 use crate::team::team_handle::Team;
 
-/// An agent that is being tried out. What becomes of it stands on the bus.
+/// An agent on trial. The bus shows how it starts and ends.
 #[derive(Clone, Debug)]
 pub struct TriedAgent {
     pub session: SessionId,
@@ -18,7 +18,7 @@ pub struct TriedAgent {
 }
 
 impl Team {
-    /// Starts an agent of a profile in a directory, without a task. Its process is started once: if it ends, it is gone.
+    /// Starts an agent of a profile in a directory, without a task. If its process ends, it is not restarted.
     pub async fn try_agent(&self, profile: &str, cwd: PathBuf) -> Result<TriedAgent, TeamError> {
         let mut profile = self.inner.config.profile(profile)?.clone();
         self.agreed([profile.name.as_str()])?;
@@ -36,7 +36,7 @@ impl Team {
         Ok(TriedAgent { session, name })
     }
 
-    /// Returns the version that an agent of this bridge gives itself, while it lives.
+    /// Returns the version that a live agent of this bridge reports.
     pub fn version_of(&self, session: SessionId) -> Option<String> {
         self.inner.offers.version(session).map(Into::into)
     }

@@ -1,11 +1,10 @@
-//! The error for work that is meant for a name which is neither a live agent's nor a profile's: one sentence for a task and for a step
-//! of a plan.
+//! The error for a task or a step that names neither a live agent nor a profile.
 
 use crate::domain::limits;
 use crate::domain::text::suggest::nearest;
 use crate::team::error::TeamError;
 
-/// Makes the error, with the nearest of the known names.
+/// Makes the error, with the known name that is nearest.
 pub(super) fn unknown_agent(
     name: &str,
     members: impl Iterator<Item = String>,

@@ -178,7 +178,7 @@ async fn a_wrong_path_an_old_version_and_what_is_no_agent_are_named() {
         &report,
         ("codex", "program"),
         "problem",
-        "`/nowhere/codex-acp` is not there or not executable",
+        "`/nowhere/codex-acp` does not exist or is not executable",
         "correct `command` of [agents.codex] (it comes from the user's own `config.toml`)",
     );
     let update = "npm install -g @google/gemini-cli@latest";
@@ -232,7 +232,7 @@ async fn a_copied_bus_and_one_that_others_may_write_to_are_named() {
     open(0o700);
     let copy = stage.copied();
     let (_, report) = examined(&copy, &["--no-start"]).await;
-    check(&report, ("bus", "place"), "problem", "was not made there", "--adopt");
+    check(&report, ("bus", "place"), "problem", "was not created there", "--adopt");
 }
 
 #[tokio::test]
@@ -355,7 +355,7 @@ async fn a_client_whose_entry_leads_nowhere_is_named_and_one_without_an_entry_no
         &report,
         ("claude-code", "entry"),
         "problem",
-        "`/gone/cli-team-bridge`, which is not there",
+        "`/gone/cli-team-bridge`, which does not exist",
         set_up,
     );
     check(&report, ("claude-code", "timeout"), "note", "not set", "150000");

@@ -158,10 +158,10 @@ async fn a_file_that_cannot_be_changed_is_named_and_the_others_go_on() {
     let (is_done, said) = setup(&stage, &[&arguments[..], &["--yes"]].concat()).await;
     assert!(!is_done, "{said}");
     for told in [
-        "`mcpServers.bridge` is there already, and setup did not write it: `mine`",
+        "`mcpServers.bridge` already exists, and setup did not write it: `mine`",
         ".gemini/settings.json\": it does not parse:",
         ".cursor/mcp.json\": it is read-only",
-        ".qwen/settings.json\": it is a link that leads nowhere",
+        ".qwen/settings.json\": it is a broken link",
     ] {
         assert!(said.contains(told), "{told}: {said}");
     }
@@ -202,8 +202,8 @@ async fn a_project_gets_files_of_its_own_and_keeps_those_outside_alone() {
     let before = everything(&stage);
     let named = project.to_str().unwrap();
     let (is_done, said) = setup(&stage, &["--yes", "--project", named]).await;
-    assert!(!is_done && said.contains("it leads out of the project"), "{said}");
-    assert!(said.contains("Claude Desktop has no files of a project"), "{said}");
+    assert!(!is_done && said.contains("its path leads out of the project"), "{said}");
+    assert!(said.contains("Claude Desktop has no project files"), "{said}");
     assert!(json(&project.join(".mcp.json"))["mcpServers"]["bridge"].is_object());
     let local = json(&project.join(".claude/settings.local.json"));
     assert_eq!(local["enabledMcpjsonServers"], serde_json::json!(["bridge"]), "{local}");

@@ -1,8 +1,8 @@
-//! A look at a bus from outside, for a report on its health. It joins nothing, heals nothing and holds no lock, so that members at work
-//! notice nothing; an older bus stays as it is.
+//! Examines a bus from outside, for a report on its health. It does not join, repair or lock the bus, so members at work are not
+//! disturbed, and a bus of an older version stays as it is.
 //!
-//! The whole log is read, not only what follows the newest snapshot: what is damaged before that is damaged all the same. Without the
-//! lock a line may be read while it is written, so damage counts only where a second look finds it too.
+//! It reads the whole log, not only the part after the newest snapshot, because older lines may be damaged too. Without the lock a line
+//! may be read while it is written, so damage counts only if a second reading finds it again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,35 +23,35 @@ use crate::domain::ids::SessionId;
 use crate::sys::fs::disk::{self, Disk, RealDisk};
 use crate::sys::fs::file_lock::LifeLock;
 
-/// The most bytes of a log that are examined: a few seconds' reading, and far more than a team writes in the days that it keeps.
+/// The most bytes of a log that are examined: a few seconds of reading, and far more than a team writes in the days that are kept.
 const MOST_BYTES: usize = 512 * 1024 * 1024;
 
-/// What is in the place of a bus.
+/// The result of an examination.
 pub enum Examined {
-    /// No bus yet: the next session that leads or joins makes it.
+    /// No bus yet: the next session that leads or joins creates it.
     Absent,
-    /// A bus that was not made here; nothing of it was read.
+    /// A bus that was not created here. Its log was not read.
     Foreign,
     Bus(Box<ExaminedBus>),
 }
 
-/// A bus, as it was found.
+/// A bus of this place.
 pub struct ExaminedBus {
     pub segments: usize,
     /// Bytes of the log.
     pub bytes: u64,
-    /// Lines that can be read.
+    /// Readable lines.
     pub lines: u64,
-    /// Lines that cannot, each by its file and its first byte.
+    /// Damaged lines, each by its file and its first byte.
     pub damaged_lines: Vec<String>,
-    /// Whether the log is longer than what was read of it.
+    /// Whether the log is too long to be read to its end.
     pub is_partly_read: bool,
-    /// The files of snapshots that cannot be read.
+    /// The files of damaged snapshots.
     pub damaged_snapshots: Vec<String>,
-    /// The state that follows from the log, or why none does.
+    /// The state that the log yields, or why it yields none.
     pub state: Result<State, LogError>,
     pub presences: Vec<SeenPresence>,
-    /// Why the system does not report changes of the log, where it does not: then members poll.
+    /// Why the system does not report changes of the log, if it does not; then members poll.
     pub no_wakeups: Option<String>,
 }
 
@@ -61,11 +61,11 @@ pub struct SeenPresence {
     pub session: SessionId,
     /// Whether a process holds it.
     pub is_held: bool,
-    /// When it last showed a sign of life, in nanoseconds since 1970.
+    /// The time of its last sign of life, in nanoseconds since 1970.
     pub beat_ns: Option<i128>,
 }
 
-/// Examines the bus in a directory. An error says that it cannot be used, and what to do.
+/// Examines the bus in a directory. An error says why the bus cannot be used, and what to do.
 pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
     let mut log = match open(directory, proof)? {
         Opened::Absent => return Ok(Examined::Absent),
@@ -98,8 +98,8 @@ pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
     })))
 }
 
-/// Removes what dead sessions left of presences and wakeup files; returns how many presences went. What the log takes for live stays:
-/// the next session that opens the bus records its end.
+/// Removes the presences and wakeup files of dead sessions; returns the number of removed presences. Those of sessions that are live
+/// according to the log stay: the next session that opens the bus records their end.
 pub fn clear_left_presences(directory: &Path, proof: &Proof) -> Result<usize, LogError> {
     let Opened::Log(mut log) = open(directory, proof)? else {
         return Ok(0);
@@ -136,7 +136,7 @@ fn open(directory: &Path, proof: &Proof) -> Result<Opened, LogError> {
         let is_empty = is_empty.map_err(|error| failed("list", directory, error))?;
         return Ok(if is_empty { Opened::Absent } else { Opened::Foreign });
     }
-    // What is seen in its directory may have been put there by others, where others may write to it.
+    // If other users may write to the directory, its files prove nothing.
     bus_directory::look_at(directory)?;
     let options = Options { networks: Networks::Allowed, ..Options::default() };
     let opening = bus_origin::Opening { directory, disk: &*disk, options: &options, proof };
@@ -145,11 +145,11 @@ fn open(directory: &Path, proof: &Proof) -> Result<Opened, LogError> {
     }
     let options = Options { origin: Origin::Believed, ..options };
     let log = FileLog::open_present(directory, &disk, options)?;
-    // Without one it has gone away meanwhile.
+    // Without a log, the bus has just been removed.
     Ok(log.map_or(Opened::Absent, |log| Opened::Log(Box::new(log))))
 }
 
-/// What a walk over the whole log has found.
+/// The findings of one walk over the whole log.
 #[derive(Default)]
 struct Walked {
     lines: u64,
@@ -189,7 +189,7 @@ fn damaged_snapshots(log: &FileLog) -> Vec<String> {
     };
     let is_damaged = |path: &PathBuf| match log.disk.read(path) {
         Ok(bytes) => matches!(snapshot::decode(&bytes, bus), DecodedSnapshot::Damaged),
-        // Newer ones may have taken its place meanwhile.
+        // A newer snapshot may just have replaced it.
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     };
     let paths = snapshot::paths(&*log.disk, &directory).unwrap_or_default();
@@ -205,7 +205,7 @@ fn presences(directory: &Path) -> Result<Vec<SeenPresence>, LogError> {
         let path = entry.path();
         Some(SeenPresence {
             session,
-            // What cannot be told is taken to be alive.
+            // A presence that cannot be checked counts as held.
             is_held: LifeLock::is_held(&path).unwrap_or(true),
             beat_ns: disk::touched_ns(&path).ok(),
         })

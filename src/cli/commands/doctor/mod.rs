@@ -1,7 +1,7 @@
-//! `doctor`: says whether everything that a team needs is there and works, and of each problem what to do.
+//! `doctor`: checks that everything a team needs is installed and works, and suggests a remedy for each problem.
 //!
-//! The report goes to stdout, what happens meanwhile to stderr. The exit code says how it stands: 0 for well, 1 for problems, 2 where
-//! something could not be found out and nothing worse was found, or where the look itself could not be taken.
+//! The report goes to stdout, progress to stderr. The exit code is 0 if all is well, 1 if there are problems, and 2 if there are only
+//! unknowns, or if the examination itself failed.
 
 mod progress_lines;
 mod report_lines;

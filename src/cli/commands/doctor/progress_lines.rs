@@ -1,4 +1,4 @@
-//! What is being looked at, as lines that stay at the end of a terminal until the report takes their place.
+//! The progress of an examination, as lines at the end of a terminal until the report replaces them.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,13 +10,13 @@ use crate::cli::output;
 use crate::doctor::{Level, Step, Subject};
 use crate::sys::mutex::lock;
 
-/// How often the lines are painted: what looks alive to the eye.
+/// How often the lines are painted: often enough to look alive.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// The marks of a look that goes on, one after the other.
+/// The frames of the mark for a running examination.
 const SPINNER: [&str; 4] = ["⠋", "⠙", "⠸", "⠴"];
 
-/// What is being looked at, in the order in which that began.
+/// The subjects under examination, in the order in which their examinations began.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     rows: Vec<Row>,
@@ -26,24 +26,25 @@ pub(super) struct Rows {
 struct Row {
     subject: Subject,
     began: Instant,
-    /// How many looks of it go on; the worst that those that are over found, and after how long.
-    open: usize,
+    /// How many examinations of the subject are running.
+    running: usize,
+    /// The worst level that the finished ones found, and the time until the last of them ended.
     ended: Option<(Level, Duration)>,
 }
 
 impl Rows {
-    /// Takes in what happens.
+    /// Records a step.
     pub(super) fn note(&mut self, subject: &Subject, step: Step) {
         if !self.rows.iter().any(|row| row.subject == *subject) {
             let began = Instant::now();
-            self.rows.push(Row { subject: subject.clone(), began, open: 0, ended: None });
+            self.rows.push(Row { subject: subject.clone(), began, running: 0, ended: None });
         }
         let row = self.rows.iter_mut().find(|row| row.subject == *subject);
-        let row = row.expect("it is there by now");
+        let row = row.expect("the row exists");
         match step {
-            Step::Begins => row.open += 1,
+            Step::Begins => row.running += 1,
             Step::Ends(level) => {
-                row.open = row.open.saturating_sub(1);
+                row.running = row.running.saturating_sub(1);
                 let worst = row.ended.map_or(level, |(before, _)| before.max(level));
                 row.ended = Some((worst, row.began.elapsed()));
             }
@@ -53,7 +54,7 @@ impl Rows {
     fn lines(&self, beat: usize, colours: bool) -> Vec<String> {
         let line = |row: &Row| {
             let (mark, level, after) = match row.ended {
-                Some((level, after)) if row.open == 0 => (mark(level), level, after),
+                Some((level, after)) if row.running == 0 => (mark(level), level, after),
                 _ => (SPINNER[beat % SPINNER.len()], Level::Note, row.began.elapsed()),
             };
             let mark = tint(mark, level, colours);
@@ -62,18 +63,18 @@ impl Rows {
         self.rows.iter().map(line).collect()
     }
 
-    /// Shows the rows while something goes on, and takes them away when it is over.
-    pub(super) async fn shown_while<T>(rows: &Mutex<Self>, going_on: impl Future<Output = T>) -> T {
-        tokio::pin!(going_on);
+    /// Shows the rows while some work runs, and removes them when it is done.
+    pub(super) async fn shown_while<T>(rows: &Mutex<Self>, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
         let mut beats = tokio::time::interval(BEAT);
         let mut painting: Option<JoinHandle<()>> = None;
         let mut beat = 0;
         let done = loop {
             tokio::select! {
-                done = &mut going_on => break done,
+                done = &mut work => break done,
                 _ = beats.tick() => {}
             }
-            // A terminal may be stopped; nothing waits for that.
+            // A stopped terminal blocks a painting, but not this loop.
             if painting.as_ref().is_none_or(JoinHandle::is_finished) {
                 beat += 1;
                 let (most, _) = output::size();
@@ -84,7 +85,7 @@ impl Rows {
             }
         };
         if let Some(painting) = painting {
-            // It has only painted.
+            // A failed painting changes nothing.
             let _ = painting.await;
         }
         output::leave(output::Painting::default());
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_shows_the_worst_of_its_looks_once_all_are_over() {
+    fn a_row_shows_the_worst_level_once_all_its_examinations_have_ended() {
         let mut rows = Rows::default();
         let first = |rows: &Rows| rows.lines(0, false)[0].chars().next().unwrap();
         rows.note(&Subject::Bridge, Step::Begins);

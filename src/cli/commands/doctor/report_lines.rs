@@ -1,4 +1,4 @@
-//! A report as lines for people: a block a subject, each finding on a line with its remedy below, and a last line that counts.
+//! A report as lines for people: one block per subject, each finding on a line with its remedy below, and a summary at the end.
 
 use console::Style;
 
@@ -20,7 +20,7 @@ pub(super) fn of(report: &Report, colours: bool) -> Vec<String> {
         lines.extend(of_finding(finding, width, colours));
     }
     lines.push(String::new());
-    lines.push(sum(report));
+    lines.push(summary(report));
     lines
 }
 
@@ -34,7 +34,7 @@ fn of_finding(finding: &Finding, width: usize, colours: bool) -> Vec<String> {
     lines
 }
 
-fn sum(report: &Report) -> String {
+fn summary(report: &Report) -> String {
     let problems = match report.count(Level::Problem) {
         0 => "No problems".to_owned(),
         1 => "1 problem".to_owned(),
@@ -42,11 +42,11 @@ fn sum(report: &Report) -> String {
     };
     let unknown = match report.count(Level::Unknown) {
         0 => String::new(),
-        number => format!(", {number} that could not be found out"),
+        number => format!(", {number} unknown"),
     };
     let fixed = match report.findings.iter().filter(|finding| finding.is_fixed).count() {
         0 => String::new(),
-        number => format!(", {number} mended"),
+        number => format!(", {number} fixed"),
     };
     format!("{problems}{unknown}{fixed}; {} ok.", report.count(Level::Ok))
 }
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_a_block_a_subject_with_aligned_findings_and_a_sum() {
+    fn a_report_has_a_block_per_subject_with_aligned_findings_and_a_summary() {
         let codex = || Subject::Agent("codex".to_owned());
-        let mut mended = finding(Subject::Bus, "presences", Level::Note, Some("mend it"));
-        mended.is_fixed = true;
+        let mut fixed = finding(Subject::Bus, "presences", Level::Note, Some("fix it"));
+        fixed.is_fixed = true;
         let report = Report {
             findings: vec![
-                mended,
+                fixed,
                 finding(codex(), "login", Level::Unknown, Some("log in")),
                 finding(codex(), "start", Level::Problem, Some("look")),
             ],
@@ -124,7 +124,7 @@ mod tests {
             "  ✗ start      is so",
             "               → look",
             "",
-            "1 problem, 1 that could not be found out, 1 mended; 0 ok.",
+            "1 problem, 1 unknown, 1 fixed; 0 ok.",
         ];
         assert_eq!(of(&report, false), expected);
         assert!(of(&report, true)[6].contains("\u{1b}[31m✗"), "{:?}", of(&report, true));

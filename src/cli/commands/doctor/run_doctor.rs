@@ -1,4 +1,4 @@
-//! The command itself: finds out where it is, has everything examined, and prints the report.
+//! The command itself: finds the project, runs the examination, and prints the report.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,25 +17,25 @@ use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::mutex::lock;
 use crate::sys::random_ids;
 
-/// There are problems.
+/// The exit code if there are problems.
 const PROBLEMS: u8 = 1;
 
-/// Nothing worse was found than something that could not be found out; or the look could not be taken.
+/// The exit code if there are only unknowns, or if the examination itself failed.
 const UNKNOWN: u8 = 2;
 
-/// What is looked at.
+/// The arguments of `doctor`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// The project whose bus and configuration are looked at [default: the current project].
+    /// The project whose bus and configuration to check [default: the current project].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
     /// A configuration file that overrides all others.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Do not start the agents; look only at what files tell.
+    /// Do not start the agents; check only files.
     #[arg(long)]
     no_start: bool,
-    /// Mend what can be mended without losing anything.
+    /// Fix problems that can be fixed without losing anything.
     #[arg(long)]
     fix: bool,
     /// Print the report as JSON (docs/doctor.md describes it).
@@ -44,7 +44,7 @@ pub(crate) struct DoctorArguments {
 }
 
 impl DoctorArguments {
-    /// The look with which setup ends: it starts no agent.
+    /// The examination at the end of setup, which starts no agents.
     pub(in crate::cli) fn after_setup() -> Self {
         Self { project: None, config: None, no_start: true, fix: false, json: false }
     }
@@ -52,7 +52,7 @@ impl DoctorArguments {
 
 pub(crate) fn run(arguments: &DoctorArguments) -> ExitCode {
     let mut report = None;
-    let done = examined(arguments, &mut report);
+    let done = examine(arguments, &mut report);
     if let Err(failure) = done {
         output::error(failure.as_ref());
         return ExitCode::from(UNKNOWN);
@@ -74,8 +74,8 @@ pub(crate) fn run(arguments: &DoctorArguments) -> ExitCode {
     }
 }
 
-fn examined(arguments: &DoctorArguments, report: &mut Option<Report>) -> Result<(), Failure> {
-    below_agent::refuse_to("start agents to look at them, as the doctor does")?;
+fn examine(arguments: &DoctorArguments, report: &mut Option<Report>) -> Result<(), Failure> {
+    below_agent::refuse_to("start agents to check them, as the doctor does")?;
     let examination = prepare(arguments)?;
     lead_team::adopt_orphans();
     serve_mcp::run_team(async move || {
@@ -87,14 +87,14 @@ fn examined(arguments: &DoctorArguments, report: &mut Option<Report>) -> Result<
     })
 }
 
-/// Finds out what is to be examined. What is wrong with the place or its configuration is a finding, unless the user has named it.
+/// Prepares the examination. A missing project or a broken configuration is a finding, but a project that the user named must exist.
 fn prepare(arguments: &DoctorArguments) -> Result<Examination, Failure> {
     let found = find_project::find(arguments.project.as_deref());
     let (project, no_project) = match found {
         Ok(project) => (project, None),
         Err(error) if arguments.project.is_some() => return Err(error.into()),
         Err(error) => {
-            // A place of no configuration, which is never made.
+            // This directory has no configuration, and is never created.
             let nowhere = nowhere();
             (Project { root: nowhere.clone(), ground: nowhere }, Some(error.to_string()))
         }
@@ -124,7 +124,7 @@ fn built_in(nowhere: &Path) -> Result<Config, Failure> {
     Ok(Config::load(load)?)
 }
 
-/// Has everything examined, and shows meanwhile on a terminal what is being looked at.
+/// Runs the examination, and shows its progress on a terminal.
 async fn watched(examination: Examination, mut stop: StopRequests) -> Result<Report, Failure> {
     let rows = Arc::new(Mutex::new(Rows::default()));
     let on_step: OnStep = {

@@ -1,4 +1,4 @@
-//! The changes of one client's files: planned, shown, and carried out with a record of each.
+//! The changes to one client's files: plans them, shows them, and makes them, with a record of each.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::setup::known_client::ClientFile;
 use crate::setup::setup_plan::{Addition, Earlier, plan_addition};
 use crate::setup::setup_record::{Owner, Records, SetupRecord};
 
-/// What is to become of one file of a client.
+/// One file of a client, with its planned change.
 pub(super) struct PlannedFile {
     now: ConfigFile,
     earlier: Option<Earlier>,
@@ -18,7 +18,7 @@ pub(super) struct PlannedFile {
     purpose: &'static str,
 }
 
-/// The files of a client that can be changed, those that need no change, and those that cannot, each with a sentence.
+/// The files of a client: those with a change, those without, and those that cannot be changed, with the reason.
 #[derive(Default)]
 pub(super) struct PlannedClient {
     pub(super) changes: Vec<PlannedFile>,
@@ -63,7 +63,7 @@ fn plan_file(
 }
 
 impl PlannedFile {
-    /// Shows the change.
+    /// Prints the change as a diff.
     pub(super) fn show(&self) {
         let Addition::Write { after, .. } = &self.addition else {
             return;
@@ -76,7 +76,7 @@ impl PlannedFile {
         }
     }
 
-    /// Keeps the original, makes the change, and says so.
+    /// Keeps the original, makes the change, and reports it.
     pub(super) fn write(&self, owner: Owner<'_>, records: &Records) -> Result<(), Failure> {
         let Addition::Write { after, original, added, made } = &self.addition else {
             return Ok(());
@@ -97,7 +97,7 @@ impl PlannedFile {
             }
             Err(error) => {
                 if self.earlier.is_none() {
-                    // It was not made, so there is nothing to undo. A record that stays does no harm.
+                    // Nothing was written, so there is nothing to undo. A leftover record does no harm.
                     let _ = records.forget(&record);
                 }
                 return Err(failed(&error).into());

@@ -1,11 +1,11 @@
-//! What setup has found, as a table: the agents that could work, and the clients that could lead them. Pure.
+//! Setup's findings as a table: the agents that could work, and the clients that could lead them. Pure.
 
 use std::path::Path;
 
 use crate::setup::installed_agents::{InstalledAgent, LoginSign};
 use crate::setup::known_client::Client;
 
-/// Says of each agent whether it could work, and what is missing.
+/// Describes each agent: whether it could work, and what it lacks.
 pub(super) fn agents(agents: &[InstalledAgent]) -> Vec<String> {
     let mut lines = vec!["Agents, which the bridge starts:".to_owned()];
     for agent in agents {
@@ -36,14 +36,14 @@ fn login(agent: &InstalledAgent) -> String {
     match &agent.login {
         LoginSign::File(file) => {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            format!("logged in (`{name}` is there)")
+            format!("logged in (`{name}` exists)")
         }
         LoginSign::Variable(name) => format!("has a key ({name})"),
-        LoginSign::NotSeen => "but no login was seen".to_owned(),
+        LoginSign::NotSeen => "but no login was found".to_owned(),
     }
 }
 
-/// Says of each client whether it is installed, and where that is seen.
+/// Describes each client: whether it is installed, and what shows it.
 pub(super) fn clients<'a>(
     found: impl IntoIterator<Item = (&'a Client, Option<&'a Path>)>,
 ) -> Vec<String> {

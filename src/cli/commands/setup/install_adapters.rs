@@ -1,4 +1,4 @@
-//! Installs the missing adapters of agents that the user has, with the user's own npm, and no shell in between.
+//! Installs the missing adapters of agents that the user has, with the user's own npm and without a shell.
 
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::setup_arguments::SetupArguments;
 use crate::cli::{Failure, output};
 use crate::setup::installed_agents::InstalledAgent;
 
-/// Offers each adapter; says which could not be installed.
+/// Offers each adapter; returns an error line for each that could not be installed.
 pub(super) fn offer(
     agents: &[InstalledAgent],
     arguments: &SetupArguments,
@@ -21,7 +21,7 @@ pub(super) fn offer(
             continue;
         };
         let asking = match Asking::of(arguments) {
-            // Programs of others are another thing than entries of ours.
+            // A yes to the bridge's entries is not a yes to programs of other vendors.
             Asking::Yes if !arguments.install_agents => continue,
             asking => asking,
         };
@@ -30,24 +30,25 @@ pub(super) fn offer(
             continue;
         }
         let Some(npm) = program("npm") else {
-            failed.push(format!("`{line}`: npm is not on PATH; install Node.js, which brings it"));
+            failed
+                .push(format!("`{line}`: npm is not on PATH; install Node.js, which includes it"));
             continue;
         };
         output::tell(&format!("Running {line}"));
-        if let Some(why) = run(npm, &words) {
-            failed.push(format!("`{line}` {why}"));
+        if let Some(error) = run(npm, &words) {
+            failed.push(format!("`{line}` {error}"));
         }
     }
     Ok(failed)
 }
 
-/// Runs npm to its end; returns what was wrong. What it prints is conversation, so it goes to stderr.
+/// Runs npm until it exits; returns the error, if any. All of npm's output goes to stderr, so that stdout has only our report.
 fn run(npm: PathBuf, words: &[String]) -> Option<String> {
     let out =
         std::io::stderr().as_fd().try_clone_to_owned().map_or_else(|_| Stdio::null(), Stdio::from);
     match Command::new(npm).args(words).stdin(Stdio::null()).stdout(out).status() {
         Ok(status) if status.success() => None,
-        Ok(status) => Some(format!("failed ({status}); what it says is above")),
+        Ok(status) => Some(format!("failed ({status}); see its output above")),
         Err(error) => Some(format!("could not be started: {error}")),
     }
 }

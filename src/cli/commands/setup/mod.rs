@@ -1,4 +1,4 @@
-//! `setup`: connects the clients of this machine to the bridge, says which agents could work, and undoes what it did.
+//! `setup`: connects the clients of this machine to the bridge, lists the agents that could work, and undoes its own changes.
 
 mod client_changes;
 mod found_report;

@@ -1,4 +1,4 @@
-//! What setup asks: at a terminal alone, and all but a clear yes is no.
+//! Setup's questions: asked only at a terminal, and only a clear yes counts as yes.
 
 use std::io::{IsTerminal as _, stdin};
 
@@ -6,21 +6,21 @@ use super::setup_arguments::SetupArguments;
 use crate::cli::{Failure, output};
 use crate::sys::terminal;
 
-/// How the answers to the questions come about.
+/// The source of the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asking {
-    /// A person answers.
+    /// The user answers at a terminal.
     Person,
-    /// All are yes.
+    /// Every answer is yes.
     Yes,
-    /// All are no: nothing is to be changed.
+    /// Every answer is no, so that nothing changes.
     DryRun,
-    /// Nobody is there.
-    Nobody,
+    /// There is no terminal to ask at, so every answer is no.
+    NoTerminal,
 }
 
 impl Asking {
-    /// Decides by the arguments, and by whether there is a terminal.
+    /// Chooses the source by the arguments, and by whether stdin is a terminal.
     pub(super) fn of(arguments: &SetupArguments) -> Self {
         if arguments.dry_run {
             Self::DryRun
@@ -29,11 +29,11 @@ impl Asking {
         } else if stdin().is_terminal() {
             Self::Person
         } else {
-            Self::Nobody
+            Self::NoTerminal
         }
     }
 
-    /// Asks a question, or knows its answer. What was typed before it is dropped.
+    /// Returns the answer, and asks the user if necessary. Input typed before the question is dropped.
     pub(super) fn agrees(self, question: &str) -> Result<bool, Failure> {
         if self != Self::Person {
             return Ok(self == Self::Yes);
@@ -45,12 +45,12 @@ impl Asking {
         Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Fails where there was something to ask, and nobody to answer.
-    pub(super) fn refuse_if_nobody(self) -> Result<(), Failure> {
-        if self == Self::Nobody {
-            let told = "there is no terminal to ask at, so nothing was changed: run this in a terminal, or write \
-                what is shown above with --yes";
-            return Err(told.into());
+    /// Fails if a question could not be asked for want of a terminal.
+    pub(super) fn refuse_without_terminal(self) -> Result<(), Failure> {
+        if self == Self::NoTerminal {
+            let message = "there is no terminal to ask at, so nothing was changed: run this in a terminal, or add \
+                --yes to make the changes above";
+            return Err(message.into());
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `setup --remove`: takes back what setup wrote, file by file, and its copy of this program at the end.
+//! `setup --remove`: undoes setup's changes file by file, and finally removes its copy of this program.
 
 use std::path::Path;
 
@@ -12,33 +12,33 @@ use crate::setup::setup_plan::{Earlier, Removal, plan_removal};
 use crate::setup::setup_record::{Records, SetupRecord};
 use crate::setup::stable_program;
 
-/// What is to be undone in one file.
+/// The planned undo of one file.
 struct PlannedRemoval {
     record: SetupRecord,
     now: ConfigFile,
     removal: Removal,
 }
 
-/// Undoes what the records say.
+/// Undoes the recorded changes.
 pub(super) fn run(
     arguments: &SetupArguments,
     project: Option<&Path>,
     records: &Records,
 ) -> Result<(), Failure> {
     let all = records.all()?;
-    let is_meant = |record: &&SetupRecord| {
+    let is_selected = |record: &&SetupRecord| {
         (arguments.clients.is_empty() || arguments.clients.contains(&record.client))
             && (project.is_none() || record.project.as_deref() == project)
     };
-    let meant: Vec<_> = all.iter().filter(is_meant).cloned().collect();
-    let is_all = meant.len() == all.len();
+    let selected: Vec<_> = all.iter().filter(is_selected).cloned().collect();
+    let is_all = selected.len() == all.len();
     let copy = records.program()?.filter(|_| is_all);
-    if meant.is_empty() && copy.is_none() {
-        output::tell("Nothing to undo: setup has written nothing of that here.");
+    if selected.is_empty() && copy.is_none() {
+        output::tell("Nothing to undo: setup has no such changes on record.");
         return Ok(());
     }
     let (mut planned, mut refused) = (Vec::new(), Vec::new());
-    for record in meant {
+    for record in selected {
         let file = quoted(&record.file);
         match plan(record, records) {
             Ok(one) => planned.push(one),
@@ -47,10 +47,10 @@ pub(super) fn run(
     }
     planned.iter().for_each(show);
     if let Some(copy) = &copy {
-        output::say(&format!("\n{}, the copy of this program: removed", quoted(&copy.path)));
+        output::say(&format!("\n{}, setup's copy of this program: removed", quoted(&copy.path)));
     }
     let asking = Asking::of(arguments);
-    asking.refuse_if_nobody()?;
+    asking.refuse_without_terminal()?;
     if asking.agrees("Undo this?")? {
         for one in &planned {
             match undo(one, records) {
@@ -63,7 +63,7 @@ pub(super) fn run(
                 output::tell(&format!("Removed {}.", quoted(&copy.path)));
             } else {
                 output::tell(&format!(
-                    "{} is another version by now, and stays.",
+                    "{} has changed since setup made it, and stays.",
                     quoted(&copy.path)
                 ));
             }
@@ -96,8 +96,8 @@ fn show(planned: &PlannedRemoval) {
     let file = quoted(&planned.record.file);
     let before = planned.now.text.as_deref().unwrap_or_default();
     match &planned.removal {
-        Removal::Nothing => output::say(&format!("\n{file}: nothing of setup is in it any more")),
-        Removal::Delete => output::say(&format!("\n{file}, which setup made: removed")),
+        Removal::Nothing => output::say(&format!("\n{file}: setup's changes are no longer in it")),
+        Removal::Delete => output::say(&format!("\n{file}, which setup created: removed")),
         Removal::Write(after) => {
             output::say(&format!("\n{file}:"));
             for line in diff(before, after) {

@@ -1,4 +1,4 @@
-//! `setup`, from what is found to what is written.
+//! The command itself: finds clients and agents, shows the changes, and makes them.
 
 use std::path::{Path, PathBuf};
 
@@ -33,9 +33,9 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
     let own = std::env::current_exe()?;
     let stable = StablePath::of(&own, &places.home);
-    // In the home directory, where setup may well be run, there is no project, but the user's own file counts.
-    let around = project.clone().or_else(|| Some(find_project::find(None).ok()?.root));
-    let config = load_config::load(around.as_deref().unwrap_or(&places.home), None)?;
+    // Setup may well run in the home directory, which is no project; the user's own file counts all the same.
+    let surrounding = project.clone().or_else(|| Some(find_project::find(None).ok()?.root));
+    let config = load_config::load(surrounding.as_deref().unwrap_or(&places.home), None)?;
 
     let agents = installed_agents::look(&config, &places, &own, program, variable);
     let found: Vec<_> =
@@ -66,7 +66,7 @@ struct Session {
     asking: Asking,
     records: Records,
     project: Option<PathBuf>,
-    /// What could not be done, each with its reason.
+    /// The changes that could not be made, each with its reason.
     refused: Vec<String>,
 }
 
@@ -88,11 +88,11 @@ impl Session {
                 None => (client.for_user)(places, server),
             };
             if files.is_empty() {
-                output::tell(&format!("{} has no files of a project.", client.title));
+                output::tell(&format!("{} has no project files.", client.title));
                 continue;
             }
             let planned = client_changes::plan(&files, self.project.as_deref(), &self.records);
-            say_what_needs_no_change(client, &planned);
+            say_up_to_date(client, &planned);
             self.refused.extend(planned.refused);
             if planned.changes.is_empty() {
                 continue;
@@ -113,24 +113,24 @@ impl Session {
                 }
             }
         }
-        if has_changes { self.asking.refuse_if_nobody() } else { Ok(()) }
+        if has_changes { self.asking.refuse_without_terminal() } else { Ok(()) }
     }
 
-    /// Copies this program to where it stays, if it is in a package cache.
+    /// Copies this program out of its package cache, if it is in one.
     fn copy_program(&self, stable: &StablePath, own: &Path) -> Result<(), Failure> {
         if let StablePath::Copy(place) = stable {
             if let Some(copy) = stable_program::copy_to(own, place, self.records.program()?)? {
                 self.records.keep_program(&copy)?;
             }
             output::tell(&format!(
-                "This program is in a package cache; its copy in {} stays.",
+                "This program runs from a package cache; the clients will start its copy at {}.",
                 quoted(place)
             ));
         }
         Ok(())
     }
 
-    /// Says what comes next, or what could not be done.
+    /// Prints the next step, or fails with the changes that could not be made.
     fn end(self, chosen: &[&Client]) -> Result<(), Failure> {
         if !self.refused.is_empty() {
             let all = self.refused.join("\n  ");
@@ -153,9 +153,9 @@ impl Session {
     }
 }
 
-fn say_what_needs_no_change(client: &Client, planned: &PlannedClient) {
+fn say_up_to_date(client: &Client, planned: &PlannedClient) {
     if !planned.up_to_date.is_empty() {
         let files = planned.up_to_date.join(" and ");
-        output::say(&format!("\n{} is set up in {files}.", client.title));
+        output::say(&format!("\n{} is already set up in {files}.", client.title));
     }
 }

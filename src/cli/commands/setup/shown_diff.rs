@@ -1,27 +1,27 @@
-//! The change of a file, line by line. What its owner wrote in it may be a key, so of those lines no values are shown. Pure.
+//! The diff of a file. The owner's own lines may contain secrets, so their values are hidden. Pure.
 
 use similar::{DiffOp, TextDiff};
 
-/// The most characters of a line: some programs write a file of one line.
+/// The most characters of a line that are shown: some programs write the whole file on one line.
 const MOST_CHARACTERS: usize = 140;
 
-/// Lines that are shown around a change, so that its place is seen.
+/// Lines of context around a change.
 const AROUND: usize = 2;
 
-/// What a changed line shows.
+/// The part of a line that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shown {
-    /// All of it: setup wrote it.
+    /// The whole line: setup wrote it.
     Ours,
-    /// Its key: it is on the other side too, but for a comma.
+    /// Its key: the other side has the same line, except for a comma.
     Key,
-    /// Its key, and this part, which is all that differs from the line on the other side.
+    /// Its key, and this part, the only difference from the line on the other side.
     Part(String),
-    /// Nothing: whose it is cannot be told.
+    /// Nothing: setup and the owner may both have written it.
     Nothing,
 }
 
-/// Returns the lines of a change.
+/// Returns the lines of the diff.
 pub(super) fn diff(before: &str, after: &str) -> Vec<String> {
     let diff = TextDiff::from_lines(before, after);
     let all_old: Vec<&str> = diff.iter_old_slices().collect();
@@ -37,7 +37,7 @@ pub(super) fn diff(before: &str, after: &str) -> Vec<String> {
                 lines.extend(old.iter().map(|line| shown_line(' ', line, &Shown::Key)));
                 continue;
             }
-            let (of_old, of_new) = whose(old, new);
+            let (of_old, of_new) = shown_parts(old, new);
             lines.extend(old.iter().zip(&of_old).map(|(line, shown)| shown_line('-', line, shown)));
             lines.extend(new.iter().zip(&of_new).map(|(line, shown)| shown_line('+', line, shown)));
         }
@@ -45,14 +45,14 @@ pub(super) fn diff(before: &str, after: &str) -> Vec<String> {
     lines
 }
 
-/// Decides what is shown of lines that replace each other.
-fn whose(old: &[&str], new: &[&str]) -> (Vec<Shown>, Vec<Shown>) {
+/// Decides how much to show of lines that replace each other.
+fn shown_parts(old: &[&str], new: &[&str]) -> (Vec<Shown>, Vec<Shown>) {
     let (mut of_old, mut of_new) = (vec![None; old.len()], vec![None; new.len()]);
     for (old, of_old) in old.iter().zip(&mut of_old) {
         let pairs = new.iter().zip(&mut of_new).filter(|(_, of_new)| of_new.is_none());
         let found =
             pairs.filter_map(|(new, of_new)| Some((compare(bare(old), bare(new))?, of_new)));
-        // The line that differs by least is the same line.
+        // The line with the smallest difference is taken for the same line.
         if let Some(((for_old, for_new), slot)) =
             found.min_by_key(|((old, new), _)| old.size() + new.size())
         {
@@ -68,7 +68,7 @@ fn whose(old: &[&str], new: &[&str]) -> (Vec<Shown>, Vec<Shown>) {
     (settle(of_old), settle(of_new))
 }
 
-/// Says what to show of two lines, if one is the other with something put into it.
+/// Decides how much to show of two lines, if one is the other with a part inserted.
 fn compare(old: &str, new: &str) -> Option<(Shown, Shown)> {
     if old == new {
         return Some((Shown::Key, Shown::Key));
@@ -76,7 +76,7 @@ fn compare(old: &str, new: &str) -> Option<(Shown, Shown)> {
     let (short, long) = if old.len() < new.len() { (old, new) } else { (new, old) };
     let same = short.chars().zip(long.chars()).take_while(|(one, other)| one == other);
     let head: usize = same.map(|(letter, _)| letter.len_utf8()).sum();
-    // Brackets and spaces are alike everywhere.
+    // Lines of brackets and spaces alone match too many others.
     let has_words = short.chars().any(char::is_alphanumeric);
     if !has_words || !long.ends_with(&short[head..]) {
         return None;
@@ -86,7 +86,7 @@ fn compare(old: &str, new: &str) -> Option<(Shown, Shown)> {
 }
 
 impl Shown {
-    /// How much of a line is not the line of the other side.
+    /// Returns the length of the difference from the line on the other side.
     fn size(&self) -> usize {
         match self {
             Self::Part(part) => part.len(),
@@ -114,21 +114,21 @@ fn bare(line: &str) -> &str {
     line.trim_end().trim_end_matches(',')
 }
 
-/// Hides what stands behind the key of a line.
+/// Hides the value after the key of a line.
 fn without_value(line: &str) -> String {
     let is_structure = |rest: &str| rest.chars().all(|letter| "{}[], ".contains(letter));
     let indent = line.len() - line.trim_start().len();
     let key_end = ["\":", " ="].iter().filter_map(|mark| Some(line.find(mark)? + mark.len())).min();
     match key_end {
         Some(end) if is_structure(&line[end..]) => line.to_owned(),
-        // A line of a whole file begins with a bracket, and its first key says nothing of its place.
+        // A file on one line begins with a bracket, and its first key does not help to find the change.
         Some(end) if !line.trim_start().starts_with('{') => format!("{} …", &line[..end]),
         _ if is_structure(line.trim()) || is_heading(line) => line.to_owned(),
         _ => format!("{}…", &line[..indent]),
     }
 }
 
-/// Says whether a line is the heading of a table, which says where something is.
+/// Says whether a line is the heading of a TOML table.
 fn is_heading(line: &str) -> bool {
     let name = line.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']'));
     name.is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || "._-[]".contains(c)))
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_others_are_shown_without_their_values() {
+    fn the_owners_lines_are_shown_without_their_values() {
         let before =
             "{\n  \"key\": \"secret\",\n  \"list\": [\n    \"secret\"\n  ],\n  \"last\": 7\n}\n";
         let after = before.replace("7\n", "7,\n  \"bridge\": {\n    \"command\": \"/x\"\n  }\n");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_line_that_is_added_to_only_that_is_shown() {
+    fn of_a_line_with_an_addition_only_the_addition_is_shown() {
         let before = "{\n  \"allow\": [\"secret\"],\n  \"b\": 1\n}\n";
         let after = before.replace("secret\"", "secret\", \"mcp__bridge\"");
         let shown = diff(before, &after);
@@ -168,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_one_line_shows_nothing_but_what_is_added() {
+    fn a_file_on_one_line_shows_only_the_addition() {
         let before = format!("{{\"key\":\"{}\"}}", "secret".repeat(100));
         let after = format!("{},\"bridge\":{{}}}}", before.trim_end_matches('}'));
         let shown = diff(&before, &after);
         assert_eq!(shown, ["- …", "+ … ,\"bridge\":{} …"]);
-        // Put in at two places, it is not told apart from what was there.
+        // An addition in two places cannot be separated from the owner's text.
         let after = after.replacen('{', "{\"first\":1,", 1);
         let shown = diff(&before, &after);
         assert!(!shown.concat().contains("secret"), "{shown:?}");
