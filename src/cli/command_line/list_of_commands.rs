@@ -40,7 +40,7 @@ pub(super) enum Command {
     Run(RunArguments),
     /// Review and approve what a project's bridge.toml or a plan's gates would run, or revoke an approval.
     Trust(TrustArguments),
-    /// Check that the agents, the bus and this machine are ready for a team, and say what to do where they are not.
+    /// Check whether the agents, the bus and this machine are ready for a team, and say how to fix what is not.
     Doctor(DoctorArguments),
     /// Print one line per new message, for Claude Code's Monitor tool.
     Watch(WatchArguments),

@@ -65,7 +65,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Sets up, and has the doctor look at the result. What it finds does not make the setup fail.
+/// Sets up, then prints what the doctor finds. Its findings do not make the setup fail.
 fn set_up(arguments: &SetupArguments) -> Result<(), Failure> {
     commands::setup::run(arguments)?;
     if arguments.end_with_doctor() {
