@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use crate::config::{Config, Load};
 use crate::sys::fs::user_state_dir::StateDirectory;
+use crate::sys::random_ids;
 use crate::team::Trust;
 
 /// Loads the configuration of a project. `explicit` is the file named with `--config`.
@@ -19,6 +20,16 @@ pub(super) fn load(project: &Path, explicit: Option<&Path>) -> Result<Config, Fa
     })?;
     trust_store().settle(&mut config);
     Ok(config)
+}
+
+/// Loads the user's own configuration, as it is outside of every project.
+pub(super) fn load_without_project() -> Result<Config, Failure> {
+    load(&nowhere(), None)
+}
+
+/// Returns the path of a project that does not exist, and so has no configuration.
+pub(super) fn nowhere() -> PathBuf {
+    std::env::temp_dir().join(format!("cli-team-bridge-nowhere-{}", random_ids::session()))
 }
 
 /// Returns the store of this user's approvals.

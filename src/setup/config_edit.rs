@@ -68,6 +68,11 @@ pub enum EditError {
         place(path)
     )]
     Taken { path: Vec<String>, runs: String },
+    #[error(
+        "{} has been changed since setup wrote it, and starts another copy of this program. Correct its `command` by hand: `{command}`",
+        place(path)
+    )]
+    Moved { path: Vec<String>, command: String },
     #[error("the edit would change other parts of its text; add the entry by hand")]
     NotKept,
 }
@@ -77,20 +82,19 @@ fn place(path: &[String]) -> String {
     if path.is_empty() { "its whole content".to_owned() } else { format!("`{}`", path.join(".")) }
 }
 
-/// Returns the command line that an MCP server's entry runs, for a message.
-pub(super) fn command_line(entry: &Value) -> String {
-    let command = entry["command"].as_str();
-    let args = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let words: Vec<_> = command.into_iter().chain(args).collect();
-    if words.is_empty() {
-        let shown = entry["url"].as_str().unwrap_or("something else");
-        return shown.to_owned();
-    }
-    words.join(" ")
+/// Returns what an MCP server's entry starts, for a message: without arguments and paths of an address, which may contain keys.
+pub(super) fn started_by(entry: &Value) -> String {
+    let host = |url: &str| {
+        let (scheme, rest) = url.split_once("://")?;
+        let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+        Some(format!("{scheme}://{host}"))
+    };
+    let command = entry["command"].as_str().map(str::to_owned);
+    command.or_else(|| host(entry["url"].as_str()?)).unwrap_or_else(|| "something else".to_owned())
 }
 
 /// Says whether an entry still runs our program, even if its other fields have changed.
-pub(super) fn runs_bridge(entry: &Value) -> bool {
+pub fn runs_bridge(entry: &Value) -> bool {
     let command = entry["command"].as_str().unwrap_or_default();
     command.rsplit('/').next() == Some(PROGRAM)
 }

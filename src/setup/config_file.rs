@@ -38,6 +38,8 @@ pub enum ConfigFileError {
     NotFollowed,
     #[error("its path leads out of the project")]
     Outside,
+    #[error("its path in the project contains a link, which may lead to any other file")]
+    Linked,
     #[error("it is not a regular file")]
     NotAFile,
     #[error("it is longer than {MAX_CLIENT_FILE_BYTES} bytes")]
@@ -55,11 +57,18 @@ pub enum ConfigFileError {
 }
 
 impl ConfigFile {
-    /// Reads a file. A project's file must be inside the project: a repository may bring links that lead out of it.
+    /// Reads a file. A project's file must be inside the project and reached without links: a repository may bring links that lead
+    /// out of it, or into its `.git`.
     pub fn read(path: &Path, project: Option<&Path>) -> Result<Self, ConfigFileError> {
+        let named = path;
         let path = real_path::resolve(Path::new("/"), path).ok_or(ConfigFileError::NotFollowed)?;
-        if project.is_some_and(|project| !path.starts_with(project)) {
-            return Err(ConfigFileError::Outside);
+        if let Some(project) = project {
+            if !path.starts_with(project) {
+                return Err(ConfigFileError::Outside);
+            }
+            if path != named {
+                return Err(ConfigFileError::Linked);
+            }
         }
         let metadata = match fs::metadata(&path) {
             Ok(metadata) => metadata,

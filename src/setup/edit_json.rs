@@ -7,8 +7,7 @@ use jsonc_parser::cst::{
 use serde_json::Value;
 
 use super::config_edit::{
-    EditError, Edited, Entry, FileEdits, Item, JsonEdit, command_line, in_written_order,
-    runs_bridge,
+    EditError, Edited, Entry, FileEdits, Item, JsonEdit, in_written_order, runs_bridge, started_by,
 };
 
 /// The mark with which some editors begin a file. It is not part of the JSON.
@@ -140,7 +139,7 @@ fn add_entry(
         if value == entry.value {
             return Ok(false);
         }
-        return Err(EditError::Taken { path: entry.path.clone(), runs: command_line(&value) });
+        return Err(EditError::Taken { path: entry.path.clone(), runs: started_by(&value) });
     }
     let (key, around) = entry.path.split_last().expect("an entry has a key");
     object_for(root, around, made)?.append(key, input(&entry.value));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
 use super::config_edit::{
-    EditError, Edited, Entry, FileEdits, command_line, in_written_order, runs_bridge,
+    EditError, Edited, Entry, FileEdits, in_written_order, runs_bridge, started_by,
 };
 
 /// Says whether a text already contains all entries exactly.
@@ -35,10 +35,7 @@ pub(super) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
             if present == entry.value {
                 continue;
             }
-            return Err(EditError::Taken {
-                path: entry.path.clone(),
-                runs: command_line(&present),
-            });
+            return Err(EditError::Taken { path: entry.path.clone(), runs: started_by(&present) });
         }
         let (key, around) = entry.path.split_last().expect("an entry has a key");
         let mut table: &mut dyn TableLike = document.as_table_mut();

@@ -128,8 +128,13 @@ impl InstalledAgent {
         if self.is_ready() || self.cli.path.is_none() {
             return None;
         }
-        let mut words = self.install.as_deref()?.split_whitespace().map(str::to_owned);
-        (words.next()? == "npm").then(|| words.collect())
+        let words: Vec<_> = self.install.as_deref()?.split_whitespace().collect();
+        match words[..] {
+            ["npm", "install", "-g", package] if !package.contains(':') => {
+                Some(words[1..].iter().map(|word| (*word).to_owned()).collect())
+            }
+            _ => None,
+        }
     }
 }
 

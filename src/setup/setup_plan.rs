@@ -1,6 +1,8 @@
 //! Plans the change to one file: a pure decision from its text, the edits that setup makes, and an earlier change by setup.
 
-use super::config_edit::{EditError, Edited, FileEdits};
+use serde_json::Value;
+
+use super::config_edit::{EditError, Edited, Entry, FileEdits, JsonEdit, runs_bridge};
 use super::setup_record::SetupRecord;
 use super::{edit_json, edit_toml};
 
@@ -41,9 +43,11 @@ pub fn plan_addition(
     edits: &FileEdits,
     earlier: Option<&Earlier>,
 ) -> Result<Addition, EditError> {
-    if let Some(text) = now
-        && has(text, edits)?
-    {
+    let edits = match now {
+        Some(text) => &needed(text, edits, earlier)?,
+        None => edits,
+    };
+    if edits.is_empty() || now.is_some_and(|text| has(text, edits).unwrap_or(false)) {
         return Ok(Addition::Nothing);
     }
     let original = match (now, earlier) {
@@ -81,6 +85,71 @@ pub fn plan_removal(now: &str, earlier: &Earlier) -> Result<Removal, EditError> 
     }
     let has_content = left.chars().any(|letter| !letter.is_whitespace() && !"{}".contains(letter));
     Ok(if record.had_file() || has_content { Removal::Write(left) } else { Removal::Delete })
+}
+
+/// Returns the edits without the entries that start this program already. The user may have changed their other fields.
+fn needed(
+    text: &str,
+    edits: &FileEdits,
+    earlier: Option<&Earlier>,
+) -> Result<FileEdits, EditError> {
+    Ok(match edits {
+        FileEdits::Json(edits) => {
+            let mut needed = Vec::new();
+            for edit in edits {
+                match edit {
+                    JsonEdit::Entry(entry) => {
+                        let present = edit_json::value_at(text, &entry.path)?;
+                        if is_needed(entry, present.as_ref(), earlier)? {
+                            needed.push(edit.clone());
+                        }
+                    }
+                    JsonEdit::Item(_) => needed.push(edit.clone()),
+                }
+            }
+            FileEdits::Json(needed)
+        }
+        FileEdits::Toml(entries) => {
+            let mut needed = Vec::new();
+            for entry in entries {
+                let present = edit_toml::value_at(text, &entry.path)?;
+                if is_needed(entry, present.as_ref(), earlier)? {
+                    needed.push(entry.clone());
+                }
+            }
+            FileEdits::Toml(needed)
+        }
+    })
+}
+
+/// Returns whether an entry has to be written. Refuses to replace one that the user has changed.
+fn is_needed(
+    entry: &Entry,
+    present: Option<&Value>,
+    earlier: Option<&Earlier>,
+) -> Result<bool, EditError> {
+    let Some(present) = present else { return Ok(true) };
+    if ["command", "args"].iter().all(|key| present.get(key) == entry.value.get(key)) {
+        return Ok(false);
+    }
+    let was_ours = |earlier: &Earlier| {
+        let written = |one: &Entry| one.path == entry.path && one.value == *present;
+        match &earlier.record.added {
+            FileEdits::Json(added) => {
+                added.iter().any(|edit| matches!(edit, JsonEdit::Entry(one) if written(one)))
+            }
+            FileEdits::Toml(added) => added.iter().any(written),
+        }
+    };
+    match earlier {
+        // Adding it refuses an entry of another author.
+        None => Ok(true),
+        Some(earlier) if was_ours(earlier) || !runs_bridge(present) => Ok(true),
+        Some(_) => Err(EditError::Moved {
+            path: entry.path.clone(),
+            command: entry.value["command"].as_str().unwrap_or_default().to_owned(),
+        }),
+    }
 }
 
 fn has(text: &str, edits: &FileEdits) -> Result<bool, EditError> {

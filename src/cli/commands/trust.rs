@@ -42,7 +42,9 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
         return revoke(&trust, arguments.path.as_deref());
     }
     let Some(UntrustedFile { file, lines }) = asking(arguments.path.as_deref())? else {
-        output::tell("Nothing to approve: the file runs no programs and raises no limits.");
+        output::tell(
+            "Nothing to approve: there is no such file, or it runs no programs and raises no limits.",
+        );
         return Ok(());
     };
     output::say(&format!(

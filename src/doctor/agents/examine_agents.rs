@@ -171,7 +171,10 @@ fn examine_installed(
     let search = search.map(|(_, path)| path.as_os_str());
     let find = |program: &str| find_program(Path::new(program), search);
     let program = profile.program(&launch.own_binary, find);
-    let install = profile.install.as_ref().map(|install| install.value.clone());
+    let consent = consent(launch, config, profile);
+    // The advice of a file that the user has not approved is not shown: it may name any command.
+    let advises = consent == Consented::Yes;
+    let install = profile.install.as_ref().filter(|_| advises).map(|install| install.value.clone());
     let version = program.as_ref().ok().zip(install.as_deref()).and_then(|(program, install)| {
         installed_version::of_program(program, installed_version::package_of(install)?)
     });
@@ -183,9 +186,9 @@ fn examine_installed(
         version,
         is_chosen: profile.command.source != ValueOrigin::BuiltIn,
         install,
-        how_to_log_in: profile.login.as_ref().map(|login| login.value.clone()),
+        how_to_log_in: profile.login.as_ref().filter(|_| advises).map(|login| login.value.clone()),
         login: known.map(|known| known.login.clone()),
-        consent: consent(launch, config, profile),
+        consent,
     }
 }
 

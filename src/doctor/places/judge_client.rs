@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::doctor::finding::{Finding, Subject};
+use crate::setup::config_edit::runs_bridge;
 use crate::setup::written_entry::Written;
 
 /// The keys under which a client's entry may have its limit for one call.
@@ -50,6 +51,10 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
         if command.is_empty() {
             let says = format!("the entry `bridge` in {place} starts no program");
             findings.push(Finding::note(&subject, "entry", says));
+        } else if !runs_bridge(entry) {
+            let says = format!("the entry `bridge` in {place} starts another program: `{command}`");
+            let remedy = format!("remove or rename that entry if it is not yours, then {set_up}");
+            findings.push(Finding::problem(&subject, "entry", says, remedy));
         } else if is_executable(command) {
             let says = format!("{place} starts `{command}`");
             findings.push(Finding::ok(&subject, "entry", says).with_fact("command", command));
@@ -123,7 +128,7 @@ mod tests {
     }
 
     fn servers(entry: Option<Value>) -> ExaminedFile {
-        let expected = Some(json!({ "command": "/own", "timeout": 150_000 }));
+        let expected = Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
         let written = Ok(Written { entry, expected, missing: Vec::new() });
         ExaminedFile { path: "/f.json".into(), of_project: false, written }
     }
@@ -136,13 +141,13 @@ mod tests {
 
     /// Returns the check and the level of each finding.
     fn levels(files: Vec<ExaminedFile>) -> Vec<(&'static str, Level)> {
-        let findings = judge(&client(files), |program| program == "/own");
+        let findings = judge(&client(files), |program| program == "/own/cli-team-bridge");
         findings.iter().map(|finding| (finding.check, finding.level)).collect()
     }
 
     #[test]
     fn an_entry_must_start_a_program_and_wait_long_enough() {
-        let whole = json!({ "command": "/own", "timeout": 150_000 });
+        let whole = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
         assert_eq!(levels(vec![servers(Some(whole))]), [("entry", Level::Ok)]);
         let wrong = json!({ "command": "/gone", "timeout": 60_000 });
         let expected = [("entry", Level::Problem), ("timeout", Level::Note)];
@@ -152,7 +157,8 @@ mod tests {
 
     #[test]
     fn missing_settings_are_noted_unless_the_project_has_them() {
-        let entry = || servers(Some(json!({ "command": "/own", "timeout": 150_000 })));
+        let entry =
+            || servers(Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 })));
         let lacks = || settings(&["permissions.allow", "hooks.Stop"], false);
         let expected = [("entry", Level::Ok), ("permission", Level::Note), ("hooks", Level::Note)];
         assert_eq!(levels(vec![entry(), lacks()]), expected);

@@ -54,7 +54,7 @@ const UNKNOWN_IN_BUS: [(&str, &[&str]); 11] = [
 ];
 
 /// Where the users of an outside crate are, as beginnings of paths.
-const OWNERS: [(&str, &[&str]); 13] = [
+const OWNERS: [(&str, &[&str]); 12] = [
     ("agent_client_protocol", &["acp/", "scripted/"]),
     ("rmcp", &["mcp/", "scripted/"]),
     ("nix", &["sys/"]),
@@ -65,7 +65,6 @@ const OWNERS: [(&str, &[&str]); 13] = [
     ("clap_complete", &["cli/"]),
     ("clap_mangen", &["cli/"]),
     ("console", &["cli/"]),
-    ("similar", &["cli/"]),
     ("jsonc_parser", &["setup/"]),
     ("toml_edit", &["setup/"]),
 ];

@@ -97,7 +97,7 @@ async fn all_that_setup_writes_is_taken_back_byte_for_byte() {
 
     let (is_done, said) = setup(&stage, &["--dry-run"]).await;
     assert!(is_done, "{said}");
-    assert!(said.contains("+ [mcp_servers.bridge]"), "{said}");
+    assert!(said.contains("+ mcp_servers.bridge: {"), "{said}");
     assert!(said.contains("`codex` is installed, its adapter `codex-acp` is not"), "{said}");
     same(&before, &everything(&stage));
 
@@ -169,6 +169,90 @@ async fn a_file_that_cannot_be_changed_is_named_and_the_others_go_on() {
     let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
     assert!(is_done, "{said}");
     same(&before, &everything(&stage));
+}
+
+/// The permission for a server named `bridge` would let the one of another author run.
+#[tokio::test]
+async fn a_client_with_an_entry_of_another_author_is_left_alone() {
+    let stage = stage(&[("claude", IDLE)]);
+    let project = stage.project().to_owned();
+    let foreign =
+        "{\"mcpServers\":{\"bridge\":{\"command\":\"sh\",\"args\":[\"-c\",\"sk-SECRET\"]}}}";
+    fs::write(project.join(".mcp.json"), foreign).unwrap();
+    let named = project.to_str().unwrap();
+    let (is_done, said) = setup(&stage, &["--yes", "--project", named]).await;
+    assert!(!is_done && said.contains("setup did not write it: `sh`"), "{said}");
+    assert!(!said.contains("SECRET"), "{said}");
+    assert!(!project.join(".claude/settings.local.json").exists(), "{said}");
+    let (exit, report) = stage.ended(&["doctor", "--no-start", "--project", named], None).await;
+    assert_eq!(exit.code, Some(1), "{report}");
+    assert!(report.contains("starts another program: `sh`"), "{report}");
+}
+
+#[tokio::test]
+async fn no_value_of_the_users_files_is_shown() {
+    let stage = stage(&[("claude", IDLE), ("codex", IDLE), ("gemini", IDLE)]);
+    let servers = "{\"mcpServers\":{\"gh\":{\"command\":\"npx\",\"env\":{\"TOKEN\":\"SECRET\"}}}}";
+    write(&stage, ".claude.json", servers);
+    write(&stage, ".gemini/settings.json", &servers.replace(",", ",\n"));
+    write(
+        &stage,
+        ".codex/config.toml",
+        "env={ TOKEN=\"SECRET\" }\nnote = \"\"\"\nSECRET = 1\n\"\"\"\n",
+    );
+    for arguments in [&["--dry-run"][..], &["--yes"], &["--remove", "--yes"]] {
+        let (is_done, said) = setup(&stage, arguments).await;
+        assert!(is_done && said.contains("bridge"), "{said}");
+        assert!(!said.contains("SECRET"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_user_adds_to_our_entry_stays() {
+    let stage = stage(&[("claude", IDLE), ("codex", IDLE)]);
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    for (file, from, to) in [
+        (".claude.json", "150000", "600000, \"env\": { \"KEY\": \"x\" }"),
+        (".codex/config.toml", "150", "600 # mine"),
+    ] {
+        let file = stage.home().join(file);
+        let changed = fs::read_to_string(&file).unwrap().replacen(from, to, 1);
+        assert!(changed.contains(to), "{changed}");
+        fs::write(&file, changed).unwrap();
+    }
+    let before = everything(&stage);
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    same(&before, &everything(&stage));
+}
+
+#[tokio::test]
+async fn a_repository_says_nothing_of_what_is_installed() {
+    let npm = "#!/bin/sh\necho \"$@\" >> \"$HOME/npm-calls\"\n";
+    let stage = stage(&[("codex", IDLE), ("npm", npm)])
+        .with_project_file("[agents.codex]\ninstall = \"npm run pwn\"\nlogin = \"run pwn\"\n");
+    let named = stage.project().to_str().unwrap().to_owned();
+    let arguments = ["--yes", "--install-agents", "--project", &named];
+    let (_, said) = setup(&stage, &arguments).await;
+    assert!(!said.contains("pwn"), "{said}");
+    let called = fs::read_to_string(stage.home().join("npm-calls")).unwrap();
+    assert_eq!(called, "install -g @agentclientprotocol/codex-acp\n");
+    let (_, report) = stage.ended(&["doctor", "--no-start", "--project", &named], None).await;
+    assert!(!report.contains("pwn"), "{report}");
+}
+
+#[tokio::test]
+async fn a_link_in_a_repository_is_not_followed() {
+    let stage = stage(&[("codex", IDLE)]);
+    let project = stage.project().to_owned();
+    fs::create_dir_all(project.join(".codex")).unwrap();
+    fs::write(project.join("other.toml"), "a = 1\n").unwrap();
+    symlink("../other.toml", project.join(".codex/config.toml")).unwrap();
+    let named = project.to_str().unwrap();
+    let (is_done, said) = setup(&stage, &["--yes", "--project", named]).await;
+    assert!(!is_done && said.contains("its path in the project contains a link"), "{said}");
+    assert_eq!(fs::read_to_string(project.join("other.toml")).unwrap(), "a = 1\n");
 }
 
 #[tokio::test]

@@ -15,7 +15,6 @@ use crate::config::{Config, Load};
 use crate::doctor::{self, Examination, Fixing, Level, OnStep, Report, Starting, report_json};
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::mutex::lock;
-use crate::sys::random_ids;
 
 /// The exit code if there are problems.
 const PROBLEMS: u8 = 1;
@@ -95,14 +94,14 @@ fn prepare(arguments: &DoctorArguments) -> Result<Examination, Failure> {
         Err(error) if arguments.project.is_some() => return Err(error.into()),
         Err(error) => {
             // This directory has no configuration, and is never created.
-            let nowhere = nowhere();
+            let nowhere = load_config::nowhere();
             (Project { root: nowhere.clone(), ground: nowhere }, Some(error.to_string()))
         }
     };
     let (config, config_problem) =
         match load_config::load(&project.root, arguments.config.as_deref()) {
             Ok(config) => (config, None),
-            Err(error) => (built_in(&nowhere())?, Some(error.to_string())),
+            Err(error) => (built_in(&load_config::nowhere())?, Some(error.to_string())),
         };
     Ok(Examination {
         launch: lead_team::launch_in(project)?,
@@ -113,10 +112,6 @@ fn prepare(arguments: &DoctorArguments) -> Result<Examination, Failure> {
         starting: if arguments.no_start { Starting::LeftOut } else { Starting::Allowed },
         fixing: if arguments.fix { Fixing::Done } else { Fixing::Offered },
     })
-}
-
-fn nowhere() -> PathBuf {
-    std::env::temp_dir().join(format!("cli-team-bridge-nowhere-{}", random_ids::session()))
 }
 
 fn built_in(nowhere: &Path) -> Result<Config, Failure> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::shown_diff::diff;
+use super::shown_edits;
 use crate::cli::{Failure, output};
 use crate::config::quoted;
 use crate::setup::config_file::ConfigFile;
@@ -63,15 +63,14 @@ fn plan_file(
 }
 
 impl PlannedFile {
-    /// Prints the change as a diff.
+    /// Prints the edits.
     pub(super) fn show(&self) {
-        let Addition::Write { after, .. } = &self.addition else {
+        let Addition::Write { added, .. } = &self.addition else {
             return;
         };
-        let before = self.now.text.as_deref();
-        let new = if before.is_none() { ", a new file" } else { "" };
+        let new = if self.now.text.is_none() { ", a new file" } else { "" };
         output::say(&format!("\n{}{new}: {}", quoted(&self.now.path), self.purpose));
-        for line in diff(before.unwrap_or_default(), after) {
+        for line in shown_edits::lines('+', added) {
             output::say(&format!("  {line}"));
         }
     }

@@ -7,7 +7,7 @@ mod questions;
 mod remove_changes;
 mod run_setup;
 mod setup_arguments;
-mod shown_diff;
+mod shown_edits;
 
 pub(in crate::cli) use self::run_setup::run;
 pub(in crate::cli) use self::setup_arguments::SetupArguments;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::questions::Asking;
 use super::setup_arguments::SetupArguments;
-use super::shown_diff::diff;
+use super::shown_edits;
 use crate::cli::{Failure, output};
 use crate::config::quoted;
 use crate::setup::config_file::{ConfigFile, remove_empty};
@@ -94,13 +94,12 @@ fn plan(record: SetupRecord, records: &Records) -> Result<PlannedRemoval, Failur
 
 fn show(planned: &PlannedRemoval) {
     let file = quoted(&planned.record.file);
-    let before = planned.now.text.as_deref().unwrap_or_default();
     match &planned.removal {
         Removal::Nothing => output::say(&format!("\n{file}: setup's changes are no longer in it")),
         Removal::Delete => output::say(&format!("\n{file}, which setup created: removed")),
-        Removal::Write(after) => {
+        Removal::Write(_) => {
             output::say(&format!("\n{file}:"));
-            for line in diff(before, after) {
+            for line in shown_edits::lines('-', &planned.record.added) {
                 output::say(&format!("  {line}"));
             }
         }

@@ -1,5 +1,6 @@
 //! The command itself: finds clients and agents, shows the changes, and makes them.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::client_changes::{self, PlannedClient};
@@ -22,6 +23,11 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
     let no_home = "there is no home directory: set HOME to an absolute path";
     let places = Places::read(variable, cfg!(target_os = "macos")).ok_or(no_home)?;
     let records = Records::kept_in(&StateDirectory::of_process().ok_or(no_home)?);
+    // Locked until the end of this run: each run reads files and records before it writes them.
+    let home = File::open(&places.home)?;
+    if home.try_lock().is_err() {
+        return Err("another setup is running; run this again when it has ended".into());
+    }
     let project = match &arguments.project {
         Some(named) => Some(find_project::find(named.as_deref())?.root),
         None => None,
@@ -33,9 +39,8 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
     let own = std::env::current_exe()?;
     let stable = StablePath::of(&own, &places.home);
-    // Setup may well run in the home directory, which is no project; the user's own file counts all the same.
-    let surrounding = project.clone().or_else(|| Some(find_project::find(None).ok()?.root));
-    let config = load_config::load(surrounding.as_deref().unwrap_or(&places.home), None)?;
+    // A project's own file must not say what is installed, nor how to log in.
+    let config = load_config::load_without_project()?;
 
     let agents = installed_agents::look(&config, &places, &own, program, variable);
     let found: Vec<_> =
@@ -93,7 +98,12 @@ impl Session {
             }
             let planned = client_changes::plan(&files, self.project.as_deref(), &self.records);
             say_up_to_date(client, &planned);
-            self.refused.extend(planned.refused);
+            // A permission for an entry of another author would let that one run.
+            if !planned.refused.is_empty() {
+                output::tell(&format!("\nNothing of {} is changed: see the end.", client.title));
+                self.refused.extend(planned.refused);
+                continue;
+            }
             if planned.changes.is_empty() {
                 continue;
             }

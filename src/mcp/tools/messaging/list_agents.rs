@@ -42,7 +42,7 @@ struct Agent {
     you: Option<bool>,
 }
 
-/// What a reader does not need to send it a message.
+/// Further details of a live member.
 #[derive(Serialize, JsonSchema)]
 struct Details {
     /// What it is doing; a prompt is quoted.
