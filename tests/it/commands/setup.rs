@@ -194,7 +194,7 @@ async fn no_value_of_the_users_files_is_shown() {
     let stage = stage(&[("claude", IDLE), ("codex", IDLE), ("gemini", IDLE)]);
     let servers = "{\"mcpServers\":{\"gh\":{\"command\":\"npx\",\"env\":{\"TOKEN\":\"SECRET\"}}}}";
     write(&stage, ".claude.json", servers);
-    write(&stage, ".gemini/settings.json", &servers.replace(",", ",\n"));
+    write(&stage, ".gemini/settings.json", &servers.replace(',', ",\n"));
     write(
         &stage,
         ".codex/config.toml",
