@@ -31,6 +31,10 @@ impl StepReport {
     }
 }
 
+/// How a step is approved, at a terminal or without one.
+const HOW_TO_APPROVE: &str =
+    "answer here, or with `approve_step` in an orchestrator, or run with --yes";
+
 /// Returns the line of a step's state.
 fn line(step: &StepRun) -> String {
     let agent =
@@ -43,8 +47,9 @@ fn line(step: &StepRun) -> String {
         }
         StepStatus::Running => format!("{name} is running ({agent})"),
         StepStatus::Done => format!("{name} is done"),
+        StepStatus::Waiting if why.is_empty() => format!("{name} waits to retry"),
         StepStatus::Waiting => format!("{name} waits to retry: {why}"),
-        StepStatus::Asking => format!("{name} asks for approval"),
+        StepStatus::Asking => format!("{name} waits for approval: {HOW_TO_APPROVE}"),
         status => format!("{name} {}: {why}", status.phrase()),
     }
 }
