@@ -90,7 +90,7 @@ async fn a_message_wakes_an_idle_agent_with_the_frame_and_one_sentence() {
 }
 
 #[tokio::test]
-async fn the_first_message_wakes_at_once_and_what_comes_meanwhile_goes_into_one_prompt() {
+async fn the_first_message_wakes_at_once_and_later_ones_share_a_prompt() {
     let stage = echo(
         r#"
 [[agents.default.turns]]
@@ -119,7 +119,7 @@ steps = [{ wait_for = { from = "gate", seconds = 60 } }]
 }
 
 #[tokio::test]
-async fn a_nudge_or_a_notice_alone_wakes_nobody_and_comes_along_with_the_next_message() {
+async fn a_nudge_or_a_notice_wakes_no_agent_and_comes_with_the_next_message() {
     let ask = r#"
 [[agents.default.turns]]
 when = "Your task: ask"
@@ -160,7 +160,7 @@ steps = [
 }
 
 #[tokio::test]
-async fn queued_tasks_go_before_a_wake_with_the_mail_in_front_and_never_two_prompts_at_once() {
+async fn queued_tasks_go_before_a_wake_one_prompt_at_a_time_with_the_mail_in_front() {
     let stage = echo("");
     let lead = stage.orchestrator().await;
     let (gate, bob) = (stage.peer("gate").await, stage.peer("bob").await);
@@ -207,7 +207,7 @@ async fn queued_tasks_go_before_a_wake_with_the_mail_in_front_and_never_two_prom
 }
 
 #[tokio::test]
-async fn the_first_prompt_says_who_the_agent_is_then_what_others_said_then_the_task() {
+async fn the_first_prompt_has_the_primer_then_the_mail_then_the_task() {
     let stage = echo("");
     let lead = stage.orchestrator().await;
     let bob = stage.peer("bob").await;
@@ -229,7 +229,7 @@ async fn the_first_prompt_says_who_the_agent_is_then_what_others_said_then_the_t
 }
 
 #[tokio::test]
-async fn a_message_whose_wake_failed_comes_again_with_the_next_task_and_never_after() {
+async fn a_message_of_a_failed_wake_is_delivered_again_with_the_next_task_only() {
     let stage = echo(&first_wake_fails("rate limit reached"));
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "hello").await;
@@ -330,7 +330,7 @@ async fn two_orchestrators_of_a_project_lead_each_others_agents() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_open_again_wakes_whoever_could_not_read_it_before() {
+async fn a_reopened_request_wakes_an_agent_that_could_not_read_it_before() {
     let stage = echo(&first_wake_fails("not now"));
     let lead = stage.orchestrator().await;
     let (bob, eve) = (stage.peer("bob").await, stage.peer("eve").await);

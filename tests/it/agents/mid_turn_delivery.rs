@@ -77,7 +77,7 @@ async fn delivery(lead: &Member, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_message_is_steered_into_a_turn_and_is_seen_then() {
+async fn a_message_steered_into_a_turn_is_seen() {
     let stage = Stage::new(&heeding("steering = \"inject\""));
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "heed").await;
@@ -98,7 +98,7 @@ async fn a_message_is_steered_into_a_turn_and_is_seen_then() {
 }
 
 #[tokio::test]
-async fn an_agent_without_a_turn_of_its_own_is_woken_with_what_was_to_be_steered() {
+async fn a_message_that_finds_no_turn_to_steer_wakes_the_agent_later() {
     let stage = Stage::new(&heeding("steering = \"no_turn\"").replace("60000", "1500"));
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "heed").await;
@@ -151,22 +151,22 @@ steps = [
 }
 
 #[tokio::test]
-async fn an_empty_success_is_no_success_and_the_message_takes_the_next_way() {
+async fn an_empty_success_is_no_success_and_the_next_method_follows() {
     check_steered_in_vain("empty").await;
 }
 
 #[tokio::test]
-async fn a_refused_steering_is_followed_by_the_next_way() {
+async fn a_refused_steering_is_followed_by_the_next_method() {
     check_steered_in_vain("refuse").await;
 }
 
 #[tokio::test]
-async fn a_steering_that_is_never_answered_is_followed_by_the_next_way() {
+async fn an_unanswered_steering_is_followed_by_the_next_method() {
     check_steered_in_vain("silent").await;
 }
 
 #[tokio::test]
-async fn who_does_not_offer_it_is_not_steered() {
+async fn an_agent_whose_profile_forbids_it_is_not_steered() {
     let script = heeding("steering = \"inject\"").replace("60000", "500");
     let stage = Stage::new(&script).with_profiles("[agents.scripted]\nmid_turn = \"never\"");
     let lead = stage.orchestrator().await;
@@ -182,7 +182,7 @@ async fn who_does_not_offer_it_is_not_steered() {
 
 /// A turn that waits in a tool call, in which only what is urgent is steered.
 #[tokio::test]
-async fn a_tool_call_is_waited_for_but_not_with_what_is_urgent() {
+async fn only_urgent_messages_are_steered_during_a_tool_call() {
     let stage = Stage::new(
         r#"
 [agents.ann.start]
@@ -228,7 +228,7 @@ steps = [
 }
 
 #[tokio::test]
-async fn an_agent_that_asks_is_given_its_messages_and_seen_to_have_taken_them() {
+async fn an_agent_that_asks_for_messages_gets_them_and_they_count_as_seen() {
     let stage = Stage::new(
         r#"
 [agents.ann.start]
@@ -286,7 +286,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
 "#;
 
 #[tokio::test]
-async fn an_urgent_message_ends_a_turn_that_nothing_reaches_and_its_task_goes_on() {
+async fn an_urgent_message_interrupts_a_turn_that_accepts_none_and_its_task_goes_on() {
     let stage = Stage::new(OUT_OF_REACH);
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
@@ -342,7 +342,7 @@ async fn an_urgent_message_in_a_turn_with_mail_is_prompted_together_with_that_ma
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_let_itself_be_interrupted_goes_on_with_its_turn() {
+async fn an_agent_that_ignores_an_interrupt_finishes_its_turn() {
     let stage = Stage::new(
         r#"
 [[agents.ann.turns]]
@@ -396,7 +396,7 @@ async fn a_task_whose_turn_was_interrupted_can_be_cancelled() {
 
 /// Some agents do not tell our endpoint that a call was cancelled with its turn: the call waits on.
 #[tokio::test]
-async fn a_wait_ends_with_its_turn_so_that_nothing_is_given_to_nobody() {
+async fn a_wait_ends_with_its_turn_and_takes_no_later_message() {
     let stage = Stage::new(
         r#"
 [[agents.ann.turns]]

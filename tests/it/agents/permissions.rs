@@ -121,7 +121,7 @@ pub(super) fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_rest() {
+async fn the_rules_allow_paths_inside_the_project_and_an_orchestrator_is_asked_about_others() {
     let stage = stage("rules", 120);
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "places").await;
@@ -167,7 +167,7 @@ async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_r
 
 /// Gemini says nothing of a call before it asks, and nothing more after a no.
 #[tokio::test]
-async fn a_call_that_is_first_heard_of_in_its_question_is_judged_like_any_other() {
+async fn an_unannounced_call_is_judged_like_any_other() {
     let stage = stage("rules", 120);
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "unannounced").await;
@@ -179,7 +179,7 @@ async fn a_call_that_is_first_heard_of_in_its_question_is_judged_like_any_other(
 }
 
 #[tokio::test]
-async fn what_nobody_answers_in_time_is_rejected() {
+async fn a_permission_request_without_an_answer_in_time_is_rejected() {
     let stage = stage("ask", 1);
     let lead = stage.orchestrator().await;
     assert_eq!(lead.start_and_wait("ann", "once").await, "reject_once");
@@ -188,7 +188,7 @@ async fn what_nobody_answers_in_time_is_rejected() {
 }
 
 #[tokio::test]
-async fn what_makes_programs_run_is_asked_about_wherever_links_lead() {
+async fn editing_a_guarded_file_is_asked_about_wherever_links_lead() {
     let profile = "[agents.scripted]\npermission_seconds = 1\nguarded = [\"deploy\"]\n";
     let stage = Stage::new(AGENTS).with_profiles(profile);
     // As somebody has it who keeps such settings elsewhere.
@@ -205,7 +205,7 @@ async fn what_makes_programs_run_is_asked_about_wherever_links_lead() {
 }
 
 #[tokio::test]
-async fn all_that_any_message_names_of_a_call_is_judged() {
+async fn every_path_and_kind_in_any_message_about_a_call_is_judged() {
     let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\npermission_seconds = 1\n");
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "twice told").await;
@@ -220,7 +220,7 @@ async fn all_that_any_message_names_of_a_call_is_judged() {
 }
 
 #[tokio::test]
-async fn who_is_asked_sees_where_a_path_leads() {
+async fn a_permission_request_shows_where_a_path_leads() {
     for policy in ["rules", "ask"] {
         let stage = stage(policy, 120);
         let link = |target: &str, name: &str| {
@@ -254,7 +254,7 @@ async fn who_is_asked_sees_where_a_path_leads() {
 }
 
 #[tokio::test]
-async fn what_the_policy_answers_alike_in_a_turn_is_told_by_the_first_and_a_number() {
+async fn equal_policy_answers_in_a_turn_are_recorded_as_the_first_and_a_count() {
     let stage = stage("rules", 120);
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "often").await;
@@ -270,7 +270,7 @@ async fn what_the_policy_answers_alike_in_a_turn_is_told_by_the_first_and_a_numb
 }
 
 #[tokio::test]
-async fn a_tasks_own_policy_goes_before_its_profiles() {
+async fn a_tasks_own_policy_overrides_its_profiles() {
     let stage = stage("ask", 120);
     let lead = stage.orchestrator().await;
     let with = |policy: &str| json!({ "agent": "scripted", "prompt": "once", "permissions": policy, "wait": true });
@@ -285,7 +285,7 @@ async fn a_tasks_own_policy_goes_before_its_profiles() {
 }
 
 #[tokio::test]
-async fn several_agents_ask_at_once_and_one_call_twice_and_each_gets_its_own_answer() {
+async fn concurrent_and_repeated_questions_each_get_their_own_answer() {
     let stage = stage("ask", 120);
     let lead = stage.orchestrator().await;
     let tasks = [lead.start("ann", "run").await, lead.start("ben", "run").await];
@@ -408,7 +408,7 @@ async fn a_user_who_closes_the_form_leaves_the_question_to_the_orchestrator() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_task_hears_of_its_question_at_once() {
+async fn a_wait_for_a_task_returns_at_once_when_its_agent_asks() {
     let stage = stage("ask", 3600);
     let lead = stage.orchestrator().await;
     let work =

@@ -88,7 +88,7 @@ async fn steered(stage: &Stage, lead: &Member) -> (String, Value) {
 }
 
 #[tokio::test]
-async fn what_was_steered_into_a_turn_that_is_cancelled_comes_again() {
+async fn a_message_steered_into_a_cancelled_turn_is_delivered_again() {
     let stage = Stage::new(&script(STEERED, ""));
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
@@ -105,7 +105,7 @@ async fn what_was_steered_into_a_turn_that_is_cancelled_comes_again() {
 }
 
 #[tokio::test]
-async fn what_was_steered_into_a_process_that_crashes_comes_to_the_next_one() {
+async fn a_message_steered_into_a_crashing_process_is_delivered_to_the_next_one() {
     let stage = Stage::new(&script(STEERED, "{ crash = 1 },"))
         .with_profiles("[agents.scripted]\nrestart = \"on_failure\"");
     let lead = stage.orchestrator().await;
@@ -123,7 +123,7 @@ async fn what_was_steered_into_a_process_that_crashes_comes_to_the_next_one() {
 }
 
 #[tokio::test]
-async fn what_was_steered_into_an_agent_whose_bridge_dies_comes_when_it_is_called_back() {
+async fn a_message_steered_before_the_bridge_dies_is_delivered_to_the_resumed_agent() {
     let stage = Stage::new(&script(STEERED, ""));
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
@@ -145,7 +145,7 @@ async fn what_was_steered_into_an_agent_whose_bridge_dies_comes_when_it_is_calle
 }
 
 #[tokio::test]
-async fn what_was_steered_is_seen_with_the_first_words_behind_the_running_call() {
+async fn a_steered_message_is_seen_with_the_first_words_after_the_running_call() {
     let stage = Stage::new(&script(STEERED, "{ say = \" on\" }, { hang = true },"));
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
@@ -162,7 +162,7 @@ async fn what_was_steered_is_seen_with_the_first_words_behind_the_running_call()
 }
 
 #[tokio::test]
-async fn an_answer_to_an_agent_that_asks_comes_again_when_its_turn_is_cancelled_before_a_word() {
+async fn a_drained_message_is_delivered_again_when_its_turn_is_cancelled_before_a_word() {
     let stage = Stage::new(&script("drain = true", "{ hang = true },"));
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
@@ -183,7 +183,7 @@ async fn an_answer_to_an_agent_that_asks_comes_again_when_its_turn_is_cancelled_
 }
 
 #[tokio::test]
-async fn what_a_tool_told_just_before_a_cancel_comes_again() {
+async fn a_message_pulled_just_before_a_cancel_is_delivered_again() {
     let script = script("", "{ hang = true },").replace("from = \"gate\", ", "");
     let stage = Stage::new(&script);
     let lead = stage.orchestrator().await;
@@ -214,7 +214,7 @@ steps = [{ say = "{{prompt}}" }]
 "#;
 
 #[tokio::test]
-async fn what_was_handed_to_a_wait_whose_endpoint_is_dead_comes_again() {
+async fn a_message_given_to_a_wait_of_a_dead_endpoint_is_delivered_again() {
     let profile = "[agents.scripted]\npermissions = \"ask\"";
     let stage = Stage::new(ABANDONED).with_profiles(profile);
     let lead = stage.orchestrator().await;
@@ -260,7 +260,7 @@ steps = [{ say = "{{prompt}}" }]
 "#;
 
 #[tokio::test]
-async fn a_claim_stays_with_who_was_told_of_it_and_is_free_when_its_turn_ends_before_a_word() {
+async fn a_claim_stays_if_its_agent_saw_it_and_is_undone_if_the_turn_ended_before() {
     let stage = Stage::new(CLAIMS).with_profiles("[agents.scripted]\npermissions = 'deny'");
     let lead = stage.orchestrator().await;
     let (bob, eve) = (stage.peer("bob").await, stage.peer("eve").await);

@@ -80,7 +80,7 @@ fn paths(result: &Value) -> Vec<(String, String, Value)> {
 }
 
 #[tokio::test]
-async fn a_result_tells_files_failed_calls_tokens_money_and_the_last_words() {
+async fn a_result_lists_files_failed_calls_tokens_cost_and_the_last_words() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let (project, home) = (stage.project(), stage.home());
     for (file, text) in [("kept.txt", "one"), ("dirty.txt", "one")] {
@@ -154,7 +154,7 @@ async fn a_result_tells_files_failed_calls_tokens_money_and_the_last_words() {
 }
 
 #[tokio::test]
-async fn without_a_repository_and_without_changes_there_is_little_to_tell() {
+async fn a_result_without_repository_and_changes_has_few_fields() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let task = lead.start("plain", "go").await;
@@ -173,7 +173,7 @@ async fn without_a_repository_and_without_changes_there_is_little_to_tell() {
 }
 
 #[tokio::test]
-async fn errors_are_told_as_data() {
+async fn errors_are_reported_as_data() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let task = filer(&lead, "locked", "login").await;
@@ -202,7 +202,7 @@ async fn errors_are_told_as_data() {
 }
 
 #[tokio::test]
-async fn silence_is_an_error_of_its_own_in_a_running_task_and_in_one_that_is_given_up() {
+async fn silence_is_an_error_of_its_own_in_a_running_and_in_an_abandoned_task() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let task = filer(&lead, "locked", "hang").await;
@@ -251,7 +251,7 @@ async fn an_error_of_any_length_keeps_its_class_and_fits_into_an_answer() {
 
 /// The client takes an answer back that it has just got: then nothing proves that its model has read it.
 #[tokio::test]
-async fn who_takes_a_result_back_is_told_of_the_end_of_the_task() {
+async fn a_client_that_takes_a_result_back_gets_a_notice_that_the_task_ended() {
     let stage = Stage::new("[[agents.ann.turns]]\nsteps = [{ say = \"the result\" }]");
     let mut lead = Raw::open(stage.start(&["orchestrator"]).await).await;
     let new = json!({ "agent": "scripted", "name": "ann", "prompt": "work", "wait": true });

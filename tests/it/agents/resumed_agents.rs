@@ -69,7 +69,7 @@ fn acp_sessions(stage: &Stage) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn an_ended_member_is_called_back_by_name_with_its_conversation_and_its_model() {
+async fn an_ended_agent_is_resumed_by_name_with_its_conversation_and_its_model() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let first = json!({ "agent": "scripted", "name": "ann", "prompt": "hello", "model": "large" });
@@ -107,7 +107,7 @@ async fn an_ended_member_is_called_back_by_name_with_its_conversation_and_its_mo
 }
 
 #[tokio::test]
-async fn what_cannot_take_its_conversation_up_again_says_that_it_is_lost() {
+async fn an_agent_that_cannot_resume_its_conversation_reports_it_lost() {
     let stage = Stage::new(FORGETFUL);
     let lead = stage.orchestrator().await;
     lead.start_and_wait("forgetful", "hello").await;
@@ -126,7 +126,7 @@ async fn what_cannot_take_its_conversation_up_again_says_that_it_is_lost() {
 }
 
 #[tokio::test]
-async fn the_name_of_a_profile_starts_a_new_agent_unless_the_ended_one_is_asked_for() {
+async fn a_profile_name_starts_a_new_agent_unless_a_resume_is_requested() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let new = json!({ "agent": "scripted", "prompt": "hello" });
@@ -155,7 +155,7 @@ async fn the_name_of_a_profile_starts_a_new_agent_unless_the_ended_one_is_asked_
 }
 
 #[tokio::test]
-async fn a_model_that_an_agent_does_not_offer_is_refused_with_those_that_it_does() {
+async fn an_unknown_model_is_refused_with_the_models_that_the_agent_offers() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let new = json!({ "agent": "scripted", "name": "ann", "prompt": "x", "model": "lage" });
@@ -206,7 +206,7 @@ async fn a_mode_follows_the_policy_of_each_task() {
 }
 
 #[tokio::test]
-async fn a_profile_puts_its_agents_into_a_mode_also_in_a_new_session() {
+async fn the_mode_of_a_profile_applies_in_a_fresh_session_too() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let new = json!({ "agent": "planner", "prompt": "x" });

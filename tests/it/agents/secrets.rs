@@ -71,7 +71,7 @@ fn each_file(directory: &Path, check: &impl Fn(&Path)) -> usize {
 }
 
 #[tokio::test]
-async fn an_agent_sees_only_what_its_profile_lets_through() {
+async fn an_agent_gets_only_the_variables_that_its_profile_passes() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "wait").await;
@@ -132,7 +132,7 @@ async fn no_key_and_no_token_is_written_down() {
 }
 
 #[tokio::test]
-async fn what_a_gate_says_is_told_and_written_down_without_keys() {
+async fn the_output_of_a_gate_is_reported_and_stored_without_keys() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     // The second key goes across the place where the output is cut.
@@ -163,7 +163,7 @@ async fn what_a_gate_says_is_told_and_written_down_without_keys() {
 }
 
 #[tokio::test]
-async fn no_key_is_written_down_that_an_agent_calls_a_model() {
+async fn a_model_name_that_contains_a_key_is_never_written_down() {
     let models = format!("[agents.default.start]\nmodels = [\"m-{KEY}\", \"large\"]\n");
     let turns = "[[agents.default.turns]]\nsteps = [{ say = \"with {{model}}\" }]\n";
     let stage = Stage::new(&(models + turns))

@@ -60,7 +60,7 @@ async fn rise(lead: &Member, name: &str, prompt: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_stopped_agent_in_a_turn_is_told_to_be_stalled_and_left_alone() {
+async fn a_suspended_agent_in_a_turn_is_reported_as_stalled_and_left_alone() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "hang").await;
@@ -87,7 +87,7 @@ async fn a_stopped_agent_in_a_turn_is_told_to_be_stalled_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_crash_is_followed_by_a_restart_that_keeps_name_inbox_and_queue_and_resumes_the_task() {
+async fn a_restart_after_a_crash_keeps_name_inbox_and_queue_and_resumes_the_task() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let first = rise(&lead, "phil", "hello").await;
@@ -113,7 +113,7 @@ async fn a_crash_is_followed_by_a_restart_that_keeps_name_inbox_and_queue_and_re
 
 /// Gemini can only load: the agent says again what was said before, and none of it belongs to the turn that follows.
 #[tokio::test]
-async fn a_session_that_is_loaded_says_its_history_again_and_nobody_takes_it_for_news() {
+async fn the_history_that_a_loaded_session_replays_does_not_count_as_output() {
     let script = AGENTS.replace("load = true", "history = 'half of it'");
     let stage = Stage::new(&script).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
@@ -127,7 +127,7 @@ async fn a_session_that_is_loaded_says_its_history_again_and_nobody_takes_it_for
 }
 
 #[tokio::test]
-async fn without_its_session_a_restarted_agent_has_its_task_interrupted_and_works_on() {
+async fn a_restarted_agent_without_its_session_has_its_task_interrupted_and_goes_on() {
     let stage = Stage::new(FORGETFUL).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let first = rise(&lead, "plain", "hello").await;
@@ -145,7 +145,7 @@ async fn without_its_session_a_restarted_agent_has_its_task_interrupted_and_work
 }
 
 #[tokio::test]
-async fn an_agent_that_crashes_again_and_again_is_given_up_with_its_last_words() {
+async fn an_agent_that_crashes_repeatedly_is_abandoned_with_its_last_words() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let task = rise(&lead, "doomed", "go").await;
@@ -165,7 +165,7 @@ async fn an_agent_that_crashes_again_and_again_is_given_up_with_its_last_words()
 }
 
 #[tokio::test]
-async fn over_the_limits_of_the_configuration_work_is_refused_with_what_to_do() {
+async fn work_beyond_the_configured_limits_is_refused_with_a_hint() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let busy = lead.start("ann", "hang").await;

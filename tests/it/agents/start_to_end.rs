@@ -95,7 +95,7 @@ async fn an_orchestrator_and_three_agents_do_their_work_and_go() {
 }
 
 #[tokio::test]
-async fn a_finished_task_is_told_once_and_not_to_who_has_its_result() {
+async fn the_end_of_a_task_is_reported_once_and_not_to_a_client_that_has_its_result() {
     let stage = Stage::new(&team());
     let lead = stage.orchestrator().await;
 

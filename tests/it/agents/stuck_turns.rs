@@ -45,7 +45,7 @@ async fn a_stuck_agent_takes_no_work_until_its_turn_has_ended_after_all() {
 }
 
 #[tokio::test]
-async fn a_step_is_tried_again_by_another_agent_and_the_one_that_hangs_is_ended() {
+async fn a_step_is_retried_by_another_agent_and_the_hanging_one_is_ended() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let said_in_time = || {

@@ -6,7 +6,7 @@ use crate::ending::signals_and_shutdown::AGENTS;
 use crate::support::{Raw, Stage, until};
 
 #[tokio::test]
-async fn a_task_is_cancelled_whether_it_runs_or_waits_and_its_agent_goes_on() {
+async fn a_running_or_queued_task_is_cancelled_and_its_agent_goes_on() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let running = lead.start("ann", "hang").await;
@@ -27,7 +27,7 @@ async fn a_task_is_cancelled_whether_it_runs_or_waits_and_its_agent_goes_on() {
 }
 
 #[tokio::test]
-async fn a_wait_for_a_task_tells_its_progress_and_can_be_taken_back() {
+async fn a_wait_for_a_task_reports_progress_and_can_be_cancelled() {
     let stage = Stage::new(AGENTS);
     let gate = stage.peer("gate").await;
     let mut lead = Raw::open(stage.start(&["orchestrator"]).await).await;
@@ -127,7 +127,7 @@ async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
 }
 
 #[tokio::test]
-async fn a_new_session_finds_what_an_earlier_one_gave_away_and_what_became_of_it() {
+async fn a_new_orchestrator_finds_the_tasks_of_an_earlier_one_and_their_outcomes() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let done = lead.start("ann", "say this").await;
@@ -204,7 +204,7 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
 }
 
 #[tokio::test]
-async fn an_agent_that_takes_one_session_only_begins_anew_in_a_new_process() {
+async fn a_fresh_session_of_a_one_session_agent_is_a_new_process() {
     let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\none_session = true");
     let lead = stage.orchestrator().await;
     lead.start_and_wait("torpid", "hello").await;
@@ -255,7 +255,7 @@ async fn the_first_prompt_waits_as_long_as_the_profile_says_and_the_second_does_
 }
 
 #[tokio::test]
-async fn a_message_that_went_into_a_turn_which_could_not_go_on_is_given_again() {
+async fn a_message_of_a_turn_that_could_not_continue_is_delivered_again() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     lead.start_and_wait("failing", "hello").await;

@@ -39,7 +39,7 @@ const ECHO: &str = "
 const TIMES: u64 = 2;
 
 /// A bridge over a log that fails, one agent of it, and who leads.
-pub(crate) struct Troupe {
+pub(crate) struct FaultyBridge {
     pub(crate) faults: Faults,
     pub(crate) team: Team,
     /// A bus of its own.
@@ -48,7 +48,7 @@ pub(crate) struct Troupe {
     session: SessionId,
 }
 
-impl Troupe {
+impl FaultyBridge {
     pub(crate) async fn new(stage: &Stage) -> Self {
         let directory = stage.bus();
         let bus = open_files(&directory);
@@ -82,9 +82,9 @@ impl Troupe {
         };
         let first = team.assign(first).await.unwrap();
         let session = bus_session(&bus, &first.task);
-        let troupe = Self { faults, team, bus, lead, session };
-        troupe.until("it is ready", |state| at_rest(state, session)).await;
-        troupe
+        let bridge = Self { faults, team, bus, lead, session };
+        bridge.until("it is ready", |state| at_rest(state, session)).await;
+        bridge
     }
 
     /// Waits until something holds on the bus of who leads.
@@ -179,47 +179,47 @@ pub(crate) fn at_rest(state: &State, session: SessionId) -> bool {
 }
 
 /// Lets each write of a bridge fail in its turn, while a message and two tasks come to its agent.
-async fn any_write_may_fail(door: FaultPoint, fault: Fault) {
+async fn any_write_may_fail(point: FaultPoint, fault: Fault) {
     let stage = Stage::new(ECHO);
-    let troupe = Troupe::new(&stage).await;
+    let bridge = FaultyBridge::new(&stage).await;
     let mut nth = 1;
     loop {
-        let failed = troupe.faults.failed();
-        troupe.faults.fail(door, nth, TIMES, fault);
+        let failed = bridge.faults.failed();
+        bridge.faults.fail(point, nth, TIMES, fault);
         let words = format!("words number {nth}");
-        let message = troupe.send(&words).await;
+        let message = bridge.send(&words).await;
         let (first, second) = (
-            troupe.assign(&format!("the first {nth}")).await,
-            troupe.assign(&format!("the second {nth}")).await,
+            bridge.assign(&format!("the first {nth}")).await,
+            bridge.assign(&format!("the second {nth}")).await,
         );
-        let what = format!("all comes to rest though {door:?} {nth} fails");
+        let what = format!("all comes to rest though {point:?} {nth} fails");
         let over = |state: &State, task: &TaskId| state.task(task).unwrap().status.is_final();
-        troupe
+        bridge
             .until(&what, |state| {
-                over(state, &first) && over(state, &second) && at_rest(state, troupe.session)
+                over(state, &first) && over(state, &second) && at_rest(state, bridge.session)
             })
             .await;
-        assert!(troupe.output(&first).ends_with(&format!("the first {nth}")));
-        assert!(troupe.output(&second).ends_with(&format!("the second {nth}")));
+        assert!(bridge.output(&first).ends_with(&format!("the first {nth}")));
+        assert!(bridge.output(&second).ends_with(&format!("the second {nth}")));
         for task in [&first, &second] {
             let ends = |event: &Event| matches!(event, Event::TaskFinished(finished) if finished.id == *task);
-            assert_eq!(troupe.count(ends), 1, "{task} ends once");
+            assert_eq!(bridge.count(ends), 1, "{task} ends once");
         }
-        let taken = troupe.bus.look(|state| {
+        let taken = bridge.bus.look(|state| {
             let message = state.message(&message).unwrap();
             message.delivery(&name("scripted"))
         });
         assert_eq!(taken, Some(Delivery::Seen), "{nth}");
         assert!(was_prompted(&stage, &words), "{words} was never shown");
-        let still_failing = troupe.faults.failed() > failed;
-        troupe.faults.mend();
+        let still_failing = bridge.faults.failed() > failed;
+        bridge.faults.mend();
         if !still_failing {
             break;
         }
         nth += 1;
     }
     assert!(nth > 4, "only {nth} writes were made");
-    troupe.end().await;
+    bridge.end().await;
 }
 
 /// Says whether words have been in the prompt of any turn.
@@ -252,93 +252,93 @@ async fn a_sync_that_fails_loses_nothing_and_leaves_nothing_stuck() {
 #[tokio::test]
 async fn an_output_that_cannot_be_stored_at_once_is_kept_until_it_can() {
     let stage = Stage::new(ECHO);
-    let troupe = Troupe::new(&stage).await;
+    let bridge = FaultyBridge::new(&stage).await;
     let long = "long ".repeat(limits::INLINE_BYTES / 4);
-    troupe.faults.fail(FaultPoint::Blob, 1, TIMES, Fault::Io);
-    let task = troupe.assign(&long).await;
-    troupe.until("the task is over", |state| at_rest(state, troupe.session)).await;
-    assert!(troupe.output(&task).contains(&long));
-    assert_eq!(troupe.faults.failed(), TIMES);
-    troupe.end().await;
+    bridge.faults.fail(FaultPoint::Blob, 1, TIMES, Fault::Io);
+    let task = bridge.assign(&long).await;
+    bridge.until("the task is over", |state| at_rest(state, bridge.session)).await;
+    assert!(bridge.output(&task).contains(&long));
+    assert_eq!(bridge.faults.failed(), TIMES);
+    bridge.end().await;
 }
 
 /// A stop does not wait for the bus, and takes nothing with it that the agent had done.
 #[tokio::test]
-async fn the_end_of_a_turn_that_is_not_written_yet_outlives_a_kill() {
+async fn an_unwritten_end_of_a_turn_outlives_a_kill() {
     let stage = Stage::new(ECHO);
-    let troupe = Troupe::new(&stage).await;
-    troupe.faults.fail_at(u64::MAX - 1, Fault::Io, |event| matches!(event, Event::TaskFinished(_)));
-    let task = troupe.assign("all is said").await;
-    crate::support::until("the end was to be written", || troupe.faults.failed() > 0).await;
+    let bridge = FaultyBridge::new(&stage).await;
+    bridge.faults.fail_at(u64::MAX - 1, Fault::Io, |event| matches!(event, Event::TaskFinished(_)));
+    let task = bridge.assign("all is said").await;
+    crate::support::until("the end was to be written", || bridge.faults.failed() > 0).await;
     let kill = Operation::Stop { agent: "scripted".to_owned(), reason: None, kill: true };
-    troupe.lead.ask(kill).await.unwrap();
+    bridge.lead.ask(kill).await.unwrap();
     crate::support::until("the process is gone", || stage.processes().is_empty()).await;
-    troupe.faults.mend();
-    troupe.until("it has left", |state| state.session(troupe.session).is_none()).await;
-    assert!(troupe.output(&task).ends_with("all is said"));
-    troupe.end().await;
+    bridge.faults.mend();
+    bridge.until("it has left", |state| state.session(bridge.session).is_none()).await;
+    assert!(bridge.output(&task).ends_with("all is said"));
+    bridge.end().await;
 }
 
 /// Else the bus would know of an agent that no bridge has, and its task would fail.
 #[tokio::test]
-async fn an_agent_is_started_also_when_it_is_unknown_whether_that_is_written() {
+async fn an_agent_starts_even_if_the_outcome_of_writing_its_start_is_unknown() {
     let stage = Stage::new(ECHO);
-    let troupe = Troupe::new(&stage).await;
-    for door in [FaultPoint::Append, FaultPoint::Sync] {
-        troupe.faults.fail(door, 1, TIMES, Fault::OutcomeUnknown);
+    let bridge = FaultyBridge::new(&stage).await;
+    for point in [FaultPoint::Append, FaultPoint::Sync] {
+        bridge.faults.fail(point, 1, TIMES, Fault::OutcomeUnknown);
         let assignment = Assignment {
             agent: "scripted".to_owned(),
             prompt: "its first words".to_owned(),
             ..Assignment::default()
         };
-        let task = troupe.team.assign_to_new(assignment).await.unwrap().task;
-        troupe
+        let task = bridge.team.assign_to_new(assignment).await.unwrap().task;
+        bridge
             .until("its task is over", |state| state.task(&task).unwrap().status.is_final())
             .await;
-        assert!(troupe.output(&task).ends_with("its first words"));
-        troupe.faults.mend();
+        assert!(bridge.output(&task).ends_with("its first words"));
+        bridge.faults.mend();
     }
-    troupe.end().await;
+    bridge.end().await;
 }
 
 /// A disk that is full takes nothing for as long as it is full.
 #[tokio::test]
-async fn what_a_bridge_holds_it_ends_also_while_the_bus_takes_nothing() {
+async fn a_bridge_ends_its_agents_even_while_the_bus_is_unwritable() {
     for killed in [true, false] {
         let stage = Stage::new(ECHO);
-        let troupe = Troupe::new(&stage).await;
-        let hanging = troupe.assign("hang").await;
+        let bridge = FaultyBridge::new(&stage).await;
+        let hanging = bridge.assign("hang").await;
         let runs = |state: &State| {
             let task = state.task(&hanging);
             task.is_some_and(|task| task.status == TaskStatus::Running)
         };
-        troupe.until("it hangs", runs).await;
-        troupe.faults.fail(FaultPoint::Append, 1, u64::MAX - 1, Fault::Io);
+        bridge.until("it hangs", runs).await;
+        bridge.faults.fail(FaultPoint::Append, 1, u64::MAX - 1, Fault::Io);
         if killed {
             let limit = std::time::Duration::from_secs(10);
-            troupe.team.kill_agent("scripted", limit).await.unwrap();
+            bridge.team.kill_agent("scripted", limit).await.unwrap();
             until("no agent is left", || stage.processes().is_empty()).await;
-            troupe.faults.mend();
-            let session = troupe.session;
+            bridge.faults.mend();
+            let session = bridge.session;
             let left = |state: &State| state.session(session).is_none();
-            troupe.until("it has left", left).await;
-            let status = troupe.task(&hanging).status;
+            bridge.until("it has left", left).await;
+            let status = bridge.task(&hanging).status;
             assert_eq!(status, TaskStatus::Cancelled);
         } else {
             // A third of what a graceful stop may take.
             let limit = std::time::Duration::from_secs(10);
-            let ending = troupe.team.shutdown(std::future::pending());
+            let ending = bridge.team.shutdown(std::future::pending());
             let ended = tokio::time::timeout(limit, ending).await;
             assert!(ended.is_ok(), "it waits for the bus");
             until("no agent is left", || stage.processes().is_empty()).await;
         }
-        troupe.end().await;
+        bridge.end().await;
     }
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_limit_of_file_sizes_fails_commands_and_ends_nobody() {
+async fn a_file_size_limit_fails_commands_and_ends_no_process() {
     let stage = Stage::new(ECHO);
     // In blocks of 512 or 1,024 bytes, as the shell counts.
     let limited = ["sh", "-c", "ulimit -f 300; exec \"$0\" \"$@\""];
