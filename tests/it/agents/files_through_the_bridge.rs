@@ -1,8 +1,8 @@
-//! Files that agents read and write through the bridge: of the project alone, and written only as the policy or somebody says.
+//! Files that agents read and write through the bridge: only those of the project, and written only with permission.
 
 use serde_json::json;
 
-use super::permissions::{answer, answers, asked, pairs, with_a_way_out};
+use super::permissions::{answer, answers, asked, pairs, with_outside_link};
 use crate::support::Stage;
 
 const AGENTS: &str = r#"
@@ -37,7 +37,7 @@ steps = [
 /// A stage whose agents may read and write files through the bridge.
 fn stage_with_files(policy: &str) -> Stage {
     let profile = format!("[agents.scripted]\nfile_system = true\npermissions = \"{policy}\"\n");
-    let stage = with_a_way_out(Stage::new(AGENTS).with_profiles(&profile));
+    let stage = with_outside_link(Stage::new(AGENTS).with_profiles(&profile));
     std::fs::write(stage.home().join("outside/secret"), "secret").unwrap();
     std::fs::create_dir_all(stage.project().join(".git/hooks")).unwrap();
     let pipe = stage.project().join("pipe");

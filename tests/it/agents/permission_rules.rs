@@ -1,4 +1,4 @@
-//! What the rules see of a call that an agent asks about: not only what its question names.
+//! The rules judge all that an agent has sent about a call, not only its permission request.
 
 use serde_json::json;
 
@@ -68,7 +68,7 @@ steps = [
 ]
 "#;
 
-/// A stage whose agents wait so long for an answer that there is none.
+/// A stage whose agents' permission requests are rejected after a second.
 fn stage(policy: &str) -> Stage {
     let profile =
         format!("[agents.scripted]\npermissions = \"{policy}\"\npermission_seconds = 1\n");

@@ -1,6 +1,6 @@
-//! A bus that fails at any write of a bridge, with a real agent on it: nothing is lost, nothing stays stuck, and all happens once.
+//! A bus that fails at each write of a bridge with a real agent: nothing is lost, repeated or left stuck.
 //!
-//! The bridge runs in this process, over a log that fails; whoever gives it work has a bus of its own, which does not.
+//! The bridge runs in this process, over a failing log. The orchestrator that assigns its work has a sound `Bus` of its own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use serde_json::json;
 use crate::bus::every_engine::{join, name, open_files};
 use crate::support::{DEADLINE, Stage, until};
 
-/// Says what it was asked.
+/// An agent that repeats its prompt.
 const ECHO: &str = "
     [agents.scripted.start]
     load = true
@@ -35,14 +35,14 @@ const ECHO: &str = "
     steps = [{ say = '{{prompt}}' }]
 ";
 
-/// How often a write fails in a row.
+/// How many writes in a row fail.
 const TIMES: u64 = 2;
 
-/// A bridge over a log that fails, one agent of it, and who leads.
+/// A bridge over a failing log, its agent, and an orchestrator with a sound bus.
 pub(crate) struct FaultyBridge {
     pub(crate) faults: Faults,
     pub(crate) team: Team,
-    /// A bus of its own.
+    /// The orchestrator's bus, which does not fail.
     pub(crate) bus: Bus,
     pub(crate) lead: Membership,
     session: SessionId,
@@ -87,7 +87,7 @@ impl FaultyBridge {
         bridge
     }
 
-    /// Waits until something holds on the bus of who leads.
+    /// Waits until a condition holds on the orchestrator's bus.
     async fn until(&self, what: &str, holds: impl Fn(&State) -> bool) {
         let mut changes = self.bus.changes();
         let waiting = async {
@@ -96,7 +96,7 @@ impl FaultyBridge {
                 if self.bus.look(&holds) {
                     return;
                 }
-                // Whoever writes last may ring nobody here.
+                // The last write may come without a wakeup for this bus.
                 let _ = tokio::time::timeout(crate::support::PAUSE, changes.changed()).await;
             }
         };
@@ -141,7 +141,7 @@ impl FaultyBridge {
         self.bus.text(task.output.unwrap()).unwrap()
     }
 
-    /// Counts the events in the log that a test looks for.
+    /// Counts the matching events in the log.
     pub(crate) fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
         let (entries, _) = self.bus.read_after(LogPosition::default(), usize::MAX).unwrap();
         let events = entries.iter().flat_map(|(_, entry)| &entry.events);
@@ -165,7 +165,7 @@ fn bus_session(bus: &Bus, task: &TaskId) -> SessionId {
     bus.look(|state| state.task(task).unwrap().session)
 }
 
-/// Nothing is to be done, nothing is in anybody's hands, and the agent says so.
+/// Says whether an agent is idle, without tasks, unread messages or messages in flight.
 pub(crate) fn at_rest(state: &State, session: SessionId) -> bool {
     let rests = |live: &Session| {
         live.running.is_none()
@@ -178,8 +178,8 @@ pub(crate) fn at_rest(state: &State, session: SessionId) -> bool {
     state.session(session).is_some_and(rests)
 }
 
-/// Lets each write of a bridge fail in its turn, while a message and two tasks come to its agent.
-async fn any_write_may_fail(point: FaultPoint, fault: Fault) {
+/// Checks one write of a bridge after another: each fails while the agent gets a message and two tasks.
+async fn check_each_write_may_fail(point: FaultPoint, fault: Fault) {
     let stage = Stage::new(ECHO);
     let bridge = FaultyBridge::new(&stage).await;
     let mut nth = 1;
@@ -192,7 +192,7 @@ async fn any_write_may_fail(point: FaultPoint, fault: Fault) {
             bridge.assign(&format!("the first {nth}")).await,
             bridge.assign(&format!("the second {nth}")).await,
         );
-        let what = format!("all comes to rest though {point:?} {nth} fails");
+        let what = format!("everything ends although {point:?} {nth} fails");
         let over = |state: &State, task: &TaskId| state.task(task).unwrap().status.is_final();
         bridge
             .until(&what, |state| {
@@ -205,11 +205,11 @@ async fn any_write_may_fail(point: FaultPoint, fault: Fault) {
             let ends = |event: &Event| matches!(event, Event::TaskFinished(finished) if finished.id == *task);
             assert_eq!(bridge.count(ends), 1, "{task} ends once");
         }
-        let taken = bridge.bus.look(|state| {
+        let delivered = bridge.bus.look(|state| {
             let message = state.message(&message).unwrap();
             message.delivery(&name("scripted"))
         });
-        assert_eq!(taken, Some(Delivery::Seen), "{nth}");
+        assert_eq!(delivered, Some(Delivery::Seen), "{nth}");
         assert!(was_prompted(&stage, &words), "{words} was never shown");
         let still_failing = bridge.faults.failed() > failed;
         bridge.faults.mend();
@@ -222,7 +222,7 @@ async fn any_write_may_fail(point: FaultPoint, fault: Fault) {
     bridge.end().await;
 }
 
-/// Says whether words have been in the prompt of any turn.
+/// Says whether the prompt of any turn contained `words`.
 pub(crate) fn was_prompted(stage: &Stage, words: &str) -> bool {
     let transcripts = std::fs::read_dir(stage.bus().join("tasks")).unwrap();
     let mut texts = transcripts.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
@@ -231,22 +231,22 @@ pub(crate) fn was_prompted(stage: &Stage, words: &str) -> bool {
 
 #[tokio::test]
 async fn a_busy_bus_at_any_write_loses_nothing_and_leaves_nothing_stuck() {
-    any_write_may_fail(FaultPoint::Append, Fault::Busy).await;
+    check_each_write_may_fail(FaultPoint::Append, Fault::Busy).await;
 }
 
 #[tokio::test]
 async fn a_full_disk_at_any_write_loses_nothing_and_leaves_nothing_stuck() {
-    any_write_may_fail(FaultPoint::Append, Fault::Io).await;
+    check_each_write_may_fail(FaultPoint::Append, Fault::Io).await;
 }
 
 #[tokio::test]
 async fn a_write_whose_outcome_is_unknown_happens_once() {
-    any_write_may_fail(FaultPoint::Append, Fault::OutcomeUnknown).await;
+    check_each_write_may_fail(FaultPoint::Append, Fault::OutcomeUnknown).await;
 }
 
 #[tokio::test]
 async fn a_sync_that_fails_loses_nothing_and_leaves_nothing_stuck() {
-    any_write_may_fail(FaultPoint::Sync, Fault::OutcomeUnknown).await;
+    check_each_write_may_fail(FaultPoint::Sync, Fault::OutcomeUnknown).await;
 }
 
 #[tokio::test]
@@ -262,7 +262,7 @@ async fn an_output_that_cannot_be_stored_at_once_is_kept_until_it_can() {
     bridge.end().await;
 }
 
-/// A stop does not wait for the bus, and takes nothing with it that the agent had done.
+/// A stop does not wait for the bus, yet loses nothing that the agent has done.
 #[tokio::test]
 async fn an_unwritten_end_of_a_turn_outlives_a_kill() {
     let stage = Stage::new(ECHO);
@@ -279,7 +279,7 @@ async fn an_unwritten_end_of_a_turn_outlives_a_kill() {
     bridge.end().await;
 }
 
-/// Else the bus would know of an agent that no bridge has, and its task would fail.
+/// Otherwise the bus would list an agent that no bridge runs, and its task would fail.
 #[tokio::test]
 async fn an_agent_starts_even_if_the_outcome_of_writing_its_start_is_unknown() {
     let stage = Stage::new(ECHO);
@@ -301,7 +301,7 @@ async fn an_agent_starts_even_if_the_outcome_of_writing_its_start_is_unknown() {
     bridge.end().await;
 }
 
-/// A disk that is full takes nothing for as long as it is full.
+/// A full disk refuses writes for as long as it is full.
 #[tokio::test]
 async fn a_bridge_ends_its_agents_even_while_the_bus_is_unwritable() {
     for killed in [true, false] {
@@ -325,7 +325,7 @@ async fn a_bridge_ends_its_agents_even_while_the_bus_is_unwritable() {
             let status = bridge.task(&hanging).status;
             assert_eq!(status, TaskStatus::Cancelled);
         } else {
-            // A third of what a graceful stop may take.
+            // A third of the time that a graceful stop may take.
             let limit = std::time::Duration::from_secs(10);
             let ending = bridge.team.shutdown(std::future::pending());
             let ended = tokio::time::timeout(limit, ending).await;
@@ -340,7 +340,7 @@ async fn a_bridge_ends_its_agents_even_while_the_bus_is_unwritable() {
 #[tokio::test]
 async fn a_file_size_limit_fails_commands_and_ends_no_process() {
     let stage = Stage::new(ECHO);
-    // In blocks of 512 or 1,024 bytes, as the shell counts.
+    // In blocks of 512 or 1,024 bytes, depending on the shell.
     let limited = ["sh", "-c", "ulimit -f 300; exec \"$0\" \"$@\""];
     let ann = stage.peer_by(&limited, "ann").await;
     let bob = stage.peer("bob").await;

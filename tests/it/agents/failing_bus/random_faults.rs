@@ -1,7 +1,7 @@
-//! A model of a bridge whose log fails at any step, reads and writes alike: with tasks, mail, a question for permission and a
-//! workflow at once, nothing is lost, all happens once, nothing is seen that was not shown, and nothing stays stuck.
+//! A model test of a bridge whose log fails at random reads and writes. With tasks, mail, a permission request and a workflow at
+//! once, nothing is lost, repeated or left stuck, and no message is seen before it was shown.
 //!
-//! What fails, and when, follows from a seed, which is printed; `BRIDGE_FAULTS_SEED` plays one again.
+//! A printed seed decides what fails, and when; `BRIDGE_FAULTS_SEED` replays it.
 
 use cli_team_bridge::bus::event::Event;
 use cli_team_bridge::bus::rules::{Operation, PermissionReply};
@@ -19,7 +19,7 @@ use super::each_write::{FaultyBridge, at_rest, was_prompted};
 use crate::bus::every_engine::name;
 use crate::support::{DEADLINE, PAUSE, Stage};
 
-/// Says what it was asked, and asks before it says it where it is told to.
+/// An agent that repeats its prompt, or asks for permission if its task is `ask`.
 const SCRIPT: &str = "
     [agents.scripted.start]
     load = true
@@ -34,10 +34,10 @@ const PROFILE: &str = "[agents.scripted]\npermissions = \"rules\"\n";
 
 const ROUNDS: u64 = 12;
 
-/// A failure comes within so many uses of its point.
-const WITHIN: u64 = 12;
+/// A failure comes within this many uses of its fault point.
+const FAULT_WITHIN: u64 = 12;
 
-/// Numbers that follow from a seed: `SplitMix64`.
+/// A seeded random number generator: `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -55,7 +55,7 @@ fn seed() -> u64 {
     given.map_or_else(|| random_ids::session().0.as_u64_pair().1, |seed| seed.parse().unwrap())
 }
 
-/// Lets some of the points fail somewhere in what comes.
+/// Schedules faults at some of the fault points.
 fn arm(bridge: &FaultyBridge, random: &mut Random) {
     for point in [FaultPoint::Append, FaultPoint::Sync, FaultPoint::Read, FaultPoint::CatchUp] {
         if random.below(2) == 0 {
@@ -67,8 +67,8 @@ fn arm(bridge: &FaultyBridge, random: &mut Random) {
             FaultPoint::Sync => Fault::OutcomeUnknown,
             _ => Fault::Io,
         };
-        let (nth, times) = (1 + random.below(WITHIN), 1 + random.below(3));
-        println!("  {point:?} fails {times} times from the {nth}. on: {fault:?}");
+        let (nth, times) = (1 + random.below(FAULT_WITHIN), 1 + random.below(3));
+        println!("  {point:?} fails {times} times, from use {nth} on: {fault:?}");
         bridge.faults.fail(point, nth, times, fault);
     }
 }
@@ -99,7 +99,7 @@ fn agents(state: &State) -> Vec<SessionId> {
     state.session_ids().filter(is_agent).collect()
 }
 
-/// Waits for something as who leads, who allows meanwhile whatever is asked.
+/// Waits as the orchestrator until a condition holds, and meanwhile allows every permission request.
 async fn until(bridge: &FaultyBridge, what: &str, holds: impl Fn(&State) -> bool) {
     let mut changes = bridge.bus.changes();
     let waiting = async {
@@ -116,15 +116,15 @@ async fn until(bridge: &FaultyBridge, what: &str, holds: impl Fn(&State) -> bool
             if bridge.bus.look(&holds) {
                 return;
             }
-            // Whoever writes last may ring nobody here.
+            // The last write may come without a wakeup for this bus.
             let _ = tokio::time::timeout(PAUSE, changes.changed()).await;
         }
     };
     let waited = tokio::time::timeout(DEADLINE, waiting).await;
     let agents = bridge.bus.look(|state| {
         let agents = agents(state).into_iter();
-        let told = agents.filter_map(|id| state.session(id).cloned());
-        told.collect::<Vec<_>>()
+        let sessions = agents.filter_map(|id| state.session(id).cloned());
+        sessions.collect::<Vec<_>>()
     });
     let flows: Vec<_> = bridge.bus.look(|state| state.workflows().into_iter().cloned().collect());
     assert!(waited.is_ok(), "it never came true that {what}: {agents:?} {flows:?}");
@@ -136,7 +136,7 @@ fn check_plain(bridge: &FaultyBridge, task: &TaskId, words: &str) {
     check_once(bridge, task);
 }
 
-/// It was begun once and ended once.
+/// Checks that a task was started once and finished once.
 fn check_once(bridge: &FaultyBridge, id: &TaskId) {
     let begins = |event: &Event| matches!(event, Event::TaskStarted { id: begun } if begun == id);
     let ends = |event: &Event| matches!(event, Event::TaskFinished(end) if end.id == *id);
@@ -145,7 +145,7 @@ fn check_once(bridge: &FaultyBridge, id: &TaskId) {
     assert_eq!((begun, ended), (1, 1), "{task:?}");
 }
 
-/// Each step was done once, with the words of the one before.
+/// Checks that each step ran once, with the output of the step before it.
 fn check_flow(bridge: &FaultyBridge, flow: &Workflow) {
     for step in &flow.steps {
         assert_eq!(step.attempts, 1, "{step:?}");
@@ -174,7 +174,7 @@ async fn random_log_faults_lose_nothing_repeat_nothing_and_leave_nothing_stuck()
         let asking = bridge.assign(&format!("ask {round}")).await;
         let plain = bridge.assign(&format!("the plain {round}")).await;
         let over = |state: &State, task: &TaskId| state.task(task).unwrap().status.is_final();
-        until(&bridge, "all comes to rest", |state| {
+        until(&bridge, "everything ends", |state| {
             let flow = state.workflow(&flow).unwrap();
             flow.status != WorkflowStatus::Running
                 && over(state, &asking)
@@ -192,11 +192,11 @@ async fn random_log_faults_lose_nothing_repeat_nothing_and_leave_nothing_stuck()
         check_once(&bridge, &asking);
         let asks = |event: &Event| matches!(event, Event::PermissionAsked(asked) if asked.question.task.as_ref() == Some(&asking));
         assert!(bridge.count(asks) <= 1, "it asks once");
-        let taken = bridge.bus.look(|state| {
+        let delivered = bridge.bus.look(|state| {
             let message = state.message(&message).unwrap();
             message.delivery(&name("scripted"))
         });
-        assert_eq!(taken, Some(Delivery::Seen));
+        assert_eq!(delivered, Some(Delivery::Seen));
         assert!(was_prompted(&stage, &words), "{words} was never shown");
     }
     workflows.stop().await;
