@@ -1,4 +1,4 @@
-//! Messages between members of several processes: sent, waited for, handed, seen, given back.
+//! Messages between members of several processes: sent, waited for, delivered, seen, requeued.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -84,7 +84,7 @@ async fn a_wait_that_races_with_its_deadline_loses_nothing(logs: impl Logs) {
                 call = b.call();
                 ids(&take(&mut call).await)
             }
-            Waited::Ended | Waited::InTurn | Waited::AlsoInTurn(_) => panic!("nobody ends it"),
+            Waited::Ended | Waited::InTurn | Waited::AlsoInTurn(_) => panic!("no process ends it"),
         };
         assert_eq!(got, [id]);
         call.answered().await;
@@ -214,7 +214,7 @@ async fn looking_back_shows_at_most_what_was_asked_for(logs: impl Logs) {
     for _ in 0..3 {
         sent.push(send(&a, "b", "x").await);
     }
-    // One append with two messages for `a`: that `b` has claimed, and another on its way.
+    // One append with two messages for `a`: the report of `b`'s claim, and another one.
     let mut call = a.call();
     let hour = Duration::from_hours(1);
     let request = call.open_request("work".into(), None, hour, hour).await.unwrap();

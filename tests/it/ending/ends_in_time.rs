@@ -172,7 +172,7 @@ async fn a_third_signal_ends_an_orchestrator_at_once_and_nothing_is_left() {
     }
     eventually("the daemons are there", || wild.escaped() == 2).await;
     signal(lead.pid(), Signal::SIGTERM).unwrap();
-    eventually("it is ending", || wild.is_told_to_stop()).await;
+    eventually("it is ending", || wild.has_stop_request()).await;
     // Of two different signals both count, however late they are looked at.
     signal(lead.pid(), Signal::SIGINT).unwrap();
     signal(lead.pid(), Signal::SIGHUP).unwrap();

@@ -16,13 +16,13 @@ use tokio::io::AsyncReadExt as _;
 
 use super::Member;
 
-/// The variable that marks every process of a stage: agents, their endpoints and their children have it from the orchestrator.
+/// The variable that marks every process of a stage: agents, their endpoints and their children inherit it from the orchestrator.
 const MARK: &str = "HOME";
 
-/// How long the last process of a stage may take to be gone after its orchestrator is.
+/// How long the last process of a stage may outlive its orchestrator.
 const GONE: Duration = Duration::from_secs(10);
 
-/// A temporary project. Declared before its members, it is dropped after them, and proves that nobody is left.
+/// A temporary project. It is declared before its members, so it is dropped after them, and proves that no process is left.
 pub(crate) struct Stage {
     root: tempfile::TempDir,
     project: PathBuf,
@@ -54,7 +54,7 @@ impl Stage {
         self
     }
 
-    /// Adds profiles of the user's own, which need nobody's yes.
+    /// Adds profiles of the user's own, which need no approval.
     pub(crate) fn with_profiles(self, toml: &str) -> Self {
         let folder = self.home.join(".config/cli-team-bridge");
         std::fs::create_dir_all(&folder).unwrap();
@@ -130,7 +130,7 @@ impl Stage {
         Member::connect(child, pipes).await
     }
 
-    /// Starts a peer by another program, which starts this binary with the words behind its own, and connects to it.
+    /// Starts a peer through another program, which runs this binary with the arguments after its own, and connects to it.
     #[cfg(target_os = "linux")]
     pub(crate) async fn peer_by(&self, program: &[&str], name: &str) -> Member {
         let own = ["peer", "--name", name, "--project"].map(OsString::from);
@@ -153,7 +153,7 @@ impl Stage {
         self.spawn_in(self.root.path(), program, args, None).await
     }
 
-    /// Starts a program, behind a guard as agents are if there is one.
+    /// Starts a program, behind a shim, as agents are, if one is given.
     pub(crate) async fn spawn_below(
         &self,
         program: PathBuf,
@@ -188,7 +188,7 @@ impl Stage {
             child.exited().await
         };
         let exit = tokio::time::timeout(super::DEADLINE, running).await;
-        let exit = exit.expect("a command that asks nobody ends");
+        let exit = exit.expect("a command without questions ends");
         (exit, said + &child.stderr_tail())
     }
 
@@ -209,11 +209,11 @@ impl Stage {
         marked(MARK, &self.home.to_string_lossy())
     }
 
-    /// Returns those whose command line has this word.
-    pub(crate) fn running(&self, word: &str) -> Vec<u32> {
+    /// Returns the live processes whose command line contains an argument.
+    pub(crate) fn running(&self, argument: &str) -> Vec<u32> {
         let runs = |pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
+            line.split(|byte| *byte == 0).any(|found| found == argument.as_bytes())
         };
         self.processes().into_iter().filter(runs).collect()
     }
@@ -229,7 +229,7 @@ impl Stage {
         let mut events = Vec::new();
         for path in segments {
             let bytes = std::fs::read(path).unwrap();
-            // A line that is being written is not there yet, and one that a test damaged is none.
+            // A line that is still being written, or that a test damaged, is skipped.
             let lines = bytes.split(|byte| *byte == b'\n');
             let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
             for mut entry in entries {
@@ -247,7 +247,7 @@ impl Stage {
         events.filter_map(|event| event.get(kind).cloned()).collect()
     }
 
-    /// Checks what the end of all members leaves: the log, and nobody.
+    /// Checks that the log is all that is left after the end of all members.
     pub(crate) fn check_nobody_is_left(&self) {
         assert!(self.gone(), "left: {}", self.left());
         let presence: Vec<_> = std::fs::read_dir(self.bus().join("presence"))
@@ -286,7 +286,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // The test's own words are the ones to read; what it started must not outlive it all the same.
+            // A second panic would hide the test's own message, but its processes must not outlive it.
             let deadline = Instant::now() + GONE;
             while !self.processes().is_empty() && Instant::now() < deadline {
                 for pid in self.processes() {
@@ -302,7 +302,7 @@ impl Drop for Stage {
     }
 }
 
-/// Passes a moment without a runtime: nobody ever sends.
+/// Pauses without a runtime: the channel never has a message.
 fn pause() {
     let (_sender, receiver) = mpsc::channel::<()>();
     let _ = receiver.recv_timeout(super::PAUSE);
