@@ -176,7 +176,7 @@ impl Stage {
             .unwrap()
     }
 
-    /// Runs a command of this binary to its end, without a terminal; returns how it ended, and what it said on stdout and stderr.
+    /// Runs a command of this binary to its end, without a terminal; returns its exit, and its stdout followed by its stderr.
     pub(crate) async fn ended(&self, arguments: &[&str], shim: Option<Shim>) -> (Exit, String) {
         let args = arguments.iter().map(OsString::from).collect();
         let program = env!("CARGO_BIN_EXE_cli-team-bridge").into();
@@ -192,7 +192,7 @@ impl Stage {
         (exit, said + &child.stderr_tail())
     }
 
-    /// Returns the environment of what is started here.
+    /// Returns the environment of the programs that a test starts.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut env = vec![
             ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),

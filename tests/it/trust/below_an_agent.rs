@@ -23,11 +23,11 @@ type Placement = (Vec<(OsString, OsString)>, Option<Shim>);
 /// Returns the signs of a process below an agent: the agent's mark, or its shim, behind which the environment is no evidence.
 fn placements() -> [Placement; 2] {
     let marked = vec![("BRIDGE_RUN".into(), "0198c0de-0000-7000-8000-000000000000".into())];
-    let guard = Shim { binary: env!("CARGO_BIN_EXE_cli-team-bridge").into(), presence: None };
+    let shim = Shim { binary: env!("CARGO_BIN_EXE_cli-team-bridge").into(), presence: None };
     #[cfg(target_os = "linux")]
-    return [(marked, None), (Vec::new(), Some(guard))];
+    return [(marked, None), (Vec::new(), Some(shim))];
     #[cfg(not(target_os = "linux"))]
-    return [(marked.clone(), None), (marked, Some(guard))];
+    return [(marked.clone(), None), (marked, Some(shim))];
 }
 
 #[tokio::test]

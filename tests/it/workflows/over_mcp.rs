@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Member, Stage, until};
 
-/// Agents whose task begins with the name of what they do.
+/// Agents whose behaviour depends on the first words of their task.
 pub(crate) const AGENTS: &str = r#"
 [[agents.default.turns]]
 when = "Your task: long"
