@@ -1,10 +1,10 @@
-//! What the library promises at its boundary: the architecture of its sources, and the bus over every log there is; and what
-//! the program promises: teams of real processes, led over MCP.
+//! Tests at two boundaries: the library's (the architecture of its sources, and the bus over every kind of log), and the
+//! program's (teams of real processes, led over MCP).
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test fails by panicking, and tells the seed of what it did"
+    reason = "a test fails by panicking, and prints the seed of its random choices"
 )]
 
 pub(crate) mod agents;

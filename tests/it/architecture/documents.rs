@@ -1,4 +1,4 @@
-//! Whether the documents name what is there: files, tests, and links.
+//! Files, modules, tests and links that a document names exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use super::{MODULES, root, walk};
 const CLAIMS: [&str; 5] =
     ["security.md", "reliability.md", "tools.md", "agents.md", "invariants.md"];
 
-/// What a path of this repository begins with.
+/// The beginnings of paths in this repository.
 const FOLDERS: [&str; 9] =
     ["src/", "tests/", "e2e/", "docs/", "examples/", "agents/", "benches/", "fuzz/", "packaging/"];
 
-/// Returns the documents, each by its path in the repository and what it says outside of blocks of code.
+/// Returns the documents: the path of each in the repository, and its text without code blocks.
 fn documents() -> Vec<(PathBuf, String)> {
     let in_folder = |folder: &'static str| {
         let entries = fs::read_dir(root().join(folder)).unwrap();
@@ -32,7 +32,7 @@ fn documents() -> Vec<(PathBuf, String)> {
     in_docs.filter(is_document).chain(around).map(said).collect()
 }
 
-/// Returns what stands in backticks in a line.
+/// Returns the quotations in backticks of a line.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
@@ -42,7 +42,7 @@ fn is_word(text: &str) -> bool {
 }
 
 #[test]
-fn every_test_that_a_claim_names_is_there() {
+fn every_test_that_a_claim_names_exists() {
     let mut files = Vec::new();
     for folder in ["src", "tests", "e2e"] {
         walk(&root().join(folder), &mut files);
@@ -68,20 +68,20 @@ fn every_test_that_a_claim_names_is_there() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Says whether a document names a file or folder that is there, from the root or, for sources, from `src`.
+/// Says whether a file or folder exists, below the root or, for sources, below `src`.
 fn is_path_there(named: &str) -> bool {
     root().join(named).exists() || root().join("src").join(named).exists()
 }
 
 #[test]
-fn every_path_that_a_document_names_is_there() {
+fn every_path_that_a_document_names_exists() {
     let mut wrong = Vec::new();
     for (path, text) in documents() {
         for named in text.lines().flat_map(quoted) {
             let begins = FOLDERS.iter().any(|folder| named.starts_with(folder));
             let is_source = named.contains('/')
                 && Path::new(named).extension().is_some_and(|kind| kind == "rs");
-            // A pattern or a place that is filled in is no path, and what was in TypeScript is of the program before this one.
+            // Patterns and placeholders are no paths, and `.ts` files belong to the predecessor of this program.
             let is_path = (begins || is_source)
                 && !named.contains([' ', '*', '{', '<'])
                 && Path::new(named).extension().is_none_or(|kind| kind != "ts");
@@ -103,7 +103,7 @@ fn source_of(parts: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn every_module_that_a_document_names_is_there() {
+fn every_module_that_a_document_names_exists() {
     let mut wrong = Vec::new();
     for (path, text) in documents() {
         for named in text.lines().flat_map(quoted) {
@@ -112,7 +112,7 @@ fn every_module_that_a_document_names_is_there() {
             if parts.len() < 2 || !MODULES.contains(&parts[0]) {
                 continue;
             }
-            // The deepest module, and the name of something in it.
+            // The deepest module that exists; the next part names an item in it.
             let depth = (1..=parts.len()).rev().find(|depth| source_of(&parts[..*depth]).is_some());
             let is_there = depth.is_some_and(|depth| {
                 let source = source_of(&parts[..depth]).expect("it was just read");
@@ -126,7 +126,7 @@ fn every_module_that_a_document_names_is_there() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the anchors of a document, as GitHub makes them of its headings, and those that it writes itself.
+/// Returns the anchors of a document: those that GitHub derives from its headings, and those that it writes itself.
 fn anchors(text: &str) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     let mut slugs = Vec::new();
@@ -140,7 +140,7 @@ fn anchors(text: &str) -> Vec<String> {
         let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
         let slug: String = heading.trim().to_lowercase().chars().filter(kept).collect();
         let slug = slug.replace(' ', "-");
-        // A heading that was there before gets a number.
+        // A repeated heading gets a number.
         match slugs.iter().filter(|before| **before == slug).count() {
             0 => anchors.push(slug.clone()),
             number => anchors.push(format!("{slug}-{number}")),

@@ -1,4 +1,4 @@
-//! Who imports whom: no circle between files but a module and its own children.
+//! Imports between files: no circles, except between a module and its own children.
 //!
 //! Read from the tokens of the sources, so that words in strings and comments do not count.
 
@@ -13,11 +13,11 @@ use super::{is_test, walk};
 /// A path that a file names, `crate::bus::event::Event` by its parts.
 type Named = Vec<String>;
 
-/// What one file names.
+/// The paths that one file names.
 #[derive(Default)]
 struct Names {
     paths: Vec<Named>,
-    /// The names that it hands on (`pub use`), each with the path behind it.
+    /// The names that it re-exports (`pub use`), each with its path.
     exported: BTreeMap<String, Named>,
 }
 
@@ -92,7 +92,7 @@ impl Names {
                 }
                 TokenTree::Ident(word) if word == "pub" => {
                     is_public = true;
-                    // `pub(crate)` says to whom.
+                    // Skip the `(crate)` of `pub(crate)`.
                     if let Some(TokenTree::Group(_)) = tokens.peek() {
                         tokens.at += 1;
                     }
@@ -175,7 +175,7 @@ impl Modules {
         Self(modules.collect())
     }
 
-    /// Returns the path from the crate's root, of what stands in a module.
+    /// Resolves a path that a module names to a path from the crate's root.
     fn absolute(&self, module: &str, path: &[String]) -> Option<Named> {
         let own = || module.split("::").map(str::to_owned);
         match path.first()?.as_str() {
@@ -193,7 +193,7 @@ impl Modules {
         }
     }
 
-    /// Returns the file in which what a module names is written, behind whatever hands it on.
+    /// Returns the file that defines an item which a module names, behind all re-exports.
     fn home(&self, module: &str, path: &[String]) -> Option<String> {
         let (mut module, mut path) = (module.to_owned(), path.to_vec());
         for _ in 0..8 {
@@ -211,7 +211,7 @@ impl Modules {
         None
     }
 
-    /// Returns whom each file imports, but for its own children and the modules around it.
+    /// Returns the files that each file imports, except its own children and the modules around it.
     fn edges(&self) -> BTreeMap<&str, BTreeSet<String>> {
         let is_around = |a: &str, b: &str| a == b || b.starts_with(&format!("{a}::"));
         let edges = self.0.iter().map(|(module, names)| {
@@ -223,7 +223,7 @@ impl Modules {
     }
 }
 
-/// Returns all that a file imports, by whichever way.
+/// Returns all files that a file imports, directly or indirectly.
 fn reached(from: &str, edges: &BTreeMap<&str, BTreeSet<String>>) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     let mut next: Vec<_> = edges[from].iter().collect();
@@ -241,7 +241,7 @@ fn no_files_import_each_other_in_a_circle() {
     let mut edges = modules.edges();
     let arrows: usize = edges.values().map(BTreeSet::len).sum();
     assert!(arrows > 500, "imports are found: {arrows}");
-    // In a circle is whoever comes back to itself; of its imports count those on the way.
+    // A file is in a circle if its imports lead back to it. Only imports on the circle are kept.
     let reached: BTreeMap<_, _> = edges.keys().map(|from| (*from, reached(from, &edges))).collect();
     let comes_back = |to: &String, from: &str| reached[to.as_str()].contains(from);
     for (from, to) in &mut edges {

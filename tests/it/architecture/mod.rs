@@ -1,5 +1,5 @@
-//! The architecture, read from the sources: the order of modules, who owns which outside crate, and who prints. The circles, the
-//! rooms, and what the documents name stand in files of their own.
+//! The architecture, read from the sources: the order of modules, the owners of outside crates, and the one place that prints.
+//! Import circles, the layout of files, and the documents have files of their own.
 
 mod documents;
 mod imports;
@@ -26,7 +26,7 @@ const MODULES: [&str; 14] = [
     "cli",
 ];
 
-/// What a module must not know although it stands above.
+/// Modules that a module must not know although they stand above it.
 const UNKNOWN: [(&str, &[&str]); 5] = [
     ("supervisor", &["bus"]),
     ("acp", &["bus", "supervisor"]),
@@ -35,10 +35,10 @@ const UNKNOWN: [(&str, &[&str]); 5] = [
     ("setup", &["bus", "supervisor", "acp", "delivery", "team", "workflow", "mcp", "scripted"]),
 ];
 
-/// What the door to storage, which all engines share, must not know.
+/// Modules that the door to storage, which all engines share, must not know.
 const UNKNOWN_TO_THE_DOOR: &[&str] = &["bus::state", "super::state", "super::rules"];
 
-/// What a room of the bus must not know, which is in the same module.
+/// Parts of the bus that another part of it must not know.
 const UNKNOWN_IN_BUS: [(&str, &[&str]); 11] = [
     ("bus/event/", &["bus::state", "bus::storage", "bus::rules", "bus::shared"]),
     ("bus/state/", &["bus::storage", "bus::rules", "bus::shared"]),
@@ -53,7 +53,7 @@ const UNKNOWN_IN_BUS: [(&str, &[&str]); 11] = [
     ("bus/background/", &["bus::api"]),
 ];
 
-/// Where the users of an outside crate are, as beginnings of paths.
+/// The only places that may use an outside crate, as beginnings of paths.
 const OWNERS: [(&str, &[&str]); 12] = [
     ("agent_client_protocol", &["acp/", "scripted/"]),
     ("rmcp", &["mcp/", "scripted/"]),
@@ -91,7 +91,7 @@ impl Source {
     }
 }
 
-/// Says whether a path below `src` is code of tests alone, with or without its extension.
+/// Says whether a path below `src`, with or without its extension, is test code.
 fn is_test(path: &str) -> bool {
     const NAMES: [&str; 4] = ["tests", "test_members", "simulated_disk", "faulty_log"];
     let path = path.trim_end_matches(".rs");
@@ -168,7 +168,7 @@ fn rank(module: &str) -> Option<usize> {
     MODULES.iter().position(|known| *known == module)
 }
 
-/// Collects what is wrong, and shows all of it at once.
+/// Collects all violations, and shows them at once.
 fn check(complain: impl Fn(&Source, &str) -> Option<String>) {
     let mut wrong = Vec::new();
     for source in sources() {
@@ -191,7 +191,7 @@ fn a_module_imports_only_from_those_above_it() {
 }
 
 #[test]
-fn a_module_does_not_know_what_it_must_not_know() {
+fn a_module_does_not_name_a_forbidden_module() {
     check(|source, line| {
         if source.is_test() {
             return None;
@@ -203,7 +203,7 @@ fn a_module_does_not_know_what_it_must_not_know() {
 }
 
 #[test]
-fn a_room_of_the_bus_does_not_know_those_that_use_it() {
+fn a_part_of_the_bus_does_not_know_its_users() {
     check(|source, line| {
         if source.is_test() || source.path == "bus/storage/contract.rs" {
             return None;
@@ -216,7 +216,7 @@ fn a_room_of_the_bus_does_not_know_those_that_use_it() {
 }
 
 #[test]
-fn values_know_no_runtime_and_no_files() {
+fn the_domain_knows_no_runtime_files_or_clocks() {
     check(|source, line| {
         let outside = ["tokio", "std::fs", "std::process"];
         let named = outside.into_iter().find(|word| names_crate(line, word));
@@ -249,8 +249,7 @@ fn only_one_place_prints() {
     });
 }
 
-/// What agents say is cut by `Hidden` alone, so that no half of a key is left at the end. What is cut in these files is no text of an
-/// agent: names.
+/// Only `Hidden` cuts the text of an agent, so that no half of a key is left at its end. The exempt files cut names.
 #[test]
 fn only_hidden_text_is_cut() {
     const NAMES: [&str; 2] = ["team/assign/unknown_agent.rs", "team/assign/resume_agent.rs"];

@@ -1,5 +1,5 @@
-//! Found by name: how many files a folder has, how long a file is, which names two files may share, and that nothing hides in a
-//! `mod.rs`, whose name says only what its folder is called.
+//! The layout of files: how many a folder has, how long they are, which names they may share, and that no code hides in a
+//! `mod.rs`, whose name says nothing about its content.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,17 +9,17 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::{root, sources, walk};
 
-/// Lines of a file that is one idea; more is to be divided.
+/// Lines of a file that is one idea; a longer file is to be divided.
 const MOST_LINES: usize = 500;
 
-/// Files of a folder that can be taken in at a glance; more is to be divided into rooms.
+/// Files of a folder that can be taken in at a glance; a larger folder is to be divided.
 const MOST_FILES: usize = 14;
 
-/// Names that say what a file is of its folder.
+/// Names that say which part of its folder a file is.
 const OF_FOLDER: [&str; 4] = ["mod.rs", "tests.rs", "main.rs", "error.rs"];
 
-/// Folders in which one thing stands at several levels, under the same name in each: what is stored, what follows from it, who may
-/// do it, which tool asks for it. And tests, which are called like what they test.
+/// Folders that hold the levels of one thing under the same name: the stored event, the state, the rules, the tool. Tests are
+/// exempt too, because they share the name of the code under test.
 const LEVELS: [&str; 8] = [
     "src/bus/event/",
     "src/bus/state/",
@@ -96,7 +96,7 @@ fn written_items(text: &str) -> Vec<String> {
             continue;
         }
         if tree.to_string() == "pub" {
-            // `pub(crate)` says to whom.
+            // Skip the `(crate)` of `pub(crate)`.
             tokens.next_if(|next| matches!(next, TokenTree::Group(_)));
             continue;
         }
@@ -141,7 +141,7 @@ fn a_mod_file_holds_declarations_alone() {
 }
 
 #[test]
-fn items_are_told_from_declarations() {
+fn items_are_distinguished_from_declarations() {
     let items = written_items(
         "//! Head.\n#[cfg(test)] mod a; pub(crate) mod b; pub use self::b::{C, d::{E, F}}; use x::*;\n\
          pub mod inline { fn no() {} } const G: H = H { i: 1 }; pub(super) struct J(K); impl J { fn l() {} }\n\

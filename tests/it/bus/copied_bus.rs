@@ -1,4 +1,4 @@
-//! A bus belongs to the place where it was made: what a copy, a clone or an archive brings runs nothing and ends nobody.
+//! A bus belongs to the place where it was made: one that came with a copy, a clone or an archive runs nothing and ends no process.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::agents::results::git;
 use crate::support::{Raw, Stage, until};
 use crate::workflows::over_mcp::{AGENTS, PROFILES, begin, step, step_is};
 
-/// A project with a workflow that was interrupted, and that goes on by itself where its bus is believed.
+/// A project with an interrupted workflow, which would go on by itself if its bus were believed.
 async fn interrupted() -> Stage {
     let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
     let stage = Stage::new(AGENTS).with_profiles(&profiles);
@@ -20,7 +20,7 @@ async fn interrupted() -> Stage {
     stage
 }
 
-/// Returns the names in `.claude` of what was put aside.
+/// Returns the names of the buses that were set aside in `.claude`.
 fn aside(project: &Path) -> Vec<String> {
     let names = std::fs::read_dir(project.join(".claude")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -41,7 +41,7 @@ async fn a_copy_with_an_interrupted_workflow_runs_nothing() {
     for kind in ["member_starting", "step_started", "workflow_created"] {
         assert_eq!(copy.events_of(kind).len(), 0, "{kind}");
     }
-    // Where it was made it goes on.
+    // In the original project it goes on.
     let lead = stage.orchestrator().await;
     until("the step has begun again", || stage.events_of("step_started").len() == 2).await;
     lead.close().await;
@@ -66,9 +66,9 @@ async fn a_clone_that_brings_a_bus_is_refused_until_git_does_not_track_it() {
         let mut member = Raw::open(clone.start(arguments).await).await;
         let answer = member.call("list_agents", json!({})).await;
         assert_eq!(answer["result"]["isError"], true, "{answer}");
-        let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(told.contains("git tracks files in it"), "{told}");
-        assert!(!told.contains('/'), "{told}");
+        let error = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(error.contains("git tracks files in it"), "{error}");
+        assert!(!error.contains('/'), "{error}");
         member.close().await;
     }
     assert_eq!(clone.events().len(), brought, "nothing is written to it");
@@ -88,7 +88,7 @@ async fn a_clone_that_brings_a_bus_is_refused_until_git_does_not_track_it() {
     assert!(clone.processes().is_empty());
 }
 
-/// Starts an orchestrator in a copy of a project whose agent is at work, and expects that agent to live on.
+/// Starts an orchestrator in a copy of a project whose agent is working, and checks that this agent lives on.
 async fn check_original_lives(arguments: &[&str]) {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
@@ -100,7 +100,7 @@ async fn check_original_lives(arguments: &[&str]) {
     let copy = stage.copied();
     let other = copy.orchestrator_with(arguments).await;
     if !arguments.is_empty() {
-        // The sessions of the log are dead here, and their processes are looked for.
+        // The sessions of the log are dead here, so their processes are searched for.
         until("the agent is swept", || copy.events_of("agent_swept").len() == 1).await;
     }
     // Its own agents come and go.
@@ -122,12 +122,12 @@ async fn an_orchestrator_in_a_copy_leaves_the_agents_of_the_original_alive() {
 }
 
 #[tokio::test]
-async fn an_orchestrator_that_takes_a_copy_over_leaves_the_agents_of_the_original_alive() {
+async fn an_orchestrator_that_adopts_a_copy_leaves_the_agents_of_the_original_alive() {
     check_original_lives(&["--adopt"]).await;
 }
 
 #[tokio::test]
-async fn who_takes_over_goes_on_with_what_the_log_says() {
+async fn a_bus_that_is_adopted_keeps_its_messages() {
     let stage = Stage::new(AGENTS);
     let (lead, ann) = (stage.orchestrator().await, stage.peer("ann").await);
     lead.send("ann", "before").await;

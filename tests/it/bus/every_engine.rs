@@ -1,4 +1,4 @@
-//! Every log that a bus can stand on, and what the tests of a bus share.
+//! Every log engine that a bus can use, and helpers that the tests of a bus share.
 
 use std::future::Future;
 use std::path::Path;
@@ -17,10 +17,10 @@ use cli_team_bridge::domain::name::Name;
 use cli_team_bridge::sys::clock;
 use cli_team_bridge::sys::fs::disk::RealDisk;
 
-/// Longer than anything takes here, also on a busy machine: a test that reaches it has failed.
+/// Longer than anything takes here, even on a busy machine: a test that reaches it has failed.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// One project's log, which several buses open as several processes do.
+/// One project's log, which a test opens several times as several processes would.
 pub(crate) trait Logs {
     fn new() -> Self;
 
@@ -105,13 +105,13 @@ pub(crate) async fn join(bus: &Bus, choice: NameChoice, kind: MemberKind) -> Mem
     within(Membership::join(bus, joining)).await.unwrap()
 }
 
-/// Waits for what must come.
+/// Waits for a future that must complete.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     let outcome = tokio::time::timeout(DEADLINE, future).await;
     outcome.expect("it takes far less time")
 }
 
-/// Waits until the state of a bus shows something.
+/// Waits until the state of a bus satisfies a condition.
 pub(crate) async fn until(bus: &Bus, mut shows: impl FnMut(&State) -> bool) {
     let mut changes = bus.changes();
     within(async {
@@ -150,7 +150,7 @@ pub(crate) fn ids(letters: &[LoadedMessage]) -> Vec<MessageId> {
     letters.iter().map(|letter| letter.header.id.clone()).collect()
 }
 
-/// A source of chance whose seed a failing test shows.
+/// A random number generator whose seed a failing test shows.
 pub(crate) struct Chance(u64);
 
 impl Chance {
@@ -162,7 +162,7 @@ impl Chance {
 
     /// Returns a number below `below`.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
-        // Knuth's MMIX generator; its upper bits are the good ones.
+        // Knuth's MMIX generator; its upper bits are the more random ones.
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below

@@ -1,6 +1,6 @@
-//! A process that is stopped, and not dead: seen hung by whoever watches its heartbeat, once, and back when it goes on.
+//! A process that is stopped, but not dead: the processes that watch its heartbeat report it hung once, and back when it goes on.
 //!
-//! Everybody here looks, beats and loses patience faster than the program does.
+//! All intervals here are shorter than the program's.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -22,7 +22,7 @@ use nix::unistd::Pid;
 use super::every_engine::{join, name, peer, until};
 use super::killed_writers::Other;
 
-/// Ten beats are missed before anybody counts as hung, so that a busy machine is not taken for a stopped process.
+/// A process is hung only after ten missed beats, so that a busy machine is not taken for a stopped process.
 const PACE: HeartbeatIntervals = HeartbeatIntervals {
     look_around: Duration::from_millis(100),
     beat: Duration::from_millis(200),
@@ -47,7 +47,7 @@ pub(crate) async fn hold(directory: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stopped_process_is_hung_for_all_once_and_back_without_its_claim_when_it_goes_on() {
+async fn a_stopped_process_is_reported_hung_once_and_returns_without_its_claim() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("bridge");
     let (bus, second) = (open(&directory), open(&directory));
@@ -70,8 +70,8 @@ async fn a_stopped_process_is_hung_for_all_once_and_back_without_its_claim_when_
     kill(pid, Signal::SIGSTOP).unwrap();
     until(&bus, |state| state.session(session).unwrap().hung).await;
     assert_eq!(bus.look(status), Some(RequestStatus::Open));
-    let told = bus.look(|state| state.unread(lead.name()).count());
-    assert!(told > 0, "the orchestrator is told");
+    let notices = bus.look(|state| state.unread(lead.name()).count());
+    assert!(notices > 0, "the orchestrator is notified");
     until(&second, |state| state.session(session).unwrap().hung).await;
 
     kill(pid, Signal::SIGCONT).unwrap();

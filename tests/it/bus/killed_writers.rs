@@ -15,20 +15,20 @@ use cli_team_bridge::domain::member::MemberKind;
 
 use super::every_engine::{Chance, ids, join, name, open_files, peer, take, within};
 
-/// What a process that this one started is to do, and in which directory.
+/// Variables that give a child process its part, and its directory.
 const PART: &str = "BRIDGE_TEST_PART";
 const DIRECTORY: &str = "BRIDGE_TEST_DIRECTORY";
 
-/// Writers at the same time.
+/// Concurrent writers.
 const WRITERS: usize = 3;
 
 /// Processes that race for each request.
 const RACERS: usize = 16;
 
-/// Requests that are raced for.
+/// Requests to race for.
 const REQUESTS: usize = 12;
 
-/// Another process, which does not outlive its test.
+/// A child process, which does not outlive its test.
 pub(crate) struct Other {
     pub(crate) child: Child,
     lines: BufReader<ChildStdout>,
@@ -48,11 +48,11 @@ impl Other {
         Self { child, lines }
     }
 
-    /// Reads the next word of the other's own; what the test runner says is passed over.
+    /// Reads the next word that the child printed, and skips the output of the test runner.
     pub(crate) fn hear(&mut self) -> Option<String> {
         let mut line = String::new();
         while self.lines.read_line(&mut line).unwrap() > 0 {
-            // A line that was cut by death says nothing.
+            // A line that the kill cut off is ignored.
             if let Some((_, word)) = line.split_once('>')
                 && let Some(word) = word.strip_suffix('\n')
             {
@@ -93,7 +93,7 @@ async fn play_a_part() {
     }
 }
 
-/// Sends without end, and tells each message that was acknowledged.
+/// Sends messages until it is killed, and prints the id of each acknowledged one.
 async fn write(bus: &Bus) {
     let membership = join(bus, NameChoice::Like(name("writer")), MemberKind::Peer).await;
     loop {
@@ -102,7 +102,7 @@ async fn write(bus: &Bus) {
     }
 }
 
-/// Claims whatever is open, tells what it won, and lives until it is told to end.
+/// Claims every open request, prints those that it won, and lives until its input ends.
 async fn race(bus: &Bus) {
     let membership = join(bus, NameChoice::Like(name("racer")), MemberKind::Peer).await;
     println!(">ready");
@@ -121,11 +121,11 @@ async fn race(bus: &Bus) {
         call.answered().await;
     }
     println!(">done");
-    // The end of the input tells that all have finished: before that, an end would free its claims.
+    // The input ends when all racers have finished. If this one ended earlier, its claims would be free again.
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// Reads all that is there; nothing comes twice.
+/// Reads all unread messages, and checks that none comes twice.
 async fn read_all(reader: &Membership, received: &mut BTreeSet<MessageId>) {
     loop {
         let mut call = reader.call();
@@ -185,7 +185,7 @@ async fn a_killed_writer_loses_nothing_that_was_acknowledged() {
     check_alike(&fresh, &bus).await;
 }
 
-/// Who was there all along comes to know the same as a fresh process, once the dead are reaped.
+/// Checks that an old process and a fresh one reach the same state, once dead sessions are reaped.
 async fn check_alike(fresh: &Bus, old: &Bus) {
     fresh.reap_dead_sessions().await.unwrap();
     let alike = || {
@@ -195,7 +195,7 @@ async fn check_alike(fresh: &Bus, old: &Bus) {
     };
     within(async {
         while !alike() {
-            // Either may just be writing what it found to be due.
+            // Either may be writing a due event.
             tokio::task::yield_now().await;
         }
     })
@@ -227,7 +227,7 @@ async fn claim_is_exclusive_across_processes() {
     let mut won = Vec::new();
     for racer in &mut racers {
         loop {
-            let word = racer.hear().expect("it tells when it is done");
+            let word = racer.hear().expect("it says when it is done");
             if word == "done" {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Messages between members of several processes: sent, waited for, handed, seen, given back.
+//! Messages between members of several processes: sent, waited for, delivered, seen, requeued.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,13 +19,13 @@ on_every_log!(
     messages_arrive_whole_and_in_order,
     a_wait_is_woken_by_the_send_of_another_process,
     a_wait_that_races_with_its_deadline_loses_nothing,
-    a_cancelled_call_gives_back,
-    a_dropped_call_gives_back,
-    a_giving_back_that_is_dropped_still_gives_back,
+    a_cancelled_call_requeues_its_messages,
+    a_dropped_call_requeues_its_messages,
+    a_dropped_requeue_still_requeues,
     the_next_call_proves_that_the_answer_was_taken,
     calls_at_the_same_time_never_get_the_same_message,
     a_stranger_cannot_find_a_message,
-    looking_back_shows_at_most_what_was_asked_for,
+    history_returns_at_most_the_requested_number,
     a_closed_bus_says_so,
 );
 
@@ -84,14 +84,14 @@ async fn a_wait_that_races_with_its_deadline_loses_nothing(logs: impl Logs) {
                 call = b.call();
                 ids(&take(&mut call).await)
             }
-            Waited::Ended | Waited::InTurn | Waited::AlsoInTurn(_) => panic!("nobody ends it"),
+            Waited::Ended | Waited::InTurn | Waited::AlsoInTurn(_) => panic!("no process ends it"),
         };
         assert_eq!(got, [id]);
         call.answered().await;
     }
 }
 
-async fn a_cancelled_call_gives_back(logs: impl Logs) {
+async fn a_cancelled_call_requeues_its_messages(logs: impl Logs) {
     let bus = logs.bus();
     let (a, b) = (peer(&bus, "a").await, peer(&bus, "b").await);
     let sent = [send(&a, "b", "one").await, send(&a, "b", "two").await];
@@ -103,7 +103,7 @@ async fn a_cancelled_call_gives_back(logs: impl Logs) {
     call.answered().await;
 }
 
-async fn a_dropped_call_gives_back(logs: impl Logs) {
+async fn a_dropped_call_requeues_its_messages(logs: impl Logs) {
     let bus = logs.bus();
     let (a, b) = (peer(&bus, "a").await, peer(&bus, "b").await);
     let id = send(&a, "b", "one").await;
@@ -133,7 +133,7 @@ async fn check_comes_again(
     membership.call().answered().await;
 }
 
-async fn a_giving_back_that_is_dropped_still_gives_back(logs: impl Logs) {
+async fn a_dropped_requeue_still_requeues(logs: impl Logs) {
     let bus = logs.bus();
     let (a, b) = (peer(&bus, "a").await, peer(&bus, "b").await);
     let id = send(&a, "b", "one").await;
@@ -207,14 +207,14 @@ async fn a_stranger_cannot_find_a_message(logs: impl Logs) {
     assert!(found.is_empty());
 }
 
-async fn looking_back_shows_at_most_what_was_asked_for(logs: impl Logs) {
+async fn history_returns_at_most_the_requested_number(logs: impl Logs) {
     let bus = logs.bus();
     let (a, b) = (peer(&bus, "a").await, peer(&bus, "b").await);
     let mut sent = Vec::new();
     for _ in 0..3 {
         sent.push(send(&a, "b", "x").await);
     }
-    // One append with two messages for `a`: that `b` has claimed, and another on its way.
+    // One append with two messages for `a`: the report of `b`'s claim, and another one.
     let mut call = a.call();
     let hour = Duration::from_hours(1);
     let request = call.open_request("work".into(), None, hour, hour).await.unwrap();

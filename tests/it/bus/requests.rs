@@ -1,4 +1,4 @@
-//! Requests over several processes: one owner each, and everybody is told what concerns them.
+//! Requests over several processes: each has one owner, and the members concerned are notified.
 
 use std::time::Duration;
 
@@ -71,8 +71,11 @@ async fn a_claim_and_its_answer_reach_the_requester(logs: impl Logs) {
     assert!(matches!(call.claim(id.clone()).await.unwrap(), Claimed::Won(_)));
     call.answered().await;
 
-    let told = wait(&asker, &id).await;
-    assert_eq!((told.header.kind, told.text.as_str()), (MessageKind::Response, "claimed by owner"));
+    let notice = wait(&asker, &id).await;
+    assert_eq!(
+        (notice.header.kind, notice.text.as_str()),
+        (MessageKind::Response, "claimed by owner")
+    );
     let mut call = owner.call();
     call.send("asker".into(), "done".into(), Some(id.to_string())).await.unwrap();
     call.answered().await;
@@ -95,17 +98,17 @@ async fn wait(membership: &Membership, about: &RequestId) -> cli_team_bridge::bu
 async fn an_unclaimed_request_is_nudged_and_expires_by_itself(logs: impl Logs) {
     let (asker, idle) = (peer(&logs.bus(), "asker").await, peer(&logs.bus(), "idle").await);
     open(&asker, Duration::from_millis(1), Duration::from_millis(400)).await;
-    let mut told = Vec::new();
-    while told.len() < 2 {
+    let mut notices = Vec::new();
+    while notices.len() < 2 {
         let mut call = asker.call();
         if let Waited::Message(letter) = within(call.wait(None, None, HOUR)).await.unwrap() {
             assert_eq!(letter.header.kind, MessageKind::Notice);
-            told.push(letter.text);
+            notices.push(letter.text);
         }
         call.answered().await;
     }
-    assert!(told[0].contains("All members were reminded"), "{told:?}");
-    assert!(told[1].contains("expired: no member"), "{told:?}");
+    assert!(notices[0].contains("All members were reminded"), "{notices:?}");
+    assert!(notices[1].contains("expired: no member"), "{notices:?}");
     idle.bus().refresh().unwrap();
     let mut call = idle.call();
     let kinds: Vec<_> = take(&mut call).await.iter().map(|letter| letter.header.kind).collect();

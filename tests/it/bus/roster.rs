@@ -1,4 +1,4 @@
-//! Who is here: names, presence, deaths, and the view for people.
+//! Live members: names, presence, deaths, and the view for people.
 
 use cli_team_bridge::bus::rules::{NameChoice, Operation};
 use cli_team_bridge::bus::{Bus, Membership};
@@ -9,13 +9,13 @@ use super::every_engine::{
 };
 
 on_every_log!(
-    whoever_joins_is_seen_by_every_process,
+    a_new_member_is_seen_by_every_process,
     a_name_is_waited_for_until_its_holder_leaves,
     the_name_of_a_dead_holder_is_taken_over_with_its_mail,
     a_death_is_seen_and_its_claims_are_free,
     orchestrators_get_a_name_each,
-    the_view_shows_who_is_here,
-    whoever_keeps_the_view_again_writes_it_again,
+    the_view_shows_the_live_members,
+    the_next_keeper_of_the_view_writes_it_again,
     an_endpoint_shows_the_token_of_its_session,
 );
 
@@ -26,7 +26,7 @@ fn names(bus: &Bus) -> Vec<String> {
     })
 }
 
-async fn whoever_joins_is_seen_by_every_process(logs: impl Logs) {
+async fn a_new_member_is_seen_by_every_process(logs: impl Logs) {
     let (here, there) = (logs.bus(), logs.bus());
     let (a, _b) = (peer(&here, "a").await, peer(&there, "b").await);
     here.refresh().unwrap();
@@ -50,7 +50,7 @@ async fn the_name_of_a_dead_holder_is_taken_over_with_its_mail(logs: impl Logs) 
     let (here, there) = (logs.bus(), logs.bus());
     let (a, b) = (peer(&here, "a").await, peer(&there, "b").await);
     let id = send(&b, "a", "kept").await;
-    // The process ends without a word: its presence is free, its session still in the log.
+    // The process ends without leaving: its presence is free, its session is still in the log.
     die(a, here).await;
     let heir = peer(&there, "a").await;
     let mut call = heir.call();
@@ -58,7 +58,7 @@ async fn the_name_of_a_dead_holder_is_taken_over_with_its_mail(logs: impl Logs) 
     call.answered().await;
 }
 
-/// Ends all that a process has of a bus, without a word to the others.
+/// Closes a process's bus without recording that it leaves.
 async fn die(membership: Membership, bus: Bus) {
     bus.close().await;
     drop((membership, bus));
@@ -103,7 +103,7 @@ async fn orchestrators_get_a_name_each(logs: impl Logs) {
     assert_eq!(two.name().as_str(), "orchestrator-2");
 }
 
-/// Waits until the view names exactly these.
+/// Waits until the view names exactly these members.
 async fn check_view(logs: &impl Logs, expected: &[&str]) {
     let named = |view: &str| {
         let view: serde_json::Value = serde_json::from_str(view).unwrap_or_default();
@@ -113,14 +113,14 @@ async fn check_view(logs: &impl Logs, expected: &[&str]) {
     };
     within(async {
         while named(&logs.view()) != expected {
-            // Nothing tells when a file for people has been written.
+            // No event reports that a file for people has been written.
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
     })
     .await;
 }
 
-async fn the_view_shows_who_is_here(logs: impl Logs) {
+async fn the_view_shows_the_live_members(logs: impl Logs) {
     let bus = logs.bus();
     let a = peer(&bus, "a").await;
     let b = peer(&bus, "b").await;
@@ -131,7 +131,7 @@ async fn the_view_shows_who_is_here(logs: impl Logs) {
     check_view(&logs, &[]).await;
 }
 
-async fn whoever_keeps_the_view_again_writes_it_again(logs: impl Logs) {
+async fn the_next_keeper_of_the_view_writes_it_again(logs: impl Logs) {
     let (here, there) = (logs.bus(), logs.bus());
     let _a = peer(&here, "a").await;
     check_view(&logs, &["a"]).await;

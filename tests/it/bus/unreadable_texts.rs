@@ -1,4 +1,4 @@
-//! Messages whose texts cannot be read when they are due: they stay unread, and come by the next way, with the same id.
+//! Messages whose texts cannot be read when they are due: they stay unread, and come by the next method, with the same id.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Member, Stage, until};
 
-/// What tells a long text apart.
+/// The words that mark the long text.
 const LONG: &str = "the long one";
 
 /// Sends a message so long that its text is a file of its own, and puts a folder in place of that file: reading it fails until
@@ -36,16 +36,16 @@ impl Hidden {
         std::fs::rename(&self.aside, &self.path).unwrap();
     }
 
-    /// Returns by which methods it was delivered.
-    fn ways(&self, stage: &Stage) -> Vec<Value> {
+    /// Returns the methods by which it was delivered.
+    fn methods(&self, stage: &Stage) -> Vec<Value> {
         let handed = stage.events_of("message_handed").into_iter();
         let ours = handed.filter(|handed| handed["ids"].as_array().unwrap().contains(&self.id));
         ours.map(|handed| handed["way"].clone()).collect()
     }
 }
 
-/// Agents that tell the orchestrator with what they were woken, and say what they were prompted with.
-const TELLING: &str = r#"
+/// Agents that send the orchestrator the prompt that woke them, and say the prompt of a task.
+const REPORTING: &str = r#"
 [[agents.ann.turns]]
 when = "Your task: "
 steps = [{ say = "{{prompt}}" }]
@@ -54,9 +54,9 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
 "#;
 
 #[tokio::test]
-async fn a_prompt_has_what_can_be_read_and_the_rest_comes_later() {
+async fn a_prompt_has_the_readable_messages_and_the_rest_comes_later() {
     let stage = Stage::new(&format!(
-        "{TELLING}
+        "{REPORTING}
 [[agents.bob.turns]]
 steps = [{{ say = \"{{{{prompt}}}}\" }}]
 "
@@ -73,16 +73,16 @@ steps = [{{ say = \"{{{{prompt}}}}\" }}]
     assert!(said.contains("the short one"), "{said}");
     assert!(!said.contains(LONG), "{said}");
     assert!(said.contains("1 more"), "{said}");
-    assert_eq!(hidden.ways(&stage), [""; 0]);
+    assert_eq!(hidden.methods(&stage), [""; 0]);
     hidden.put_back();
-    until("it is handed over", || hidden.ways(&stage) == ["prompt"]).await;
+    until("it is handed over", || hidden.methods(&stage) == ["prompt"]).await;
     lead.until_idle("bob").await;
     lead.close().await;
 }
 
 #[tokio::test]
 async fn an_agent_is_woken_as_soon_as_its_mail_can_be_read() {
-    let stage = Stage::new(TELLING);
+    let stage = Stage::new(REPORTING);
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "hello").await;
     lead.until_idle("ann").await;
@@ -91,11 +91,11 @@ async fn an_agent_is_woken_as_soon_as_its_mail_can_be_read() {
     let hidden = send_unreadable(&stage, &peer, "ann").await;
     lead.signal(nix::sys::signal::Signal::SIGCONT);
     until("reading it has failed", || lead.stderr().contains("which stays unread")).await;
-    assert_eq!(hidden.ways(&stage), [""; 0]);
+    assert_eq!(hidden.methods(&stage), [""; 0]);
     hidden.put_back();
-    let told = lead.hear_from("ann").await;
-    assert!(told.contains(LONG), "{told}");
-    assert_eq!(hidden.ways(&stage), ["prompt"]);
+    let message = lead.hear_from("ann").await;
+    assert!(message.contains(LONG), "{message}");
+    assert_eq!(hidden.methods(&stage), ["prompt"]);
     lead.until_idle("ann").await;
     for member in [peer, lead] {
         member.close().await;
@@ -106,8 +106,8 @@ async fn an_agent_is_woken_as_soon_as_its_mail_can_be_read() {
 const WAIT: &str =
     r#"{ call = "wait_for_message", with = { from = "gate", timeout_seconds = 60 } },"#;
 
-/// What an agent that works is given in its turn, by a way of its own.
-async fn check_in_turn(start: &str, between: &str, way: &str) {
+/// Checks the delivery of an unreadable message to a working agent, whose turn takes messages by one method.
+async fn check_in_turn(start: &str, between: &str, method: &str) {
     let stage = Stage::new(&format!(
         r#"
 [agents.ann.start]
@@ -138,7 +138,7 @@ steps = [
         result["output"].as_str().unwrap().contains("one: ")
     })
     .await;
-    assert_eq!(hidden.ways(&stage), [""; 0]);
+    assert_eq!(hidden.methods(&stage), [""; 0]);
     hidden.put_back();
     if between == WAIT {
         gate.send("ann", "go on").await;
@@ -147,7 +147,7 @@ steps = [
     let (one, two) = said.split_once("two: ").unwrap();
     assert!(one.contains("the short one") && !one.contains(LONG), "{one}");
     assert!(two.contains(LONG), "{two}");
-    assert_eq!(hidden.ways(&stage), [way]);
+    assert_eq!(hidden.methods(&stage), [method]);
     lead.until_idle("ann").await;
     for member in [gate, bob, lead] {
         member.close().await;
@@ -155,11 +155,11 @@ steps = [
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_not_steered() {
+async fn an_unreadable_message_is_not_steered() {
     check_in_turn("steering = \"inject\"", "", "steer").await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_no_answer_to_an_agent_that_asks() {
+async fn an_unreadable_message_is_not_drained() {
     check_in_turn("drain = true", WAIT, "drain").await;
 }

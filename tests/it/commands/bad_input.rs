@@ -1,4 +1,4 @@
-//! What cannot be done is refused with a sentence to act on, and the process lives.
+//! Invalid input is refused with a sentence to act on, and the process lives on.
 
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -22,9 +22,9 @@ async fn hostile_and_unknown_names_are_refused_with_the_nearest() {
         )
     };
     for name in ["../../etc/passwd", "", "a b", "\u{1b}[31m", "-rf"] {
-        let nobody = format!("no member is named `{name}`: list_agents shows the members");
-        check(&lead, "send_message", send(name), &nobody).await;
-        check(&lead, "kill_agent", json!({ "agent": name }), &nobody).await;
+        let unknown = format!("no member is named `{name}`: list_agents shows the members");
+        check(&lead, "send_message", send(name), &unknown).await;
+        check(&lead, "kill_agent", json!({ "agent": name }), &unknown).await;
         let new = json!({ "agent": "scripted", "name": name, "prompt": "x" });
         check(&lead, "assign_task", new, &no_name(name)).await;
     }
@@ -111,7 +111,7 @@ async fn an_agent_that_is_not_installed_is_refused_with_how_to_install_it() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_right() {
+async fn arguments_that_are_too_long_or_of_the_wrong_type_are_refused_with_a_correction() {
     let stage = Stage::new("[agents.default]");
     let (lead, ann) = (stage.orchestrator().await, stage.peer("ann").await);
     let limit = 1024 * 1024;
@@ -176,7 +176,7 @@ async fn what_is_too_long_or_of_the_wrong_type_is_refused_with_what_would_be_rig
 }
 
 #[tokio::test]
-async fn lines_that_are_no_messages_between_good_calls_end_nothing() {
+async fn invalid_lines_between_good_calls_end_nothing() {
     let stage = Stage::new("[agents.default]");
     for command in [&["orchestrator"][..], &["peer", "--name", "ann"]] {
         let mut raw = Raw::open(stage.start(command).await).await;
@@ -199,16 +199,16 @@ async fn lines_that_are_no_messages_between_good_calls_end_nothing() {
             );
         }
         let unknown = raw.call("list_agent", json!({})).await;
-        let told = unknown["error"]["message"].as_str().unwrap();
+        let message = unknown["error"]["message"].as_str().unwrap();
         let expected = "there is no tool `list_agent`: did you mean list_agents";
-        assert!(told.starts_with(expected), "{unknown}");
+        assert!(message.starts_with(expected), "{unknown}");
         raw.close().await;
     }
     stage.check_nobody_is_left();
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_is_heard_of_a_client_that_reads_no_answers() {
+async fn a_client_that_reads_no_answers_ends_its_server_by_closing_the_input() {
     let stage = Stage::new("[agents.default]");
     let mut raw = Raw::open(stage.start(&["peer", "--name", "ann"]).await).await;
     raw.flood().await;
@@ -275,7 +275,7 @@ async fn a_bus_of_a_newer_format_is_refused() {
 }
 
 #[tokio::test]
-async fn a_damaged_log_costs_what_is_damaged_and_nothing_else() {
+async fn a_damaged_log_loses_only_the_damaged_lines() {
     let stage = Stage::new("[agents.default]");
     let (lead, ann) = (stage.orchestrator().await, stage.peer("ann").await);
     lead.send("ann", "before").await;
@@ -291,7 +291,7 @@ async fn a_damaged_log_costs_what_is_damaged_and_nothing_else() {
     for content in ["before", "between", "after"] {
         ann.hear(|message| message["content"] == content).await;
     }
-    // Whoever opens it now reads the same.
+    // A process that opens the log now reads the same.
     let bob = stage.peer("bob").await;
     assert_eq!(bob.names().await, ["orchestrator", "ann", "bob"]);
     for member in [lead, ann, bob] {

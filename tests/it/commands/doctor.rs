@@ -1,4 +1,4 @@
-//! `doctor`: what is missing or broken is named, each with its remedy, and the rest goes on being looked at.
+//! `doctor`: it names each missing or broken part with its remedy, and goes on to check the rest.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::support::{Stage, Terminal, until};
 /// A script of agents that start and do nothing.
 const QUIET: &str = "[agents.default]\n[[agents.default.turns]]\nsteps = [{ say = 'done' }]\n";
 
-/// A project of a user who has only the system's own programs, and what a test puts into `bin`.
+/// A project of a user who has only the system's own programs, and those that a test puts into `bin`.
 fn stage() -> Stage {
     let stage = Stage::new(QUIET);
     for folder in ["bin", "tmp"] {
@@ -50,7 +50,7 @@ async fn examined(stage: &Stage, arguments: &[&str]) -> (Option<i32>, Value) {
     let project = stage.project().to_str().unwrap();
     let all = [&["doctor", "--json", "--project", project], arguments].concat();
     let (Exit { code, .. }, said) = stage.ended(&all, None).await;
-    // What was told on stderr follows.
+    // The text of stderr follows.
     let report = serde_json::Deserializer::from_str(&said).into_iter().next();
     let report: Value =
         report.unwrap_or_else(|| panic!("no report: {said}")).unwrap_or_else(|_| panic!("{said}"));
@@ -60,7 +60,7 @@ async fn examined(stage: &Stage, arguments: &[&str]) -> (Option<i32>, Value) {
     (code, report)
 }
 
-/// Returns the finding of a check of a subject: of an agent by its name.
+/// Returns the finding of a check of a subject. An agent is found by its name.
 #[track_caller]
 fn finding<'a>(report: &'a Value, subject: &str, check: &str) -> &'a Value {
     let is_it = |finding: &&Value| {
@@ -71,7 +71,7 @@ fn finding<'a>(report: &'a Value, subject: &str, check: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {check} of {subject}: {report:#}"))
 }
 
-/// Checks how a finding stands, and parts of what it says and of its remedy.
+/// Checks a finding's level, and parts of its text and of its remedy.
 #[track_caller]
 fn check(report: &Value, (subject, about): (&str, &str), level: &str, says: &str, remedy: &str) {
     let finding = finding(report, subject, about);
@@ -95,7 +95,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[tokio::test]
-async fn with_nothing_installed_the_bridge_itself_is_well_and_each_agent_says_how_to_get_it() {
+async fn with_nothing_installed_the_bridge_is_ok_and_each_agent_has_an_install_command() {
     let stage = stage();
     let (code, report) = examined(&stage, &[]).await;
     assert_eq!((code, report["result"].as_str()), (Some(1), Some("problems")));
@@ -136,7 +136,7 @@ async fn an_agent_that_works_is_tried_out_and_a_cli_without_its_adapter_is_named
         "not its ACP adapter: `codex-acp` is not on PATH",
         "npm install -g @agentclientprotocol/codex-acp",
     );
-    // Without starting anything that is known, too.
+    // The same holds without starting any agent.
     let (_, report) = examined(&stage, &["--no-start"]).await;
     check(&report, ("codex", "program"), "problem", "codex-acp", "npm install");
     let starts =
@@ -154,7 +154,7 @@ async fn a_missing_login_says_how_to_log_in() {
     let (code, report) = examined(&stage, &[]).await;
     assert_eq!(code, Some(1));
     check(&report, ("gemini", "login"), "problem", "not logged in", "set GEMINI_API_KEY");
-    // Who opens a session only after a login has one.
+    // An agent that opens a session has a login.
     check(&report, ("qwen", "login"), "ok", "it opens a session", "");
     let how = "to log in, run `claude`";
     check(&report, ("claude-code", "login"), "unknown", "no sign of a login", how);
@@ -162,7 +162,7 @@ async fn a_missing_login_says_how_to_log_in() {
 }
 
 #[tokio::test]
-async fn a_wrong_path_an_old_version_and_what_is_no_agent_are_named() {
+async fn a_wrong_path_an_old_version_and_a_program_that_is_no_agent_are_named() {
     let stage = stage()
         .with_profiles("[agents.codex]\ncommand = '/nowhere/codex-acp'\n")
         .with_variable("GEMINI_API_KEY", "x");
@@ -262,7 +262,7 @@ async fn a_suspended_agent_is_named_with_how_to_continue_it() {
 }
 
 #[tokio::test]
-async fn an_agent_that_hangs_is_given_up_and_the_others_are_not_kept() {
+async fn an_agent_that_hangs_is_given_up_and_does_not_delay_the_others() {
     let stage = stage().with_variable("GEMINI_API_KEY", "x").with_variable("FACTORY_API_KEY", "x");
     install(&stage, "gemini", "kill -STOP $$");
     install(&stage, "droid", &speaks_acp(&stage));
@@ -274,7 +274,7 @@ async fn an_agent_that_hangs_is_given_up_and_the_others_are_not_kept() {
 
 #[tokio::test]
 async fn a_home_that_cannot_be_written_to_is_named() {
-    // Nobody can write there, not even root.
+    // Not even root can write there.
     let stage = stage().with_variable("HOME", "/proc");
     let (code, report) = examined(&stage, &["--no-start"]).await;
     assert_eq!(code, Some(1));
@@ -282,7 +282,7 @@ async fn a_home_that_cannot_be_written_to_is_named() {
 }
 
 #[tokio::test]
-async fn what_dead_sessions_left_is_removed_only_when_that_is_asked_for() {
+async fn leftovers_of_dead_sessions_are_removed_only_on_request() {
     let stage = stage();
     stage.orchestrator().await.close().await;
     let left = stage.bus().join("presence/0198c0de-0000-7000-8000-000000000000");
@@ -291,7 +291,7 @@ async fn what_dead_sessions_left_is_removed_only_when_that_is_asked_for() {
         fs::write(path, "").unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
     }
-    // It counts as old by the youngest.
+    // Its age is measured against the youngest file.
     let file = fs::File::options().write(true).open(&left).unwrap();
     file.set_modified(
         fs::metadata(&young).unwrap().modified().unwrap() - std::time::Duration::from_mins(5),
@@ -306,7 +306,7 @@ async fn what_dead_sessions_left_is_removed_only_when_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn what_the_user_has_not_approved_is_not_started() {
+async fn an_agent_that_the_user_has_not_approved_is_not_started() {
     let stage = stage();
     let marker = stage.home().join("ran");
     let profile = format!(
@@ -328,7 +328,7 @@ async fn what_the_user_has_not_approved_is_not_started() {
 }
 
 #[tokio::test]
-async fn a_broken_configuration_is_a_finding_and_the_rest_is_looked_at() {
+async fn a_broken_configuration_is_a_finding_and_the_rest_is_checked() {
     let stage = stage().with_profiles("[agents.codex\n");
     let (code, report) = examined(&stage, &["--no-start"]).await;
     assert_eq!(code, Some(1));

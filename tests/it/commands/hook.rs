@@ -1,4 +1,4 @@
-//! `hook`: what it puts into a session, whom it speaks for, and that it never fails one.
+//! `hook`: the messages that it puts into a session, the member that it acts for, and that it never fails the session.
 
 use std::process::Stdio;
 
@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::support::{DEADLINE, Stage, until};
 
-/// What a run of the hook has answered.
+/// The output of one run of the hook.
 #[derive(Debug)]
 struct Answer {
     stdout: String,
@@ -23,8 +23,8 @@ struct Hook<'a> {
 }
 
 impl Hook<'_> {
-    /// Tells it something, and returns its answer; whatever it is told, it ends well.
-    async fn told(&self, said: &str) -> Answer {
+    /// Runs the hook with an input, and returns its answer. It exits with 0 whatever the input.
+    async fn answer_to(&self, input: &str) -> Answer {
         let mut child = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
             .arg("hook")
             .args(self.arguments)
@@ -38,10 +38,10 @@ impl Hook<'_> {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let mut input = child.stdin.take().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
         // It may have ended without reading.
-        let _ = input.write_all(said.as_bytes()).await;
-        drop(input);
+        let _ = stdin.write_all(input.as_bytes()).await;
+        drop(stdin);
         let output = tokio::time::timeout(DEADLINE, child.wait_with_output()).await;
         let output = output.expect("it ends").unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -51,14 +51,14 @@ impl Hook<'_> {
         }
     }
 
-    /// Runs it on an occasion that brings no error; returns what it answers, if anything.
+    /// Runs the hook for an event, expects no error, and returns its answer if there is one.
     async fn on(&self, event: &str) -> Option<Value> {
-        let said = json!({ "session_id": "x", "cwd": "y", "hook_event_name": event });
-        self.on_occasion(&said).await
+        let input = json!({ "session_id": "x", "cwd": "y", "hook_event_name": event });
+        self.on_input(&input).await
     }
 
-    async fn on_occasion(&self, said: &Value) -> Option<Value> {
-        let answer = self.told(&said.to_string()).await;
+    async fn on_input(&self, input: &Value) -> Option<Value> {
+        let answer = self.answer_to(&input.to_string()).await;
         assert_eq!(answer.stderr, "");
         (!answer.stdout.is_empty()).then(|| serde_json::from_str(&answer.stdout).unwrap())
     }
@@ -68,7 +68,7 @@ fn hook(stage: &Stage) -> Hook<'_> {
     Hook { stage, arguments: &[], variables: &[] }
 }
 
-/// Returns what is put beside a tool's result or a prompt.
+/// Returns the text that is added to a tool's result or a prompt.
 fn context(answer: &Value, event: &str) -> String {
     let specific = &answer["hookSpecificOutput"];
     assert_eq!(specific["hookEventName"], event, "{answer}");
@@ -76,7 +76,7 @@ fn context(answer: &Value, event: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_unread_goes_into_the_session_once_and_its_next_stop_proves_it() {
+async fn unread_messages_go_into_the_session_once_and_its_next_stop_proves_them() {
     let stage = Stage::new("");
     let lead = stage.orchestrator().await;
     let ann = stage.peer("ann").await;
@@ -85,12 +85,12 @@ async fn what_is_unread_goes_into_the_session_once_and_its_next_stop_proves_it()
 
     ann.send("orchestrator", "Found it.\nIn server.rs").await;
     let answer = hook.on("PostToolUse").await.unwrap();
-    let told = context(&answer, "PostToolUse");
+    let added = context(&answer, "PostToolUse");
     let sent = &stage.events_of("message_sent")[0];
     let id = sent["id"].as_str().unwrap();
     let expected =
         format!("--- Messages from other agents ---\n{id} [ann → you] Found it.\n  In server.rs\n");
-    assert!(told.starts_with(&expected), "{told}");
+    assert!(added.starts_with(&expected), "{added}");
     assert_eq!(stage.events_of("message_seen").len(), 0);
     assert_eq!(stage.events_of("message_handed")[0]["way"], "hook");
 
@@ -103,9 +103,9 @@ async fn what_is_unread_goes_into_the_session_once_and_its_next_stop_proves_it()
     lead.close().await;
 }
 
-/// The tools that a model calls in one step run at once or one after the other, and only then it is asked again.
+/// The tools of one step may run one after the other, before the model sees any result: a call of the same step proves nothing.
 #[tokio::test]
-async fn no_hook_and_no_call_of_the_same_step_proves_what_a_hook_said() {
+async fn no_hook_or_call_of_the_same_step_proves_the_messages_of_a_hook() {
     let stage = Stage::new("");
     let lead = stage.orchestrator().await;
     let ann = stage.peer("ann").await;
@@ -140,7 +140,7 @@ async fn a_stop_is_put_off_once() {
 
     ann.send("orchestrator", "second").await;
     let again = json!({ "hook_event_name": "Stop", "stop_hook_active": true });
-    assert_eq!(hook.on_occasion(&again).await, None);
+    assert_eq!(hook.on_input(&again).await, None);
     let heard = lead.all_heard().await;
     assert_eq!(heard.len(), 1, "{heard:?}");
     assert_eq!(heard[0]["content"], "second");
@@ -149,7 +149,7 @@ async fn a_stop_is_put_off_once() {
 }
 
 #[tokio::test]
-async fn more_than_a_session_takes_at_once_is_left_to_the_next_hook() {
+async fn messages_beyond_the_limit_of_one_hook_are_left_to_the_next() {
     let stage = Stage::new("");
     let lead = stage.orchestrator().await;
     let ann = stage.peer("ann").await;
@@ -173,7 +173,7 @@ async fn more_than_a_session_takes_at_once_is_left_to_the_next_hook() {
 }
 
 #[tokio::test]
-async fn nothing_fails_a_session() {
+async fn no_error_of_the_hook_fails_a_session() {
     let stage = Stage::new("");
     let hook = hook(&stage);
     assert_eq!(hook.on("PostToolUse").await, None);
@@ -183,24 +183,24 @@ async fn nothing_fails_a_session() {
     let ann = stage.peer("ann").await;
     ann.send("orchestrator", "hello").await;
     assert_eq!(hook.on("SessionStart").await, None);
-    for said in ["", "no json", "[1]", "{}"] {
-        let answer = hook.told(said).await;
+    for input in ["", "no json", "[1]", "{}"] {
+        let answer = hook.answer_to(input).await;
         assert_eq!(answer.stdout, "");
         assert_eq!(answer.stderr.lines().count(), 1, "{}", answer.stderr);
     }
-    // Hooks that are set for all sessions of a user also run where no project can be.
+    // Hooks for all sessions of a user also run where no project can be.
     let home = stage.home().to_str().unwrap();
     let at_home = Hook { variables: &[("CLAUDE_PROJECT_DIR", home)], ..hook };
     assert_eq!(at_home.on("PostToolUse").await, None);
     let wrong = Hook { arguments: &["--nonsense"], ..hook };
-    let answer = wrong.told("{}").await;
+    let answer = wrong.answer_to("{}").await;
     assert_eq!(answer.stdout, "");
     assert!(answer.stderr.contains("--nonsense"), "{}", answer.stderr);
-    let (identity, said) =
+    let (identity, input) =
         (stage.bus().join("bus.json"), json!({ "hook_event_name": "PostToolUse" }).to_string());
     let whole = std::fs::read(&identity).unwrap();
     std::fs::write(&identity, "damaged").unwrap();
-    let answer = hook.told(&said).await;
+    let answer = hook.answer_to(&input).await;
     assert_eq!(answer.stdout, "");
     assert!(answer.stderr.contains("is damaged"), "{}", answer.stderr);
     std::fs::write(&identity, whole).unwrap();
@@ -215,7 +215,7 @@ async fn neither_subagents_nor_agents_are_given_their_leaders_messages() {
     let ann = stage.peer("ann").await;
     ann.send("orchestrator", "for the leader alone").await;
     let of_subagent = json!({ "hook_event_name": "PostToolUse", "agent_id": "a1" });
-    assert_eq!(hook(&stage).on_occasion(&of_subagent).await, None);
+    assert_eq!(hook(&stage).on_input(&of_subagent).await, None);
     let in_agent = Hook { variables: &[("BRIDGE_RUN", "some-session")], ..hook(&stage) };
     assert_eq!(in_agent.on("PostToolUse").await, None);
     assert_eq!(lead.all_heard().await.len(), 1);
@@ -224,9 +224,9 @@ async fn neither_subagents_nor_agents_are_given_their_leaders_messages() {
 }
 
 #[tokio::test]
-async fn it_speaks_for_the_member_of_its_own_client_and_for_nobody_else() {
+async fn it_acts_only_for_the_member_of_its_own_client() {
     let stage = Stage::new("");
-    // Who has started bob is `timeout`, and not who runs the hook.
+    // `timeout` started bob, not the process that runs the hook.
     let bob = stage.peer_by(&["timeout", "1000"], "bob").await;
     let ann = stage.peer_by(&["sh", "-c", "\"$0\" \"$@\"; exit $?"], "ann").await;
     ann.send("bob", "to bob").await;
@@ -243,7 +243,7 @@ async fn it_speaks_for_the_member_of_its_own_client_and_for_nobody_else() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_now_is_left_to_the_next_hook() {
+async fn an_unreadable_message_is_left_to_the_next_hook() {
     let stage = Stage::new("");
     let lead = stage.orchestrator().await;
     let ann = stage.peer("ann").await;
@@ -254,21 +254,21 @@ async fn what_cannot_be_read_now_is_left_to_the_next_hook() {
     std::fs::rename(text.path(), &aside).unwrap();
     std::fs::create_dir(text.path()).unwrap();
     ann.send("orchestrator", "short").await;
-    let said = json!({ "session_id": "x", "cwd": "y", "hook_event_name": "PostToolUse" });
-    let answer = hook(&stage).told(&said.to_string()).await;
+    let input = json!({ "session_id": "x", "cwd": "y", "hook_event_name": "PostToolUse" });
+    let answer = hook(&stage).answer_to(&input.to_string()).await;
     assert!(answer.stderr.contains("stays unread"), "{answer:?}");
-    let told = context(&serde_json::from_str(&answer.stdout).unwrap(), "PostToolUse");
-    assert!(told.contains("short") && !told.contains("xxx"), "{told}");
+    let added = context(&serde_json::from_str(&answer.stdout).unwrap(), "PostToolUse");
+    assert!(added.contains("short") && !added.contains("xxx"), "{added}");
     std::fs::remove_dir(text.path()).unwrap();
     std::fs::rename(&aside, text.path()).unwrap();
     let answer = hook(&stage).on("PostToolUse").await.unwrap();
-    let told = context(&answer, "PostToolUse");
-    assert!(told.contains("long xxx"), "{told}");
+    let added = context(&answer, "PostToolUse");
+    assert!(added.contains("long xxx"), "{added}");
     ann.close().await;
     lead.close().await;
 }
 
-/// A run of the hook whose reader does not read: it hangs in what it writes.
+/// Starts a hook whose reader does not read, so that it hangs while it writes.
 async fn hanging_hook(stage: &Stage) -> (tokio::process::Child, std::io::PipeReader) {
     let (reader, mut writer) = std::io::pipe().unwrap();
     nix::fcntl::fcntl(&writer, nix::fcntl::FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
@@ -283,25 +283,25 @@ async fn hanging_hook(stage: &Stage) -> (tokio::process::Child, std::io::PipeRea
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    let said = json!({ "hook_event_name": "PostToolUse" }).to_string();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(said.as_bytes()).await.unwrap();
-    drop(input);
+    let input = json!({ "hook_event_name": "PostToolUse" }).to_string();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).await.unwrap();
+    drop(stdin);
     until("it has taken the message", || !stage.events_of("message_handed").is_empty()).await;
     (child, reader)
 }
 
 #[tokio::test]
-async fn what_a_hook_took_that_was_killed_before_it_had_said_it_is_said_by_the_next_one() {
+async fn messages_of_a_hook_that_is_killed_while_it_prints_them_are_printed_by_the_next() {
     for event in ["PostToolUse", "Stop"] {
         let stage = Stage::new("");
         let (ann, bob) = (stage.peer("ann").await, stage.peer("bob").await);
         ann.send("bob", "hello").await;
         let (mut killed, reader) = hanging_hook(&stage).await;
         let next = Hook { arguments: &["--name", "bob"], ..hook(&stage) };
-        assert_eq!(next.on("PostToolUse").await, None, "the other still says it");
+        assert_eq!(next.on("PostToolUse").await, None, "the other is still printing it");
         killed.kill().await.unwrap();
-        let answer = next.on(event).await.expect("it is said").to_string();
+        let answer = next.on(event).await.expect("the next one prints it").to_string();
         assert!(answer.contains("hello"), "{answer}");
         assert_eq!(next.on("UserPromptSubmit").await, None);
         assert_eq!(stage.events_of("message_seen").len(), 1);

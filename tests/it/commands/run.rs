@@ -57,7 +57,7 @@ fn stage(plan: &str) -> Stage {
     Stage::new(SCRIPT).with_plan(plan)
 }
 
-/// Runs the plan with further arguments; returns what it printed, and how it ended.
+/// Runs the plan with further arguments; returns its stdout, its exit, and its stderr.
 async fn run(stage: &Stage, more: &[&str]) -> (String, Exit, String) {
     let plan = stage.project().join("plan.toml");
     let mut arguments = vec!["run", plan.to_str().unwrap()];
@@ -78,13 +78,13 @@ fn script(stage: &Stage) -> String {
 async fn a_plan_is_run_to_its_end_by_a_script_and_reported() {
     let stage = stage(PLAN);
     let script = script(&stage);
-    let (printed, exit, told) = run(&stage, &["--scripted", &script]).await;
-    assert_eq!(exit.code, Some(0), "{told}");
+    let (printed, exit, stderr) = run(&stage, &["--scripted", &script]).await;
+    assert_eq!(exit.code, Some(0), "{stderr}");
     assert!(printed.starts_with("review (wf-"), "{printed}");
     assert!(printed.contains(") is done\n  security  done"), "{printed}");
     assert!(printed.ends_with("\nsummary:\ngreen has done it\n"), "{printed}");
     for line in ["security is running (red)", "style is done", "summary is running (green)"] {
-        assert!(told.contains(line), "{line}: {told}");
+        assert!(stderr.contains(line), "{line}: {stderr}");
     }
     stage.check_nobody_is_left();
 }
@@ -93,15 +93,15 @@ async fn a_plan_is_run_to_its_end_by_a_script_and_reported() {
 async fn a_plan_that_fails_says_why_and_the_program_fails_too() {
     let stage = stage(&PLAN.replacen("prompt = \"look\"", "prompt = \"fail\"", 1));
     let script = script(&stage);
-    let (printed, exit, told) = run(&stage, &["--scripted", &script]).await;
+    let (printed, exit, stderr) = run(&stage, &["--scripted", &script]).await;
     assert_eq!(exit.code, Some(1));
     assert!(printed.contains("  summary   skipped"), "{printed}");
-    assert!(told.contains("security has failed: "), "{told}");
-    assert!(told.ends_with("error: the workflow has failed\n"), "{told}");
+    assert!(stderr.contains("security has failed: "), "{stderr}");
+    assert!(stderr.ends_with("error: the workflow has failed\n"), "{stderr}");
 }
 
 #[tokio::test]
-async fn no_word_of_an_agent_moves_the_cursor_of_who_runs_a_plan() {
+async fn no_text_of_an_agent_moves_the_cursor_of_the_terminal() {
     let odd = "\\u001b]0;T\\u0007\\u001b[2J\\u009b31m\\r\\u202ex\\b\\U000e0041";
     let script = format!(
         "[[agents.default.turns]]\nwhen = \"fail\"\nsteps = [{{ fail = \"no {odd}\\n    0.0 s  b is done\" }}]\n\
@@ -114,17 +114,17 @@ async fn no_word_of_an_agent_moves_the_cursor_of_who_runs_a_plan() {
     std::fs::write(&file, plan).unwrap();
     let (printed, ..) = run(&stage, &["--scripted", &script]).await;
     std::fs::write(&file, plan.replace("look", "fail")).unwrap();
-    let (_, _, told) = run(&stage, &["--scripted", &script]).await;
+    let (_, _, stderr) = run(&stage, &["--scripted", &script]).await;
     assert!(printed.contains("\ntwo\n"), "{printed}");
-    assert!(told.contains("a has failed: "), "{told}");
-    assert!(!told.lines().any(|line| line.trim() == "0.0 s  b is done"), "{told}");
+    assert!(stderr.contains("a has failed: "), "{stderr}");
+    assert!(!stderr.lines().any(|line| line.trim() == "0.0 s  b is done"), "{stderr}");
     let moves = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{e0041}');
     assert!(!printed.contains(moves), "{printed:?}");
-    assert!(!told.contains(moves), "{told:?}");
+    assert!(!stderr.contains(moves), "{stderr:?}");
 }
 
 #[tokio::test]
-async fn a_plan_is_checked_drawn_and_not_run_where_that_is_wanted() {
+async fn a_plan_can_be_checked_and_drawn_without_running_it() {
     let stage = stage(PLAN);
     let script = script(&stage);
     let (order, exit, _) = run(&stage, &["--scripted", &script, "--dry-run"]).await;
@@ -135,17 +135,17 @@ async fn a_plan_is_checked_drawn_and_not_run_where_that_is_wanted() {
     );
     let (graph, ..) = run(&stage, &["--scripted", &script, "--graph", "mermaid"]).await;
     assert!(graph.starts_with("graph TD\n"), "{graph}");
-    let (_, exit, told) = run(&stage, &["--dry-run"]).await;
+    let (_, exit, stderr) = run(&stage, &["--dry-run"]).await;
     assert_eq!(exit.code, Some(1));
     assert!(
-        told.contains("plan.toml:5:1: agent: `red` is neither a live agent nor a profile"),
-        "{told}"
+        stderr.contains("plan.toml:5:1: agent: `red` is neither a live agent nor a profile"),
+        "{stderr}"
     );
     assert!(!stage.bus().exists(), "nothing of it touches the bus");
 }
 
 #[tokio::test]
-async fn an_interrupted_run_is_gone_on_with() {
+async fn an_interrupted_run_can_be_resumed() {
     let stage = stage(&PLAN.replacen("\"{{steps", "\"hang {{steps", 1))
         .with_scripted_profiles(&["red", "blue", "green"]);
     let plan = stage.project().join("plan.toml");
@@ -159,7 +159,7 @@ async fn an_interrupted_run_is_gone_on_with() {
     tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
     drop(pipes);
     let id = stage.events_of("workflow_created")[0]["id"].as_str().unwrap().to_owned();
-    // From now on nobody hangs, and who goes on says so.
+    // From now on no agent hangs, and one that continues a step says so.
     std::fs::write(
         stage.home().join("script.toml"),
         SCRIPT
@@ -181,12 +181,12 @@ async fn an_interrupted_run_is_gone_on_with() {
 }
 
 #[tokio::test]
-async fn what_an_agent_asks_is_told_where_nobody_is_there_to_answer() {
+async fn a_permission_request_is_reported_without_a_terminal() {
     let plan = PLAN.replacen("prompt = \"look\"", "prompt = \"delete\"", 1);
     let stage = stage(&plan);
     let script = script(&stage);
     let answering = async {
-        until("somebody asks", || !stage.events_of("permission_asked").is_empty()).await;
+        until("an agent asks", || !stage.events_of("permission_asked").is_empty()).await;
         let lead = stage.orchestrator().await;
         let asked = stage.events_of("permission_asked")[0]["id"].clone();
         let answer = json!({ "permission_id": asked, "decision": "reject" });
@@ -195,14 +195,14 @@ async fn what_an_agent_asks_is_told_where_nobody_is_there_to_answer() {
     };
     let arguments = ["--scripted", &script];
     let (ran, ()) = tokio::join!(run(&stage, &arguments), answering);
-    let (_, exit, told) = ran;
-    assert_eq!(exit.code, Some(0), "{told}");
+    let (_, exit, stderr) = ran;
+    assert_eq!(exit.code, Some(0), "{stderr}");
     let line =
         "red asks for permission (delete): delete the chapter. There is no terminal to ask at. ";
-    assert_eq!(told.matches(line).count(), 1, "{told}");
+    assert_eq!(stderr.matches(line).count(), 1, "{stderr}");
 }
 
-/// Every example is a plan of built-in agents, is drawn without any program, and comes to its end as its script plays it.
+/// Every example names built-in agents, can be drawn without any program, and succeeds when its script plays it.
 #[tokio::test]
 async fn the_examples_are_plans_that_their_scripts_play() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/workflows");
@@ -232,24 +232,27 @@ async fn the_examples_are_plans_that_their_scripts_play() {
         let plan = plan.replace(r#"gate = ["cargo", "test"]"#, r#"gate = ["true"]"#);
         let stage = stage(&plan);
         let arguments = ["--scripted", script.to_str().unwrap(), "--yes"];
-        let (printed, exit, told) = run(&stage, &arguments).await;
-        assert_eq!(exit.code, Some(0), "{}: {told}", path.display());
+        let (printed, exit, stderr) = run(&stage, &arguments).await;
+        assert_eq!(exit.code, Some(0), "{}: {stderr}", path.display());
         assert!(printed.contains(") is done\n"), "{printed}");
-        assert!(told.contains("transcripts of all steps are in .claude/bridge/tasks"), "{told}");
+        assert!(
+            stderr.contains("transcripts of all steps are in .claude/bridge/tasks"),
+            "{stderr}"
+        );
         seen += 1;
     }
     assert_eq!(seen, 4);
 }
 
-/// A judge who knows the contestants is none.
+/// A judge that knows the contestants is not impartial.
 #[tokio::test]
-async fn the_judge_of_an_example_is_not_told_whose_answer_is_whose() {
+async fn the_judge_of_an_example_does_not_learn_the_authors_of_the_answers() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/workflows");
     let plan = std::fs::read_to_string(format!("{examples}/compare.toml")).unwrap();
     let stage = stage(&plan);
     let script = format!("{examples}/compare.script.toml");
-    let (_, exit, told) = run(&stage, &["--scripted", &script]).await;
-    assert_eq!(exit.code, Some(0), "{told}");
+    let (_, exit, stderr) = run(&stage, &["--scripted", &script]).await;
+    assert_eq!(exit.code, Some(0), "{stderr}");
     let tasks = std::fs::read_dir(stage.bus().join("tasks")).unwrap();
     let transcripts = tasks.map(|task| std::fs::read_to_string(task.unwrap().path()).unwrap());
     let judged: Vec<_> = transcripts.filter(|text| text.contains("Three engineers")).collect();
@@ -315,7 +318,7 @@ async fn a_run_with_a_script_is_not_resumed_with_real_agents() {
     assert_eq!(stage.events_of("step_started").len(), 3, "nothing goes on");
 }
 
-/// Returns the names of agents in a plan as the examples write it.
+/// Returns the names of agents in a plan that is written like the examples.
 fn agents_of(plan: &str) -> Vec<&str> {
     let lines = plan.lines();
     let naming =
@@ -323,9 +326,9 @@ fn agents_of(plan: &str) -> Vec<&str> {
     naming.flat_map(|line| line.split('"').skip(1).step_by(2)).collect()
 }
 
-/// Ctrl-Z, or a laptop that sleeps: the others take it for hung, and interrupt what it leads.
+/// After Ctrl-Z, or while a laptop sleeps, other processes take the run for hung and interrupt its workflow.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_stood_still_goes_on_by_itself() {
+async fn a_suspended_run_goes_on_by_itself() {
     let stage = stage(&PLAN.replace("prompt = \"look\"", "prompt = \"linger\""));
     let plan = stage.project().join("plan.toml");
     let script = script(&stage);
@@ -337,7 +340,7 @@ async fn a_run_that_stood_still_goes_on_by_itself() {
     let begun = |state: &State| !state.workflows().is_empty();
     crate::bus::every_engine::until(&watching, begun).await;
     let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
-    // Not in the middle of a write: nobody else could write before it goes on.
+    // Stopped in the middle of a write, it would keep every other process from writing.
     let watcher = loop {
         kill(pid, Signal::SIGSTOP).unwrap();
         let joining = Joining {
@@ -356,7 +359,7 @@ async fn a_run_that_stood_still_goes_on_by_itself() {
         flows.iter().all(|flow| flow.status == WorkflowStatus::Interrupted)
     };
     crate::bus::every_engine::until(&watching, is_interrupted).await;
-    // Its beats are too slow for who is as impatient as this one.
+    // The watcher leaves: it expects faster heartbeats than the run sends.
     watcher.leave(Departure::Closed).await.unwrap();
     watching.close().await;
     kill(pid, Signal::SIGCONT).unwrap();

@@ -1,4 +1,4 @@
-//! `run` at a terminal: a tree that changes in its place, on real pseudo-terminals.
+//! `run` at a terminal: a tree that changes in place, on real pseudo-terminals.
 
 use std::fmt::Write as _;
 
@@ -63,7 +63,7 @@ fn run(stage: &Stage, size: (u16, u16)) -> Terminal {
     Terminal::run(stage, &[arguments, played].concat(), size)
 }
 
-/// Writes the workflow's id as `ID`, each time as `T`, and columns apart as one space.
+/// Replaces the workflow's id by `ID`, each time by `T`, and gaps between columns by one space.
 fn plain(stage: &Stage, line: &str) -> String {
     let id = stage.events_of("workflow_created")[0]["id"].clone();
     let line = line.replace(id.as_str().unwrap(), "ID");
@@ -81,13 +81,13 @@ fn plain_lines(stage: &Stage, lines: &[String]) -> Vec<String> {
     lines.iter().map(|line| plain(stage, line)).collect()
 }
 
-/// How often a line of these has the text.
+/// Counts the lines that contain a text.
 fn count(lines: &[String], text: &str) -> usize {
     lines.iter().filter(|line| line.contains(text)).count()
 }
 
 #[tokio::test]
-async fn a_diamond_is_a_tree_that_changes_in_its_place_and_stays_above_the_report() {
+async fn a_diamond_is_a_tree_that_changes_in_place_and_stays_above_the_report() {
     let stage = stage(DIAMOND);
     let mut terminal = run(&stage, SIZE);
     let code = terminal.ended("red has done it").await;
@@ -166,7 +166,7 @@ async fn a_person_answers_below_the_tree_which_goes_on_meanwhile() {
     assert!(screen.ends_with(&format!("{question} ye")), "{screen}");
     terminal.press("s\r");
     terminal.until_shows("left").await;
-    // Nobody has asked for these.
+    // No question asks for these keys.
     terminal.press("\rn\r");
     let code = terminal.ended("grey has done it").await;
     let all = terminal.all();
@@ -188,7 +188,7 @@ async fn a_person_answers_below_the_tree_which_goes_on_meanwhile() {
 }
 
 #[tokio::test]
-async fn what_is_logged_stands_above_the_tree() {
+async fn log_lines_stand_above_the_tree() {
     let stage =
         stage(&DIAMOND.replace("take a while", "be odd")).with_variable("BRIDGE_LOG", "debug");
     let mut terminal = run(&stage, SIZE);
@@ -207,7 +207,7 @@ async fn what_is_logged_stands_above_the_tree() {
 }
 
 #[tokio::test]
-async fn what_went_wrong_is_told_in_full_below_the_tree() {
+async fn a_failure_is_reported_in_full_below_the_tree() {
     let stage = stage(&DIAMOND.replacen("prompt = \"look\"", "prompt = \"fail\"", 1))
         .with_variable("NO_COLOR", "1");
     let mut terminal = run(&stage, (24, 64));
@@ -220,14 +220,14 @@ async fn what_went_wrong_is_told_in_full_below_the_tree() {
     assert!(lines[1].starts_with("└─ ✗ top failed T red "), "{all:#?}");
     assert!(lines[1].ends_with('…'), "{all:#?}");
     assert!(lines[2].starts_with("   ├─ - left skipped blue "), "{all:#?}");
-    let told = all.concat();
-    assert!(told.contains("top has failed: "), "{all:#?}");
-    assert!(told.contains("no way"), "{all:#?}");
-    assert!(!terminal.sent().contains("\x1b[3"), "no colours are wanted");
+    let text = all.concat();
+    assert!(text.contains("top has failed: "), "{all:#?}");
+    assert!(text.contains("no way"), "{all:#?}");
+    assert!(!terminal.sent().contains("\x1b[3"), "colours are disabled");
 }
 
 #[tokio::test]
-async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
+async fn a_signal_leaves_the_tree_and_says_below_it_how_to_resume() {
     let stage = stage(&DIAMOND.replacen("prompt = \"look\"", "prompt = \"hang\"", 1))
         .with_scripted_profiles(&["red", "blue", "green"]);
     let plan = stage.project().join("plan.toml");
@@ -246,7 +246,7 @@ async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
 }
 
 #[tokio::test]
-async fn what_an_agent_asks_is_answered_at_the_terminal_and_no_is_what_is_not_yes() {
+async fn a_permission_request_is_answered_at_the_terminal_and_only_a_yes_allows_it() {
     for (typed, decision) in [("y", "allow_once"), ("always", "allow_always"), ("", "reject")] {
         let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"delete\"", 1);
         let stage = stage(&plan);
@@ -256,8 +256,8 @@ async fn what_an_agent_asks_is_answered_at_the_terminal_and_no_is_what_is_not_ye
         let code = terminal.ended(") is done").await;
         let all = terminal.all();
         assert_eq!(code, Some(0), "{all:#?}");
-        let told = "red asks for permission (delete): delete the chapter";
-        assert_eq!(count(&all, told), 1, "{all:#?}");
+        let question = "red asks for permission (delete): delete the chapter";
+        assert_eq!(count(&all, question), 1, "{all:#?}");
         let answered = &stage.events_of("permission_answered")[0];
         assert_eq!(answered["decision"], decision, "{answered}");
         assert_eq!(answered["by"], "human", "{answered}");
@@ -265,7 +265,7 @@ async fn what_an_agent_asks_is_answered_at_the_terminal_and_no_is_what_is_not_ye
 }
 
 #[tokio::test]
-async fn what_a_step_waits_for_is_told_beside_it() {
+async fn the_tree_shows_what_each_step_waits_for() {
     let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"delete\"", 1)
         + "[[steps]]\nname = \"checked\"\nagent = \"grey\"\nprompt = \"look\"\n\
            gate = [\"sh\", \"-c\", \"while :; do sleep 0.1; done\"]\n";
@@ -290,7 +290,7 @@ async fn what_a_step_waits_for_is_told_beside_it() {
 }
 
 #[tokio::test]
-async fn a_terminal_that_can_do_nothing_gets_a_line_for_each_move() {
+async fn a_dumb_terminal_gets_a_line_for_each_change() {
     let stage = stage(DIAMOND).with_variable("TERM", "dumb");
     let mut terminal = run(&stage, SIZE);
     let code = terminal.ended("red has done it").await;

@@ -1,4 +1,4 @@
-//! `setup` with the real binary, in a home of its own, with programs that are named like those of vendors and do nothing.
+//! `setup` with the real binary, in a home of its own, with programs that have the names of vendors' programs and do nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::support::{Stage, Terminal};
 /// A script that does nothing.
 const IDLE: &str = "#!/bin/sh\n";
 
-/// Builds a home in which these programs are all that is on `PATH`.
+/// Builds a home in which only these programs are on `PATH`.
 fn stage(programs: &[(&str, &str)]) -> Stage {
     let stage = Stage::new("[agents.default]");
     let bin = stage.home().join("bin");
@@ -35,8 +35,8 @@ fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Returns all that is in the home, by its path: files with their mode and bytes, links with their target, and directories; but those
-/// on the way to the state directory.
+/// Returns the contents of the home by path: files with their mode and bytes, links with their target, and directories, except
+/// the parents of the state directory.
 fn everything(stage: &Stage) -> BTreeMap<PathBuf, String> {
     fn look(directory: &Path, found: &mut BTreeMap<PathBuf, String>) {
         for entry in fs::read_dir(directory).unwrap() {
@@ -79,7 +79,7 @@ fn same(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) {
 }
 
 #[tokio::test]
-async fn all_that_setup_writes_is_taken_back_byte_for_byte() {
+async fn everything_that_setup_writes_is_undone_byte_for_byte() {
     let stage = stage(&[("claude", IDLE), ("codex", IDLE), ("cursor", IDLE), ("zed", IDLE)]);
     write(
         &stage,
@@ -128,7 +128,7 @@ async fn all_that_setup_writes_is_taken_back_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn what_others_wrote_meanwhile_stays_and_ours_alone_goes() {
+async fn remove_undoes_only_our_changes_and_keeps_later_ones() {
     let stage = stage(&[("claude", IDLE)]);
     write(&stage, ".claude.json", "{\n  \"numStartups\": 3\n}\n");
     let (is_done, said) = setup(&stage, &["--yes"]).await;
@@ -157,13 +157,13 @@ async fn a_file_that_cannot_be_changed_is_named_and_the_others_go_on() {
     let arguments: Vec<_> = names.iter().flat_map(|name| ["--client", name]).collect();
     let (is_done, said) = setup(&stage, &[&arguments[..], &["--yes"]].concat()).await;
     assert!(!is_done, "{said}");
-    for told in [
+    for reason in [
         "`mcpServers.bridge` already exists, and setup did not write it: `mine`",
         ".gemini/settings.json\": it does not parse:",
         ".cursor/mcp.json\": it is read-only",
         ".qwen/settings.json\": it is a broken link",
     ] {
-        assert!(said.contains(told), "{told}: {said}");
+        assert!(said.contains(reason), "{reason}: {said}");
     }
     assert!(stage.home().join(".factory/mcp.json").exists(), "{said}");
     let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
@@ -171,7 +171,7 @@ async fn a_file_that_cannot_be_changed_is_named_and_the_others_go_on() {
     same(&before, &everything(&stage));
 }
 
-/// The permission for a server named `bridge` would let the one of another author run.
+/// A permission for a server named `bridge` would let another author's server run.
 #[tokio::test]
 async fn a_client_with_an_entry_of_another_author_is_left_alone() {
     let stage = stage(&[("claude", IDLE)]);
@@ -208,7 +208,7 @@ async fn no_value_of_the_users_files_is_shown() {
 }
 
 #[tokio::test]
-async fn what_the_user_adds_to_our_entry_stays() {
+async fn additions_of_the_user_to_our_entry_stay() {
     let stage = stage(&[("claude", IDLE), ("codex", IDLE)]);
     let (is_done, said) = setup(&stage, &["--yes"]).await;
     assert!(is_done, "{said}");
@@ -228,7 +228,7 @@ async fn what_the_user_adds_to_our_entry_stays() {
 }
 
 #[tokio::test]
-async fn a_repository_says_nothing_of_what_is_installed() {
+async fn a_repository_has_no_say_in_what_is_installed() {
     let npm = "#!/bin/sh\necho \"$@\" >> \"$HOME/npm-calls\"\n";
     let stage = stage(&[("codex", IDLE), ("npm", npm)])
         .with_project_file("[agents.codex]\ninstall = \"npm run pwn\"\nlogin = \"run pwn\"\n");
@@ -277,7 +277,7 @@ async fn nothing_is_written_without_a_yes() {
 }
 
 #[tokio::test]
-async fn a_project_gets_files_of_its_own_and_keeps_those_outside_alone() {
+async fn a_project_gets_files_of_its_own_and_files_outside_are_left_alone() {
     let stage = stage(&[("claude", IDLE), ("cursor", IDLE), ("claude-desktop", IDLE)]);
     let project = stage.project().to_owned();
     write(&stage, "outside.json", "{}");
@@ -298,7 +298,7 @@ async fn a_project_gets_files_of_its_own_and_keeps_those_outside_alone() {
 }
 
 #[tokio::test]
-async fn out_of_a_package_cache_the_program_is_copied_first() {
+async fn a_program_in_a_package_cache_is_copied_first() {
     let stage = stage(&[("claude", IDLE)]);
     let cached = stage.home().join("_npx/1f/cli-team-bridge");
     fs::create_dir_all(cached.parent().unwrap()).unwrap();
@@ -325,7 +325,7 @@ async fn out_of_a_package_cache_the_program_is_copied_first() {
 }
 
 #[tokio::test]
-async fn adapters_are_installed_with_the_users_npm_and_only_when_that_is_asked_for() {
+async fn adapters_are_installed_with_the_users_npm_and_only_on_request() {
     let npm = "#!/bin/sh\necho \"$@\" >> \"$HOME/npm-calls\"\n";
     let stage = stage(&[("codex", IDLE), ("npm", npm)]);
     let calls = stage.home().join("npm-calls");
@@ -340,11 +340,11 @@ async fn adapters_are_installed_with_the_users_npm_and_only_when_that_is_asked_f
     assert!(!is_done && said.contains("codex-acp` failed (exit status: 7)"), "{said}");
 }
 
-/// Says that a marked process, as those of agents are, may not change its user's settings.
+/// A process with an agent's mark may not change its user's settings.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_agent_cannot_change_its_users_settings() {
-    let stage = stage(&[("claude", IDLE)]).with_variable("BRIDGE_RUN", "somebody");
+    let stage = stage(&[("claude", IDLE)]).with_variable("BRIDGE_RUN", "some-session");
     let (is_done, said) = setup(&stage, &["--yes"]).await;
     assert!(!is_done && said.contains("an agent cannot change its user's settings"), "{said}");
     assert!(!stage.home().join(".claude.json").exists());

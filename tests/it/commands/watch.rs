@@ -1,4 +1,4 @@
-//! `watch`: a line a message, as it comes, and nothing else; and how it ends.
+//! `watch`: it prints one line per message, as it comes, and nothing else; and how it ends.
 
 use cli_team_bridge::supervisor::Supervised;
 use nix::sys::signal::{Signal, kill};
@@ -36,7 +36,7 @@ impl Watch {
         line.unwrap_or_else(|| panic!("it ended: {}", self.child.stderr_tail()))
     }
 
-    /// Ends it by a signal, and checks that it said nothing else and ends well.
+    /// Ends it by a signal, and checks that it printed nothing else and exits with 0.
     async fn end(mut self) {
         let pid = Pid::from_raw(i32::try_from(self.child.pid()).unwrap());
         kill(pid, Signal::SIGTERM).unwrap();
@@ -83,7 +83,7 @@ async fn each_message_is_one_short_line_as_it_comes_and_stays_unread() {
 }
 
 #[tokio::test]
-async fn a_finished_task_is_told() {
+async fn a_finished_task_is_reported() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
     let mut watch = Watch::start(&stage, &[]).await;
@@ -96,7 +96,7 @@ async fn a_finished_task_is_told() {
 }
 
 #[tokio::test]
-async fn what_has_gathered_before_is_one_line() {
+async fn earlier_messages_are_one_line() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
     let ann = stage.peer("ann").await;
@@ -116,7 +116,7 @@ async fn what_has_gathered_before_is_one_line() {
 }
 
 #[tokio::test]
-async fn what_a_wait_is_handed_at_once_wakes_nobody() {
+async fn a_message_that_a_wait_gets_at_once_is_not_printed() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
     let ann = stage.peer("ann").await;
@@ -137,12 +137,12 @@ async fn what_a_wait_is_handed_at_once_wakes_nobody() {
 }
 
 #[tokio::test]
-async fn a_bus_that_is_not_there_yet_is_waited_for_and_not_made() {
+async fn a_missing_bus_is_waited_for_and_not_created() {
     let stage = Stage::new(SCRIPT);
     let mut watch = Watch::start(&stage, &["--name", "ann"]).await;
     let mut other = Watch::start(&stage, &[]).await;
     let looked = async {
-        // It has looked when it waits for its next look.
+        // A watch that sleeps has looked for the bus.
         until("the watch sleeps", || is_asleep(watch.child.pid())).await;
     };
     looked.await;
@@ -160,7 +160,7 @@ async fn a_bus_that_is_not_there_yet_is_waited_for_and_not_made() {
     lead.close().await;
 }
 
-/// Tells whether a process sleeps: `S` in the third field of its `stat`, behind a name without spaces.
+/// Says whether a process sleeps: `S` in the third field of its `stat`, after a name without spaces.
 fn is_asleep(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.split(' ').nth(2) == Some("S") && stat.contains("(cli-team-bridge)")
@@ -188,7 +188,7 @@ async fn a_bus_that_was_removed_is_followed_by_the_next_one() {
 }
 
 #[tokio::test]
-async fn it_ends_when_nobody_reads_it_any_more_although_it_has_nothing_to_say() {
+async fn it_ends_when_its_reader_is_gone_even_without_a_message() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
     let Watch { child, lines } = Watch::start(&stage, &[]).await;

@@ -1,4 +1,4 @@
-//! The end of agents that do all they can against it: it comes within what is promised, and leaves nothing.
+//! The end of agents that resist it: it comes within the promised time, and leaves nothing.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use crate::support::misbehaving_agents::{
 };
 use crate::support::{DEADLINE, Raw, Stage, until};
 
-/// What is promised for `shutdown_agent`.
-const IN_ORDER: Duration = Duration::from_secs(30);
+/// The promised time limit for `shutdown_agent`.
+const GRACEFUL: Duration = Duration::from_secs(30);
 
-/// Becomes no agent at all.
+/// Never becomes an agent.
 const MUTE: Habit = Habit::new("mute", "trap '' TERM; while :; do sleep 1000; done; ", "");
 
-/// Leaves a daemon, and keeps its manners otherwise.
+/// Leaves a daemon, and otherwise behaves well.
 const LEAVER: Habit = Habit::new("leaver", ESCAPE, "");
 
 async fn gone(wild: &Wild, lead: &Lead, name: &str, began: Instant, limit: Duration) {
@@ -29,11 +29,11 @@ async fn gone(wild: &Wild, lead: &Lead, name: &str, began: Instant, limit: Durat
 }
 
 #[tokio::test]
-async fn an_agent_that_never_answers_and_ignores_sigterm_is_stopped_in_good_order_and_by_force() {
+async fn an_agent_that_never_answers_and_ignores_sigterm_is_stopped_gracefully_and_by_force() {
     let wild = Wild::of(&[MUTE]);
     let lead = wild.lead().await;
     for (name, tool, limit) in
-        [("asked", "shutdown_agent", IN_ORDER), ("killed", "kill_agent", PROMISED)]
+        [("asked", "shutdown_agent", GRACEFUL), ("killed", "kill_agent", PROMISED)]
     {
         let given = json!({ "agent": "mute", "name": name, "prompt": "hello" });
         lead.call("assign_task", given).await;
@@ -45,7 +45,7 @@ async fn an_agent_that_never_answers_and_ignores_sigterm_is_stopped_in_good_orde
     lead.close().await;
 }
 
-/// Stops the agent's process, and gives it more than its pipe holds.
+/// Stops the agent's process, and sends it a prompt that is longer than its pipe holds.
 async fn clog(wild: &Wild, lead: &Lead, name: &str) {
     lead.start_of("leaver", name).await;
     let [agent] = wild.running("scripted-agent")[..] else {
@@ -70,13 +70,13 @@ async fn an_agent_that_reads_nothing_is_killed_behind_a_full_pipe_by_several_at_
     let began = Instant::now();
     let (one, two) = tokio::join!(lead.kill("clogged"), lead.kill("clogged"));
     assert!(one.max(two) < PROMISED);
-    assert_eq!(wild.left(), Vec::<u32>::new(), "it is gone when that is told");
+    assert_eq!(wild.left(), Vec::<u32>::new(), "it is gone when the kill is confirmed");
     gone(&wild, &lead, "clogged", began, PROMISED).await;
     lead.close().await;
 }
 
 #[tokio::test]
-async fn a_kill_overtakes_a_stop_in_good_order_that_waits_for_a_turn() {
+async fn a_kill_overtakes_a_graceful_stop_that_waits_for_a_turn() {
     let wild = Wild::of(&[LEAVER]);
     let lead = wild.lead().await;
     clog(&wild, &lead, "both").await;
@@ -96,7 +96,7 @@ async fn the_end_of_a_bridge_waits_neither_for_a_full_pipe_nor_for_an_agent_that
     clog(&wild, &lead, "clogged").await;
     lead.start_talker("leaver").await;
     lead.hears_talk().await;
-    let took = lead.terminate_twice(&wild, IN_ORDER).await;
+    let took = lead.terminate_twice(&wild, GRACEFUL).await;
     println!("the bridge: {} ms", took.as_millis());
 }
 
@@ -104,12 +104,12 @@ async fn the_end_of_a_bridge_waits_neither_for_a_full_pipe_nor_for_an_agent_that
 async fn a_second_signal_kills_all_agents_while_another_process_holds_the_bus() {
     let wild = Wild::new("", "ignore_term = true\nignore_eof = true");
     let mut lead = wild.lead().await;
-    // So many that their stop requests, one after the other, would take longer than is promised.
+    // One after the other, this many stop requests would take longer than the promised time.
     for name in ["one", "two", "three", "four", "five", "six"] {
         lead.start(name).await;
     }
     let bus = wild.hold_bus();
-    // Of two different signals both count, however late they are looked at.
+    // Two different signals both count, however late they are handled.
     signal(lead.pid(), Signal::SIGTERM).unwrap();
     signal(lead.pid(), Signal::SIGINT).unwrap();
     let took = wild.nothing_is_left().await;
@@ -120,7 +120,7 @@ async fn a_second_signal_kills_all_agents_while_another_process_holds_the_bus() 
     assert!(exit.success(), "{exit}");
 }
 
-/// Once its agent has crashed, it closes its stdout, says so by a file, and lives on.
+/// Once its agent has crashed, it closes its stdout, writes a file, and lives on.
 const HUSK: Habit = Habit::new(
     "husk",
     "trap '' TERM; $AGENT; exec >&-; echo $$ > \"$HIDEOUT/$$\"; while :; do sleep 1000; done; ",
@@ -160,7 +160,7 @@ async fn a_second_signal_waits_for_no_answer_that_the_client_does_not_read() {
     stage.check_nobody_is_left();
 }
 
-/// The exit code of a command that a third signal has ended: as a shell writes a death by that signal.
+/// The exit code of a command that a third signal has ended: a shell's code for a death by that signal.
 const ENDED_BY_SIGHUP: i32 = 128 + Signal::SIGHUP as i32;
 
 #[tokio::test]
@@ -172,8 +172,8 @@ async fn a_third_signal_ends_an_orchestrator_at_once_and_nothing_is_left() {
     }
     eventually("the daemons are there", || wild.escaped() == 2).await;
     signal(lead.pid(), Signal::SIGTERM).unwrap();
-    eventually("it is ending", || wild.is_told_to_stop()).await;
-    // Of two different signals both count, however late they are looked at.
+    eventually("it is ending", || wild.has_stop_request()).await;
+    // Two different signals both count, however late they are handled.
     signal(lead.pid(), Signal::SIGINT).unwrap();
     signal(lead.pid(), Signal::SIGHUP).unwrap();
     let began = Instant::now();

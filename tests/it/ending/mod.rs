@@ -1,4 +1,4 @@
-//! How agents and bridges end, and that nothing of them is left.
+//! How agents and bridges end, and that they leave nothing behind.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod nothing_left_behind;

@@ -1,6 +1,6 @@
-//! The real binary leads agents that try to leave something behind. Whatever ends them, nothing of them is left.
+//! The real binary leads agents that try to leave processes behind. Whatever ends the agents, nothing is left.
 //!
-//! Each test marks its agents in their environment, and looks for the mark in all of `/proc`: it asks no registry of ours.
+//! Each test marks its agents in their environment, and looks for the mark in all of `/proc`: it relies on no registry of ours.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::support::misbehaving_agents::{
 };
 
 #[tokio::test]
-async fn what_escapes_dies_with_its_agent_however_that_ends() {
+async fn an_escaped_process_dies_with_its_agent_however_the_agent_ends() {
     let stage = Wild::new(ESCAPE, "");
     let lead = stage.lead().await;
     for (count, end) in ["killed", "shut-down", "crashed", "shot"].into_iter().enumerate() {
@@ -30,7 +30,11 @@ async fn what_escapes_dies_with_its_agent_however_that_ends() {
         match end {
             "killed" => {
                 lead.kill(end).await;
-                assert_eq!(stage.left(), Vec::<u32>::new(), "it is gone when that is told");
+                assert_eq!(
+                    stage.left(),
+                    Vec::<u32>::new(),
+                    "it is gone when the kill is confirmed"
+                );
             }
             "shut-down" => {
                 lead.call("shutdown_agent", json!({ "agent": end })).await;
@@ -50,7 +54,7 @@ async fn what_escapes_dies_with_its_agent_however_that_ends() {
         lead.says_dead(end).await;
         println!("{end}: {} ms", began.elapsed().as_millis());
     }
-    // A presence goes after the end of its owner has been told.
+    // A presence is removed after the end of its owner has been reported.
     eventually("only the orchestrator's presence is left", || stage.presences().len() == 1).await;
     lead.close().await;
 }
@@ -100,9 +104,9 @@ async fn nothing_is_left_when_a_shim_is_killed() {
     lead.close().await;
 }
 
-/// What an agent leaves behind: a hundred processes in a session of their own, and in no control group of the agent's, each of which
-/// starts the next one and exits at once. They end with the test's directory. Dead processes keep their ids until they are reaped: above
-/// 8,000 tasks on the machine a process waits before it starts the next one, so that the flood never takes the ids of other programs.
+/// A fork bomb that an agent leaves behind: a hundred processes in a session of their own, outside of the agent's control group. Each
+/// starts the next one and exits at once, until the test's directory is gone. Dead processes keep their ids until they are reaped.
+/// So a process waits while the machine has more than 8,000 tasks, and the flood never takes the ids that other programs need.
 const FLOOD: &str = "(setsid sh -c 'for group in /sys/fs/cgroup /sys/fs/cgroup/unified; do \
                      echo $$ > $group/cgroup.procs; done 2> /dev/null; trap \"\" TERM; \
                      crowded() { read -r one five fifteen tasks last < /proc/loadavg; [ \"${tasks#*/}\" -gt 8000 ]; }; \
@@ -111,7 +115,7 @@ const FLOOD: &str = "(setsid sh -c 'for group in /sys/fs/cgroup /sys/fs/cgroup/u
                      echo > \"$HIDEOUT/flood\"' < /dev/null > /dev/null 2>&1 &) ; ";
 
 #[tokio::test]
-async fn what_forks_on_and_on_is_ended_in_time_and_reaped() {
+async fn a_fork_bomb_is_ended_in_time_and_reaped() {
     let wild = Wild::new(FLOOD, "");
     let lead = wild.lead().await;
     for end in ["killed", "shot"] {
@@ -123,7 +127,7 @@ async fn what_forks_on_and_on_is_ended_in_time_and_reaped() {
             let took = lead.kill(end).await;
             assert!(took < PROMISED, "{took:?}");
         } else {
-            // Then the flood falls to the orchestrator.
+            // Then the orchestrator inherits the flood.
             let [shim] = wild.running("__shim")[..] else {
                 panic!("one agent has one shim");
             };
@@ -138,7 +142,7 @@ async fn what_forks_on_and_on_is_ended_in_time_and_reaped() {
 }
 
 #[tokio::test]
-async fn what_is_made_is_nobody_elses_to_write_whatever_the_umask() {
+async fn directories_are_writable_only_by_their_owner_whatever_the_umask() {
     let wild = Wild::new("", "");
     let claude = wild.folder.path().join(".claude");
     fs::remove_dir(&claude).unwrap();
@@ -152,14 +156,14 @@ async fn what_is_made_is_nobody_elses_to_write_whatever_the_umask() {
 }
 
 #[tokio::test]
-async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
+async fn the_next_bridge_ends_what_a_dead_bridge_and_its_shims_leave() {
     let wild = Wild::new(ESCAPE, "ignore_term = true\nignore_eof = true");
     let mut lead = wild.lead().await;
     for name in ["one", "two"] {
         lead.start(name).await;
     }
     eventually("the daemons are there", || wild.escaped() == 2).await;
-    // A stopped bridge cannot end what falls to it when its shims die.
+    // A stopped bridge cannot end the orphans that it inherits when its shims die.
     signal(lead.pid(), Signal::SIGSTOP).unwrap();
     for shim in wild.running("__shim") {
         signal(shim, Signal::SIGKILL).unwrap();
@@ -191,7 +195,7 @@ async fn what_a_bridge_and_its_shims_leave_together_the_next_bridge_ends() {
     next.close().await;
 }
 
-/// It has left its parent, its session and the environment by which it would be known, and only its control group tells whose it is.
+/// The daemon has left its parent, its session and its marked environment. Only its control group shows its agent.
 #[tokio::test]
 async fn a_daemon_without_our_environment_is_ended_by_the_next_bridge_where_there_are_control_groups()
  {
@@ -226,7 +230,7 @@ async fn a_daemon_without_our_environment_is_ended_by_the_next_bridge_where_ther
     next.close().await;
 }
 
-/// Returns the control group that the bridge has made for a process, where it could.
+/// Returns the control group that the bridge made for a process, if it could.
 fn groups_of(pid: u32) -> Vec<PathBuf> {
     let all = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let own = all.lines().find_map(|line| line.strip_prefix("0::/"));
@@ -256,7 +260,7 @@ async fn a_stopped_shim_of_a_dead_bridge_is_ended_by_the_next_bridge() {
 }
 
 #[tokio::test]
-async fn how_an_agent_runs_is_on_the_bus_before_its_first_prompt() {
+async fn the_processes_of_an_agent_are_on_the_bus_before_its_first_prompt() {
     let wild = Wild::new("", "");
     let lead = wild.lead().await;
     lead.start("agent").await;
@@ -278,7 +282,7 @@ async fn how_an_agent_runs_is_on_the_bus_before_its_first_prompt() {
 }
 
 #[tokio::test]
-async fn who_was_a_child_before_is_taken_for_no_agent() {
+async fn an_earlier_child_of_the_bridge_is_not_taken_for_an_agent() {
     let stage = Wild::new(ESCAPE, "");
     let stranger = format!("{MARK}={} sleep 1000 > /dev/null & ", stage.mark);
     let lead = stage.lead_after(&stranger).await;
@@ -326,7 +330,7 @@ async fn starting_and_killing_again_and_again_leaves_nothing_open() {
         lead.kill(&format!("agent-{cycle}")).await;
         assert_eq!(stage.left(), Vec::<u32>::new());
         if cycle == 0 {
-            // The first one opens what stays open: the watcher of signals, threads.
+            // The first cycle opens files that stay open: the watcher of signals, threads.
             before = lead.open_files();
         }
     }
@@ -338,13 +342,13 @@ async fn starting_and_killing_again_and_again_leaves_nothing_open() {
 }
 
 #[tokio::test]
-async fn an_agent_gets_its_three_pipes_and_nothing_else_of_its_guard() {
+async fn an_agent_gets_its_three_pipes_and_nothing_else_from_its_shim() {
     let list = "(cd /proc/$$/fd && echo *) > files; ";
     let stage = Wild::new(list, "");
     let lead = stage.lead().await;
     lead.start("looker").await;
     let files = fs::read_to_string(stage.folder.path().join("files")).unwrap();
-    // Files that this test was started with are inherited by all; they are in any child.
+    // Every child inherits the files that this test was started with.
     let plain = tempfile::tempdir().unwrap();
     let mut shell = std::process::Command::new("/bin/sh");
     shell.args(["-c", list]).current_dir(plain.path());
@@ -376,7 +380,7 @@ async fn the_end_of_the_client_ends_everything() {
 }
 
 #[tokio::test]
-async fn an_agent_is_in_a_control_group_that_goes_with_it_where_there_can_be_one() {
+async fn an_agent_has_a_control_group_that_is_removed_with_it() {
     let stage = Wild::new(ESCAPE, "");
     let lead = stage.lead().await;
     lead.start("grouped").await;
@@ -391,7 +395,7 @@ async fn an_agent_is_in_a_control_group_that_goes_with_it_where_there_can_be_one
         return lead.close().await;
     }
     let [group] = groups.iter().collect::<Vec<_>>()[..] else {
-        panic!("what it starts is in its group: {groups:?}");
+        panic!("all its processes are in one group: {groups:?}");
     };
     assert!(group.contains("cli-team-bridge-"), "{group}");
     let directory = mounted(group);
@@ -408,7 +412,7 @@ fn control_group(pid: u32) -> String {
     lines.find_map(|line| line.strip_prefix("0::")).unwrap_or_default().to_owned()
 }
 
-/// Returns where a control group of version 2 is to be seen.
+/// Returns the directory of a control group of version 2.
 fn mounted(group: &str) -> PathBuf {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     let mut points = mounts.lines().filter_map(|line| {

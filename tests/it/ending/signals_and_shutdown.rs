@@ -1,4 +1,4 @@
-//! How agents, peers and bridges end, by themselves and by others' will, and what is left of them: the log, and nothing else.
+//! How agents, peers and bridges end, by themselves or on request, and that they leave only the log.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::{Stage, until};
 
-/// Agents that do one thing, as their task says.
+/// Agents whose behaviour depends on the first words of their task.
 pub(crate) const AGENTS: &str = r#"
 [agents.default.start]
 models = ["small", "large"]
@@ -70,7 +70,7 @@ steps = [
 steps = [{ say = "{{prompt}}" }]
 "#;
 
-/// How an orchestrator may be told to end.
+/// What ends an orchestrator.
 enum End {
     Input,
     Signal(Signal),
@@ -81,7 +81,7 @@ async fn check_end(end: End) {
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "fork").await;
     lead.start_and_wait("ben", "hello").await;
-    // Starting when it is to end.
+    // This agent is still starting when the end comes.
     lead.start("cid", "hello").await;
     assert!(stage.processes().len() >= 6, "{:?}", stage.processes());
     match end {
@@ -128,7 +128,7 @@ async fn a_second_signal_ends_agents_that_would_have_had_longer() {
     lead.signal(Signal::SIGINT);
     assert_eq!(lead.exit().await.code, Some(0), "{}", lead.stderr());
     let took = began.elapsed();
-    // 2 s for the agents, and the bus's own last words. Without the second signal it is at least 20 s.
+    // The agents take 2 s, and the bus writes its last entries. Without the second signal it takes at least 20 s.
     assert!(took < Duration::from_secs(10), "{took:?}");
     stage.check_nobody_is_left();
 }
@@ -219,7 +219,7 @@ async fn an_agent_that_opens_no_second_session_ends_when_it_is_asked_to() {
         lead.call(tool, json!({ "agent": "torpid" })).await;
         let result = lead.ended(task).await;
         assert_eq!(result["error"]["class"], "cancelled", "{result}");
-        // A session may take a minute to open; nobody waits for it who wants the end.
+        // A session may take a minute to open; a stop does not wait for it.
         let took = began.elapsed();
         assert!(took < Duration::from_secs(10), "`{tool}` took {took:?}");
         lead.until("list_agents", json!({}), |all| all["agents"].as_array().unwrap().len() == 1)
@@ -241,7 +241,7 @@ async fn a_killed_orchestrator_is_seen_dead_with_its_agents_and_another_goes_on(
     })
     .await;
     one.die().await;
-    // The agent is there until its shim has ended it, and no longer.
+    // The agent lives only until its shim has ended it.
     two.until_agent("ann", |agent| agent["status"] == "dead").await;
     assert_eq!(two.names().await, ["orchestrator-2", "ben"]);
     let result = two.ended(&task).await;
@@ -286,15 +286,15 @@ async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
     assert_eq!(result["status"], "interrupted", "{result}");
     assert_eq!(result["error"], json!({ "class": "crashed", "message": why }));
     assert_eq!(result["output"], "half of it", "what it had said is kept");
-    let told = "crasher has failed: \"exit code 7; its stderr ends: out of memory\"";
-    lead.hear_notice(told).await;
+    let notice = "crasher has failed: \"exit code 7; its stderr ends: out of memory\"";
+    lead.hear_notice(notice).await;
     bob.hear_notice(&format!(
         "your request {request} is open again: crasher, which claimed it, is gone"
     ))
     .await;
     let health = lead.until_agent("crasher", |agent| agent["status"] == "dead").await;
-    let told = "failed: exit code 7; its stderr ends: out of memory";
-    assert_eq!(health["reason"], told, "{health}");
+    let reason = "failed: exit code 7; its stderr ends: out of memory";
+    assert_eq!(health["reason"], reason, "{health}");
     let claimed = lead.call("claim_request", json!({ "request_id": request })).await;
     assert_eq!(claimed["claimed"], true, "{claimed}");
     lead.close().await;
@@ -302,7 +302,7 @@ async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
     stage.check_nobody_is_left();
 }
 
-/// Agents that are none, each in its own way.
+/// Programs that fail to be agents, each for another reason.
 const BROKEN: &str = r#"
 [agents.dead]
 command = "sh"
@@ -331,7 +331,7 @@ async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
     let why =
         "dead has failed: it ended before it was ready: exit code 3; its stderr ends: no api key";
     assert_eq!(result["status"], "failed", "{result}");
-    // Its last words tell what is missing.
+    // The end of its stderr shows that the login is missing.
     assert_eq!(result["error"], json!({ "class": "auth", "message": why }));
 
     let babbling = lead.assign("babbling", "x").await;
@@ -372,7 +372,7 @@ async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
 }
 
 #[tokio::test]
-async fn a_killed_peer_is_dead_at_once_and_its_claim_free_and_its_name_to_be_had() {
+async fn a_killed_peer_is_dead_at_once_and_its_claim_and_name_are_free() {
     let stage = Stage::new(AGENTS);
     let (lead, ann) = (stage.orchestrator().await, stage.peer("ann").await);
     let bob = stage.peer("bob").await;
@@ -394,7 +394,7 @@ async fn a_killed_peer_is_dead_at_once_and_its_claim_free_and_its_name_to_be_had
     let claimed = bob.call("claim_request", json!({ "request_id": request })).await;
     assert_eq!(claimed["claimed"], true, "{claimed}");
 
-    // Its holder is dead, and nobody has noticed yet.
+    // The name's holder is dead, and no process has noticed yet.
     bob.die().await;
     let bob = stage.peer("bob").await;
     assert_eq!(bob.names().await.len(), 3);

@@ -1,4 +1,4 @@
-//! A package registry on this machine that knows one name: it hands out tarballs, as the public one does after a release.
+//! A local package registry with one package: it serves tarballs, as the public registry does after a release.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
-/// The one name.
+/// The name of the package.
 const NAME: &str = "cli-team-bridge";
 
 /// Starts the registry for tarballs, the last of which is the newest version, and returns its address. It lasts as long as the test.
@@ -30,7 +30,7 @@ pub(crate) fn start(tarballs: Vec<PathBuf>) -> String {
     address
 }
 
-/// Returns what the registry says of a version: its manifest, and where its tarball is.
+/// Returns the registry's entry of a version: its manifest, and the address of its tarball.
 fn version(tarball: &PathBuf, address: &str) -> Value {
     let read =
         Command::new("tar").args(["-xOzf"]).arg(tarball).arg("package/package.json").output();
@@ -54,6 +54,6 @@ fn answer(mut client: TcpStream, about: &Value, tarballs: &[PathBuf]) {
     };
     let mut head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\n");
     write!(head, "Content-Length: {}\r\nConnection: close\r\n\r\n", body.len()).unwrap();
-    // A client may have had enough.
+    // A client may have closed the connection.
     let _ = client.write_all(head.as_bytes()).and_then(|()| client.write_all(&body));
 }

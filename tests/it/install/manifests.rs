@@ -1,4 +1,4 @@
-//! The plugin's manifests, the skill and the release workflow: they name this version, programs and tools that are there.
+//! The plugin's manifests, the skill and the release workflow: they name this version, and existing programs and tools.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -37,7 +37,7 @@ fn the_readme_and_cargo_name_one_repository() {
     assert!(readme.contains(&format!("git clone {}\n", env!("CARGO_PKG_REPOSITORY"))));
 }
 
-/// Returns what follows the script that starts the program, in all commands of a manifest.
+/// Collects the arguments after the plugin's start script, from all commands of a manifest.
 fn arguments(manifest: &Value, found: &mut Vec<Vec<String>>) {
     match manifest {
         Value::Object(fields) => {
@@ -58,7 +58,7 @@ fn arguments(manifest: &Value, found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Runs the plugin's script in a home.
+/// Runs the plugin's start script in a home directory.
 fn start(home: &Path, arguments: &[String]) -> Output {
     let mut start = Command::new("sh");
     start.arg(plugin().join("start")).args(arguments);
@@ -100,7 +100,7 @@ fn without_the_program_the_server_says_how_to_install_it_and_hooks_are_silent() 
 }
 
 #[test]
-fn the_skill_names_tools_that_are_there() {
+fn the_skill_names_existing_tools() {
     let skill = plugin().join("skills/lead-a-team/SKILL.md");
     let text = std::fs::read_to_string(&skill).unwrap();
     assert!(text.starts_with("---\nname: lead-a-team\ndescription: "), "{text}");

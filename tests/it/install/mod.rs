@@ -1,4 +1,4 @@
-//! What people install: the npm packages, the plugin, the completions and the manual pages.
+//! Everything that people install: the npm packages, the plugin, the completions and the manual pages.
 
 mod fake_registry;
 pub(crate) mod manifests;

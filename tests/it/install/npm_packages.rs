@@ -1,6 +1,6 @@
 //! The npm packages: packed from this binary, installed offline and without scripts into a fresh home, and run.
 //!
-//! They are skipped, with a word, where Node.js or npm is missing, and on platforms that have no package.
+//! These tests are skipped, and say so, where Node.js or npm is missing, and on platforms without a package.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use super::fake_registry;
 use crate::support::{DEADLINE, Stage, until};
 
-/// What npm calls this platform, where there is a package for it.
+/// npm's name of this platform, if there is a package for it.
 const PLATFORM: Option<&str> = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
     Some("linux-x64")
 } else if cfg!(all(target_os = "linux", target_arch = "aarch64")) {
@@ -24,7 +24,7 @@ const PLATFORM: Option<&str> = if cfg!(all(target_os = "linux", target_arch = "x
     None
 };
 
-/// Takes away what newer versions of Node.js can do, so that the launcher stays beside the program.
+/// Removes a function of newer versions of Node.js, so that the launcher stays beside the program.
 const WITHOUT_EXECVE: &str = "process.execve = undefined;\n";
 
 /// The packages, made once for all tests, and installed.
@@ -38,7 +38,7 @@ struct Packages {
 /// All tests share them: packing a binary takes seconds.
 static PACKAGES: LazyLock<Option<Packages>> = LazyLock::new(Packages::make);
 
-/// Returns them, or says why there are none.
+/// Returns the packages, or prints why there are none.
 fn packages() -> Option<&'static Packages> {
     let packages = PACKAGES.as_ref();
     if packages.is_none() {
@@ -50,7 +50,7 @@ fn packages() -> Option<&'static Packages> {
 /// The file in a folder of packages that its process keeps locked.
 const LOCK: &str = "in-use";
 
-/// Removes the packages of earlier runs. Those of a run beside this one stay.
+/// Removes the packages of earlier runs, except of those that are still running.
 fn remove_unused(folders: &Path) {
     for folder in std::fs::read_dir(folders).into_iter().flatten().flatten() {
         let lock = File::open(folder.path().join(LOCK));
@@ -89,7 +89,7 @@ impl Packages {
         Some(packages)
     }
 
-    /// Returns this binary, without its debug information where there is a program to strip it: npm compresses all of it, twice.
+    /// Returns this binary, stripped if `strip` is installed: npm compresses all of it, twice.
     fn program(&self) -> PathBuf {
         let binary = PathBuf::from(env!("CARGO_BIN_EXE_cli-team-bridge"));
         let stripped = self.folder.join("stripped");
@@ -97,7 +97,7 @@ impl Packages {
         if strip.is_ok_and(|status| status.success()) { stripped } else { binary }
     }
 
-    /// Returns a command in a home and with an environment of its own, which no registry answers.
+    /// Returns a command with its own home and environment, and without a registry that answers.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
@@ -116,7 +116,7 @@ impl Packages {
         project
     }
 
-    /// Names the tarballs as a registry names the packages: the build of a platform under its alias, then the launcher.
+    /// Returns npm's specifiers of the tarballs: the platform's build under its alias, then the launcher.
     fn specifiers(&self) -> [String; 2] {
         let [build, launcher] = &self.tarballs[..] else {
             panic!("two tarballs are packed: {:?}", self.tarballs);
@@ -141,7 +141,7 @@ impl Packages {
     }
 }
 
-/// Runs a command that has to succeed, and returns what it printed.
+/// Runs a command that must succeed, and returns its stdout.
 fn checked(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {output:?}");
@@ -164,7 +164,7 @@ fn the_packages_install_offline_without_scripts_and_run() {
 }
 
 #[test]
-fn npx_runs_what_a_registry_has_without_scripts() {
+fn npx_runs_the_package_of_a_registry_without_scripts() {
     let Some(packages) = packages() else { return };
     let tarballs = packages.tarballs.iter().map(|tarball| packages.packed(tarball)).collect();
     let registry = fake_registry::start(tarballs);
@@ -184,8 +184,8 @@ fn no_package_has_scripts_and_each_build_is_for_its_platform() {
     let launcher = packages.manifest("cli-team-bridge");
     let alias = format!("cli-team-bridge-{platform}");
     assert_eq!(launcher["version"], own);
-    let wanted = format!("npm:cli-team-bridge@{own}-{platform}");
-    assert_eq!(launcher["optionalDependencies"][&alias], wanted);
+    let expected = format!("npm:cli-team-bridge@{own}-{platform}");
+    assert_eq!(launcher["optionalDependencies"][&alias], expected);
     assert_eq!(launcher["dependencies"], Value::Null);
     let build = packages.manifest(&alias);
     assert_eq!(build["name"], "cli-team-bridge");
@@ -199,7 +199,7 @@ fn no_package_has_scripts_and_each_build_is_for_its_platform() {
     }
 }
 
-/// What the registry refuses is checked here: the length of the description, and names that do not belong together.
+/// Checks what the registry would refuse: a long description, and names that do not match.
 #[test]
 fn the_entry_of_the_mcp_registry_starts_the_orchestrator_by_the_same_package() {
     let Some(packages) = packages() else { return };
@@ -222,7 +222,7 @@ fn the_entry_of_the_mcp_registry_starts_the_orchestrator_by_the_same_package() {
 }
 
 #[test]
-fn exit_codes_go_through() {
+fn exit_codes_are_passed_through() {
     let Some(packages) = packages() else { return };
     let without_execve = packages.folder.join("without_execve.cjs");
     for required in [None, Some(&without_execve)] {
@@ -235,7 +235,7 @@ fn exit_codes_go_through() {
 }
 
 #[tokio::test]
-async fn signals_go_through_once_and_end_the_launcher_too() {
+async fn signals_are_passed_through_once_and_end_the_launcher_too() {
     let Some(packages) = packages() else { return };
     let without_execve = packages.folder.join("without_execve.cjs");
     for required in [None, Some(&without_execve)] {
@@ -265,7 +265,7 @@ async fn signals_go_through_once_and_end_the_launcher_too() {
             let line = tokio::time::timeout(DEADLINE, lines.next_line()).await.unwrap().unwrap();
             assert!(line.is_some_and(|line| line.contains("hello")));
 
-            // A signal goes to the launcher; only the one that nothing can pass on goes to the program.
+            // Signals go to the launcher, except SIGKILL, which it cannot pass on: that goes to the program.
             let launcher = watch.id().unwrap();
             let program = stage.running("watch").into_iter().max().unwrap();
             let to = if signal == Signal::SIGKILL { program } else { launcher };
@@ -280,7 +280,7 @@ async fn signals_go_through_once_and_end_the_launcher_too() {
 }
 
 #[test]
-fn a_build_that_is_missing_is_named_with_what_to_do() {
+fn a_missing_build_is_named_with_a_remedy() {
     let Some(packages) = packages() else { return };
     let installed = packages.folder.join("installed/node_modules/cli-team-bridge");
     let alone = packages.project("alone").join("cli-team-bridge");
@@ -291,16 +291,16 @@ fn a_build_that_is_missing_is_named_with_what_to_do() {
     let run = || packages.command("node").arg(alone.join("bin.js")).output().unwrap();
     let output = run();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let told = said(&output);
+    let stderr = said(&output);
     let build = format!("cli-team-bridge-{}", PLATFORM.unwrap());
-    assert!(told.starts_with(&format!("error: the package {build} (")), "{told}");
-    assert!(told.contains("--include=optional"), "{told}");
+    assert!(stderr.starts_with(&format!("error: the package {build} (")), "{stderr}");
+    assert!(stderr.contains("--include=optional"), "{stderr}");
 
-    // The same on a platform for which nothing is built.
+    // The same on a platform without a build.
     let manifest = std::fs::read_to_string(alone.join("package.json")).unwrap();
     let other = manifest.replace(&build, "cli-team-bridge-beos-ppc");
     std::fs::write(alone.join("package.json"), other).unwrap();
-    let told = said(&run());
+    let stderr = said(&run());
     let expected = format!("has no build for {}, only for beos-ppc\n", PLATFORM.unwrap());
-    assert!(told.contains(&expected) && told.contains("cargo install"), "{told}");
+    assert!(stderr.contains(&expected) && stderr.contains("cargo install"), "{stderr}");
 }

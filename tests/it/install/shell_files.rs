@@ -1,4 +1,4 @@
-//! Completions and manual pages, each taken by the program that it is for, where that program is installed.
+//! Completions and manual pages, each read by the program that it is for, if that program is installed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn commands() -> BTreeSet<String> {
     names.filter(|name| name != "help").collect()
 }
 
-/// Has a shell read a script without running it; says so where the shell is missing.
+/// Lets a shell parse a script without running it; skips a missing shell, and prints that.
 fn check_syntax(shell: &str, script: &Path) {
     match Command::new(shell).arg("-n").arg(script).output() {
         Ok(output) => assert!(output.status.success(), "{shell}: {output:?}"),
@@ -74,7 +74,7 @@ fn a_directory_for_pages_that_cannot_be_written_is_named() {
     std::fs::write(&file, "").unwrap();
     let mut bridge = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"));
     let output = bridge.arg("man").arg(file.join("man1")).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    assert!(told.contains(&format!("`{}/man1`", file.display())), "{told}");
+    assert!(stderr.contains(&format!("`{}/man1`", file.display())), "{stderr}");
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{DEADLINE, PAUSE};
 
-/// An orchestrator or a peer, and its client. Whatever it hears on the way, it keeps.
+/// An orchestrator or a peer, and its client. It keeps every message that it receives until a test takes it.
 pub(crate) struct Member {
     client: Client,
     child: Supervised,
@@ -24,7 +24,7 @@ impl Member {
         Self::connect_as(child, pipes, Lifecycle::Session, None).await
     }
 
-    /// Connects in one of the lifecycles, for a user who fills in forms or for none.
+    /// Connects in one of the lifecycles, for a user who fills in forms or without a user.
     pub(super) async fn connect_as(
         child: Supervised,
         pipes: Pipes,
@@ -41,7 +41,7 @@ impl Member {
         member
     }
 
-    /// Calls a tool that is to answer, and keeps the messages that came along.
+    /// Calls a tool that must succeed, and keeps the messages that came along.
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
         match self.client.call(tool, arguments, DEADLINE).await {
             Ok(mut result) => {
@@ -55,11 +55,11 @@ impl Member {
         }
     }
 
-    /// Calls a tool that is to say no, and returns its words.
+    /// Calls a tool that must refuse, and returns its error text.
     pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> String {
         match self.client.call(tool, arguments, DEADLINE).await {
             Err(ClientError::Refused { problem, .. }) => problem,
-            other => panic!("`{tool}` was to be refused: {other:?}"),
+            other => panic!("`{tool}` should be refused: {other:?}"),
         }
     }
 
@@ -98,7 +98,7 @@ impl Member {
         self.call("get_task_result", task).await
     }
 
-    /// Waits for the good end of a task, and returns what its agent said.
+    /// Waits until a task has succeeded, and returns what its agent said.
     pub(crate) async fn done(&self, task: &str) -> String {
         let result = self.ended(task).await;
         assert_eq!(result["status"], "done", "{result}");
@@ -117,7 +117,7 @@ impl Member {
         self.call("send_message", message).await
     }
 
-    /// Calls a tool again and again until its result is as wanted: for what has no way to be waited for.
+    /// Calls a tool again and again until its result satisfies a condition: for changes that no tool waits for.
     pub(crate) async fn until(
         &self,
         tool: &str,
@@ -135,7 +135,7 @@ impl Member {
         }
     }
 
-    /// Waits until an agent's health is as wanted, and returns it.
+    /// Waits until an agent's health satisfies a condition, and returns it.
     pub(crate) async fn until_agent(&self, name: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let found = |all: &Value| of_name(all, name).cloned();
         let all = self
@@ -164,11 +164,11 @@ impl Member {
         agents.iter().map(|agent| id(agent, "name")).collect()
     }
 
-    /// Waits for a message, whether it comes by itself or rides along; it is given out once.
-    pub(crate) async fn hear(&self, wanted: impl Fn(&Value) -> bool) -> Value {
+    /// Waits for a message, whether it comes by itself or with another result, and takes it.
+    pub(crate) async fn hear(&self, matches: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + DEADLINE;
         loop {
-            if let Some(found) = self.take_heard(&wanted) {
+            if let Some(found) = self.take_heard(&matches) {
                 return found;
             }
             let heard = self.heard.lock().unwrap().clone();
@@ -181,14 +181,14 @@ impl Member {
         }
     }
 
-    /// Waits for a message from somebody, and returns what it says.
+    /// Waits for a message from a member, and returns its text.
     pub(crate) async fn hear_from(&self, name: &str) -> String {
         let message =
             self.hear(|message| message["type"] == "message" && message["from"] == name).await;
         id(&message, "content")
     }
 
-    /// Waits for one of the bus's own sentences.
+    /// Waits for a notice of the bus that contains a text.
     pub(crate) async fn hear_notice(&self, text: &str) {
         self.hear(|message| {
             message["type"] == "notice"
@@ -197,7 +197,7 @@ impl Member {
         .await;
     }
 
-    /// Takes everything that is unread, and returns all that was heard and not given out.
+    /// Receives all unread messages, and takes them and all that were kept.
     pub(crate) async fn all_heard(&self) -> Vec<Value> {
         let unread = self.call("check_messages", json!({ "limit": 500 })).await;
         let mut heard = self.heard.lock().unwrap();
@@ -205,9 +205,9 @@ impl Member {
         std::mem::take(&mut *heard)
     }
 
-    fn take_heard(&self, wanted: impl Fn(&Value) -> bool) -> Option<Value> {
+    fn take_heard(&self, matches: impl Fn(&Value) -> bool) -> Option<Value> {
         let mut heard = self.heard.lock().unwrap();
-        let at = heard.iter().position(wanted)?;
+        let at = heard.iter().position(matches)?;
         Some(heard.remove(at))
     }
 
@@ -228,7 +228,7 @@ impl Member {
         exited.expect("the program ends by itself")
     }
 
-    /// Closes the program's input, and checks that it ends well; returns how long that took.
+    /// Closes the program's input, and checks that it exits with 0; returns how long that took.
     pub(crate) async fn close(self) -> Duration {
         let began = Instant::now();
         let Self { client, child, .. } = self;
@@ -239,7 +239,7 @@ impl Member {
         began.elapsed()
     }
 
-    /// Returns what the program has said on its stderr.
+    /// Returns the end of the program's stderr.
     pub(crate) fn stderr(&self) -> String {
         self.child.stderr_tail()
     }

@@ -1,5 +1,5 @@
-//! A project whose agents misbehave, and the orchestrator that leads them. Each carries a mark in its environment, which is looked for
-//! in all of `/proc`: no registry of ours is asked.
+//! A project whose agents misbehave, and the orchestrator that leads them. Each agent carries a mark in its environment. Tests look
+//! for the mark in all of `/proc`, so that they do not rely on a registry of ours.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -25,19 +25,19 @@ pub(crate) fn binary() -> String {
 
 pub(crate) const MARK: &str = "SUPERVISION_TEST";
 
-/// Far more than anything here takes, also on a busy machine: reaching it is a failure.
+/// Far longer than anything here takes, even on a busy machine: a test that reaches it has failed.
 pub(crate) const FAR: Duration = Duration::from_mins(1);
 
-/// What is promised for the death of a bridge, and for `kill_agent`.
+/// The promised time limit for the death of a bridge, and for `kill_agent`.
 pub(crate) const PROMISED: Duration = Duration::from_secs(10);
 
-/// What becomes of an agent before it speaks ACP: a daemon is left behind, by two forks and a session of its own, that ignores
-/// SIGTERM and holds the agent's stdout and stderr open. It tells that it is there by a file with its pid.
+/// Shell that an agent runs before it speaks ACP. It leaves a daemon behind, by two forks and a session of its own. The daemon
+/// ignores SIGTERM, holds the agent's stdout and stderr open, and writes a file with its pid.
 pub(crate) const ESCAPE: &str = "(setsid sh -c 'trap \"\" TERM; echo $$ > \"$HIDEOUT/$$\"; \
                       while :; do sleep 1000; done' &) ; ";
 
-/// A project with a profile of agents that carry this test's mark. Dropped, it kills what is left of them, so that a failing
-/// test leaves nothing either.
+/// A project with a profile of agents that carry this test's mark. When it is dropped, it kills the agents that are left, so that
+/// even a failing test leaves none.
 pub(crate) struct Wild {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) mark: String,
@@ -47,7 +47,7 @@ pub(crate) struct Wild {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habit {
     pub(crate) profile: &'static str,
-    /// Shell, which the agent runs before it becomes the scripted agent. `$AGENT` is the command of that.
+    /// Shell that the agent runs before it becomes the scripted agent. `$AGENT` is the scripted agent's command.
     pub(crate) before: &'static str,
     /// TOML of the script's `start`.
     pub(crate) start: &'static str,
@@ -108,7 +108,7 @@ impl Wild {
         self.lead_after("").await
     }
 
-    /// `before` is shell, which runs in the process that becomes the orchestrator.
+    /// Starts an orchestrator; `before` is shell that runs first in the same process.
     pub(crate) async fn lead_after(&self, before: &str) -> Lead {
         let mut command = Command::new("/bin/sh");
         command
@@ -143,17 +143,17 @@ impl Wild {
         marked(MARK, &self.mark)
     }
 
-    /// Returns the processes of this test whose command line has this word.
-    pub(crate) fn running(&self, word: &str) -> Vec<u32> {
+    /// Returns the processes of this test whose command line contains an argument.
+    pub(crate) fn running(&self, argument: &str) -> Vec<u32> {
         let runs = |pid: &u32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
+            line.split(|byte| *byte == 0).any(|found| found == argument.as_bytes())
         };
         self.left().into_iter().filter(runs).collect()
     }
 
-    /// Says whether anybody has asked for the end of an agent.
-    pub(crate) fn is_told_to_stop(&self) -> bool {
+    /// Says whether the log has a stop request for an agent.
+    pub(crate) fn has_stop_request(&self) -> bool {
         let log = self.folder.path().join(".claude/bridge/log");
         let segments = fs::read_dir(log).unwrap().flatten();
         segments
@@ -161,7 +161,7 @@ impl Wild {
             .any(|text| text.contains("\"stop_asked\""))
     }
 
-    /// Holds the bus as a process does that writes for long, until the file is dropped.
+    /// Locks the bus, as a process in a long write does, until the file is dropped.
     pub(crate) fn hold_bus(&self) -> Flock<File> {
         let lock = File::open(self.folder.path().join(".claude/bridge/lock")).unwrap();
         Flock::lock(lock, FlockArg::LockExclusive).unwrap()
@@ -177,7 +177,7 @@ impl Wild {
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// Waits until nothing of the agents is left, shims among it, and says how long that took.
+    /// Waits until no process of the agents is left, including their shims, and returns how long that took.
     pub(crate) async fn nothing_is_left(&self) -> Duration {
         let began = Instant::now();
         eventually("nothing is left", || self.left().is_empty()).await;
@@ -205,19 +205,19 @@ impl Lead {
         self.client.call(tool, arguments, FAR).await.unwrap()
     }
 
-    /// Starts an agent; when this returns, it has had a turn.
+    /// Starts an agent, and waits for the end of its first turn.
     pub(crate) async fn start(&self, name: &str) {
         self.start_of("stubborn", name).await;
     }
 
-    /// Starts an agent of a profile; when this returns, it has had a turn.
+    /// Starts an agent of a profile, and waits for the end of its first turn.
     pub(crate) async fn start_of(&self, profile: &str, name: &str) {
         let given = json!({ "agent": profile, "name": name, "prompt": "hello", "wait": true });
         let result = self.call("assign_task", given).await;
         assert_eq!(result["status"], "done", "{result}");
     }
 
-    /// Starts `talker`, an agent of a profile, which sends message after message.
+    /// Starts `talker`, an agent of a profile that sends message after message.
     pub(crate) async fn start_talker(&self, profile: &str) {
         let talks = json!({ "agent": profile, "name": "talker", "prompt": "talk on" });
         self.call("assign_task", talks).await;
@@ -237,7 +237,7 @@ impl Lead {
         began.elapsed()
     }
 
-    /// Waits until the agent's status is that it is dead.
+    /// Waits until the agent's status is `dead`.
     pub(crate) async fn says_dead(&self, name: &str) {
         let began = Instant::now();
         loop {
@@ -246,18 +246,18 @@ impl Lead {
             if agents.iter().any(|agent| agent["name"] == name && agent["status"] == "dead") {
                 return;
             }
-            assert!(began.elapsed() < FAR, "`{name}` is still said to live");
+            assert!(began.elapsed() < FAR, "`{name}` is still reported as live");
             sleep(Duration::from_millis(5)).await;
         }
     }
 
-    /// Sends the orchestrator SIGTERM twice, waits for its end, and says how long it took until nothing was left of its agents.
+    /// Sends the orchestrator SIGTERM twice, waits until it and all its agents have ended, and returns how long that took.
     pub(crate) async fn terminate_twice(&mut self, wild: &Wild, limit: Duration) -> Duration {
         let began = Instant::now();
         for _ in 0..2 {
             signal(self.pid(), Signal::SIGTERM).unwrap();
-            // The second one only counts once the first has been taken in.
-            eventually("it is ending", || wild.is_told_to_stop()).await;
+            // The second signal counts only after the first has been handled.
+            eventually("it is ending", || wild.has_stop_request()).await;
         }
         let exit = tokio::time::timeout(limit, self.orchestrator.wait()).await;
         assert!(exit.unwrap().unwrap().success());
@@ -300,7 +300,7 @@ pub(crate) async fn eventually(what: &str, mut condition: impl FnMut() -> bool) 
     }
 }
 
-/// Returns the dead that their parent has not reaped.
+/// Returns the dead children that a process has not reaped.
 pub(crate) fn zombies_of(parent: u32) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());

@@ -14,13 +14,13 @@ pub(crate) use terminal::Terminal;
 
 use std::time::Duration;
 
-/// Longer than anything takes here, also on a busy machine: a test that reaches it has failed.
+/// Longer than anything takes here, even on a busy machine: a test that reaches it has failed.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
-/// The pause between two looks at what has no way to be waited for.
+/// The pause between two polls of a condition that cannot be awaited.
 pub(crate) const PAUSE: Duration = Duration::from_millis(20);
 
-/// Waits until something outside of the team holds: a file, a process.
+/// Waits until a condition outside of the team holds: of a file, or a process.
 pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     let looking = async {
         while !holds() {

@@ -16,13 +16,13 @@ use tokio::io::AsyncReadExt as _;
 
 use super::Member;
 
-/// The variable that marks every process of a stage: agents, their endpoints and their children have it from the orchestrator.
+/// The variable that marks every process of a stage: agents, their endpoints and their children inherit it from the orchestrator.
 const MARK: &str = "HOME";
 
-/// How long the last process of a stage may take to be gone after its orchestrator is.
+/// How long the last process of a stage may outlive its orchestrator.
 const GONE: Duration = Duration::from_secs(10);
 
-/// A temporary project. Declared before its members, it is dropped after them, and proves that nobody is left.
+/// A temporary project. It is declared before its members, so it is dropped after them, and proves that no process is left.
 pub(crate) struct Stage {
     root: tempfile::TempDir,
     project: PathBuf,
@@ -54,7 +54,7 @@ impl Stage {
         self
     }
 
-    /// Adds profiles of the user's own, which need nobody's yes.
+    /// Adds profiles of the user's own, which need no approval.
     pub(crate) fn with_profiles(self, toml: &str) -> Self {
         let folder = self.home.join(".config/cli-team-bridge");
         std::fs::create_dir_all(&folder).unwrap();
@@ -141,7 +141,7 @@ impl Stage {
         Member::connect(child, pipes).await
     }
 
-    /// Starts a peer by another program, which starts this binary with the words behind its own, and connects to it.
+    /// Starts a peer through another program, which runs this binary with the arguments after its own, and connects to it.
     #[cfg(target_os = "linux")]
     pub(crate) async fn peer_by(&self, program: &[&str], name: &str) -> Member {
         let own = ["peer", "--name", name, "--project"].map(OsString::from);
@@ -164,7 +164,7 @@ impl Stage {
         self.spawn_in(self.root.path(), program, args, None).await
     }
 
-    /// Starts a program, behind a guard as agents are if there is one.
+    /// Starts a program, behind a shim, as agents are, if one is given.
     pub(crate) async fn spawn_below(
         &self,
         program: PathBuf,
@@ -187,7 +187,7 @@ impl Stage {
             .unwrap()
     }
 
-    /// Runs a command of this binary to its end, without a terminal; returns how it ended, and what it said on stdout and stderr.
+    /// Runs a command of this binary to its end, without a terminal; returns its exit, and its stdout followed by its stderr.
     pub(crate) async fn ended(&self, arguments: &[&str], shim: Option<Shim>) -> (Exit, String) {
         let args = arguments.iter().map(OsString::from).collect();
         let program = env!("CARGO_BIN_EXE_cli-team-bridge").into();
@@ -199,11 +199,11 @@ impl Stage {
             child.exited().await
         };
         let exit = tokio::time::timeout(super::DEADLINE, running).await;
-        let exit = exit.expect("a command that asks nobody ends");
+        let exit = exit.expect("a command without questions ends");
         (exit, said + &child.stderr_tail())
     }
 
-    /// Returns the environment of what is started here.
+    /// Returns the environment of the programs that a test starts.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut env = vec![
             ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
@@ -220,11 +220,11 @@ impl Stage {
         marked(MARK, &self.home.to_string_lossy())
     }
 
-    /// Returns those whose command line has this word.
-    pub(crate) fn running(&self, word: &str) -> Vec<u32> {
+    /// Returns the live processes whose command line contains an argument.
+    pub(crate) fn running(&self, argument: &str) -> Vec<u32> {
         let runs = |pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
+            line.split(|byte| *byte == 0).any(|found| found == argument.as_bytes())
         };
         self.processes().into_iter().filter(runs).collect()
     }
@@ -240,7 +240,7 @@ impl Stage {
         let mut events = Vec::new();
         for path in segments {
             let bytes = std::fs::read(path).unwrap();
-            // A line that is being written is not there yet, and one that a test damaged is none.
+            // A line that is still being written, or that a test damaged, is skipped.
             let lines = bytes.split(|byte| *byte == b'\n');
             let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
             for mut entry in entries {
@@ -258,7 +258,7 @@ impl Stage {
         events.filter_map(|event| event.get(kind).cloned()).collect()
     }
 
-    /// Checks what the end of all members leaves: the log, and nobody.
+    /// Checks that the log is all that is left after the end of all members.
     pub(crate) fn check_nobody_is_left(&self) {
         assert!(self.gone(), "left: {}", self.left());
         let presence: Vec<_> = std::fs::read_dir(self.bus().join("presence"))
@@ -297,7 +297,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // The test's own words are the ones to read; what it started must not outlive it all the same.
+            // A second panic would hide the test's own message, but its processes must not outlive it.
             let deadline = Instant::now() + GONE;
             while !self.processes().is_empty() && Instant::now() < deadline {
                 for pid in self.processes() {
@@ -313,7 +313,7 @@ impl Drop for Stage {
     }
 }
 
-/// Passes a moment without a runtime: nobody ever sends.
+/// Pauses without a runtime: the channel never has a message.
 fn pause() {
     let (_sender, receiver) = mpsc::channel::<()>();
     let _ = receiver.recv_timeout(super::PAUSE);

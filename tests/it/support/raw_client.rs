@@ -1,4 +1,4 @@
-//! A client that says whatever it likes, line by line: for what a well-made client never does.
+//! A client that writes any line: for behaviour that a correct client never has.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// Opens a conversation as MCP's clients do.
+    /// Opens a session as MCP clients do.
     pub(crate) async fn open((child, pipes): (Supervised, Pipes)) -> Self {
         let mut raw = Self {
             child,
@@ -42,7 +42,7 @@ impl Raw {
         self.input.write_all(b"\n").await.unwrap();
     }
 
-    /// Asks for something, and returns the number of the request.
+    /// Sends a request, and returns its id.
     pub(crate) async fn request(&mut self, method: &str, params: Value) -> u64 {
         self.calls += 1;
         let request =
@@ -51,7 +51,7 @@ impl Raw {
         self.calls
     }
 
-    /// Tells something.
+    /// Sends a notification.
     pub(crate) async fn notify(&mut self, method: &str, params: Value) {
         let notification = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         self.say(&notification.to_string()).await;
@@ -82,7 +82,7 @@ impl Raw {
         self.answer(id).await
     }
 
-    /// Asks for the tools again and again, and reads no answer, until the program has read nothing for a second.
+    /// Requests the list of tools again and again without reading answers, until the program has read nothing for a second.
     pub(crate) async fn flood(&mut self) {
         let patience = Duration::from_secs(1);
         while tokio::time::timeout(patience, self.request("tools/list", json!({}))).await.is_ok() {
@@ -90,7 +90,7 @@ impl Raw {
         }
     }
 
-    /// Closes the input, and checks that the program ends well.
+    /// Closes the input, and checks that the program exits with 0.
     pub(crate) async fn close(self) {
         let Self { child, input, .. } = self;
         drop(input);

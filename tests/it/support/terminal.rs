@@ -28,7 +28,7 @@ struct Shown {
 }
 
 impl Terminal {
-    /// Runs this binary in the stage's project. The terminal is its own name for `TERM`, unless the stage has another.
+    /// Runs this binary in the stage's project. `TERM` is `xterm-256color` unless the stage sets it.
     pub(crate) fn run(stage: &Stage, arguments: &[&str], size: (u16, u16)) -> Self {
         let project = stage.project().to_str().unwrap();
         Self::run_with(stage, &[arguments, &["--project", project]].concat(), size)
@@ -102,7 +102,7 @@ impl Terminal {
         until(&format!("`{text}` is shown"), || self.screen().contains(text)).await;
     }
 
-    /// Waits until the program has ended and the terminal has shown its last word; returns the program's exit code.
+    /// Waits until the program has ended and the terminal has shown its last text; returns the program's exit code.
     pub(crate) async fn ended(&mut self, last: &str) -> Option<i32> {
         let program = Mutex::new(&mut self.program);
         until("the program has ended", || program.lock().unwrap().try_wait().unwrap().is_some())
@@ -113,12 +113,12 @@ impl Terminal {
     }
 }
 
-/// Shows what is sent to a terminal for as long as it is there.
+/// Feeds the program's output to the screen until the terminal is closed.
 fn read(mut terminal: File, shown: &Arc<Mutex<Shown>>) {
     let shown = Arc::clone(shown);
     std::thread::spawn(move || {
         let mut part = [0; 4096];
-        // The end of whoever writes there is an error here.
+        // The end of the program that writes to the terminal is an error here.
         while let Ok(count) = terminal.read(&mut part) {
             if count == 0 {
                 break;

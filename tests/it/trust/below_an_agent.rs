@@ -1,4 +1,4 @@
-//! What runs below an agent: it speaks for that agent alone, and never leads, joins, or says yes.
+//! Processes below an agent: they speak for that agent alone, and never lead, join, or approve.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,22 +17,22 @@ use crate::support::misbehaving_agents::{Wild, eventually, signal};
 use crate::support::{DEADLINE, Member};
 use crate::support::{Raw, Stage};
 
-/// A further environment, and a guard that a program is started behind.
-type DeliveryMethod = (Vec<(OsString, OsString)>, Option<Shim>);
+/// How a process is started below an agent: with more variables, and behind a shim if there is one.
+type Placement = (Vec<(OsString, OsString)>, Option<Shim>);
 
-/// The ways to be below an agent: its mark, or its guard, behind which an environment says nothing.
-fn ways_below() -> [DeliveryMethod; 2] {
+/// Returns the signs of a process below an agent: the agent's mark, or its shim, behind which the environment is no evidence.
+fn placements() -> [Placement; 2] {
     let marked = vec![("BRIDGE_RUN".into(), "0198c0de-0000-7000-8000-000000000000".into())];
-    let guard = Shim { binary: env!("CARGO_BIN_EXE_cli-team-bridge").into(), presence: None };
+    let shim = Shim { binary: env!("CARGO_BIN_EXE_cli-team-bridge").into(), presence: None };
     #[cfg(target_os = "linux")]
-    return [(marked, None), (Vec::new(), Some(guard))];
+    return [(marked, None), (Vec::new(), Some(shim))];
     #[cfg(not(target_os = "linux"))]
-    return [(marked.clone(), None), (marked, Some(guard))];
+    return [(marked.clone(), None), (marked, Some(shim))];
 }
 
 #[tokio::test]
-async fn below_an_agent_nobody_leads_joins_or_says_yes() {
-    for (env, shim) in ways_below() {
+async fn no_process_below_an_agent_leads_joins_or_approves() {
+    for (env, shim) in placements() {
         let stage = Stage::new("").with_env(env);
         let project = stage.project().to_str().unwrap().to_owned();
         let plan = stage.home().join("plan.toml");
@@ -56,9 +56,9 @@ async fn below_an_agent_nobody_leads_joins_or_says_yes() {
             let mut client = Raw::open(stage.spawn_below(program, args, shim.clone()).await).await;
             assert_eq!(tools(&mut client).await, ENDPOINT_TOOLS, "{command:?}");
             let answer = client.call("list_agents", json!({})).await;
-            let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-            assert!(told.contains("was started by an agent of a team"), "{answer}");
-            assert!(told.contains("MCP server `bridge`"), "{answer}");
+            let refusal = answer["result"]["content"][0]["text"].as_str().unwrap();
+            assert!(refusal.contains("was started by an agent of a team"), "{answer}");
+            assert!(refusal.contains("MCP server `bridge`"), "{answer}");
             let answer =
                 client.call("assign_task", json!({ "agent": "scripted", "prompt": "x" })).await;
             assert!(answer["error"].is_object(), "{answer}");
@@ -87,8 +87,7 @@ async fn an_orchestrator_that_an_agent_starts_speaks_for_that_agent_alone() {
     lead.until_waiting("ann").await;
     let identity = of_endpoint(&stage);
     let stage = stage.with_env(identity.into_iter().collect());
-    let below = Raw::open(stage.start(&["orchestrator"]).await).await;
-    let mut below = below;
+    let mut below = Raw::open(stage.start(&["orchestrator"]).await).await;
     assert_eq!(tools(&mut below).await, ENDPOINT_TOOLS);
     let sent = json!({ "to": "orchestrator", "content": "it is I" });
     below.call("send_message", sent).await;
@@ -100,10 +99,10 @@ async fn an_orchestrator_that_an_agent_starts_speaks_for_that_agent_alone() {
     stage.check_nobody_is_left();
 }
 
-/// What an agent leaves behind, by two forks, in a session of its own and with an environment that says nothing: it tells that it
-/// is there, waits for the word, tries to say yes, and tells how that went.
+/// A process that an agent leaves behind, by two forks, in a session of its own and with an empty environment. It writes `there`,
+/// waits for `go`, tries to approve the project's file, and writes the result to `said`.
 #[cfg(target_os = "linux")]
-const SAYS_YES: &str = concat!(
+const APPROVES: &str = concat!(
     "env -i HIDEOUT=\"$HIDEOUT\" PATH=/usr/bin:/bin setsid -f sh -c 'echo > \"$HIDEOUT/there\"; \
      until [ -e \"$HIDEOUT/go\" ]; do sleep 0.01; done; ",
     env!("CARGO_BIN_EXE_cli-team-bridge"),
@@ -112,21 +111,21 @@ const SAYS_YES: &str = concat!(
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_falls_to_a_stopped_orchestrator_is_still_below_its_agent() {
+async fn an_orphan_of_a_stopped_orchestrator_is_still_below_its_agent() {
     use nix::sys::signal::Signal::{SIGCONT, SIGKILL, SIGSTOP};
 
-    let wild = Wild::new(SAYS_YES, "");
+    let wild = Wild::new(APPROVES, "");
     let hideout = wild.folder.path().join("hideout");
     let lead = wild.lead().await;
     lead.start("ann").await;
     eventually("it is there", || hideout.join("there").exists()).await;
-    // A stopped orchestrator does not end what falls to it when its guard is gone.
+    // A stopped orchestrator does not end the orphans that it inherits when the shim is gone.
     signal(lead.pid(), SIGSTOP).unwrap();
     let [shim] = wild.running("__shim")[..] else {
         panic!("one agent has one shim");
     };
     signal(shim, SIGKILL).unwrap();
-    eventually("the guard is gone", || wild.running("__shim").is_empty()).await;
+    eventually("the shim is gone", || wild.running("__shim").is_empty()).await;
     std::fs::write(hideout.join("go"), "").unwrap();
     let said = hideout.join("said");
     eventually("it has tried", || said.exists()).await;
@@ -137,7 +136,7 @@ async fn what_falls_to_a_stopped_orchestrator_is_still_below_its_agent() {
     lead.close().await;
 }
 
-/// Returns the variables by which the endpoint of the only agent knows whose it is.
+/// Returns the variables by which the endpoint of the only agent knows its agent.
 #[cfg(target_os = "linux")]
 fn of_endpoint(stage: &Stage) -> BTreeMap<OsString, OsString> {
     use cli_team_bridge::sys::process::variable;
@@ -149,7 +148,7 @@ fn of_endpoint(stage: &Stage) -> BTreeMap<OsString, OsString> {
         .collect()
 }
 
-/// Runs this binary in a PID namespace of its own, where it finds nobody above itself, with an environment that says nothing.
+/// Runs this binary in a PID namespace of its own, where it sees no ancestors, with the environment of a user.
 #[cfg(target_os = "linux")]
 async fn secluded(stage: &Stage, arguments: &[&str]) -> (Supervised, Pipes) {
     let own = [UNSHARE, &[env!("CARGO_BIN_EXE_cli-team-bridge")], arguments].concat();
@@ -179,7 +178,7 @@ async fn a_process_that_does_not_see_a_live_agent_does_not_join_its_team() {
     let lead = stage.orchestrator().await;
     lead.start("ann", "wait").await;
     lead.until_waiting("ann").await;
-    // Also the team of another project, and then to answer for the user there.
+    // Nor may it join the team of another project, where it could answer for the user.
     let other = stage.home().join("other");
     std::fs::create_dir(&other).unwrap();
     let other = other.to_str().unwrap();
@@ -191,14 +190,14 @@ async fn a_process_that_does_not_see_a_live_agent_does_not_join_its_team() {
         let command = [command, &["--project", project]].concat();
         let mut hidden = Raw::open(secluded(&stage, &command).await).await;
         let answer = hidden.call("list_agents", json!({})).await;
-        let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(told.contains("the live agent `ann` is not visible"), "{answer}");
-        assert!(told.contains("stop `ann` first"), "{answer}");
+        let refusal = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(refusal.contains("the live agent `ann` is not visible"), "{answer}");
+        assert!(refusal.contains("stop `ann` first"), "{answer}");
         hidden.close().await;
     }
     assert_eq!(lead.names().await, ["orchestrator", "ann"]);
     lead.call("kill_agent", json!({ "agent": "ann" })).await;
-    // As in a container that has the team to itself: from there its own agents are seen.
+    // As in a container that has the team to itself: it sees its own agents.
     let (child, pipes) = secluded(&stage, &["orchestrator", "--project", &project]).await;
     let contained = Member::connect(child, pipes).await;
     contained.start("bob", "wait").await;
@@ -211,34 +210,34 @@ async fn a_process_that_does_not_see_a_live_agent_does_not_join_its_team() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_guard_is_found_from_a_namespace_that_shows_the_processes_around_it() {
+async fn a_shim_is_found_from_a_namespace_that_shows_the_processes_around_it() {
     if !can_seclude() {
         return;
     }
     let stage = Stage::new("");
     let project = stage.project().to_str().unwrap().to_owned();
-    let [_, guard] = ways_below();
+    let [_, behind_shim] = placements();
     // Its pid is 1, and that of its namespace; `/proc` is that of the namespace around it.
     let own = ["-Urpf", env!("CARGO_BIN_EXE_cli-team-bridge"), "trust", &project];
-    let (child, mut pipes) = stage.spawn_below("unshare".into(), words(&own), guard.1).await;
+    let (child, mut pipes) = stage.spawn_below("unshare".into(), words(&own), behind_shim.1).await;
     drop(pipes.stdin);
     let mut said = String::new();
     pipes.stdout.read_to_string(&mut said).await.unwrap();
     let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
-    let told = child.stderr_tail();
-    assert_eq!(exit.code, Some(1), "{said}{told}");
-    assert!(told.contains("was started by an agent of a team"), "{told}");
+    let stderr = child.stderr_tail();
+    assert_eq!(exit.code, Some(1), "{said}{stderr}");
+    assert!(stderr.contains("was started by an agent of a team"), "{stderr}");
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_process_that_sees_nothing_neither_leads_nor_says_yes() {
+async fn a_process_that_sees_no_others_neither_leads_nor_approves() {
     if !can_seclude() {
         return;
     }
     let stage = Stage::new("");
     let project = stage.project().to_str().unwrap().to_owned();
-    // In the place of `/proc` is an empty directory.
+    // An empty directory covers `/proc`.
     let covered = "mount --bind \"$1\" /proc && shift && exec \"$@\"";
     let empty = stage.home().join("empty");
     std::fs::create_dir(&empty).unwrap();
@@ -262,7 +261,7 @@ async fn a_process_that_sees_nothing_neither_leads_nor_says_yes() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn no_agent_at_work_says_yes_from_a_namespace_or_a_session_of_its_own() {
+async fn no_working_agent_approves_from_its_own_namespace_or_session() {
     let stage = Stage::new(
         "[[agents.default.turns]]\nsteps = [{ call = 'wait_for_message', with = { timeout_seconds = 120 } }]",
     );
@@ -278,22 +277,22 @@ async fn no_agent_at_work_says_yes_from_a_namespace_or_a_session_of_its_own() {
     lead.start("ann", "wait").await;
     lead.until_waiting("ann").await;
     let yes = [&ask[..], &["--yes", &hash]].concat();
-    // A terminal of its own does not make a process visible that is not.
+    // A terminal of its own does not make an invisible process visible.
     let at_a_terminal = format!("exec script -qec '{}' /dev/null", yes.join(" "));
     let at_a_terminal = ["sh", "-c", &at_a_terminal];
-    let mut ways = vec![([&["setsid", "--wait"], &yes[..]].concat(), "has no terminal")];
+    let mut attempts = vec![([&["setsid", "--wait"], &yes[..]].concat(), "has no terminal")];
     if can_seclude() {
-        ways.push(([UNSHARE, &yes].concat(), "is not visible"));
-        ways.push(([UNSHARE, &at_a_terminal].concat(), "is not visible"));
+        attempts.push(([UNSHARE, &yes].concat(), "is not visible"));
+        attempts.push(([UNSHARE, &at_a_terminal].concat(), "is not visible"));
     }
-    for (way, why) in ways {
-        let (exit, said) = ended(&stage, words(&way)).await;
-        assert_eq!(exit.code, Some(1), "{way:?}: {said}");
-        assert!(said.contains(why), "{way:?}: {said}");
-        assert!(said.contains("`ann`"), "{way:?}: {said}");
+    for (attempt, why) in attempts {
+        let (exit, said) = ended(&stage, words(&attempt)).await;
+        assert_eq!(exit.code, Some(1), "{attempt:?}: {said}");
+        assert!(said.contains(why), "{attempt:?}: {said}");
+        assert!(said.contains("`ann`"), "{attempt:?}: {said}");
     }
     lead.call("kill_agent", json!({ "agent": "ann" })).await;
-    // With no agent at work neither a container nor a program that runs by itself needs a terminal.
+    // Without a working agent, neither a container nor an unattended program needs a terminal.
     let by_itself = [&["setsid", "--wait"], &yes[..]].concat();
     let (exit, said) = ended(&stage, words(&by_itself)).await;
     assert_eq!(exit.code, Some(0), "{said}");
@@ -313,7 +312,7 @@ async fn start(stage: &Stage, mut words: Vec<OsString>) -> (Supervised, Pipes) {
     stage.spawn_below(program.into(), words, None).await
 }
 
-/// Runs a program to its end, without input; returns how it ended, and what it said.
+/// Runs a program to its end, without input; returns its exit and its output.
 #[cfg(target_os = "linux")]
 async fn ended(stage: &Stage, words: Vec<OsString>) -> (Exit, String) {
     let (child, mut pipes) = start(stage, words).await;
@@ -324,6 +323,6 @@ async fn ended(stage: &Stage, words: Vec<OsString>) -> (Exit, String) {
         child.exited().await
     };
     let exit = tokio::time::timeout(DEADLINE, running).await;
-    let exit = exit.expect("a command that asks nobody ends");
+    let exit = exit.expect("a command without questions ends");
     (exit, said + &child.stderr_tail())
 }

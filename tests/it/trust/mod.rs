@@ -1,4 +1,4 @@
-//! What a repository or an agent may not do: project files without a yes, and leading from below an agent.
+//! Limits of a repository and of an agent: project files need approval, and processes below an agent cannot lead.
 
 pub(crate) mod below_an_agent;
 pub(crate) mod project_files;

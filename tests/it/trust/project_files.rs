@@ -1,4 +1,4 @@
-//! Trust: what a project's own `bridge.toml` and its plans may do before and after their user has said yes.
+//! Trust: what a project's own `bridge.toml` and its plans may do before and after their user has approved them.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use crate::support::{Member, Stage, Terminal, until};
 
 const KEY: &str = "ghp-0123456789-of-the-user";
 
-/// What a repository brings that wants to be run: it leaves the user's key behind.
+/// A hostile `bridge.toml` of a repository: its program writes the user's key to a file.
 const HOSTILE: &str = r#"
 [agents.scripted]
 command = "sh"
@@ -44,7 +44,7 @@ pub(crate) async fn trust(stage: &Stage, more: &[&str]) -> (Exit, String) {
 }
 
 #[tokio::test]
-async fn a_projects_file_runs_nothing_before_its_user_has_said_yes() {
+async fn a_projects_file_runs_nothing_before_its_user_approves_it() {
     let stage = hostile();
     let lead = stage.orchestrator().await;
     let refused = lead.refused("assign_task", assign()).await;
@@ -74,7 +74,7 @@ async fn a_projects_file_runs_nothing_before_its_user_has_said_yes() {
     assert_eq!(exit.code, Some(1), "{said}");
     assert!(said.contains("`scripted` was not started"), "{said}");
 
-    // Nobody is at a terminal: it is shown, and counts no more than before.
+    // Without a terminal the file is shown, but not approved.
     let (exit, shown) = trust(&stage, &[]).await;
     assert_eq!(exit.code, Some(1), "{shown}");
     assert!(shown.contains("[agents.scripted] would run \"sh\""), "{shown}");
@@ -84,7 +84,7 @@ async fn a_projects_file_runs_nothing_before_its_user_has_said_yes() {
     lead.refused("assign_task", assign()).await;
     assert!(!has_run(&stage));
 
-    // With a yes it counts, also for an orchestrator that has read these very bytes before.
+    // An approval counts even for an orchestrator that has read these bytes before.
     let (exit, said) = trust(&stage, &["--yes", &hash]).await;
     assert_eq!(exit.code, Some(0), "{said}");
     let assigned = lead.call("assign_task", assign()).await;
@@ -99,7 +99,7 @@ async fn a_projects_file_runs_nothing_before_its_user_has_said_yes() {
     assert!(has_run(&stage));
     lead.close().await;
 
-    // Another byte, another file.
+    // One more byte makes it another file.
     std::fs::remove_file(stage.home().join("ran")).unwrap();
     let stage = stage.with_project_file(&format!("{HOSTILE}#"));
     let lead = stage.orchestrator().await;
@@ -127,7 +127,7 @@ async fn a_projects_file_does_not_let_an_interrupted_workflow_go_on_by_itself() 
     let lead = stage.orchestrator().await;
     lead.until("get_workflow_status", which.clone(), |status| status["status"] == "interrupted")
         .await;
-    until("it says what does not count", || {
+    until("it reports the ignored setting", || {
         lead.stderr().contains("`resume = \"auto\"` is ignored")
     })
     .await;
@@ -139,7 +139,7 @@ async fn a_projects_file_does_not_let_an_interrupted_workflow_go_on_by_itself() 
     lead.close().await;
 }
 
-/// A user who fills in forms of trust in one way, and what was shown.
+/// A user who gives every trust form the same answer, and the forms that were shown.
 fn user(says: Option<&'static str>) -> (Forms, Arc<Mutex<Vec<String>>>) {
     let shown = Arc::new(Mutex::new(Vec::new()));
     let seen = shown.clone();
@@ -151,7 +151,7 @@ fn user(says: Option<&'static str>) -> (Forms, Arc<Mutex<Vec<String>>>) {
 }
 
 #[tokio::test]
-async fn a_user_who_can_be_asked_says_yes_in_the_call_itself() {
+async fn a_user_who_can_be_asked_approves_during_the_call() {
     for lifecycle in [Lifecycle::Session, Lifecycle::Stateless] {
         let stage = hostile();
         let (forms, shown) = user(Some("trust"));
@@ -165,7 +165,7 @@ async fn a_user_who_can_be_asked_says_yes_in_the_call_itself() {
             assert!(shown[0].contains(part), "{shown:?}");
         }
         lead.close().await;
-        // It is the same yes as that of the command.
+        // It is the same approval as that of the command.
         let (exit, said) = trust(&stage, &[]).await;
         assert_eq!(exit.code, Some(0), "{said}");
     }
@@ -190,7 +190,7 @@ async fn a_user_who_says_no_or_nothing_is_asked_once_and_nothing_runs() {
 }
 
 #[tokio::test]
-async fn at_a_terminal_only_a_clear_yes_to_what_is_shown_is_one() {
+async fn at_a_terminal_only_a_clear_yes_approves_the_file_shown() {
     let stage = hostile();
     let project = stage.project().to_str().unwrap().to_owned();
     for (typed, code, last) in [
@@ -215,7 +215,7 @@ async fn at_a_terminal_only_a_clear_yes_to_what_is_shown_is_one() {
 }
 
 #[tokio::test]
-async fn a_yes_is_listed_and_counts_no_more_once_it_is_taken_back() {
+async fn an_approval_is_listed_and_has_no_effect_once_revoked() {
     let stage = hostile();
     let project = stage.project().to_str().unwrap().to_owned();
     let listed = ["trust", "--list"];
@@ -229,7 +229,7 @@ async fn a_yes_is_listed_and_counts_no_more_once_it_is_taken_back() {
     let expected = format!("{hash} \"{project}/.claude/bridge.toml\"\n");
     assert_eq!(said, expected);
 
-    // Also for an orchestrator that was started while it counted.
+    // This holds even for an orchestrator that was started while the approval counted.
     let lead = stage.orchestrator().await;
     let (exit, said) = trust(&stage, &["--revoke"]).await;
     assert_eq!(exit.code, Some(0), "{said}");
@@ -244,7 +244,7 @@ async fn a_yes_is_listed_and_counts_no_more_once_it_is_taken_back() {
 }
 
 #[tokio::test]
-async fn no_agent_gets_a_further_process_once_the_yes_is_taken_back() {
+async fn no_agent_gets_another_process_once_the_approval_is_revoked() {
     let script = "[[agents.default.turns]]\nwhen = 'die'\nsteps = [{ crash = 7 }]\n\
         [[agents.default.turns]]\nsteps = [{ say = 'done' }]";
     for one_session in [false, true] {
@@ -271,7 +271,7 @@ async fn no_agent_gets_a_further_process_once_the_yes_is_taken_back() {
 }
 
 #[tokio::test]
-async fn what_only_narrows_or_names_needs_no_yes() {
+async fn settings_that_only_restrict_or_name_need_no_approval() {
     let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ say = 'done' }]").with_project_file(
         "[agents.scripted]\npermissions = 'deny'\nroles = ['tester']\nrestart = 'on_failure'\n[limits]\nagents = 2",
     );
@@ -283,13 +283,12 @@ async fn what_only_narrows_or_names_needs_no_yes() {
     assert!(said.contains("Nothing to approve"), "{said}");
 }
 
-/// A gate that shows which of two variables it got.
+/// A gate that prints the variables that it got.
 const GATE: &str = "name = 'x'\n[[steps]]\nname = 'a'\nagent = 'scripted'\nprompt = 'x'\n\
     gate = ['sh', '-c', 'echo \"token:$GITHUB_TOKEN home:$HOME db:$DATABASE_URL\"; exit 1']\n";
 
 #[tokio::test]
-async fn a_gate_of_a_plan_file_needs_a_yes_and_gets_what_an_agent_gets_and_what_gate_env_lets_through()
- {
+async fn a_gate_of_a_plan_file_needs_approval_and_gets_an_agents_environment_and_gate_env() {
     let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ say = 'done' }]")
         .with_profiles("[workflows]\ngate_env = ['DATABASE_*']")
         .with_project_file("[workflows]\ngate_env = ['*']")
@@ -327,14 +326,14 @@ async fn a_gate_of_a_plan_file_needs_a_yes_and_gets_what_an_agent_gets_and_what_
     lead.close().await;
 }
 
-/// A gate that leaves a file behind, behind a step that waits for approval. Another try or another round would not help it.
+/// A step that waits for approval, with a gate that leaves a file behind. Another attempt or round would not help the step.
 const MARKING: &str = "name = 'x'\n[[steps]]\nname = 'a'\nagent = 'scripted'\nprompt = 'x'\napprove = 'human'\nretries = 2\n\
     gate = ['sh', '-c', 'echo x > \"$HOME/ran\"']\nrepeat = 3\n";
 
 pub(crate) const BY_PLAN: &str = "[[agents.default.turns]]\nsteps = [{ say = 'done' }]";
 
-/// Says yes to a plan file of a stage.
-pub(crate) async fn agree_to(stage: &Stage, plan: &str) {
+/// Approves a plan file of a stage.
+pub(crate) async fn approve_plan(stage: &Stage, plan: &str) {
     let plan = stage.project().join(plan);
     let trusting = ["trust", plan.to_str().unwrap()];
     let (_, shown) = stage.ended(&trusting, None).await;
@@ -343,18 +342,18 @@ pub(crate) async fn agree_to(stage: &Stage, plan: &str) {
     assert_eq!(stage.ended(&yes, None).await.0.code, Some(0));
 }
 
-/// Takes back what was said to it.
-async fn take_back(stage: &Stage, plan: &str) {
+/// Revokes the approval of a plan file.
+async fn revoke(stage: &Stage, plan: &str) {
     let plan = stage.project().join(plan);
     let revoking = ["trust", plan.to_str().unwrap(), "--revoke"];
     let (exit, said) = stage.ended(&revoking, None).await;
     assert_eq!(exit.code, Some(0), "{said}");
 }
 
-/// Makes a workflow of an agreed plan file that waits for approval; returns what names it.
+/// Starts a workflow of an approved plan file, whose step waits for approval; returns its id as tool arguments.
 pub(crate) async fn asking(lead: &Member, stage: &Stage) -> Value {
     std::fs::write(stage.project().join("plan.toml"), MARKING).unwrap();
-    agree_to(stage, "plan.toml").await;
+    approve_plan(stage, "plan.toml").await;
     let created = lead.call("create_workflow", json!({ "file": "plan.toml" })).await;
     let which = json!({ "workflow_id": created["workflow_id"] });
     lead.until("get_workflow_status", which.clone(), |status| {
@@ -365,7 +364,7 @@ pub(crate) async fn asking(lead: &Member, stage: &Stage) -> Value {
 }
 
 /// Approves the step that asks.
-pub(crate) async fn approve(lead: &Member, which: &Value) {
+pub(crate) async fn approve_step(lead: &Member, which: &Value) {
     let mut approving = which.clone();
     approving["step"] = json!("a");
     approving["approved"] = json!(true);
@@ -373,8 +372,8 @@ pub(crate) async fn approve(lead: &Member, which: &Value) {
 }
 
 /// Approves the step that asks; returns how the workflow ended.
-async fn approved(lead: &Member, which: &Value) -> Value {
-    approve(lead, which).await;
+async fn approve_and_wait(lead: &Member, which: &Value) -> Value {
+    approve_step(lead, which).await;
     over(lead, which).await
 }
 
@@ -384,12 +383,12 @@ pub(crate) async fn over(lead: &Member, which: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn no_gate_of_a_plan_file_is_run_once_the_yes_is_taken_back() {
+async fn no_gate_of_a_plan_file_runs_once_the_approval_is_revoked() {
     let stage = Stage::new(BY_PLAN);
     let lead = stage.orchestrator().await;
     let which = asking(&lead, &stage).await;
-    take_back(&stage, "plan.toml").await;
-    let over = approved(&lead, &which).await;
+    revoke(&stage, "plan.toml").await;
+    let over = approve_and_wait(&lead, &which).await;
     assert_eq!(over["status"], "failed", "{over}");
     let step = &over["steps"][0];
     let reason = step["reason"].as_str().unwrap();
@@ -407,13 +406,12 @@ async fn no_gate_of_a_plan_file_is_run_once_the_yes_is_taken_back() {
 }
 
 #[tokio::test]
-async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_yes_that_counts_here_and_now()
-{
+async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_current_approval() {
     let stage = Stage::new(BY_PLAN);
     let lead = stage.orchestrator().await;
     let which = asking(&lead, &stage).await;
     lead.die().await;
-    take_back(&stage, "plan.toml").await;
+    revoke(&stage, "plan.toml").await;
     let lead = stage.orchestrator().await;
     let refused = lead.refused("resume_workflow", which.clone()).await;
     assert!(
@@ -423,10 +421,10 @@ async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_yes_that_co
         "{refused}"
     );
 
-    // A yes to other bytes is none to these.
+    // An approval of other bytes does not approve these.
     let plan = stage.project().join("plan.toml");
     std::fs::write(&plan, format!("{MARKING}#")).unwrap();
-    agree_to(&stage, "plan.toml").await;
+    approve_plan(&stage, "plan.toml").await;
     let refused = lead.refused("resume_workflow", which.clone()).await;
     assert!(
         refused.contains("has changed since or is gone") && refused.contains("cancel_workflow"),
@@ -436,9 +434,9 @@ async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_yes_that_co
     let status = lead.call("get_workflow_status", which.clone()).await;
     assert_eq!(status["status"], "interrupted", "{status}");
     lead.close().await;
-    agree_to(&stage, "plan.toml").await;
+    approve_plan(&stage, "plan.toml").await;
 
-    // Neither in a copy, which is another place, nor for another user.
+    // The approval counts neither in a copy, which is another place, nor for another user.
     let copy = stage.copied();
     let lead = copy.orchestrator_with(&["--adopt"]).await;
     let refused = lead.refused("resume_workflow", which.clone()).await;
@@ -453,14 +451,14 @@ async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_yes_that_co
 
     let lead = stage.orchestrator().await;
     lead.call("resume_workflow", which.clone()).await;
-    let over = approved(&lead, &which).await;
+    let over = approve_and_wait(&lead, &which).await;
     assert_eq!(over["status"], "done", "{over}");
     assert!(has_run(&stage));
     lead.close().await;
 }
 
 #[tokio::test]
-async fn a_plan_that_the_user_runs_by_name_needs_no_yes() {
+async fn a_plan_that_the_user_runs_by_name_needs_no_approval() {
     let stage = Stage::new(BY_PLAN);
     let plan = stage.project().join("plan.toml");
     std::fs::write(&plan, MARKING).unwrap();
@@ -474,7 +472,7 @@ async fn a_plan_that_the_user_runs_by_name_needs_no_yes() {
 }
 
 #[tokio::test]
-async fn what_a_projects_file_lets_into_gates_ends_with_its_yes() {
+async fn gate_variables_of_a_projects_file_end_with_its_approval() {
     let stage = Stage::new(BY_PLAN)
         .with_project_file("[workflows]\ngate_env = ['GITHUB_TOKEN']")
         .with_env(vec![("GITHUB_TOKEN".into(), "ghp".into())]);
@@ -484,15 +482,15 @@ async fn what_a_projects_file_lets_into_gates_ends_with_its_yes() {
     let lead = stage.orchestrator().await;
     let gate = ["sh", "-c", "echo \"token:$GITHUB_TOKEN.\"; exit 1"];
     let step = json!({ "agent": "scripted", "prompt": "x", "gate": gate });
-    for (told, takes_back) in [("token:ghp.", true), ("token:.", false)] {
+    for (expected, revokes) in [("token:ghp.", true), ("token:.", false)] {
         let plan = json!({ "name": "x", "steps": [step] });
         let created = lead.call("create_workflow", plan).await;
         let which = json!({ "workflow_id": created["workflow_id"] });
         let over =
             lead.until("get_workflow_status", which, |status| status["status"] != "running").await;
         let reason = over["steps"][0]["reason"].as_str().unwrap();
-        assert!(reason.ends_with(told), "{reason}");
-        if takes_back {
+        assert!(reason.ends_with(expected), "{reason}");
+        if revokes {
             trust(&stage, &["--revoke"]).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Trust: yeses that cannot be read for a while, and yeses to files that are not there any more.
+//! Trust: approvals that cannot be read for a while, and approvals of files that are gone.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::time::Instant;
@@ -6,18 +6,18 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::project_files::{
-    BY_PLAN, agree_to, approve, asking, assign, has_run, hostile, over, trust,
+    BY_PLAN, approve_plan, approve_step, asking, assign, has_run, hostile, over, trust,
 };
 use crate::support::{Stage, until};
 
-/// Lets others write to the directory of the yeses, so that it is not believed, or ends that.
-fn open_to(stage: &Stage, mode: u32) {
-    let yeses = stage.home().join(".local/state/cli-team-bridge/trusted");
-    std::fs::set_permissions(yeses, std::fs::Permissions::from_mode(mode)).unwrap();
+/// Sets the mode of the directory of approvals, which is not believed while others may write to it.
+fn set_mode_of_approvals(stage: &Stage, mode: u32) {
+    let approvals = stage.home().join(".local/state/cli-team-bridge/trusted");
+    std::fs::set_permissions(approvals, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Says yes to the project's own file.
-async fn agree(stage: &Stage) {
+/// Approves the project's own file.
+async fn approve_project_file(stage: &Stage) {
     let (_, shown) = trust(stage, &[]).await;
     let hash = shown.split("--yes ").nth(1).unwrap().trim().to_owned();
     let (exit, said) = trust(stage, &["--yes", &hash]).await;
@@ -28,31 +28,31 @@ const UNREADABLE: &str = "the user's approval of that file cannot be read from t
                           it): others may write to it";
 
 #[tokio::test]
-async fn a_gate_waits_while_the_yes_to_its_plan_cannot_be_read() {
+async fn a_gate_waits_while_the_approval_of_its_plan_cannot_be_read() {
     let stage = Stage::new(BY_PLAN);
     let lead = stage.orchestrator().await;
     let which = asking(&lead, &stage).await;
-    open_to(&stage, 0o770);
-    approve(&lead, &which).await;
-    until("people are told", || lead.stderr().contains("cannot read your approvals")).await;
+    set_mode_of_approvals(&stage, 0o770);
+    approve_step(&lead, &which).await;
+    until("stderr reports it", || lead.stderr().contains("cannot read your approvals")).await;
     let status = lead.call("get_workflow_status", which.clone()).await;
     assert_eq!(status["status"], "running", "{status}");
     assert!(!has_run(&stage));
-    open_to(&stage, 0o700);
+    set_mode_of_approvals(&stage, 0o700);
     let over = over(&lead, &which).await;
     assert_eq!(over["status"], "done", "{over}");
     assert!(has_run(&stage));
-    let told = lead.stderr().matches("cannot read your approvals").count();
-    assert_eq!(told, 1, "{}", lead.stderr());
+    let reports = lead.stderr().matches("cannot read your approvals").count();
+    assert_eq!(reports, 1, "{}", lead.stderr());
     lead.close().await;
 }
 
 #[tokio::test]
-async fn who_cannot_read_the_yes_does_not_say_that_there_is_none() {
+async fn an_unreadable_approval_is_not_reported_as_missing() {
     let stage = hostile();
-    agree(&stage).await;
+    approve_project_file(&stage).await;
     let lead = stage.orchestrator().await;
-    open_to(&stage, 0o770);
+    set_mode_of_approvals(&stage, 0o770);
     let refused = lead.refused("assign_task", assign()).await;
     assert!(
         refused.starts_with("`scripted` was not started")
@@ -63,7 +63,7 @@ async fn who_cannot_read_the_yes_does_not_say_that_there_is_none() {
     let (exit, said) = trust(&stage, &[]).await;
     assert_eq!(exit.code, Some(1), "{said}");
     assert!(!has_run(&stage));
-    open_to(&stage, 0o700);
+    set_mode_of_approvals(&stage, 0o700);
     let assigned = lead.call("assign_task", assign()).await;
     lead.ended(assigned["task_id"].as_str().unwrap()).await;
     assert!(has_run(&stage));
@@ -71,24 +71,24 @@ async fn who_cannot_read_the_yes_does_not_say_that_there_is_none() {
 }
 
 #[tokio::test]
-async fn no_agent_gets_a_further_process_while_the_yes_cannot_be_read() {
+async fn no_agent_gets_another_process_while_the_approval_cannot_be_read() {
     let stage = Stage::new(BY_PLAN)
         .with_project_file("[agents.scripted]\npermissions = 'allow'\none_session = true");
-    agree(&stage).await;
+    approve_project_file(&stage).await;
     let lead = stage.orchestrator().await;
     assert_eq!(lead.start_and_wait("ann", "x").await, "done");
-    open_to(&stage, 0o770);
+    set_mode_of_approvals(&stage, 0o770);
     let work = json!({ "agent": "ann", "prompt": "x", "fresh": true, "wait": true });
     lead.call("assign_task", work).await;
     let ended = |agent: &Value| agent["status"] == "dead";
     let why = lead.until_agent("ann", ended).await.to_string();
     assert!(why.contains(UNREADABLE), "{why}");
-    open_to(&stage, 0o700);
+    set_mode_of_approvals(&stage, 0o700);
     lead.close().await;
 }
 
 #[tokio::test]
-async fn a_workflow_that_goes_on_by_itself_waits_for_a_yes_that_cannot_be_read() {
+async fn a_workflow_that_resumes_by_itself_waits_until_its_approval_can_be_read() {
     let stage = Stage::new(BY_PLAN)
         .with_profiles("[workflows]\nresume = 'auto'")
         .with_env(vec![("BRIDGE_LOG".into(), "debug".into())]);
@@ -96,19 +96,19 @@ async fn a_workflow_that_goes_on_by_itself_waits_for_a_yes_that_cannot_be_read()
     let which = asking(&lead, &stage).await;
     let id = which["workflow_id"].as_str().unwrap().to_owned();
     lead.die().await;
-    open_to(&stage, 0o770);
+    set_mode_of_approvals(&stage, 0o770);
     let lead = stage.orchestrator().await;
     let refused = format!("failed to resume {id}: the workflow was not resumed: its gates");
     until("it is refused", || lead.stderr().contains(&refused)).await;
-    open_to(&stage, 0o700);
-    // Nothing is called meanwhile: nothing but the yes changes.
+    set_mode_of_approvals(&stage, 0o700);
+    // No tool is called meanwhile: only the approval changes.
     let resumed = || !stage.events_of("workflow_resumed").is_empty();
     until("it goes on", resumed).await;
     lead.close().await;
 }
 
 #[tokio::test]
-async fn however_often_the_bus_changes_a_workflow_without_a_yes_is_tried_once_a_second() {
+async fn a_workflow_without_approval_is_tried_once_a_second_however_often_the_bus_changes() {
     let stage = Stage::new(BY_PLAN)
         .with_profiles("[workflows]\nresume = 'auto'")
         .with_env(vec![("BRIDGE_LOG".into(), "debug".into())]);
@@ -134,7 +134,7 @@ async fn however_often_the_bus_changes_a_workflow_without_a_yes_is_tried_once_a_
 }
 
 #[tokio::test]
-async fn a_yes_is_taken_back_whatever_is_in_the_place_of_its_file() {
+async fn an_approval_is_revoked_whatever_has_replaced_its_file() {
     let stage = Stage::new(BY_PLAN);
     let project = stage.project().to_owned();
     let link = stage.home().join("link");
@@ -148,7 +148,7 @@ async fn a_yes_is_taken_back_whatever_is_in_the_place_of_its_file() {
     for replace in replaced {
         for named in [&plan, &link.join("plan.toml")] {
             std::fs::write(&plan, "name = 'x'\n[[steps]]\nname = 'a'\nagent = 'scripted'\nprompt = 'x'\ngate = ['true']").unwrap();
-            agree_to(&stage, "plan.toml").await;
+            approve_plan(&stage, "plan.toml").await;
             std::fs::remove_file(&plan).unwrap();
             replace();
             let revoking = ["trust", "--revoke", named.to_str().unwrap()];
@@ -166,7 +166,7 @@ async fn a_yes_is_taken_back_whatever_is_in_the_place_of_its_file() {
 }
 
 #[tokio::test]
-async fn what_the_list_of_yeses_shows_can_be_pasted_behind_revoke() {
+async fn a_listed_approval_can_be_pasted_after_revoke() {
     let stage = Stage::new(BY_PLAN);
     for name in ["it's $HOME.toml", "a\\b.toml", "\u{1b}[2J\n.toml", "\"q\".toml"] {
         let plan = stage.project().join(name);
@@ -175,7 +175,7 @@ async fn what_the_list_of_yeses_shows_can_be_pasted_behind_revoke() {
             "name = 'x'\n[[steps]]\nname = 'a'\nagent = 'scripted'\nprompt = 'x'\ngate = ['true']",
         )
         .unwrap();
-        agree_to(&stage, name).await;
+        approve_plan(&stage, name).await;
         let (_, listed) = stage.ended(&["trust", "--list"], None).await;
         let word = listed.trim_end().split_once(' ').unwrap().1;
         let shell =

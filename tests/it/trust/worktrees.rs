@@ -1,4 +1,4 @@
-//! A leader in a linked worktree: the bus is that of the repository, and its agents work where it stands.
+//! An orchestrator in a linked worktree: it uses the repository's bus, and its agents work in its worktree.
 
 use std::path::{Path, PathBuf};
 
@@ -62,11 +62,11 @@ async fn assign(lead: &Member, agent: &str, name: &str, prompt: &str, cwd: Optio
     lead.ended(assigned["task_id"].as_str().unwrap()).await
 }
 
-/// Says where an agent finds itself.
+/// Returns the working directory of a new agent.
 async fn here(stage: &Stage, lead: &Member, name: &str, cwd: Option<&Path>) -> PathBuf {
     let result = assign(lead, "scripted", name, "where", cwd).await;
     assert_eq!(result["status"], "done", "{result}");
-    // The command may outlive the turn that has started it.
+    // The command may outlive the turn that started it.
     let said = stage.home().join("here");
     until("the agent has said where it is", || said.exists()).await;
     let place = std::fs::read_to_string(&said).unwrap();
@@ -91,7 +91,7 @@ async fn agents_work_where_their_leader_stands_and_in_any_worktree_of_the_reposi
         let refused = lead.refused("assign_task", new).await;
         assert!(refused.contains("is outside the project"), "{refused}");
     }
-    // A leader in the main worktree is in the same team.
+    // An orchestrator in the main worktree is in the same team.
     let other = stage.orchestrator_in(stage.project()).await;
     assert_eq!(here(&stage, &other, "e", None).await, stage.project());
     assert!(other.names().await.contains(&"orchestrator".to_owned()));
@@ -124,9 +124,10 @@ async fn rules_and_files_follow_the_worktree_of_the_agent() {
     );
     assert_eq!(result["git"], "compared", "{result}");
     let files = result["files"].as_array().unwrap().iter();
-    let told: Vec<_> = files.map(|file| (file["path"].clone(), file["sources"].clone())).collect();
+    let reported: Vec<_> =
+        files.map(|file| (file["path"].clone(), file["sources"].clone())).collect();
     let expected = [(json!("kept.txt"), json!(["tool_call"])), (json!("made.txt"), json!(["git"]))];
-    assert_eq!(told, expected, "{result}");
+    assert_eq!(reported, expected, "{result}");
     assert!(topic.join("made.txt").exists());
     let main = std::fs::read_to_string(stage.project().join("kept.txt")).unwrap();
     assert_eq!(main, "one");

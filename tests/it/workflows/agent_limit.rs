@@ -1,4 +1,4 @@
-//! Workflows where as many agents live as may: idle ones that were started for steps are retired, and no others.
+//! Workflows at the limit of live agents: idle agents that were started for steps are retired, and no others.
 
 use serde_json::json;
 
@@ -46,7 +46,7 @@ async fn a_step_waits_for_a_place_while_an_agent_is_at_work() {
     lead.until_waiting("ann").await;
     let id = begin(&lead, &[step("a", "judge", "x", &[])]).await;
     step_is(&lead, &id, "a", "waiting").await;
-    // Her place is free when she is ended, by whoever has named her.
+    // Killing `ann` frees her place.
     lead.call("kill_agent", json!({ "agent": "ann" })).await;
     assert_ne!(lead.ended(&task).await["status"], "done");
     let steps = ended(&lead, &id, "done").await;
@@ -57,8 +57,7 @@ async fn a_step_waits_for_a_place_while_an_agent_is_at_work() {
 }
 
 #[tokio::test]
-async fn nobody_gives_way_who_was_named_or_had_other_work_and_then_the_step_fails_with_the_reason()
-{
+async fn an_agent_that_was_named_or_had_other_work_stays_and_the_step_fails_with_the_reason() {
     let stage = stage_for(2);
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "hello").await;
@@ -72,7 +71,7 @@ async fn nobody_gives_way_who_was_named_or_had_other_work_and_then_the_step_fail
     assert!(reason.contains(NO_ROOM), "{reason}");
     let names = lead.names().await;
     assert!(names.contains(&"ann".into()) && names.contains(&"writer".into()), "{names:?}");
-    // What they can do themselves they do.
+    // The live agents still do steps of their own profile.
     let id = begin(&lead, &[step("a", "writer", "x", &[])]).await;
     ended(&lead, &id, "done").await;
     lead.close().await;

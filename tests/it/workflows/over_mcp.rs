@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Member, Stage, until};
 
-/// Agents of several profiles that do what the beginning of their task says.
+/// Agents whose behaviour depends on the first words of their task.
 pub(crate) const AGENTS: &str = r#"
 [[agents.default.turns]]
 when = "Your task: long"
@@ -97,9 +97,9 @@ pub(crate) fn steps(status: &Value) -> BTreeMap<String, Value> {
 }
 
 /// Waits until a step has a status.
-pub(crate) async fn step_is(lead: &Member, id: &str, name: &str, wanted: &str) {
+pub(crate) async fn step_is(lead: &Member, id: &str, name: &str, expected: &str) {
     let which = json!({ "workflow_id": id });
-    lead.until("get_workflow_status", which, |status| steps(status)[name]["status"] == wanted)
+    lead.until("get_workflow_status", which, |status| steps(status)[name]["status"] == expected)
         .await;
 }
 
@@ -125,13 +125,13 @@ async fn a_chain_hands_each_output_on_to_the_next() {
     assert_eq!(steps["sum"]["agent"], "writer", "a free agent is used again");
     lead.hear_notice("(\"test\") is done: 3 of 3 steps done").await;
     let notices = lead.all_heard().await;
-    assert!(notices.is_empty(), "only the end is told: {notices:?}");
+    assert!(notices.is_empty(), "only the end is reported: {notices:?}");
     lead.close().await;
     stage.check_nobody_is_left();
 }
 
 #[tokio::test]
-async fn what_does_not_depend_on_each_other_runs_at_once_with_agents_of_its_own() {
+async fn independent_steps_run_at_once_with_agents_of_their_own() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
@@ -187,7 +187,7 @@ async fn a_step_that_names_a_live_agent_is_done_by_that_one() {
 }
 
 #[tokio::test]
-async fn a_failure_stops_what_depends_on_it_and_nothing_else() {
+async fn a_failure_stops_only_the_steps_that_depend_on_it() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let id = begin(
@@ -258,7 +258,7 @@ async fn retries_fallbacks_and_time_limits_are_kept() {
 }
 
 #[tokio::test]
-async fn a_step_waits_for_approval_and_one_that_is_refused_stops_what_follows() {
+async fn a_step_waits_for_approval_and_a_refusal_stops_its_dependents() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let gated = |name: &str, agent: &str| {
@@ -308,7 +308,7 @@ async fn a_cancelled_workflow_ends_its_running_steps_and_begins_no_more() {
 }
 
 #[tokio::test]
-async fn every_problem_of_a_plan_is_told_at_once_and_nothing_begins() {
+async fn every_problem_of_a_plan_is_reported_at_once_and_nothing_begins() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let plan = json!({ "name": "x", "steps": [
@@ -338,7 +338,7 @@ async fn every_problem_of_a_plan_is_told_at_once_and_nothing_begins() {
 }
 
 #[tokio::test]
-async fn a_gate_decides_and_what_it_says_goes_to_the_next_attempt() {
+async fn a_gate_decides_and_its_output_goes_to_the_next_attempt() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let gated = |mut step: Value, script: &str, more: Value| {
@@ -347,8 +347,8 @@ async fn a_gate_decides_and_what_it_says_goes_to_the_next_attempt() {
         step.as_object_mut().unwrap().extend(more);
         step
     };
-    // It holds when the work was improved three times. The command that improves it may outlive the turn that has started it, so
-    // the gate waits until the work was improved as often as the gate was asked.
+    // The gate passes when the work was improved three times. The command that improves it may outlive its turn, so the gate
+    // waits until there are as many improvements as runs of the gate.
     let three = "echo asked >> $HOME/asked; asked=$(grep -c asked $HOME/asked); \
         until n=$(grep -cs better $HOME/work) && test $n -ge $asked; do sleep 0.02; done; \
         echo only $n; test $n -ge 3";
@@ -392,7 +392,7 @@ async fn a_gate_dies_with_its_workflow() {
     slow["gate"] = json!(["sh", "-c", "touch $HOME/began; sleep 300"]);
     let id = begin(&lead, &[slow]).await;
     let began = stage.home().join("began");
-    until("the gate is being looked at", || began.exists()).await;
+    until("the gate runs", || began.exists()).await;
     let cancelled = lead.call("cancel_workflow", json!({ "workflow_id": id })).await;
     assert_eq!(cancelled["status"], "cancelled");
     lead.close().await;
@@ -400,7 +400,7 @@ async fn a_gate_dies_with_its_workflow() {
 }
 
 #[tokio::test]
-async fn a_plan_in_a_file_runs_and_a_slip_in_it_is_told_with_its_place() {
+async fn a_plan_in_a_file_runs_and_a_slip_in_it_is_reported_with_its_place() {
     let stage = stage();
     let plan = r#"
 name = "from a file"
@@ -434,7 +434,7 @@ depends_on = ["one"]
 }
 
 #[tokio::test]
-async fn a_long_output_goes_as_its_head_and_the_rest_can_be_read_by_who_needs_it_alone() {
+async fn a_long_output_is_passed_on_by_its_head_and_only_its_readers_can_read_the_rest() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let id =

@@ -1,4 +1,4 @@
-//! Workflows whose orchestrator ends: closed, or killed at any boundary of their steps. The next one goes on with them.
+//! Workflows whose orchestrator is closed, or killed at any boundary of their steps. The next one continues them.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
     ];
     let id = begin(&lead, &chain).await;
     lead.until_waiting("judge").await;
-    // Its turn ends gracefully: it hears of the end, and that is what it says.
+    // Its turn ends gracefully: it receives the notice of the end, and repeats it.
     lead.close().await;
     let lead = stage.orchestrator().await;
     lead.hear_notice("was interrupted with 1 of 3 steps finished: resume_workflow continues").await;
@@ -37,13 +37,13 @@ async fn a_workflow_whose_orchestrator_closes_waits_for_the_next() {
 }
 
 #[tokio::test]
-async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself() {
+async fn with_automatic_resume_the_next_orchestrator_continues_by_itself() {
     let stage = Stage::new(AGENTS);
     let profiles = format!("[workflows]\nresume = \"auto\"\n{PROFILES}");
     let stage = stage.with_profiles(&profiles);
     let lead = stage.orchestrator().await;
     let mut chain = [step("a", "writer", "x", &[]), step("b", "judge", "hang", &["a"])];
-    // So it has the same prompt once more.
+    // A fresh step gets the same prompt again.
     chain[1]["fresh"] = json!(true);
     let id = begin(&lead, &chain).await;
     step_is(&lead, &id, "b", "running").await;
@@ -59,7 +59,7 @@ async fn where_the_configuration_says_so_the_next_orchestrator_goes_on_by_itself
     lead.close().await;
 }
 
-/// The tasks of a workflow that were done, and the beginnings, by step.
+/// Returns how often each step began, and how often its task was done.
 fn runs(stage: &Stage) -> BTreeMap<String, (usize, usize)> {
     let of_task: BTreeMap<String, String> = stage
         .events_of("step_started")
@@ -82,7 +82,7 @@ fn runs(stage: &Stage) -> BTreeMap<String, (usize, usize)> {
     runs
 }
 
-/// Counts the events that move a workflow or its tasks.
+/// Counts the events that advance a workflow or its tasks.
 fn moved(stage: &Stage) -> usize {
     let kinds = [
         "workflow_created",
@@ -97,23 +97,23 @@ fn moved(stage: &Stage) -> usize {
     events.filter(is_move).count()
 }
 
-/// Projects in which a workflow is killed at the same time: most of each is waiting.
+/// Projects that run at the same time; each spends most of its time waiting.
 const AT_ONCE: usize = 4;
 
 /// Kills the orchestrator at each boundary of the steps of a plan, each time in a project of its own, and lets the next one go on.
 ///
-/// A workflow moves by its beginning and its end, and four times a step.
+/// A workflow has two events of its own, and four for each step.
 async fn check_killed_at_each_boundary(plan: &[Value]) {
     let boundaries = futures::stream::iter(1..=2 + 4 * plan.len());
     boundaries.for_each_concurrent(AT_ONCE, |count| check_killed_after(plan, count)).await;
 }
 
-/// Kills the orchestrator when so many events have moved the workflow, and lets the next one go on.
+/// Kills the orchestrator after `count` events of the workflow, and lets the next one go on.
 async fn check_killed_after(plan: &[Value], count: usize) {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let id = begin(&lead, plan).await;
-    until("the workflow has come so far", || moved(&stage) >= count).await;
+    until("the workflow has had that many events", || moved(&stage) >= count).await;
     lead.die().await;
     let before = runs(&stage);
     let lead = stage.orchestrator().await;

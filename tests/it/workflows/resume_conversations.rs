@@ -1,24 +1,24 @@
-//! Steps that were interrupted with their orchestrator: their agents go on in their conversations, where these can be taken up.
+//! Steps that were interrupted with their orchestrator: their agents continue their conversations if they can load them.
 
 use serde_json::{Value, json};
 
 use super::over_mcp::{AGENTS, PROFILES, begin, ended, stage, step};
 use crate::support::{Member, Stage, until};
 
-/// What an agent is told that goes on with a step.
+/// What the prompt of an interrupted step begins with.
 const PREFACE: &str = "Your task: This step was started before, and interrupted when its \
                        orchestrator ended. Check what is already done, and continue from there. \
                        The step is:\n\n";
 
-/// The same agents, which can take up their sessions.
+/// The same agents, which can load their sessions.
 fn stage_that_remembers() -> Stage {
     let script = format!("[agents.default.start]\nload = true\n{AGENTS}");
     Stage::new(&script).with_profiles(PROFILES)
 }
 
-/// Waits until so many turns of tasks have begun.
+/// Waits until `count` tasks have begun.
 async fn until_begun(stage: &Stage, count: usize) {
-    until("the turns have begun", || stage.events_of("task_started").len() >= count).await;
+    until("the tasks have begun", || stage.events_of("task_started").len() >= count).await;
 }
 
 /// Kills the orchestrator in the middle of steps, and lets the next one go on.
@@ -61,20 +61,20 @@ async fn interrupted_steps_go_on_each_in_the_session_of_its_own_agent() {
         assert_eq!(step["attempts"], 2, "{step}");
         let output = step["output"].as_str().unwrap();
         let prompt = format!("<{agent}: {PREFACE}hang on the {name}>");
-        assert_eq!(output, prompt, "a session that goes on knows who it is");
+        assert_eq!(output, prompt, "a loaded session needs no introduction");
     }
     let mut after = acp_sessions(&stage).split_off(2);
     after.sort_by_key(ToString::to_string);
     let mut expected = before;
     expected.sort_by_key(ToString::to_string);
-    assert_eq!(after, expected, "and nobody else was started");
-    assert_eq!(steps["last"]["context"], "kept", "who is free is used again");
+    assert_eq!(after, expected, "and no other agent was started");
+    assert_eq!(steps["last"]["context"], "kept", "a free agent is used again");
     lead.close().await;
     stage.check_nobody_is_left();
 }
 
 #[tokio::test]
-async fn an_agent_that_cannot_take_up_its_session_begins_the_step_anew_and_is_told_so() {
+async fn an_agent_that_cannot_load_its_session_restarts_the_step_and_its_prompt_says_so() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let id = begin(&lead, &[step("a", "writer", "hang", &[])]).await;
@@ -95,8 +95,7 @@ async fn an_agent_that_cannot_take_up_its_session_begins_the_step_anew_and_is_to
 }
 
 #[tokio::test]
-async fn a_step_begins_anew_with_its_own_prompt_where_nothing_is_to_be_remembered_or_nobody_can_be_called_back()
- {
+async fn a_step_restarts_with_its_own_prompt_if_it_is_fresh_or_its_agent_cannot_be_resumed() {
     let stage = stage_that_remembers();
     let gate = stage.peer("gate").await;
     let lead = stage.orchestrator().await;
@@ -109,7 +108,7 @@ async fn a_step_begins_anew_with_its_own_prompt_where_nothing_is_to_be_remembere
     lead.die().await;
     let lead = stage.orchestrator().await;
     lead.until_agent("judge", |agent| agent["status"] == "dead").await;
-    // Somebody else has that name now, and the step of that name is for them.
+    // Another agent has the name `judge` now, and the step that names `judge` is for that agent.
     let other = json!({ "agent": "writer", "name": "judge", "prompt": "x" });
     let other = lead.call("assign_task", other).await;
     lead.done(other["task_id"].as_str().unwrap()).await;
@@ -130,7 +129,7 @@ async fn a_step_begins_anew_with_its_own_prompt_where_nothing_is_to_be_remembere
 }
 
 #[tokio::test]
-async fn agents_that_a_plan_names_are_called_back_also_for_steps_that_had_not_begun() {
+async fn agents_that_a_plan_names_are_resumed_also_for_steps_that_had_not_begun() {
     let stage = stage_that_remembers();
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "hello").await;

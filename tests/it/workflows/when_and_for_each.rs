@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::over_mcp::{PROFILES, begin, ended, step, steps};
 use crate::support::Stage;
 
-/// Agents that give a list, fail, or say their prompt.
+/// Agents that return a list, fail, or say their prompt.
 const AGENTS: &str = r#"
 [[agents.default.turns]]
 when = "Your task: list"
@@ -38,7 +38,7 @@ fn with(mut step: Value, fields: &[(&str, Value)]) -> Value {
 }
 
 #[tokio::test]
-async fn a_step_is_done_for_each_item_of_a_list_and_all_of_it_flows_on() {
+async fn a_step_is_done_for_each_item_of_a_list_and_all_outputs_are_passed_on() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let look = step("look", "judge", "Look at {{item.name}}", &["list"]);
@@ -76,7 +76,7 @@ async fn a_step_is_done_for_each_item_of_a_list_and_all_of_it_flows_on() {
 }
 
 #[tokio::test]
-async fn steps_that_are_not_needed_are_left_out_and_what_comes_after_them_goes_on() {
+async fn unneeded_steps_are_left_out_and_later_steps_go_on() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let on = |name: &str, before: &str, when: &str| {
@@ -109,7 +109,7 @@ async fn steps_that_are_not_needed_are_left_out_and_what_comes_after_them_goes_o
 }
 
 #[tokio::test]
-async fn a_step_can_look_at_the_failure_of_another_and_a_list_that_is_none_fails_its_step() {
+async fn a_step_can_depend_on_the_failure_of_another_and_an_invalid_list_fails_its_step() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let clean = with(
@@ -151,8 +151,8 @@ async fn a_list_that_is_half_done_goes_on_after_a_kill() {
     );
     let id = begin(&lead, &[step("list", "writer", "list", &[]), wait]).await;
     let which = json!({ "workflow_id": id });
-    let is = |status: &Value, name: &str, wanted: &str| {
-        steps(status).get(name).is_some_and(|step| step["status"] == wanted)
+    let is = |status: &Value, name: &str, expected: &str| {
+        steps(status).get(name).is_some_and(|step| step["status"] == expected)
     };
     lead.until("get_workflow_status", which.clone(), |status| {
         is(status, "wait.1", "done")
