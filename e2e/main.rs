@@ -69,9 +69,9 @@ fn main() -> ExitCode {
     }
     trials.push(trial(
         "dialogue",
-        "answers_without_delay",
+        "answers_arrive_without_delay",
         programs.missing(&suites::shown_before_seen::PROGRAMS),
-        suites::shown_before_seen::answers_without_delay,
+        suites::shown_before_seen::answers_arrive_without_delay,
     ));
     let missing = programs.missing(&claude_code::PROGRAMS);
     trials.push(trial(

@@ -241,7 +241,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(7);
 const DIALOGUES: &str = "BRIDGE_E2E_DIALOGUES";
 
 /// Two agents of two vendors throw a ball ten times, as fast as they can, and no answer waits in an inbox.
-pub(crate) async fn answers_without_delay() {
+pub(crate) async fn answers_arrive_without_delay() {
     let count = std::env::var(DIALOGUES).map_or(1, |count| count.parse().unwrap());
     for number in 0..count {
         let slowest = dialogue().await;
