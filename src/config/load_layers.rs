@@ -48,6 +48,8 @@ pub struct Config {
     project_file: Option<ProjectFile>,
     has_consent: bool,
     leaves_out_auto_resume: bool,
+    /// Whether a script plays agents in place of their programs.
+    plays_script: bool,
 }
 
 /// The settings of a configuration apart from profiles.
@@ -117,7 +119,13 @@ impl Config {
             profile.args.value.extend(["--script".to_owned(), script]);
             self.profiles.insert(name, profile);
         }
+        self.plays_script = true;
         Ok(())
+    }
+
+    /// Returns whether a script plays agents in place of their programs ([`play`](Self::play)).
+    pub fn plays_script(&self) -> bool {
+        self.plays_script
     }
 
     /// Returns the setting for interrupted workflows.
@@ -262,6 +270,7 @@ impl Layers {
             project_file,
             has_consent: false,
             leaves_out_auto_resume,
+            plays_script: false,
         })
     }
 }

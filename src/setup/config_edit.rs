@@ -73,6 +73,11 @@ pub enum EditError {
         place(path)
     )]
     Moved { path: Vec<String>, command: String },
+    #[error(
+        "{} has more than {most} fields, lines and comments, too many for setup; edit it by hand",
+        place(path)
+    )]
+    TooMany { path: Vec<String>, most: usize },
     #[error("the edit would change other parts of its text; add the entry by hand")]
     NotKept,
 }

@@ -100,6 +100,7 @@ impl Workflows {
             steps: plan.steps,
             prompts: Body::Text(prompts),
             plan_file,
+            is_trial: self.inner.team.config().plays_script(),
         };
         let membership = self.inner.team.membership();
         let receipt = membership.ask(Operation::CreateWorkflow(Box::new(new))).await?;
@@ -117,6 +118,9 @@ impl Workflows {
         // The death of its owner may not have been noticed yet.
         self.bus().reap_dead_sessions().await?;
         let workflow = self.find(id)?;
+        if workflow.is_trial && !self.inner.team.config().plays_script() {
+            return Err(WorkflowError::Trial { id: id.clone() });
+        }
         let left = workflow.steps.iter().filter(|step| !step.status.is_final());
         self.agreed(left.map(|step| &step.plan))?;
         gate_consent::agreed_again(&self.inner.team, &workflow)?;
@@ -233,6 +237,7 @@ impl Workflows {
 
 fn interrupted(state: &State) -> Vec<WorkflowId> {
     let all = state.workflows().into_iter();
-    let interrupted = all.filter(|workflow| workflow.status == WorkflowStatus::Interrupted);
+    let interrupted =
+        all.filter(|workflow| workflow.status == WorkflowStatus::Interrupted && !workflow.is_trial);
     interrupted.map(|workflow| workflow.id.clone()).collect()
 }

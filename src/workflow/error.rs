@@ -4,6 +4,7 @@ use super::plan::Problems;
 use super::plan::toml_plan::FileError;
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
+use crate::domain::ids::WorkflowId;
 use crate::team::TeamError;
 
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,12 @@ pub enum WorkflowError {
         /// The file's place in the project.
         place: String,
     },
+    /// A script played its agents so far.
+    #[error(
+        "`{id}` was a trial, in which a script played the agents, so real agents do not continue \
+         it. End it with `cancel_workflow`, and run its plan anew"
+    )]
+    Trial { id: WorkflowId },
     #[error(transparent)]
     Bus(#[from] BusError),
     #[error(transparent)]

@@ -21,7 +21,8 @@ use crate::bus::error::BusError;
 use crate::bus::rules::{Command, Operation};
 use crate::bus::shared::{BusShared, Core, Receipt, no_thread};
 use crate::bus::state::State;
-use crate::bus::storage::{Log, Presence, Standing};
+use crate::bus::storage::session_standing::standing;
+use crate::bus::storage::{Log, Presence};
 use crate::domain::ids::{CallId, CommandId, SessionId};
 use crate::domain::time::Now;
 use crate::sys::random_ids;
@@ -162,15 +163,7 @@ impl Bus {
         let mut core = self.core();
         let Core { log, replica, .. } = &mut *core;
         let state = &replica.state;
-        log.clear_presences(&|session| {
-            if state.session(session).is_some() {
-                Standing::Live
-            } else if state.departed().any(|departed| departed.session == session) {
-                Standing::Left
-            } else {
-                Standing::Unknown
-            }
-        })?;
+        log.clear_presences(&|session| standing(state, session))?;
         Ok(())
     }
 

@@ -23,6 +23,9 @@ pub struct Created {
     /// The project's plan file from which its gates come. Each gate needs the user's trust in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_file: Option<PlanFile>,
+    /// Whether a script plays its agents, to try the plan. Real agents never continue it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_trial: bool,
 }
 
 /// An interrupted workflow has an owner again.

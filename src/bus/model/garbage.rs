@@ -264,6 +264,7 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             prompts: body(d),
             plan_file: (e % 2 == 0)
                 .then(|| PlanFile { place: "plan.toml".into(), sha256: "0".repeat(64) }),
+            is_trial: e % 3 == 0,
         }),
         33 => Event::StepStarted(StepStarted { workflow, step, task: task(c), agent: name(d) }),
         34 if e < 128 => Event::StepReturned(StepReturned {

@@ -14,6 +14,7 @@ pub(crate) mod format_versions;
 pub mod in_memory;
 mod log_error;
 mod session_presence;
+pub(in crate::bus) mod session_standing;
 pub(crate) mod stored_text;
 mod write_turn;
 

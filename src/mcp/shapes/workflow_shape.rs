@@ -158,7 +158,9 @@ impl From<WorkflowError> for ToolError {
         match error {
             WorkflowError::Plan(problems) => Self::Arguments(problems.to_string()),
             WorkflowError::File(error) => Self::Arguments(error.to_string()),
-            changed @ WorkflowError::PlanChanged { .. } => Self::Arguments(changed.to_string()),
+            refused @ (WorkflowError::PlanChanged { .. } | WorkflowError::Trial { .. }) => {
+                Self::Arguments(refused.to_string())
+            }
             WorkflowError::Bus(error) => Self::Bus(error),
             WorkflowError::Team(error) => error.into(),
         }

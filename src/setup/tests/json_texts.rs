@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::setup::config_edit::{EditError, Entry, FileEdits, Item, JsonEdit};
+use crate::setup::config_edit::{EditError, Edited, Entry, FileEdits, Item, JsonEdit};
 use crate::setup::edit_json::{add, has, take_out};
 
 fn entry(value: Value) -> JsonEdit {
@@ -103,6 +103,30 @@ fn a_json_text_that_cannot_be_edited_is_an_error_with_the_reason() {
     assert!(error("{\"mcpServers\": {}, \"mcpServers\": {}}").contains("appears twice"));
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(error(&deep).contains("does not parse"));
+}
+
+/// A repository's file may be written to keep the editor busy for hours.
+#[test]
+fn an_object_of_thousands_of_lines_is_not_edited() {
+    let lines = "\n".repeat(100_000);
+    let many = |error: Result<_, EditError>| match error {
+        Err(EditError::TooMany { path, .. }) => path.join("."),
+        other => panic!("{other:?}"),
+    };
+    let servers = format!("{{\"mcpServers\": {{{lines}}}}}");
+    assert_eq!(many(add(&servers, &[ours()]).map(drop)), "mcpServers");
+    assert_eq!(many(add(&format!("{{{lines}}}"), &[ours()]).map(drop)), "");
+    let list = format!("{{\"list\": [{lines}\"x\"]}}");
+    assert_eq!(many(add(&list, &[item(&["list"], "y")]).map(drop)), "list");
+    assert_eq!(many(take_out(&list, &[item(&["list"], "x")], &[]).map(drop)), "list");
+    let Ok(Edited { text, made, .. }) = add("", &[ours()]) else { panic!("it is empty") };
+    let grown = text.replacen('{', &format!("{{{lines}"), 1);
+    assert_eq!(many(take_out(&grown, &[ours()], &made).map(drop)), "");
+    let within = text.replacen("\"mcpServers\": {", &format!("\"mcpServers\": {{{lines}"), 1);
+    assert_eq!(many(take_out(&within, &[ours()], &made).map(drop)), "mcpServers");
+    // The lines of another object do not count.
+    let elsewhere = format!("{{\"projects\": {{{lines}}}}}");
+    assert!(add(&elsewhere, &[ours()]).is_ok());
 }
 
 #[test]

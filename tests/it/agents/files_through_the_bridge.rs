@@ -1,8 +1,8 @@
-//! Files that agents read and write through the bridge: of the project alone, and written only as the policy or somebody says.
+//! Files that agents read and write through the bridge: only those of the project, and written only with permission.
 
 use serde_json::json;
 
-use super::permissions::{answer, answers, asked, pairs, with_a_way_out};
+use super::permissions::{answer, answers, asked, pairs, with_outside_link};
 use crate::support::Stage;
 
 const AGENTS: &str = r#"
@@ -37,7 +37,7 @@ steps = [
 /// A stage whose agents may read and write files through the bridge.
 fn stage_with_files(policy: &str) -> Stage {
     let profile = format!("[agents.scripted]\nfile_system = true\npermissions = \"{policy}\"\n");
-    let stage = with_a_way_out(Stage::new(AGENTS).with_profiles(&profile));
+    let stage = with_outside_link(Stage::new(AGENTS).with_profiles(&profile));
     std::fs::write(stage.home().join("outside/secret"), "secret").unwrap();
     std::fs::create_dir_all(stage.project().join(".git/hooks")).unwrap();
     let pipe = stage.project().join("pipe");
@@ -46,7 +46,7 @@ fn stage_with_files(policy: &str) -> Stage {
 }
 
 #[tokio::test]
-async fn files_of_the_project_are_read_and_written_and_none_besides() {
+async fn only_files_of_the_project_are_read_and_written() {
     let stage = stage_with_files("rules");
     let lead = stage.orchestrator().await;
     let said = lead.start_and_wait("ann", "files").await;
@@ -59,7 +59,7 @@ async fn files_of_the_project_are_read_and_written_and_none_besides() {
 }
 
 #[tokio::test]
-async fn a_file_is_written_only_as_the_policy_or_somebody_says() {
+async fn a_file_is_written_only_if_the_policy_or_an_orchestrator_allows_it() {
     let stage = stage_with_files("rules");
     let hook = stage.project().join(".git/hooks/pre-commit");
     let lead = stage.orchestrator().await;
@@ -85,7 +85,7 @@ async fn a_file_is_written_only_as_the_policy_or_somebody_says() {
 }
 
 #[tokio::test]
-async fn who_is_not_offered_files_gets_none() {
+async fn an_agent_without_file_access_gets_no_files() {
     let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\npermissions = \"allow\"\n");
     std::fs::write(stage.project().join("notes.txt"), "x").unwrap();
     let lead = stage.orchestrator().await;

@@ -1,11 +1,11 @@
-//! Messages between agents, as their models meet them: by tools, by a prompt that wakes, in front of a task.
+//! Messages between agents, as their models get them: from tools, in a prompt that wakes an idle agent, in front of a task.
 
 use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::support::{Stage, until};
 
-/// Turns of agents whose result is their task's prompt; one that is to wait ends when `gate` has sent a message.
+/// Turns of agents that answer a task with its prompt. A task `wait` ends when `gate` sends a message.
 const ECHO_TASKS: &str = r#"
 [[agents.default.turns]]
 when = "Your task: wait"
@@ -18,21 +18,21 @@ when = "Your task: "
 steps = [{ say = "{{prompt}}" }]
 "#;
 
-/// Turns of agents that send the orchestrator every prompt that no earlier turn is for.
+/// Turns of agents that send every prompt that no earlier turn matches to the orchestrator.
 const ECHO_WAKES: &str = r#"
 [[agents.default.turns]]
 steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{prompt}}" } }]
 "#;
 
-/// What an idle agent is asked to do with its mail.
+/// The instruction below the mail that wakes an idle agent.
 const ANSWER: &str = "Answer with send_message if needed.";
 
-/// Agents that repeat every prompt, but for wakes that one of these turns is for.
+/// Agents that repeat every prompt, except those that a turn in `wakes` matches.
 fn echo(wakes: &str) -> Stage {
     Stage::new(&[ECHO_TASKS, wakes, ECHO_WAKES].concat())
 }
 
-/// A turn for the first wake of an agent, which fails.
+/// A turn that fails an agent's first wake.
 fn first_wake_fails(problem: &str) -> String {
     format!("[[agents.default.turns]]\ntimes = 1\nsteps = [{{ fail = {problem:?} }}]\n")
 }
@@ -67,8 +67,8 @@ steps = [
     let speaks = lead.start("ben", "speak").await;
     assert_eq!(lead.done(&listens).await, "heard ping, delivered true");
     let said = lead.done(&speaks).await;
-    let (told, ids) = said.split_once(": ").unwrap();
-    assert_eq!(told, "heard pong, an answer to mine");
+    let (heard, ids) = said.split_once(": ").unwrap();
+    assert_eq!(heard, "heard pong, an answer to mine");
     let (reply_to, sent) = ids.split_once(' ').unwrap();
     assert_eq!(reply_to, sent);
     lead.close().await;
@@ -90,7 +90,7 @@ async fn a_message_wakes_an_idle_agent_with_the_frame_and_one_sentence() {
 }
 
 #[tokio::test]
-async fn the_first_message_wakes_at_once_and_what_comes_meanwhile_goes_into_one_prompt() {
+async fn the_first_message_wakes_at_once_and_later_ones_share_a_prompt() {
     let stage = echo(
         r#"
 [[agents.default.turns]]
@@ -119,7 +119,7 @@ steps = [{ wait_for = { from = "gate", seconds = 60 } }]
 }
 
 #[tokio::test]
-async fn a_nudge_or_a_notice_alone_wakes_nobody_and_comes_along_with_the_next_message() {
+async fn a_nudge_or_a_notice_wakes_no_agent_and_comes_with_the_next_message() {
     let ask = r#"
 [[agents.default.turns]]
 when = "Your task: ask"
@@ -131,14 +131,14 @@ steps = [
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ben", "hello").await;
     lead.start_and_wait("ann", "ask").await;
-    // The request wakes whoever may claim it.
+    // The request wakes the agents that may claim it.
     let woken = lead.hear_from("ben").await;
     assert!(woken.contains("(claim it with claim_request): look at this"), "{woken}");
     for name in ["ann", "ben"] {
         lead.until_agent(name, |agent| agent["status"] == "idle" && agent["messages_pending"] == 1)
             .await;
     }
-    // Longer than messages are gathered: a wake would have begun by its end.
+    // Longer than the pause that collects messages: a wake would have begun by its end.
     let long = json!({ "from": "ben", "timeout_seconds": 1 });
     let waited = lead.call("wait_for_message", long).await;
     assert_eq!(waited["timed_out"], true, "{waited}");
@@ -160,7 +160,7 @@ steps = [
 }
 
 #[tokio::test]
-async fn queued_tasks_go_before_a_wake_with_the_mail_in_front_and_never_two_prompts_at_once() {
+async fn queued_tasks_go_before_a_wake_one_prompt_at_a_time_with_the_mail_in_front() {
     let stage = echo("");
     let lead = stage.orchestrator().await;
     let (gate, bob) = (stage.peer("gate").await, stage.peer("bob").await);
@@ -175,7 +175,7 @@ async fn queued_tasks_go_before_a_wake_with_the_mail_in_front_and_never_two_prom
     bob.send("ann", "for later").await;
     gate.send("ann", "go on").await;
     lead.done(&first).await;
-    // A scripted agent answers a prompt that comes while it has one with an error, and none of these is one.
+    // A scripted agent refuses a prompt during another one; none of these results is such an error.
     assert_eq!(
         lead.done(&second).await,
         format!("{}Your task: the second", framed("[bob → you] for later"))
@@ -185,15 +185,15 @@ async fn queued_tasks_go_before_a_wake_with_the_mail_in_front_and_never_two_prom
     let heard = lead.all_heard().await;
     assert!(
         !heard.iter().any(|message| message["from"] == "ann"),
-        "a wake that nobody needed: {heard:?}"
+        "an unnecessary wake: {heard:?}"
     );
     let order: Vec<_> = stage
         .events()
         .iter()
         .filter_map(|event| {
-            let (kind, of) = event.as_object()?.iter().next()?;
+            let (kind, body) = event.as_object()?.iter().next()?;
             matches!(kind.as_str(), "task_started" | "task_finished")
-                .then(|| format!("{kind} {}", of["id"].as_str().unwrap()))
+                .then(|| format!("{kind} {}", body["id"].as_str().unwrap()))
         })
         .collect();
     let expected: Vec<_> = [first.as_str(), &second, third]
@@ -207,13 +207,13 @@ async fn queued_tasks_go_before_a_wake_with_the_mail_in_front_and_never_two_prom
 }
 
 #[tokio::test]
-async fn the_first_prompt_says_who_the_agent_is_then_what_others_said_then_the_task() {
+async fn the_first_prompt_has_the_primer_then_the_mail_then_the_task() {
     let stage = echo("");
     let lead = stage.orchestrator().await;
     let bob = stage.peer("bob").await;
     lead.start_and_wait("ann", "hello").await;
     lead.call("kill_agent", json!({ "agent": "ann" })).await;
-    // Mail for a name that somebody chose waits for its return.
+    // Mail for a chosen name, not a generated one, waits until an agent of that name returns.
     let sent = bob.send("ann", "welcome back").await;
     assert_eq!(sent["delivered"], false, "{sent}");
     assert_eq!(sent["recipients"], json!([{ "name": "ann", "state": "absent" }]));
@@ -229,7 +229,7 @@ async fn the_first_prompt_says_who_the_agent_is_then_what_others_said_then_the_t
 }
 
 #[tokio::test]
-async fn a_message_whose_wake_failed_comes_again_with_the_next_task_and_never_after() {
+async fn a_message_of_a_failed_wake_is_delivered_again_with_the_next_task_only() {
     let stage = echo(&first_wake_fails("rate limit reached"));
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "hello").await;
@@ -250,7 +250,7 @@ async fn a_message_whose_wake_failed_comes_again_with_the_next_task_and_never_af
     assert_eq!(handed(), ["prompt", "inject"]);
     lead.until_idle("ann").await;
     assert_eq!(lead.assign_and_wait("ann", "and on").await, "Your task: and on");
-    // The next wake has only what is new.
+    // The next wake has only the new message.
     lead.send("ann", "less so").await;
     let woken = lead.hear_from("ann").await;
     assert_eq!(woken, format!("{}{ANSWER}", framed("[orchestrator → you] less so")));
@@ -312,7 +312,7 @@ async fn two_orchestrators_of_a_project_lead_each_others_agents() {
     one.until_waiting("ann").await;
     let cancelled = two.call("cancel_task", json!({ "task_id": long })).await;
     assert_eq!(cancelled, json!({ "task_id": long, "cancelled": true, "status": "cancelled" }));
-    // Its end is told to who assigned it, and to nobody else.
+    // Only the orchestrator that assigned it gets the notice of its end.
     two.hear_notice(&format!("{long} of ann")).await;
     let others = one.all_heard().await;
     assert!(
@@ -330,7 +330,7 @@ async fn two_orchestrators_of_a_project_lead_each_others_agents() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_open_again_wakes_whoever_could_not_read_it_before() {
+async fn a_reopened_request_wakes_an_agent_that_could_not_read_it_before() {
     let stage = echo(&first_wake_fails("not now"));
     let lead = stage.orchestrator().await;
     let (bob, eve) = (stage.peer("bob").await, stage.peer("eve").await);

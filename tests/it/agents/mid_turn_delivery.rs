@@ -1,16 +1,16 @@
-//! The delivery policy: by which methods messages reach a working agent, and what becomes of those that a method did not deliver.
+//! The delivery policy: which methods deliver messages to a working agent, and what happens if a method fails.
 
 use serde_json::{Value, json};
 
 use crate::support::{Member, Stage};
 
-/// What stands behind messages that came into a turn.
-const WHILE: &str = "These arrived while you work. Answer with send_message if needed, then continue with your task.";
+/// The instruction below messages that arrive during a turn.
+const CONTINUE: &str = "These arrived while you work. Answer with send_message if needed, then continue with your task.";
 
-/// What an idle agent is asked to do with its mail.
+/// The instruction below the mail that wakes an idle agent.
 const ANSWER: &str = "Answer with send_message if needed.";
 
-/// An agent that heeds what comes into its turn, and whose mail otherwise wakes it.
+/// An agent that heeds messages during its turn, and that mail wakes when it is idle.
 fn heeding(start: &str) -> String {
     format!(
         r#"
@@ -37,7 +37,7 @@ fn framed(from: &str, text: &str) -> String {
 }
 
 /// Returns the methods by which a message was delivered, in order.
-fn ways(stage: &Stage, sent: &Value) -> Vec<String> {
+fn methods(stage: &Stage, sent: &Value) -> Vec<String> {
     let id = &sent["message_id"];
     let handed = stage.events_of("message_handed").into_iter();
     handed
@@ -46,13 +46,13 @@ fn ways(stage: &Stage, sent: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Returns what came of a call that was handed messages by some way: `message_seen` or `message_returned`.
-fn outcomes(stage: &Stage, way: &str) -> Vec<String> {
+/// Returns the outcome of each call that delivered messages by `method`: `message_seen` or `message_returned`.
+fn outcomes(stage: &Stage, method: &str) -> Vec<String> {
     let events = stage.events();
     let calls: Vec<_> = events
         .iter()
         .filter_map(|event| event.get("message_handed"))
-        .filter(|handed| handed["way"] == way)
+        .filter(|handed| handed["way"] == method)
         .map(|handed| handed["call"].clone())
         .collect();
     let settled = |event: &Value| {
@@ -63,7 +63,7 @@ fn outcomes(stage: &Stage, way: &str) -> Vec<String> {
     events.iter().filter_map(settled).collect()
 }
 
-/// Waits until the agent has said something in a task that runs.
+/// Waits until the output of a running task contains `text`.
 async fn until_said(lead: &Member, task: &str, text: &str) {
     lead.until("get_task_result", json!({ "task_id": task }), |result| {
         result["output"].as_str().unwrap().contains(text)
@@ -77,7 +77,7 @@ async fn delivery(lead: &Member, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_message_is_steered_into_a_turn_and_is_seen_then() {
+async fn a_message_steered_into_a_turn_is_seen() {
     let stage = Stage::new(&heeding("steering = \"inject\""));
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "heed").await;
@@ -87,18 +87,18 @@ async fn a_message_is_steered_into_a_turn_and_is_seen_then() {
         json!(["steer", "piggyback", "pull", "prompt", "inject"])
     );
     let sent = lead.send("ann", "the code is 4711").await;
-    let heard = format!("begun. heard {}{WHILE}", framed("orchestrator", "the code is 4711"));
+    let heard = format!("begun. heard {}{CONTINUE}", framed("orchestrator", "the code is 4711"));
     assert_eq!(lead.done(&task).await, heard);
-    assert_eq!(ways(&stage, &sent), ["steer"]);
+    assert_eq!(methods(&stage, &sent), ["steer"]);
     assert_eq!(outcomes(&stage, "steer"), ["message_seen"]);
-    // Nothing of it comes again.
+    // The message is not delivered again.
     lead.until_idle("ann").await;
     assert_eq!(lead.assign_and_wait("ann", "go on").await, "Your task: go on");
     lead.close().await;
 }
 
 #[tokio::test]
-async fn an_agent_without_a_turn_of_its_own_is_woken_with_what_was_to_be_steered() {
+async fn a_message_that_finds_no_turn_to_steer_wakes_the_agent_later() {
     let stage = Stage::new(&heeding("steering = \"no_turn\"").replace("60000", "1500"));
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "heed").await;
@@ -108,17 +108,17 @@ async fn an_agent_without_a_turn_of_its_own_is_woken_with_what_was_to_be_steered
     let woken = format!("{}{ANSWER}", framed("orchestrator", "the code is 4711"));
     assert_eq!(lead.hear_from("ann").await, woken);
     lead.until_idle("ann").await;
-    // It was tried again and again, each time given back before the next, and is seen once.
-    let ways = ways(&stage, &sent);
-    let (last, tried) = ways.split_last().unwrap();
+    // Steering was tried repeatedly, and each failure was recorded before the next try. The message is seen once.
+    let methods = methods(&stage, &sent);
+    let (last, tried) = methods.split_last().unwrap();
     assert_eq!(last, "prompt");
-    assert!(!tried.is_empty() && tried.iter().all(|way| way == "steer"));
+    assert!(!tried.is_empty() && tried.iter().all(|method| method == "steer"));
     assert!(outcomes(&stage, "steer").iter().all(|outcome| outcome == "message_returned"));
     assert_eq!(outcomes(&stage, "prompt"), ["message_seen"]);
     lead.close().await;
 }
 
-/// An agent that says it can be steered and cannot: its message comes with the result of its next tool call.
+/// Checks an agent that falsely claims to accept steering: the message comes with the result of its next tool call.
 async fn check_steered_in_vain(how: &str) {
     let stage = Stage::new(&format!(
         r#"
@@ -138,11 +138,11 @@ steps = [
     let task = lead.start("ann", "work").await;
     lead.until_waiting("ann").await;
     let sent = lead.send("ann", "the code is 4711").await;
-    // It is not even said any more that it can be steered.
+    // `steer` is no longer one of its methods.
     lead.until_agent("ann", |agent| agent["delivery"][0] == "interrupt").await;
     gate.send("ann", "go on").await;
     assert_eq!(lead.done(&task).await, "heard the code is 4711", "{how}");
-    assert_eq!(ways(&stage, &sent), ["steer", "piggyback"]);
+    assert_eq!(methods(&stage, &sent), ["steer", "piggyback"]);
     assert_eq!(outcomes(&stage, "steer"), ["message_returned"]);
     lead.until_idle("ann").await;
     for member in [lead, gate] {
@@ -151,22 +151,22 @@ steps = [
 }
 
 #[tokio::test]
-async fn an_empty_success_is_no_success_and_the_message_takes_the_next_way() {
+async fn an_empty_success_is_no_success_and_the_next_method_follows() {
     check_steered_in_vain("empty").await;
 }
 
 #[tokio::test]
-async fn a_refused_steering_is_followed_by_the_next_way() {
+async fn a_refused_steering_is_followed_by_the_next_method() {
     check_steered_in_vain("refuse").await;
 }
 
 #[tokio::test]
-async fn a_steering_that_is_never_answered_is_followed_by_the_next_way() {
+async fn an_unanswered_steering_is_followed_by_the_next_method() {
     check_steered_in_vain("silent").await;
 }
 
 #[tokio::test]
-async fn who_does_not_offer_it_is_not_steered() {
+async fn an_agent_whose_profile_forbids_it_is_not_steered() {
     let script = heeding("steering = \"inject\"").replace("60000", "500");
     let stage = Stage::new(&script).with_profiles("[agents.scripted]\nmid_turn = \"never\"");
     let lead = stage.orchestrator().await;
@@ -176,13 +176,12 @@ async fn who_does_not_offer_it_is_not_steered() {
     let sent = lead.send("ann", "the code is 4711").await;
     assert_eq!(lead.done(&task).await, "begun. heard null");
     lead.hear_from("ann").await;
-    assert_eq!(ways(&stage, &sent), ["prompt"]);
+    assert_eq!(methods(&stage, &sent), ["prompt"]);
     lead.close().await;
 }
 
-/// A turn that waits in a tool call, in which only what is urgent is steered.
 #[tokio::test]
-async fn a_tool_call_is_waited_for_but_not_with_what_is_urgent() {
+async fn only_urgent_messages_are_steered_during_a_tool_call() {
     let stage = Stage::new(
         r#"
 [agents.ann.start]
@@ -206,13 +205,13 @@ steps = [
     lead.until_agent("ann", |agent| agent["messages_pending"] == 1).await;
     let urgent = json!({ "to": "ann", "content": "stop that", "priority": "urgent" });
     let urgent = lead.call("send_message", urgent).await;
-    // Both go at once: what is unread goes together.
+    // Both go at once: unread messages are delivered together.
     lead.until_agent("ann", |agent| agent["messages_pending"] == 0).await;
-    assert_eq!(ways(&stage, &normal), ["steer"]);
-    assert_eq!(ways(&stage, &urgent), ["steer"]);
+    assert_eq!(methods(&stage, &normal), ["steer"]);
+    assert_eq!(methods(&stage, &urgent), ["steer"]);
     let again = lead.send("ann", "and this").await;
     lead.until_agent("ann", |agent| agent["messages_pending"] == 1).await;
-    assert_eq!(ways(&stage, &again), [""; 0], "the call runs still");
+    assert_eq!(methods(&stage, &again), [""; 0], "the call is still running");
     gate.send("ann", "go on").await;
     let said = lead.done(&task).await;
     let lines = [
@@ -220,15 +219,15 @@ steps = [
         "[orchestrator → you] urgent: stop that",
         "[orchestrator → you] and this",
     ];
-    let places: Vec<_> = lines.iter().map(|line| said.find(line)).collect();
-    assert!(places.is_sorted() && places[0].is_some(), "{said}");
+    let positions: Vec<_> = lines.iter().map(|line| said.find(line)).collect();
+    assert!(positions.is_sorted() && positions[0].is_some(), "{said}");
     for member in [lead, gate] {
         member.close().await;
     }
 }
 
 #[tokio::test]
-async fn an_agent_that_asks_is_given_its_messages_and_seen_to_have_taken_them() {
+async fn an_agent_that_asks_for_messages_gets_them_and_they_count_as_seen() {
     let stage = Stage::new(
         r#"
 [agents.ann.start]
@@ -250,7 +249,7 @@ steps = [
     assert_eq!(delivery(&lead, "ann").await[0], "interrupt");
     let sent = lead.send("ann", "the code is 4711").await;
     gate.send("ann", "go on").await;
-    // It is known now that it asks; and its words prove that it has the answer, long before the turn ends.
+    // The agent has shown that it asks, and its words prove, long before the turn ends, that it has the answer.
     lead.until_agent("ann", |agent| agent["delivery"][0] == "drain").await;
     until_said(&lead, &task, "4711").await;
     let deadline = std::time::Instant::now() + crate::support::DEADLINE;
@@ -258,18 +257,18 @@ steps = [
         assert!(std::time::Instant::now() < deadline, "{:?}", stage.events());
         tokio::time::sleep(crate::support::PAUSE).await;
     }
-    assert_eq!(ways(&stage, &sent), ["drain"]);
+    assert_eq!(methods(&stage, &sent), ["drain"]);
     lead.call("cancel_task", json!({ "task_id": task })).await;
     let result = lead.ended(&task).await;
     let heard = framed("orchestrator", "the code is 4711");
-    assert_eq!(result["output"], format!("heard {heard}{WHILE}"));
+    assert_eq!(result["output"], format!("heard {heard}{CONTINUE}"));
     lead.until_idle("ann").await;
     for member in [lead, gate] {
         member.close().await;
     }
 }
 
-/// Agents that nothing reaches in a turn: they are prompted with everything that they are asked.
+/// Agents that accept no messages during a turn, and repeat the prompt that follows an interrupt.
 const OUT_OF_REACH: &str = r#"
 [[agents.ann.turns]]
 when = "Your turn was interrupted"
@@ -286,7 +285,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
 "#;
 
 #[tokio::test]
-async fn an_urgent_message_ends_a_turn_that_nothing_reaches_and_its_task_goes_on() {
+async fn an_urgent_message_interrupts_a_turn_that_accepts_none_and_its_task_goes_on() {
     let stage = Stage::new(OUT_OF_REACH);
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
@@ -306,9 +305,9 @@ async fn an_urgent_message_ends_a_turn_that_nothing_reaches_and_its_task_goes_on
          other agents ---\n[orchestrator → you] no hurry\n[orchestrator → you] urgent: not those \
          in docs\n--- End messages ---\n\nYour task: count the files";
     assert_eq!(output, expected);
-    assert_eq!(ways(&stage, &normal), ["inject"]);
-    assert_eq!(ways(&stage, &urgent), ["inject"]);
-    // It is the same task, which has begun and ended once.
+    assert_eq!(methods(&stage, &normal), ["inject"]);
+    assert_eq!(methods(&stage, &urgent), ["inject"]);
+    // It is one task, started and finished once.
     assert_eq!(stage.events_of("task_started").len(), 1);
     assert_eq!(stage.events_of("task_finished").len(), 1);
     lead.until_idle("ann").await;
@@ -342,7 +341,7 @@ async fn an_urgent_message_in_a_turn_with_mail_is_prompted_together_with_that_ma
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_let_itself_be_interrupted_goes_on_with_its_turn() {
+async fn an_agent_that_ignores_an_interrupt_finishes_its_turn() {
     let stage = Stage::new(
         r#"
 [[agents.ann.turns]]
@@ -366,7 +365,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     assert_eq!(lead.done(&task).await, "finished");
     let heard = lead.hear_from("ann").await;
     assert!(heard.contains("urgent: stop that"), "{heard}");
-    assert_eq!(ways(&stage, &urgent), ["prompt"]);
+    assert_eq!(methods(&stage, &urgent), ["prompt"]);
     for member in [lead, gate] {
         member.close().await;
     }
@@ -394,9 +393,9 @@ async fn a_task_whose_turn_was_interrupted_can_be_cancelled() {
     }
 }
 
-/// Some agents do not tell our endpoint that a call was cancelled with its turn: the call waits on.
+/// Some agents do not report to our endpoint that a cancelled turn cancels its call, so the call keeps waiting.
 #[tokio::test]
-async fn a_wait_ends_with_its_turn_so_that_nothing_is_given_to_nobody() {
+async fn a_wait_ends_with_its_turn_and_takes_no_later_message() {
     let stage = Stage::new(
         r#"
 [[agents.ann.turns]]
@@ -415,7 +414,7 @@ steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{pro
     let sent = lead.send("ann", "the code is 4711").await;
     let woken = format!("{}{ANSWER}", framed("orchestrator", "the code is 4711"));
     assert_eq!(lead.hear_from("ann").await, woken);
-    assert_eq!(ways(&stage, &sent), ["prompt"]);
+    assert_eq!(methods(&stage, &sent), ["prompt"]);
     lead.until_idle("ann").await;
     lead.close().await;
 }

@@ -1,4 +1,4 @@
-//! Agents as their orchestrator meets them: tasks, messages, permissions, results, crashes.
+//! Agents as their orchestrator sees them: tasks, messages, permissions, results, crashes.
 
 pub(crate) mod failing_bus;
 pub(crate) mod files_through_the_bridge;

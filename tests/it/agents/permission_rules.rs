@@ -1,4 +1,4 @@
-//! What the rules see of a call that an agent asks about: not only what its question names.
+//! The rules judge all that an agent has sent about a call, not only its permission request.
 
 use serde_json::json;
 
@@ -68,7 +68,7 @@ steps = [
 ]
 "#;
 
-/// A stage whose agents wait so long for an answer that there is none.
+/// A stage whose agents' permission requests are rejected after a second.
 fn stage(policy: &str) -> Stage {
     let profile =
         format!("[agents.scripted]\npermissions = \"{policy}\"\npermission_seconds = 1\n");
@@ -76,7 +76,7 @@ fn stage(policy: &str) -> Stage {
 }
 
 #[tokio::test]
-async fn what_a_call_has_named_in_an_earlier_turn_is_judged_in_a_later_one() {
+async fn paths_that_a_call_named_in_an_earlier_turn_are_judged_in_a_later_one() {
     let stage = stage("rules");
     let lead = stage.orchestrator().await;
     assert_eq!(lead.start_and_wait("ann", "begun").await, "reject_once");
@@ -89,7 +89,7 @@ async fn what_a_call_has_named_in_an_earlier_turn_is_judged_in_a_later_one() {
 }
 
 #[tokio::test]
-async fn a_call_with_the_id_of_one_that_ended_is_judged_by_itself() {
+async fn a_new_call_with_the_id_of_an_ended_one_is_judged_by_itself() {
     let stage = stage("rules");
     let lead = stage.orchestrator().await;
     assert_eq!(lead.start_and_wait("ann", "first").await, "done");
@@ -98,7 +98,7 @@ async fn a_call_with_the_id_of_one_that_ended_is_judged_by_itself() {
 }
 
 #[tokio::test]
-async fn a_place_under_a_name_that_says_nothing_is_judged_too() {
+async fn a_path_under_an_unknown_argument_name_is_judged_too() {
     let stage = stage("rules");
     let lead = stage.orchestrator().await;
     let said = lead.start_and_wait("ann", "elsewhere").await;
@@ -111,7 +111,7 @@ async fn a_place_under_a_name_that_says_nothing_is_judged_too() {
 }
 
 #[tokio::test]
-async fn a_call_with_a_misshapen_message_is_asked_about() {
+async fn a_call_with_a_malformed_message_is_asked_about() {
     let stage = stage("rules");
     let lead = stage.orchestrator().await;
     let said = lead.start_and_wait("ann", "misshapen").await;
@@ -120,7 +120,7 @@ async fn a_call_with_a_misshapen_message_is_asked_about() {
 }
 
 #[tokio::test]
-async fn our_own_tools_need_no_asking_where_the_agent_has_them() {
+async fn bridge_tools_need_no_permission_where_the_agent_has_them() {
     let stage = stage("deny");
     let lead = stage.orchestrator().await;
     assert_eq!(lead.start_and_wait("ann", "ours").await, "allow_once");

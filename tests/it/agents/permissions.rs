@@ -1,4 +1,4 @@
-//! What agents ask to be allowed: answered by the policy, by an orchestrator, by the deadline, or by nobody because it is over.
+//! Permission requests of agents: answered by the policy, a user, an orchestrator or the deadline, or ended with their turn.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ steps = [
   { say = "{{a.option}} {{b.option}} {{c.option}} {{d.option}} {{e.option}} {{f.option}}" },
 ]
 [[agents.default.turns]]
-when = "Your task: twice told"
+when = "Your task: reported twice"
 steps = [
   { ask_permission = "settings", kind = "edit", paths = [".claude/settings.json"], call_id = "one", on_reject = "go_on", save = "a" },
   { ask_permission = "code", kind = "edit", paths = ["src/main.rs"], call_id = "one", on_reject = "go_on", save = "b" },
@@ -75,29 +75,29 @@ steps = [
 ]
 "#;
 
-/// A stage whose agents ask and wait so long for an answer.
+/// A stage whose agents' permission requests wait so many seconds for an answer.
 fn stage(policy: &str, seconds: u64) -> Stage {
     let profile =
         format!("[agents.scripted]\npermissions = \"{policy}\"\npermission_seconds = {seconds}\n");
-    with_a_way_out(Stage::new(AGENTS).with_profiles(&profile))
+    with_outside_link(Stage::new(AGENTS).with_profiles(&profile))
 }
 
-/// Adds a link `out` that leads out of the project.
-pub(super) fn with_a_way_out(stage: Stage) -> Stage {
+/// Adds a link `out` to a directory outside of the project.
+pub(super) fn with_outside_link(stage: Stage) -> Stage {
     let outside = stage.home().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::os::unix::fs::symlink(outside, stage.project().join("out")).unwrap();
     stage
 }
 
-/// Waits until an agent asks for something, and returns the question.
+/// Waits for a permission request of an agent, and returns it.
 pub(super) async fn asked(lead: &Member, agent: &str, title: &str) -> Value {
     let found = |all: &Value| -> Option<Value> {
         let open = all["permissions"].as_array()?;
-        let fits = |one: &&Value| {
-            one["agent"] == agent && one["title"].as_str().unwrap().starts_with(title)
+        let matches = |request: &&Value| {
+            request["agent"] == agent && request["title"].as_str().unwrap().starts_with(title)
         };
-        open.iter().find(fits).cloned()
+        open.iter().find(matches).cloned()
     };
     let all = lead.until("get_agent_status", json!({}), |all| found(all).is_some()).await;
     found(&all).unwrap()
@@ -108,7 +108,7 @@ pub(super) async fn answer(lead: &Member, question: &Value, decision: &str) -> V
     lead.call("answer_permission", answer).await
 }
 
-/// Returns who answered what, in the order of the answers.
+/// Returns the source and the decision of each answer, in order.
 pub(super) fn answers(stage: &Stage) -> Vec<(String, String)> {
     let answered = stage.events_of("permission_answered").into_iter();
     let word = |value: &Value| value.as_str().unwrap().to_owned();
@@ -121,7 +121,7 @@ pub(super) fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_rest() {
+async fn the_rules_allow_paths_inside_the_project_and_an_orchestrator_is_asked_about_others() {
     let stage = stage("rules", 120);
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "places").await;
@@ -129,8 +129,8 @@ async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_r
     assert_eq!(question["kind"], "edit");
     assert_eq!(question["offers"], json!(["allow_once", "allow_always", "reject"]));
     let outside = stage.home().canonicalize().unwrap().join("outside/x");
-    let place = format!("out/x -> {}", outside.display());
-    assert_eq!(question["paths"], json!([place]));
+    let path = format!("out/x -> {}", outside.display());
+    assert_eq!(question["paths"], json!([path]));
     assert!(question["asked_at"].is_string());
     let id = question["permission_id"].as_str().unwrap();
     lead.hear_notice(id).await;
@@ -152,22 +152,22 @@ async fn the_rules_allow_what_is_inside_and_an_orchestrator_is_asked_about_the_r
             ("orchestrator", "allow_once")
         ])
     );
-    let words = lead
+    let refused = lead
         .refused(
             "answer_permission",
             json!({ "permission_id": "perm-aaaaaaaa", "decision": "reject" }),
         )
         .await;
-    assert!(words.contains("get_agent_status"), "{words}");
-    let words =
+    assert!(refused.contains("get_agent_status"), "{refused}");
+    let refused =
         lead.refused("answer_permission", json!({ "permission_id": id, "decision": "yes" })).await;
-    assert!(words.contains("allow_once"), "{words}");
+    assert!(refused.contains("allow_once"), "{refused}");
     lead.close().await;
 }
 
-/// Gemini says nothing of a call before it asks, and nothing more after a no.
+/// Gemini does not announce a call before it asks, and sends nothing about it after a rejection.
 #[tokio::test]
-async fn a_call_that_is_first_heard_of_in_its_question_is_judged_like_any_other() {
+async fn an_unannounced_call_is_judged_like_any_other() {
     let stage = stage("rules", 120);
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "unannounced").await;
@@ -179,7 +179,7 @@ async fn a_call_that_is_first_heard_of_in_its_question_is_judged_like_any_other(
 }
 
 #[tokio::test]
-async fn what_nobody_answers_in_time_is_rejected() {
+async fn a_permission_request_without_an_answer_in_time_is_rejected() {
     let stage = stage("ask", 1);
     let lead = stage.orchestrator().await;
     assert_eq!(lead.start_and_wait("ann", "once").await, "reject_once");
@@ -188,29 +188,29 @@ async fn what_nobody_answers_in_time_is_rejected() {
 }
 
 #[tokio::test]
-async fn what_makes_programs_run_is_asked_about_wherever_links_lead() {
+async fn editing_a_guarded_file_is_asked_about_wherever_links_lead() {
     let profile = "[agents.scripted]\npermission_seconds = 1\nguarded = [\"deploy\"]\n";
     let stage = Stage::new(AGENTS).with_profiles(profile);
-    // As somebody has it who keeps such settings elsewhere.
+    // As for a user who keeps such settings elsewhere.
     let (claude, dot) = (stage.project().join(".claude"), stage.project().join("dot"));
     std::fs::rename(&claude, &dot).unwrap();
     std::os::unix::fs::symlink("dot", &claude).unwrap();
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "guarded").await;
-    let no = "reject_once ".repeat(5);
-    assert_eq!(lead.done(&task).await, format!("{no}allow_once"));
+    let rejected = "reject_once ".repeat(5);
+    assert_eq!(lead.done(&task).await, format!("{rejected}allow_once"));
     let asked: Vec<_> = stage.events_of("permission_asked");
     assert_eq!(asked.len(), 5, "{asked:?}");
     lead.close().await;
 }
 
 #[tokio::test]
-async fn all_that_any_message_names_of_a_call_is_judged() {
+async fn every_path_and_kind_in_any_message_about_a_call_is_judged() {
     let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\npermission_seconds = 1\n");
     let lead = stage.orchestrator().await;
-    let task = lead.start("ann", "twice told").await;
-    let no = "reject_once ".repeat(4);
-    assert_eq!(lead.done(&task).await, format!("{no}allow_once"));
+    let task = lead.start("ann", "reported twice").await;
+    let rejected = "reject_once ".repeat(4);
+    assert_eq!(lead.done(&task).await, format!("{rejected}allow_once"));
     let asked = stage.events_of("permission_asked");
     let asked: Vec<_> = asked.iter().map(|asked| &asked["question"]).collect();
     let both = json!([".claude/settings.json", "src/main.rs"]);
@@ -220,7 +220,7 @@ async fn all_that_any_message_names_of_a_call_is_judged() {
 }
 
 #[tokio::test]
-async fn who_is_asked_sees_where_a_path_leads() {
+async fn a_permission_request_shows_where_a_path_leads() {
     for policy in ["rules", "ask"] {
         let stage = stage(policy, 120);
         let link = |target: &str, name: &str| {
@@ -241,7 +241,7 @@ async fn who_is_asked_sees_where_a_path_leads() {
             "src/../.envrc -> .envrc".to_owned(),
             format!("\"x -> src/a\" -> {}/there/a", outside.display()),
             "loop -> ?".to_owned(),
-            // Last what the rules alone would allow.
+            // Paths that the rules alone would allow come last.
             "src/a".to_owned(),
         ];
         assert_eq!(question["paths"], json!(paths));
@@ -254,23 +254,23 @@ async fn who_is_asked_sees_where_a_path_leads() {
 }
 
 #[tokio::test]
-async fn what_the_policy_answers_alike_in_a_turn_is_told_by_the_first_and_a_number() {
+async fn equal_policy_answers_in_a_turn_are_recorded_as_the_first_and_a_count() {
     let stage = stage("rules", 120);
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "often").await;
     assert_eq!(lead.done(&task).await, "done");
     let answered = stage.events_of("permission_answered");
-    let told: Vec<_> = answered
+    let recorded: Vec<_> = answered
         .iter()
         .map(|event| (event["question"]["title"].as_str().unwrap(), &event["times"]))
         .collect();
     let (null, two) = (Value::Null, json!(2));
-    assert_eq!(told, [("one", &null), ("four", &null), ("three", &two)]);
+    assert_eq!(recorded, [("one", &null), ("four", &null), ("three", &two)]);
     lead.close().await;
 }
 
 #[tokio::test]
-async fn a_tasks_own_policy_goes_before_its_profiles() {
+async fn a_tasks_own_policy_overrides_its_profiles() {
     let stage = stage("ask", 120);
     let lead = stage.orchestrator().await;
     let with = |policy: &str| json!({ "agent": "scripted", "prompt": "once", "permissions": policy, "wait": true });
@@ -279,13 +279,13 @@ async fn a_tasks_own_policy_goes_before_its_profiles() {
     let denied = lead.call("assign_task", with("deny")).await;
     assert_eq!(denied["output"], "reject_once", "{denied}");
     assert_eq!(answers(&stage), pairs(&[("policy", "allow_once"), ("policy", "reject")]));
-    let words = lead.refused("assign_task", with("maybe")).await;
-    assert!(words.contains("`allow`, `rules`, `ask` or `deny`"), "{words}");
+    let refused = lead.refused("assign_task", with("maybe")).await;
+    assert!(refused.contains("`allow`, `rules`, `ask` or `deny`"), "{refused}");
     lead.close().await;
 }
 
 #[tokio::test]
-async fn several_agents_ask_at_once_and_one_call_twice_and_each_gets_its_own_answer() {
+async fn concurrent_and_repeated_questions_each_get_their_own_answer() {
     let stage = stage("ask", 120);
     let lead = stage.orchestrator().await;
     let tasks = [lead.start("ann", "run").await, lead.start("ben", "run").await];
@@ -314,8 +314,8 @@ async fn any_orchestrator_answers_and_only_the_first_answer_counts() {
         tokio::join!(answer(&lead, &question, "reject"), answer(&other, &question, "allow_once"));
     assert_ne!(first["answered"], second["answered"], "{first} {second}");
     assert_eq!(first["decision"], second["decision"]);
-    let told = if first["decision"] == "reject" { "reject_once" } else { "allow_once" };
-    assert_eq!(lead.done(&task).await, told);
+    let expected = if first["decision"] == "reject" { "reject_once" } else { "allow_once" };
+    assert_eq!(lead.done(&task).await, expected);
     assert_eq!(answers(&stage).len(), 1);
     other.close().await;
     lead.close().await;
@@ -354,7 +354,7 @@ async fn a_question_delays_neither_a_cancel_nor_a_stop_nor_a_kill() {
     stage.check_nobody_is_left();
 }
 
-/// A user who says this to every form, and keeps what the forms say.
+/// A user who answers every form with `word`, and the forms that were shown.
 fn user(word: Option<&'static str>) -> (Forms, Arc<Mutex<Vec<String>>>) {
     let shown: Arc<Mutex<Vec<String>>> = Arc::default();
     let kept = Arc::clone(&shown);
@@ -408,7 +408,7 @@ async fn a_user_who_closes_the_form_leaves_the_question_to_the_orchestrator() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_task_hears_of_its_question_at_once() {
+async fn a_wait_for_a_task_returns_at_once_when_its_agent_asks() {
     let stage = stage("ask", 3600);
     let lead = stage.orchestrator().await;
     let work =

@@ -1,5 +1,5 @@
-//! What counts as shown: a text that an agent has taken into its turn is unread again when that turn ends before its model has
-//! said a word behind it.
+//! Proof that a model was shown a message: a message that an agent accepted during a turn is unread again if the turn ends before
+//! the model has said a word after it.
 
 use std::fs;
 
@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Member, Stage, until};
 
-/// What tells the message.
+/// The text of the message.
 const CODE: &str = "the code is 4711";
 
-/// An agent that takes words into its turn, in which a call of a tool runs until the gate opens; then it does nothing more, if
-/// it gets so far.
+/// An agent that accepts messages during a turn. A tool call of the turn runs until `gate` sends a message; the steps `end` follow.
 fn script(start: &str, end: &str) -> String {
     format!(
         r#"
@@ -43,7 +42,7 @@ steps = [{{ call = "send_message", with = {{ to = "orchestrator", content = "{{{
 const STEERED: &str = "steering = \"inject\"";
 
 /// Returns the methods by which the message was delivered, each with its outcome.
-fn ways(stage: &Stage, id: &Value) -> Vec<(String, String)> {
+fn methods(stage: &Stage, id: &Value) -> Vec<(String, String)> {
     let events = stage.events();
     let of = |kind: &str| -> Vec<Value> {
         let found = events.iter().filter_map(|event| event.get(kind));
@@ -61,51 +60,51 @@ fn ways(stage: &Stage, id: &Value) -> Vec<(String, String)> {
         }
     };
     ours.map(|handed| {
-        let way = handed["way"].as_str().unwrap().to_owned();
-        (way, outcome(&handed).to_owned())
+        let method = handed["way"].as_str().unwrap().to_owned();
+        (method, outcome(&handed).to_owned())
     })
     .collect()
 }
 
-fn pair(way: &str, outcome: &str) -> (String, String) {
-    (way.to_owned(), outcome.to_owned())
+fn pair(method: &str, outcome: &str) -> (String, String) {
+    (method.to_owned(), outcome.to_owned())
 }
 
-/// Starts the turn, and waits until the message is in it.
+/// Starts a turn, and waits until a message is in it.
 async fn steered(stage: &Stage, lead: &Member) -> (String, Value) {
     let task = lead.start("ann", "work").await;
     lead.until_waiting("ann").await;
     let id = lead.send("ann", CODE).await["message_id"].clone();
-    // On the bus it is delivered before the agent has it: what follows must not overtake it.
+    // The bus records the delivery before the agent has the message, so wait for the agent too.
     let transcript = stage.project().join(".claude/bridge/tasks").join(format!("{task}.jsonl"));
     let is_taken = || {
         let text = fs::read_to_string(&transcript).unwrap_or_default();
         text.contains("\"kind\":\"taken\"")
     };
     until("it is in the turn", is_taken).await;
-    assert_eq!(ways(stage, &id), [pair("steer", "open")], "nobody saw it");
+    assert_eq!(methods(stage, &id), [pair("steer", "open")], "not seen yet");
     (task, id)
 }
 
 #[tokio::test]
-async fn what_was_steered_into_a_turn_that_is_cancelled_comes_again() {
+async fn a_message_steered_into_a_cancelled_turn_is_delivered_again() {
     let stage = Stage::new(&script(STEERED, ""));
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
     let (task, id) = steered(&stage, &lead).await;
     lead.call("cancel_task", json!({ "task_id": task })).await;
-    let told = lead.hear_from("ann").await;
-    assert!(told.contains(CODE), "{told}");
+    let prompt = lead.hear_from("ann").await;
+    assert!(prompt.contains(CODE), "{prompt}");
     lead.until_idle("ann").await;
     let expected = [pair("steer", "returned"), pair("prompt", "seen")];
-    assert_eq!(ways(&stage, &id), expected);
+    assert_eq!(methods(&stage, &id), expected);
     for member in [gate, lead] {
         member.close().await;
     }
 }
 
 #[tokio::test]
-async fn what_was_steered_into_a_process_that_crashes_comes_to_the_next_one() {
+async fn a_message_steered_into_a_crashing_process_is_delivered_to_the_next_one() {
     let stage = Stage::new(&script(STEERED, "{ crash = 1 },"))
         .with_profiles("[agents.scripted]\nrestart = \"on_failure\"");
     let lead = stage.orchestrator().await;
@@ -116,14 +115,14 @@ async fn what_was_steered_into_a_process_that_crashes_comes_to_the_next_one() {
     assert!(said.contains(CODE), "{said}");
     lead.until_idle("ann").await;
     let expected = [pair("steer", "returned"), pair("inject", "seen")];
-    assert_eq!(ways(&stage, &id), expected);
+    assert_eq!(methods(&stage, &id), expected);
     for member in [gate, lead] {
         member.close().await;
     }
 }
 
 #[tokio::test]
-async fn what_was_steered_into_an_agent_whose_bridge_dies_comes_when_it_is_called_back() {
+async fn a_message_steered_before_the_bridge_dies_is_delivered_to_the_resumed_agent() {
     let stage = Stage::new(&script(STEERED, ""));
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
@@ -136,33 +135,33 @@ async fn what_was_steered_into_an_agent_whose_bridge_dies_comes_when_it_is_calle
     let said = lead.done(task.as_str().unwrap()).await;
     assert!(said.contains(CODE), "{said}");
     lead.until_idle("ann").await;
-    // The end of its session gave it back.
+    // The end of its session made the message unread again.
     let expected = [pair("steer", "open"), pair("inject", "seen")];
-    assert_eq!(ways(&stage, &id), expected);
+    assert_eq!(methods(&stage, &id), expected);
     for member in [gate, lead] {
         member.close().await;
     }
 }
 
 #[tokio::test]
-async fn what_was_steered_is_seen_with_the_first_words_behind_the_running_call() {
+async fn a_steered_message_is_seen_with_the_first_words_after_the_running_call() {
     let stage = Stage::new(&script(STEERED, "{ say = \" on\" }, { hang = true },"));
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
     let (task, id) = steered(&stage, &lead).await;
     gate.send("ann", "go on").await;
-    until("it is seen", || ways(&stage, &id) == [pair("steer", "seen")]).await;
+    until("it is seen", || methods(&stage, &id) == [pair("steer", "seen")]).await;
     lead.call("cancel_task", json!({ "task_id": task })).await;
     lead.ended(&task).await;
     lead.until_idle("ann").await;
-    assert_eq!(ways(&stage, &id), [pair("steer", "seen")], "and once");
+    assert_eq!(methods(&stage, &id), [pair("steer", "seen")], "and once");
     for member in [gate, lead] {
         member.close().await;
     }
 }
 
 #[tokio::test]
-async fn an_answer_to_an_agent_that_asks_comes_again_when_its_turn_is_cancelled_before_a_word() {
+async fn a_drained_message_is_delivered_again_when_its_turn_is_cancelled_before_a_word() {
     let stage = Stage::new(&script("drain = true", "{ hang = true },"));
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
@@ -170,37 +169,37 @@ async fn an_answer_to_an_agent_that_asks_comes_again_when_its_turn_is_cancelled_
     lead.until_waiting("ann").await;
     let id = lead.send("ann", CODE).await["message_id"].clone();
     gate.send("ann", "go on").await;
-    until("it is given", || ways(&stage, &id) == [pair("drain", "open")]).await;
+    until("it is given", || methods(&stage, &id) == [pair("drain", "open")]).await;
     lead.call("cancel_task", json!({ "task_id": task })).await;
-    let told = lead.hear_from("ann").await;
-    assert!(told.contains(CODE), "{told}");
+    let prompt = lead.hear_from("ann").await;
+    assert!(prompt.contains(CODE), "{prompt}");
     lead.until_idle("ann").await;
     let expected = [pair("drain", "returned"), pair("prompt", "seen")];
-    assert_eq!(ways(&stage, &id), expected);
+    assert_eq!(methods(&stage, &id), expected);
     for member in [gate, lead] {
         member.close().await;
     }
 }
 
 #[tokio::test]
-async fn what_a_tool_told_just_before_a_cancel_comes_again() {
+async fn a_message_pulled_just_before_a_cancel_is_delivered_again() {
     let script = script("", "{ hang = true },").replace("from = \"gate\", ", "");
     let stage = Stage::new(&script);
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "work").await;
     lead.until_waiting("ann").await;
     let id = lead.send("ann", CODE).await["message_id"].clone();
-    assert_eq!(ways(&stage, &id), [pair("pull", "open")]);
+    assert_eq!(methods(&stage, &id), [pair("pull", "open")]);
     lead.call("cancel_task", json!({ "task_id": task })).await;
-    let told = lead.hear_from("ann").await;
-    assert!(told.contains(CODE), "{told}");
+    let prompt = lead.hear_from("ann").await;
+    assert!(prompt.contains(CODE), "{prompt}");
     lead.until_idle("ann").await;
     let expected = [pair("pull", "returned"), pair("prompt", "seen")];
-    assert_eq!(ways(&stage, &id), expected);
+    assert_eq!(methods(&stage, &id), expected);
     lead.close().await;
 }
 
-/// An agent whose call of our tool fails, and which then does something else before it ends its turn well.
+/// An agent whose call of a bridge tool fails, and that does something else before it ends its turn well.
 const ABANDONED: &str = r#"
 [[agents.ann.turns]]
 when = "Your task: "
@@ -214,7 +213,7 @@ steps = [{ say = "{{prompt}}" }]
 "#;
 
 #[tokio::test]
-async fn what_was_handed_to_a_wait_whose_endpoint_is_dead_comes_again() {
+async fn a_message_given_to_a_wait_of_a_dead_endpoint_is_delivered_again() {
     let profile = "[agents.scripted]\npermissions = \"ask\"";
     let stage = Stage::new(ABANDONED).with_profiles(profile);
     let lead = stage.orchestrator().await;
@@ -231,13 +230,14 @@ async fn what_was_handed_to_a_wait_whose_endpoint_is_dead_comes_again() {
     let answer = json!({ "permission_id": question, "decision": "allow_once" });
     lead.call("answer_permission", answer).await;
     assert_eq!(lead.done(&task).await, "done without a message");
-    until("it is shown", || ways(&stage, &id).last() == Some(&pair("prompt", "seen"))).await;
+    until("it is shown", || methods(&stage, &id).last() == Some(&pair("prompt", "seen"))).await;
     lead.close().await;
 }
 
-/// An agent that claims what it is offered by its last call, and then ends its turn or does nothing more.
-/// Before it claims, each agent is refused something. So its bridge has heard of the wait's end by then, and no call ends well between
-/// that and the claim: models are slower than these agents, whose calls follow each other within a millisecond.
+/// Agents whose last call claims a request, and that then end their turn or hang.
+///
+/// Before the claim each agent is denied a permission. By then its bridge has read that the wait ended, and no call between that
+/// and the claim ends well. Models need no such step: they are slower than these agents, whose calls are a millisecond apart.
 const CLAIMS: &str = r#"
 [[agents.default.turns]]
 when = "Your task: end"
@@ -260,17 +260,17 @@ steps = [{ say = "{{prompt}}" }]
 "#;
 
 #[tokio::test]
-async fn a_claim_stays_with_who_was_told_of_it_and_is_free_when_its_turn_ends_before_a_word() {
+async fn a_claim_stays_if_its_agent_saw_it_and_is_undone_if_the_turn_ended_before() {
     let stage = Stage::new(CLAIMS).with_profiles("[agents.scripted]\npermissions = 'deny'");
     let lead = stage.orchestrator().await;
     let (bob, eve) = (stage.peer("bob").await, stage.peer("eve").await);
-    for (name, work, is_told) in [("ann", "end", true), ("carl", "hang", false)] {
+    for (name, work, reads_answer) in [("ann", "end", true), ("carl", "hang", false)] {
         let task = lead.start(name, work).await;
         lead.until_waiting(name).await;
         let look = json!({ "description": "look" });
         let request = bob.call("request_task", look).await["request_id"].clone();
         bob.hear(|message| message["claimed_by"] == name).await;
-        if is_told {
+        if reads_answer {
             assert_eq!(lead.done(&task).await, "it is mine");
             lead.until_idle(name).await;
         } else {
@@ -284,7 +284,7 @@ async fn a_claim_stays_with_who_was_told_of_it_and_is_free_when_its_turn_ends_be
         }
         let claim = json!({ "request_id": request });
         let claimed = eve.call("claim_request", claim).await;
-        assert_eq!(claimed["claimed"], !is_told, "{claimed}");
+        assert_eq!(claimed["claimed"], !reads_answer, "{claimed}");
     }
     for member in [lead, bob, eve] {
         member.close().await;

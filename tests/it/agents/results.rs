@@ -1,4 +1,4 @@
-//! What a result tells besides the words: files, failed calls, tokens and money, and errors as data.
+//! The fields of a result besides its output: files, failed calls, tokens and cost, and errors as data.
 
 use std::path::Path;
 use std::process::Command;
@@ -67,7 +67,7 @@ pub(crate) fn git(project: &Path, home: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{output:?}");
 }
 
-async fn filer(lead: &crate::support::Member, name: &str, prompt: &str) -> String {
+async fn start_filer(lead: &crate::support::Member, name: &str, prompt: &str) -> String {
     let new = json!({ "agent": "filer", "name": name, "prompt": prompt });
     let task = lead.call("assign_task", new).await;
     task["task_id"].as_str().unwrap().to_owned()
@@ -75,12 +75,12 @@ async fn filer(lead: &crate::support::Member, name: &str, prompt: &str) -> Strin
 
 fn paths(result: &Value) -> Vec<(String, String, Value)> {
     let files = result["files"].as_array().unwrap().iter();
-    let told = |file: &Value, key: &str| file[key].as_str().unwrap().to_owned();
-    files.map(|file| (told(file, "path"), told(file, "change"), file["sources"].clone())).collect()
+    let text = |file: &Value, key: &str| file[key].as_str().unwrap().to_owned();
+    files.map(|file| (text(file, "path"), text(file, "change"), file["sources"].clone())).collect()
 }
 
 #[tokio::test]
-async fn a_result_tells_files_failed_calls_tokens_money_and_the_last_words() {
+async fn a_result_lists_files_failed_calls_tokens_cost_and_the_last_words() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let (project, home) = (stage.project(), stage.home());
     for (file, text) in [("kept.txt", "one"), ("dirty.txt", "one")] {
@@ -92,7 +92,7 @@ async fn a_result_tells_files_failed_calls_tokens_money_and_the_last_words() {
     std::fs::write(project.join("dirty.txt"), "two, before").unwrap();
     let lead = stage.orchestrator().await;
     let gate = stage.peer("gate").await;
-    let task = filer(&lead, "worker", "work").await;
+    let task = start_filer(&lead, "worker", "work").await;
     lead.until_waiting("worker").await;
     let transcript = stage.bus().join(format!("tasks/{task}.jsonl"));
     until("git has looked", || {
@@ -100,7 +100,7 @@ async fn a_result_tells_files_failed_calls_tokens_money_and_the_last_words() {
         text.contains(r#""kind":"git""#)
     })
     .await;
-    // Somebody else, who commits too: git cannot tell who did what.
+    // Another process works and commits too: git cannot tell whose changes are whose.
     for number in 0..100 {
         let name = format!("{number:0>150}");
         std::fs::write(project.join(name), "x").unwrap();
@@ -154,7 +154,7 @@ async fn a_result_tells_files_failed_calls_tokens_money_and_the_last_words() {
 }
 
 #[tokio::test]
-async fn without_a_repository_and_without_changes_there_is_little_to_tell() {
+async fn a_result_without_repository_and_changes_has_few_fields() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let task = lead.start("plain", "go").await;
@@ -173,10 +173,10 @@ async fn without_a_repository_and_without_changes_there_is_little_to_tell() {
 }
 
 #[tokio::test]
-async fn errors_are_told_as_data() {
+async fn errors_are_reported_as_data() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
-    let task = filer(&lead, "locked", "login").await;
+    let task = start_filer(&lead, "locked", "login").await;
     let result = lead.ended(&task).await;
     assert_eq!(result["status"], "failed", "{result}");
     assert_eq!(result["error"]["class"], "auth", "{result}");
@@ -192,7 +192,7 @@ async fn errors_are_told_as_data() {
     let task = lead.assign("locked", "model").await;
     assert_eq!(lead.ended(&task).await["error"]["class"], "model");
 
-    let task = filer(&lead, "outside", "go").await;
+    let task = start_filer(&lead, "outside", "go").await;
     let result = lead.ended(&task).await;
     assert_eq!(result["status"], "failed", "{result}");
     assert_eq!(result["error"]["class"], "auth", "{result}");
@@ -202,10 +202,10 @@ async fn errors_are_told_as_data() {
 }
 
 #[tokio::test]
-async fn silence_is_an_error_of_its_own_in_a_running_task_and_in_one_that_is_given_up() {
+async fn silence_is_an_error_of_its_own_in_a_running_and_in_an_abandoned_task() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
-    let task = filer(&lead, "locked", "hang").await;
+    let task = start_filer(&lead, "locked", "hang").await;
     let running = lead
         .until("get_task_result", json!({ "task_id": task }), |result| {
             result["error"]["class"] == "silent"
@@ -231,7 +231,7 @@ async fn silence_is_an_error_of_its_own_in_a_running_task_and_in_one_that_is_giv
     stage.check_nobody_is_left();
 }
 
-/// The longest line that is read of an agent holds sixteen times as much as one of the bus.
+/// A line from an agent may be sixteen times as long as a line of the bus.
 #[tokio::test]
 async fn an_error_of_any_length_keeps_its_class_and_fits_into_an_answer() {
     let words = format!("429 Too Many Requests {}", "e".repeat(1_200_000));
@@ -249,9 +249,9 @@ async fn an_error_of_any_length_keeps_its_class_and_fits_into_an_answer() {
     stage.check_nobody_is_left();
 }
 
-/// The client takes an answer back that it has just got: then nothing proves that its model has read it.
+/// A client that cancels a call it has just got the answer to: nothing proves that its model has read the answer.
 #[tokio::test]
-async fn who_takes_a_result_back_is_told_of_the_end_of_the_task() {
+async fn a_client_that_takes_a_result_back_gets_a_notice_that_the_task_ended() {
     let stage = Stage::new("[[agents.ann.turns]]\nsteps = [{ say = \"the result\" }]");
     let mut lead = Raw::open(stage.start(&["orchestrator"]).await).await;
     let new = json!({ "agent": "scripted", "name": "ann", "prompt": "work", "wait": true });
@@ -262,9 +262,9 @@ async fn who_takes_a_result_back_is_told_of_the_end_of_the_task() {
     assert_eq!(answered["output"], "the result", "{answer}");
     lead.notify("notifications/cancelled", json!({ "requestId": id })).await;
     let wait = json!({ "timeout_seconds": 5 });
-    let told = lead.call("wait_for_message", wait).await;
-    let told = told["result"]["structuredContent"]["message"]["content"].as_str();
+    let notice = lead.call("wait_for_message", wait).await;
+    let notice = notice["result"]["structuredContent"]["message"]["content"].as_str();
     let id = answered["task_id"].as_str().unwrap();
-    assert!(told.is_some_and(|told| told.contains(id)), "{told:?}");
+    assert!(notice.is_some_and(|text| text.contains(id)), "{notice:?}");
     lead.close().await;
 }

@@ -1,4 +1,4 @@
-//! Members that ended and are resumed, and the model and mode that an agent is given.
+//! Agents that end and are resumed, and their models and modes.
 
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ modes = ["ask", "plan"]
 steps = [{ say = "{{model}} {{mode}}" }]
 "#;
 
-/// Agents that tell their mode, to who gives them work and to who writes to them.
-const TELLING: &str = r#"
+/// Agents that report their mode as the output of a task, or in answer to a message.
+const REPORT_MODE: &str = r#"
 [agents.default.start]
 load = true
 models = ["small", "large"]
@@ -62,14 +62,14 @@ async fn assign(lead: &Member, task: Value) -> (Value, Value) {
     (assigned, lead.ended(&task).await)
 }
 
-/// Returns the ACP sessions that the agents have had, one for each process.
+/// Returns the ACP sessions of the agents, one for each process.
 fn acp_sessions(stage: &Stage) -> Vec<Value> {
     let runs = stage.events_of("agent_runs").into_iter();
     runs.filter_map(|run| run.get("acp_session").cloned()).collect()
 }
 
 #[tokio::test]
-async fn an_ended_member_is_called_back_by_name_with_its_conversation_and_its_model() {
+async fn an_ended_agent_is_resumed_by_name_with_its_conversation_and_its_model() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let first = json!({ "agent": "scripted", "name": "ann", "prompt": "hello", "model": "large" });
@@ -93,7 +93,7 @@ async fn an_ended_member_is_called_back_by_name_with_its_conversation_and_its_mo
     assert_eq!(to_ann, 1, "its mail waited");
     end(&lead, "ann").await;
 
-    // Another orchestrator can do so too, and without the conversation.
+    // Another orchestrator can resume it too, also without its conversation.
     lead.close().await;
     let lead = stage.orchestrator().await;
     let fresh = json!({ "agent": "ann", "prompt": "anew", "fresh": true });
@@ -107,7 +107,7 @@ async fn an_ended_member_is_called_back_by_name_with_its_conversation_and_its_mo
 }
 
 #[tokio::test]
-async fn what_cannot_take_its_conversation_up_again_says_that_it_is_lost() {
+async fn an_agent_that_cannot_resume_its_conversation_reports_it_lost() {
     let stage = Stage::new(FORGETFUL);
     let lead = stage.orchestrator().await;
     lead.start_and_wait("forgetful", "hello").await;
@@ -115,7 +115,7 @@ async fn what_cannot_take_its_conversation_up_again_says_that_it_is_lost() {
     let back = json!({ "agent": "forgetful", "prompt": "again" });
     let (_, result) = assign(&lead, back).await;
     assert_eq!(result["context"], "lost", "{result}");
-    // So it is told again who it is.
+    // So its prompt has the primer again.
     let prompt = result["output"].as_str().unwrap();
     assert!(
         prompt.contains("Your task: again") && prompt.contains("You are `forgetful`"),
@@ -126,7 +126,7 @@ async fn what_cannot_take_its_conversation_up_again_says_that_it_is_lost() {
 }
 
 #[tokio::test]
-async fn the_name_of_a_profile_starts_a_new_agent_unless_the_ended_one_is_asked_for() {
+async fn a_profile_name_starts_a_new_agent_unless_a_resume_is_requested() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let new = json!({ "agent": "scripted", "prompt": "hello" });
@@ -140,8 +140,8 @@ async fn the_name_of_a_profile_starts_a_new_agent_unless_the_ended_one_is_asked_
     let (_, result) = assign(&lead, back).await;
     assert_eq!(result["context"], "resumed", "{result}");
 
-    let never = json!({ "agent": "nobody", "prompt": "x", "resume": true });
-    let refused = lead.refused("assign_task", never).await;
+    let unknown = json!({ "agent": "nobody", "prompt": "x", "resume": true });
+    let refused = lead.refused("assign_task", unknown).await;
     assert_eq!(refused, "no ended agent is named `nobody`: assign without `resume` to start one");
     let both = json!({ "agent": "scripted", "name": "ann", "prompt": "x", "resume": true });
     let refused = lead.refused("assign_task", both).await;
@@ -155,7 +155,7 @@ async fn the_name_of_a_profile_starts_a_new_agent_unless_the_ended_one_is_asked_
 }
 
 #[tokio::test]
-async fn a_model_that_an_agent_does_not_offer_is_refused_with_those_that_it_does() {
+async fn an_unknown_model_is_refused_with_the_models_that_the_agent_offers() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let new = json!({ "agent": "scripted", "name": "ann", "prompt": "x", "model": "lage" });
@@ -165,7 +165,7 @@ async fn a_model_that_an_agent_does_not_offer_is_refused_with_those_that_it_does
         r#"the agent has no model "lage"; did you mean "large"? It offers "small", "large""#;
     let error = json!({ "class": "model", "message": message, "known": ["small", "large"] });
     assert_eq!(result["error"], error);
-    // Once it is there, it is known at once.
+    // Once the agent runs, its models are known and the task is refused at once.
     let again = json!({ "agent": "ann", "prompt": "x", "model": "lage" });
     let refused = lead.refused("assign_task", again).await;
     assert_eq!(refused, format!("`ann` cannot take this task: {message}"));
@@ -177,7 +177,7 @@ async fn a_model_that_an_agent_does_not_offer_is_refused_with_those_that_it_does
 
 #[tokio::test]
 async fn a_mode_follows_the_policy_of_each_task() {
-    let stage = Stage::new(TELLING).with_profiles(PROFILES);
+    let stage = Stage::new(REPORT_MODE).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let task = |policy: Option<&str>, fresh: bool| {
         let mut task = json!({ "agent": "careful", "prompt": "x", "fresh": fresh });
@@ -197,7 +197,7 @@ async fn a_mode_follows_the_policy_of_each_task() {
         let (_, result) = assign(&lead, task(policy, fresh)).await;
         assert_eq!(result["output"], expected, "{policy:?} {fresh}: {result}");
     }
-    // A message is no task: it is answered in the mode of the profile's own policy.
+    // A message is no task: it is handled in the mode of the profile's policy.
     assign(&lead, task(Some("allow"), false)).await;
     lead.send("careful", "tell your mode").await;
     assert_eq!(lead.hear_from("careful").await, "plan");
@@ -206,7 +206,7 @@ async fn a_mode_follows_the_policy_of_each_task() {
 }
 
 #[tokio::test]
-async fn a_profile_puts_its_agents_into_a_mode_also_in_a_new_session() {
+async fn the_mode_of_a_profile_applies_in_a_fresh_session_too() {
     let stage = Stage::new(AGENTS).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
     let new = json!({ "agent": "planner", "prompt": "x" });

@@ -1,4 +1,4 @@
-//! What an agent is given of the environment, and that nothing of it that is secret is written down anywhere.
+//! The environment of an agent, and that none of its secrets is ever written down.
 
 #![cfg(target_os = "linux")]
 
@@ -31,7 +31,7 @@ steps = [{ hang = true }]
 "#;
 
 fn stage() -> Stage {
-    // So long that the output goes into a blob.
+    // Long enough that the output is stored in a blob.
     let script = AGENTS.replace("LONG", &"long ".repeat(20_000));
     let profile = "[workflows]\ngate_env = [\"OPENAI_*\", \"AWS_*\"]\n[agents.scripted]\nenv_pass = [\"BRIDGE_SCRIPT\", \"OPENAI_*\"]\n\
         env = { SET_HERE = \"value\", SET_TOKEN = \"0123-of-a-profile\" }\npermissions = \"deny\"\n";
@@ -43,7 +43,7 @@ fn stage() -> Stage {
         .with_variable("BRIDGE_LOG", "trace")
 }
 
-/// Returns the environment of the process of a stage whose arguments are these.
+/// Returns the environment of the stage's process whose command line ends with `arguments`.
 fn environment(stage: &Stage, arguments: &str) -> Option<BTreeMap<String, String>> {
     let read = |pid: u32, what: &str| std::fs::read_to_string(format!("/proc/{pid}/{what}")).ok();
     let pid = stage.processes().into_iter().find(|pid| {
@@ -55,7 +55,7 @@ fn environment(stage: &Stage, arguments: &str) -> Option<BTreeMap<String, String
     Some(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// Checks every file below a directory.
+/// Checks every file below a directory, and returns their number.
 fn each_file(directory: &Path, check: &impl Fn(&Path)) -> usize {
     let mut files = 0;
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -71,7 +71,7 @@ fn each_file(directory: &Path, check: &impl Fn(&Path)) -> usize {
 }
 
 #[tokio::test]
-async fn an_agent_sees_only_what_its_profile_lets_through() {
+async fn an_agent_gets_only_the_variables_that_its_profile_passes() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "wait").await;
@@ -90,7 +90,7 @@ async fn an_agent_sees_only_what_its_profile_lets_through() {
     ];
     assert_eq!(names, expected);
     assert_eq!(agent["OPENAI_API_KEY"], KEY);
-    // It would have 20 s to end its turn.
+    // A graceful stop would grant it 20 s to end its turn.
     lead.call("kill_agent", json!({ "agent": "ann" })).await;
     lead.close().await;
 }
@@ -132,10 +132,10 @@ async fn no_key_and_no_token_is_written_down() {
 }
 
 #[tokio::test]
-async fn what_a_gate_says_is_told_and_written_down_without_keys() {
+async fn the_output_of_a_gate_is_reported_and_stored_without_keys() {
     let stage = stage();
     let lead = stage.orchestrator().await;
-    // The second key goes across the place where the output is cut.
+    // The second key crosses the point where the output is cut.
     let script = "#!/bin/sh\necho \"key $AWS_SECRET_ACCESS_KEY\"; head -c 789 /dev/zero | tr '\\0' x; echo\n\
         echo \"$OPENAI_API_KEY, $1\" >&2; exit 3\n";
     let gate = stage.project().join("gate.sh");
@@ -145,9 +145,9 @@ async fn what_a_gate_says_is_told_and_written_down_without_keys() {
         { "name": "a", "agent": "scripted", "prompt": "tell", "gate": ["./gate.sh", "0123-of-a-profile"] },
     ] });
     let created = lead.call("create_workflow", plan).await;
-    let which = json!({ "workflow_id": created["workflow_id"] });
+    let filter = json!({ "workflow_id": created["workflow_id"] });
     let over =
-        lead.until("get_workflow_status", which, |status| status["status"] != "running").await;
+        lead.until("get_workflow_status", filter, |status| status["status"] != "running").await;
     let reason = over["steps"][0]["reason"].as_str().unwrap();
     assert!(reason.starts_with("`./gate.sh [hidden: SET_TOKEN]` ended with"), "{reason}");
     assert!(reason.ends_with("\n[hidden: OPENAI_API_KEY], [hidden: SET_TOKEN]"), "{reason}");
@@ -163,7 +163,7 @@ async fn what_a_gate_says_is_told_and_written_down_without_keys() {
 }
 
 #[tokio::test]
-async fn no_key_is_written_down_that_an_agent_calls_a_model() {
+async fn a_model_name_that_contains_a_key_is_never_written_down() {
     let models = format!("[agents.default.start]\nmodels = [\"m-{KEY}\", \"large\"]\n");
     let turns = "[[agents.default.turns]]\nsteps = [{ say = \"with {{model}}\" }]\n";
     let stage = Stage::new(&(models + turns))
@@ -184,9 +184,9 @@ async fn no_key_is_written_down_that_an_agent_calls_a_model() {
     assert_eq!(failed["error"]["known"], json!(["large"]), "{failed}");
     let logged = lead.stderr();
     lead.close().await;
-    for told in answers.iter().map(ToString::to_string).chain([refused, failed.to_string(), logged])
+    for text in answers.iter().map(ToString::to_string).chain([refused, failed.to_string(), logged])
     {
-        assert!(!told.contains(KEY), "{told}");
+        assert!(!text.contains(KEY), "{text}");
     }
     each_file(&stage.bus(), &|path| {
         let bytes = std::fs::read(path).unwrap();

@@ -1,4 +1,4 @@
-//! How agents are doing: silent, crashing, too many; and what the bridge makes of it.
+//! Agents that are silent, crash or are too many, and the bridge's reactions.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -52,15 +52,15 @@ fn stage() -> Stage {
     Stage::new(AGENTS).with_profiles(PROFILES)
 }
 
-/// Starts an agent that is started again when it crashes, and lets it play `prompt`.
-async fn rise(lead: &Member, name: &str, prompt: &str) -> String {
+/// Starts an agent that is restarted when it crashes, and returns its first task.
+async fn start_phoenix(lead: &Member, name: &str, prompt: &str) -> String {
     let new = json!({ "agent": "phoenix", "name": name, "prompt": prompt });
     let task = lead.call("assign_task", new).await;
     task["task_id"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
-async fn a_stopped_agent_in_a_turn_is_told_to_be_stalled_and_left_alone() {
+async fn a_suspended_agent_in_a_turn_is_reported_as_stalled_and_left_alone() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "hang").await;
@@ -75,7 +75,7 @@ async fn a_stopped_agent_in_a_turn_is_told_to_be_stalled_and_left_alone() {
     let ann = lead.until_agent("ann", |agent| agent["status"] == "stalled").await;
     assert_eq!(ann["task_id"], task.as_str());
     lead.hear_notice("ann has been silent in its turn for 1 s").await;
-    assert!(lead.names().await.contains(&"ann".to_owned()), "it is there");
+    assert!(lead.names().await.contains(&"ann".to_owned()), "it is still a member");
     assert_eq!(stage.events_of("agent_stalled").len(), 1);
 
     kill(pid, Signal::SIGCONT).unwrap();
@@ -87,10 +87,10 @@ async fn a_stopped_agent_in_a_turn_is_told_to_be_stalled_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_crash_is_followed_by_a_restart_that_keeps_name_inbox_and_queue_and_resumes_the_task() {
+async fn a_restart_after_a_crash_keeps_name_inbox_and_queue_and_resumes_the_task() {
     let stage = stage();
     let lead = stage.orchestrator().await;
-    let first = rise(&lead, "phil", "hello").await;
+    let first = start_phoenix(&lead, "phil", "hello").await;
     lead.done(&first).await;
     let before = stage.events_of("member_starting");
     let crashing = lead.assign("phil", "crash").await;
@@ -106,18 +106,18 @@ async fn a_crash_is_followed_by_a_restart_that_keeps_name_inbox_and_queue_and_re
     let runs = stage.events_of("agent_runs");
     let sessions: Vec<_> = runs.iter().filter_map(|run| run.get("acp_session")).collect();
     assert_eq!(sessions.len(), 2);
-    assert_eq!(sessions[0], sessions[1], "its session was taken up again");
+    assert_eq!(sessions[0], sessions[1], "its session was resumed");
     lead.close().await;
     stage.check_nobody_is_left();
 }
 
-/// Gemini can only load: the agent says again what was said before, and none of it belongs to the turn that follows.
+/// Gemini cannot resume a session, only load it: it replays the history, which is not part of the next turn.
 #[tokio::test]
-async fn a_session_that_is_loaded_says_its_history_again_and_nobody_takes_it_for_news() {
+async fn the_history_that_a_loaded_session_replays_does_not_count_as_output() {
     let script = AGENTS.replace("load = true", "history = 'half of it'");
     let stage = Stage::new(&script).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
-    let first = rise(&lead, "phil", "hello").await;
+    let first = start_phoenix(&lead, "phil", "hello").await;
     lead.done(&first).await;
     let crashing = lead.assign("phil", "crash").await;
     assert_eq!(lead.done(&crashing).await, "went on");
@@ -127,10 +127,10 @@ async fn a_session_that_is_loaded_says_its_history_again_and_nobody_takes_it_for
 }
 
 #[tokio::test]
-async fn without_its_session_a_restarted_agent_has_its_task_interrupted_and_works_on() {
+async fn a_restarted_agent_without_its_session_has_its_task_interrupted_and_goes_on() {
     let stage = Stage::new(FORGETFUL).with_profiles(PROFILES);
     let lead = stage.orchestrator().await;
-    let first = rise(&lead, "plain", "hello").await;
+    let first = start_phoenix(&lead, "plain", "hello").await;
     lead.done(&first).await;
     let task = lead.assign("plain", "crash").await;
     let queued = lead.assign("plain", "after").await;
@@ -145,10 +145,10 @@ async fn without_its_session_a_restarted_agent_has_its_task_interrupted_and_work
 }
 
 #[tokio::test]
-async fn an_agent_that_crashes_again_and_again_is_given_up_with_its_last_words() {
+async fn an_agent_that_crashes_repeatedly_is_abandoned_with_its_last_words() {
     let stage = stage();
     let lead = stage.orchestrator().await;
-    let task = rise(&lead, "doomed", "go").await;
+    let task = start_phoenix(&lead, "doomed", "go").await;
     let result = lead.ended(&task).await;
     assert_eq!(result["status"], "interrupted", "{result}");
     let why = result["error"]["message"].as_str().unwrap();
@@ -165,7 +165,7 @@ async fn an_agent_that_crashes_again_and_again_is_given_up_with_its_last_words()
 }
 
 #[tokio::test]
-async fn over_the_limits_of_the_configuration_work_is_refused_with_what_to_do() {
+async fn work_beyond_the_configured_limits_is_refused_with_a_hint() {
     let stage = stage();
     let lead = stage.orchestrator().await;
     let busy = lead.start("ann", "hang").await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::Stage;
 
-/// A writer that asks for a review, and two who race for it.
+/// A writer that requests a review, and two reviewers that race for it.
 const TEAM: &str = r#"
 [[agents.writer.turns]]
 when = "Your task: write"
@@ -18,7 +18,7 @@ steps = [
 when = "Your task: "
 steps = [{ say = "{{prompt}}" }]
 [[agents.writer.turns]]
-steps = [{ call = "send_message", with = { to = "orchestrator", content = "writer was told" } }]
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "writer has heard" } }]
 
 [[agents.reviewer.turns]]
 when = "Your task: "
@@ -31,10 +31,10 @@ steps = [
   ], else = [{ say = "{{claim.reason}}" }] },
 ]
 [[agents.reviewer.turns]]
-steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{name}} was told" } }]
+steps = [{ call = "send_message", with = { to = "orchestrator", content = "{{name}} has heard" } }]
 "#;
 
-/// The same table for both racers, whose names differ.
+/// Gives both racers the same turns under their own names.
 fn team() -> String {
     let racer = TEAM.split_once("[[agents.reviewer").unwrap().1;
     let verifier =
@@ -78,10 +78,13 @@ async fn an_orchestrator_and_three_agents_do_their_work_and_go() {
     for name in ["reviewer", "verifier", "writer"] {
         lead.until_idle(name).await;
     }
-    let told = lead.call("broadcast", json!({ "content": "well done" })).await;
-    assert_eq!(told, json!({ "delivered_to": ["reviewer", "verifier", "writer"], "failed": [] }));
+    let receipt = lead.call("broadcast", json!({ "content": "well done" })).await;
+    assert_eq!(
+        receipt,
+        json!({ "delivered_to": ["reviewer", "verifier", "writer"], "failed": [] })
+    );
     for name in ["reviewer", "verifier", "writer"] {
-        assert_eq!(lead.hear_from(name).await, format!("{name} was told"));
+        assert_eq!(lead.hear_from(name).await, format!("{name} has heard"));
     }
     for name in ["reviewer", "verifier", "writer"] {
         lead.until_idle(name).await;
@@ -95,7 +98,7 @@ async fn an_orchestrator_and_three_agents_do_their_work_and_go() {
 }
 
 #[tokio::test]
-async fn a_finished_task_is_told_once_and_not_to_who_has_its_result() {
+async fn the_end_of_a_task_is_reported_once_and_not_to_a_client_that_has_its_result() {
     let stage = Stage::new(&team());
     let lead = stage.orchestrator().await;
 
@@ -108,21 +111,21 @@ async fn a_finished_task_is_told_once_and_not_to_who_has_its_result() {
 
     let fetched = lead.assign("writer", "two").await;
     lead.call("get_task_status", json!({ "task_id": fetched })).await;
-    let told = lead.assign("writer", "three").await;
-    lead.hear(|message| is_notice_of(message, &told)).await;
-    // What rode along once, or was fetched, does not come again.
+    let reported = lead.assign("writer", "three").await;
+    lead.hear(|message| is_notice_of(message, &reported)).await;
+    // A notice that was delivered, or whose result was fetched, does not come again.
     lead.call("get_task_result", json!({ "task_id": fetched })).await;
-    lead.call("get_task_result", json!({ "task_id": told })).await;
+    lead.call("get_task_result", json!({ "task_id": reported })).await;
     for _ in 0..3 {
         lead.names().await;
     }
     let heard = lead.all_heard().await;
     let count = |task: &str| heard.iter().filter(|heard| is_notice_of(heard, task)).count();
     assert_eq!(count(with_result), 0, "{heard:#?}");
-    assert_eq!(count(&told), 0, "it was told before: {heard:#?}");
+    assert_eq!(count(&reported), 0, "it was reported before: {heard:#?}");
     assert!(count(&fetched) <= 1, "{heard:#?}");
 
-    let text = format!("{told} of writer is done: \"Your task: three\"");
+    let text = format!("{reported} of writer is done: \"Your task: three\"");
     let notices: Vec<_> = stage
         .events_of("message_sent")
         .into_iter()

@@ -1,4 +1,4 @@
-//! Agents that do not end a turn which was cancelled: they take no work, which others do, and are free when it ends after all.
+//! Agents that do not end a cancelled turn: they take no work until it ends after all, and others do their work.
 
 use serde_json::json;
 
@@ -45,10 +45,10 @@ async fn a_stuck_agent_takes_no_work_until_its_turn_has_ended_after_all() {
 }
 
 #[tokio::test]
-async fn a_step_is_tried_again_by_another_agent_and_the_one_that_hangs_is_ended() {
+async fn a_step_is_retried_by_another_agent_and_the_hanging_one_is_ended() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
-    let said_in_time = || {
+    let has_hung = || {
         let tasks = std::fs::read_dir(stage.bus().join("tasks")).unwrap();
         let mut transcripts = tasks.map(|task| std::fs::read_to_string(task.unwrap().path()));
         transcripts.any(|text| text.unwrap().contains("I hang"))
@@ -61,11 +61,11 @@ async fn a_step_is_tried_again_by_another_agent_and_the_one_that_hangs_is_ended(
         let id = begin(&lead, &[hangs]).await;
         let steps = ended(&lead, &id, "done").await;
         assert_eq!(steps["a"]["attempts"], 2, "{}", steps["a"]);
-        if said_in_time() {
+        if has_hung() {
             break;
         }
     }
-    assert!(said_in_time(), "an agent hangs");
+    assert!(has_hung(), "an agent hangs");
     lead.until("list_agents", json!({}), |list| of_name(list, "scripted").is_none()).await;
     lead.close().await;
     stage.check_nobody_is_left();

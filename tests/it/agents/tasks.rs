@@ -1,4 +1,4 @@
-//! Tasks and their turns: cancelling, waiting, choosing a model, a directory and a session, and agents that have to be helped.
+//! Tasks and their turns: cancelling, waiting, choosing a model, a directory and a session, and agents that lack a capability.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::ending::signals_and_shutdown::AGENTS;
 use crate::support::{Raw, Stage, until};
 
 #[tokio::test]
-async fn a_task_is_cancelled_whether_it_runs_or_waits_and_its_agent_goes_on() {
+async fn a_running_or_queued_task_is_cancelled_and_its_agent_goes_on() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let running = lead.start("ann", "hang").await;
@@ -27,7 +27,7 @@ async fn a_task_is_cancelled_whether_it_runs_or_waits_and_its_agent_goes_on() {
 }
 
 #[tokio::test]
-async fn a_wait_for_a_task_tells_its_progress_and_can_be_taken_back() {
+async fn a_wait_for_a_task_reports_progress_and_can_be_cancelled() {
     let stage = Stage::new(AGENTS);
     let gate = stage.peer("gate").await;
     let mut lead = Raw::open(stage.start(&["orchestrator"]).await).await;
@@ -117,7 +117,7 @@ async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
     let unknown = lead.refused("assign_task", model("huge")).await;
     assert!(unknown.contains("\"huge\"") && unknown.contains("\"large\""), "{unknown}");
 
-    // It knows who it is until its session is a new one.
+    // Only the first prompt of a session has the primer.
     assert_eq!(lead.assign_and_wait("ann", "old").await, "Your task: old");
     let fresh = ask(json!({ "agent": "ann", "prompt": "new", "fresh": true })).await;
     let output = fresh["output"].as_str().unwrap();
@@ -127,7 +127,7 @@ async fn a_task_chooses_its_model_its_directory_and_a_fresh_session() {
 }
 
 #[tokio::test]
-async fn a_new_session_finds_what_an_earlier_one_gave_away_and_what_became_of_it() {
+async fn a_new_orchestrator_finds_the_tasks_of_an_earlier_one_and_their_outcomes() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let done = lead.start("ann", "say this").await;
@@ -164,17 +164,17 @@ async fn a_new_session_finds_what_an_earlier_one_gave_away_and_what_became_of_it
     stage.check_nobody_is_left();
 }
 
-/// Takes the 15 s that an agent's tools are waited for, so everything about such an agent is in here.
+/// Everything about such an agent is in this one test, because it takes the 15 s that the bridge waits for an agent's tools.
 #[tokio::test]
 async fn an_agent_without_our_tools_works_by_prompts_alone() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     let task = lead.start("deaf", "hello").await;
-    // While its tools are waited for it is starting, not in a queue.
-    let words = ["starting", "running", "done"];
+    // While the bridge waits for its tools, the task is starting, not queued.
+    let statuses = ["starting", "running", "done"];
     lead.until("get_task_status", json!({ "task_id": task }), |now| {
         let status = now["status"].as_str().unwrap();
-        assert!(words.contains(&status), "{now}");
+        assert!(statuses.contains(&status), "{now}");
         status == "done"
     })
     .await;
@@ -185,17 +185,17 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
     assert_eq!(said, expected);
     let health = lead.until_agent("deaf", |agent| agent["status"] == "idle").await;
     assert_eq!(health["tools"], "missing", "{health}");
-    // Nothing is waited for any more.
+    // The bridge waits for its tools only once.
     lead.send("deaf", "news").await;
     lead.until_idle("deaf").await;
     assert_eq!(
         lead.assign_and_wait("deaf", "go on").await,
         "Your task: go on",
-        "the message has come by a prompt of its own"
+        "the message came in a prompt of its own"
     );
     let more = lead.call("assign_task", json!({ "agent": "deaf", "prompt": "more" })).await;
     assert!(more["status"] == "done" || more["tools"] == "missing", "{more}");
-    // What is called like a tool of ours is another server's.
+    // A tool with the name of a bridge tool must belong to another server.
     let ours = json!({ "agent": "deaf", "prompt": "ours", "permissions": "deny", "wait": true });
     let said = lead.call("assign_task", ours).await;
     assert_eq!(said["output"], "reject_once", "{said}");
@@ -204,7 +204,7 @@ async fn an_agent_without_our_tools_works_by_prompts_alone() {
 }
 
 #[tokio::test]
-async fn an_agent_that_takes_one_session_only_begins_anew_in_a_new_process() {
+async fn a_fresh_session_of_a_one_session_agent_is_a_new_process() {
     let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\none_session = true");
     let lead = stage.orchestrator().await;
     lead.start_and_wait("torpid", "hello").await;
@@ -225,7 +225,7 @@ async fn an_agent_that_takes_one_session_only_begins_anew_in_a_new_process() {
     assert_ne!(pids[0], pids[1]);
     assert_eq!(stage.processes().len(), processes, "the old one is gone");
     lead.until_agent("torpid", |agent| agent["tools"] == "ready").await;
-    // Its end may be asked for while it begins anew.
+    // A stop may be requested while the new process starts.
     let last = lead.call("assign_task", fresh).await;
     lead.call("shutdown_agent", json!({ "agent": "torpid" })).await;
     lead.until_agent("torpid", |agent| agent["status"] == "dead").await;
@@ -255,7 +255,7 @@ async fn the_first_prompt_waits_as_long_as_the_profile_says_and_the_second_does_
 }
 
 #[tokio::test]
-async fn a_message_that_went_into_a_turn_which_could_not_go_on_is_given_again() {
+async fn a_message_of_a_turn_that_could_not_continue_is_delivered_again() {
     let stage = Stage::new(AGENTS);
     let lead = stage.orchestrator().await;
     lead.start_and_wait("failing", "hello").await;

@@ -6,7 +6,7 @@ use cli_team_bridge::bus::{Joining, Membership};
 use cli_team_bridge::domain::member::{Departure, MemberKind};
 use cli_team_bridge::domain::name::Name;
 use cli_team_bridge::domain::workflow::WorkflowStatus;
-use cli_team_bridge::supervisor::Exit;
+use cli_team_bridge::supervisor::{Exit, Pipes, Supervised};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
 use nix::sys::signal::{Signal, kill};
@@ -147,13 +147,7 @@ async fn a_plan_is_checked_drawn_and_not_run_where_that_is_wanted() {
 #[tokio::test]
 async fn an_interrupted_run_is_gone_on_with() {
     let stage = stage(&PLAN.replacen("\"{{steps", "\"hang {{steps", 1))
-        .with_profiles(
-            &["red", "blue", "green"]
-                .map(|name| {
-                    format!("[agents.{name}]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv_pass = [\"BRIDGE_SCRIPT\"]\n")
-                })
-                .concat(),
-        );
+        .with_scripted_profiles(&["red", "blue", "green"]);
     let plan = stage.project().join("plan.toml");
     let (child, pipes) = stage.start(&["run", plan.to_str().unwrap()]).await;
     crate::support::until("the last step has begun", || {
@@ -269,7 +263,8 @@ async fn the_judge_of_an_example_is_not_told_whose_answer_is_whose() {
 
 #[tokio::test]
 async fn resume_without_an_id_lists_the_workflows_that_can_be_resumed() {
-    let stage = stage(&PLAN.replacen("\"{{steps", "\"hang {{steps", 1));
+    let stage = stage(&PLAN.replacen("\"{{steps", "\"hang {{steps", 1))
+        .with_scripted_profiles(&["red", "blue", "green"]);
     let project = stage.project().to_str().unwrap().to_owned();
     let listed = async || {
         let (exit, said) = stage.ended(&["run", "--project", &project, "--resume"], None).await;
@@ -277,6 +272,31 @@ async fn resume_without_an_id_lists_the_workflows_that_can_be_resumed() {
         said
     };
     assert!(listed().await.contains("no workflow of "), "there is no bus yet");
+    let plan = stage.project().join("plan.toml");
+    let (child, pipes) = stage.start(&["run", plan.to_str().unwrap()]).await;
+    until("the last step has begun", || {
+        stage.bus().join("log").exists() && stage.events_of("task_started").len() == 3
+    })
+    .await;
+    assert!(listed().await.contains("no workflow of "), "it is led");
+    let id = kill_run(&stage, child, pipes).await;
+    let said = listed().await;
+    let line = said.lines().find(|line| line.starts_with(&id)).expect(&said);
+    assert!(line.ends_with("  2 of 3 steps done  review"), "{line}");
+}
+
+/// Kills a run, and returns its workflow's id.
+async fn kill_run(stage: &Stage, child: Supervised, pipes: Pipes) -> String {
+    kill(Pid::from_raw(i32::try_from(child.pid()).unwrap()), Signal::SIGKILL).unwrap();
+    tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+    drop(pipes);
+    stage.events_of("workflow_created")[0]["id"].as_str().unwrap().to_owned()
+}
+
+/// Real agents would take up steps that a script has played, and work on invented results.
+#[tokio::test]
+async fn a_run_with_a_script_is_not_resumed_with_real_agents() {
+    let stage = stage(&PLAN.replacen("\"{{steps", "\"hang {{steps", 1));
     let script = script(&stage);
     let plan = stage.project().join("plan.toml");
     let arguments = ["run", plan.to_str().unwrap(), "--scripted", &script];
@@ -285,14 +305,14 @@ async fn resume_without_an_id_lists_the_workflows_that_can_be_resumed() {
         stage.bus().join("log").exists() && stage.events_of("task_started").len() == 3
     })
     .await;
-    assert!(listed().await.contains("no workflow of "), "it is led");
-    kill(Pid::from_raw(i32::try_from(child.pid()).unwrap()), Signal::SIGKILL).unwrap();
-    tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
-    drop(pipes);
-    let id = stage.events_of("workflow_created")[0]["id"].as_str().unwrap().to_owned();
-    let said = listed().await;
-    let line = said.lines().find(|line| line.starts_with(&id)).expect(&said);
-    assert!(line.ends_with("  2 of 3 steps done  review"), "{line}");
+    let id = kill_run(&stage, child, pipes).await;
+    let project = stage.project().to_str().unwrap().to_owned();
+    let (_, said) = stage.ended(&["run", "--project", &project, "--resume"], None).await;
+    assert!(said.contains("no workflow of "), "{said}");
+    let (exit, said) = stage.ended(&["run", "--project", &project, "--resume", &id], None).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    assert!(said.contains("was a trial, in which a script played the agents"), "{said}");
+    assert_eq!(stage.events_of("step_started").len(), 3, "nothing goes on");
 }
 
 /// Returns the names of agents in a plan as the examples write it.

@@ -228,8 +228,10 @@ async fn what_went_wrong_is_told_in_full_below_the_tree() {
 
 #[tokio::test]
 async fn a_signal_leaves_the_tree_and_says_how_to_go_on_below_it() {
-    let stage = stage(&DIAMOND.replacen("prompt = \"look\"", "prompt = \"hang\"", 1));
-    let mut terminal = run(&stage, SIZE);
+    let stage = stage(&DIAMOND.replacen("prompt = \"look\"", "prompt = \"hang\"", 1))
+        .with_scripted_profiles(&["red", "blue", "green"]);
+    let plan = stage.project().join("plan.toml");
+    let mut terminal = Terminal::run(&stage, &["run", plan.to_str().unwrap()], SIZE);
     terminal.until_shows("running").await;
     terminal.signal(Signal::SIGINT);
     terminal.until_shows("a second signal kills them").await;
@@ -283,7 +285,7 @@ async fn what_a_step_waits_for_is_told_beside_it() {
     orchestrator.call("answer_permission", answer).await;
     terminal.until_shows("✓ end + left").await;
     terminal.signal(Signal::SIGINT);
-    terminal.ended("resume it with").await;
+    terminal.ended("a trial cannot be resumed").await;
     orchestrator.close().await;
 }
 

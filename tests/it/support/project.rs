@@ -62,6 +62,17 @@ impl Stage {
         self
     }
 
+    /// Adds profiles with these names whose agents play the script, for runs without `--scripted`.
+    pub(crate) fn with_scripted_profiles(self, names: &[&str]) -> Self {
+        let profile = |name: &&str| {
+            format!(
+                "[agents.{name}]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\n\
+                 env_pass = [\"BRIDGE_SCRIPT\"]\n"
+            )
+        };
+        self.with_profiles(&names.iter().map(profile).collect::<String>())
+    }
+
     /// Writes the file that the project brings along.
     pub(crate) fn with_project_file(self, toml: &str) -> Self {
         std::fs::write(self.project.join(".claude/bridge.toml"), toml).unwrap();

@@ -68,6 +68,8 @@ pub struct NewWorkflow {
     pub prompts: Body,
     /// The project's plan file that its gates come from. Each gate needs the user's trust in it.
     pub plan_file: Option<PlanFile>,
+    /// Whether a script plays its agents.
+    pub is_trial: bool,
 }
 
 /// The list that a step is expanded for.

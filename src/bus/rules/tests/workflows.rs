@@ -27,6 +27,7 @@ fn new_workflow() -> Operation {
         steps,
         prompts: text("[]"),
         plan_file: None,
+        is_trial: false,
     }))
 }
 
@@ -231,6 +232,7 @@ fn a_step_that_needs_approval_begins_with_it_and_ends_with_a_refusal() {
         steps: vec![gated, after],
         prompts: text("[]"),
         plan_file: None,
+        is_trial: false,
     };
     for approval in [Approval::Given, Approval::Refused(Some("too late".into()))] {
         led.id =
@@ -254,6 +256,24 @@ fn a_step_that_needs_approval_begins_with_it_and_ends_with_a_refusal() {
             assert_eq!(workflow.steps[0].why.as_deref(), Some("not approved: too late"));
         }
     }
+}
+
+#[test]
+fn an_interrupted_trial_is_reported_as_one_that_only_ends() {
+    let mut led = Led::new();
+    let other = led.world.lead();
+    let Operation::CreateWorkflow(mut new) = new_workflow() else { unreachable!() };
+    new.is_trial = true;
+    let lead = led.lead;
+    let id = created(&led.world.ask(lead, Operation::CreateWorkflow(new)));
+    let events = led.world.reap(&[led.agent, led.lead]);
+    let expected = format!(
+        "{id} (\"test\") was interrupted with 0 of 2 steps finished: it was a trial with scripted agents, \
+            so only cancel_workflow ends it"
+    );
+    let heard = notices(&events, "orchestrator-2");
+    assert!(heard.contains(&expected), "{heard:#?}");
+    led.world.ask(other, Operation::CancelWorkflow(id));
 }
 
 #[test]
@@ -303,6 +323,7 @@ fn a_step_is_expanded_once_when_it_is_ready_and_by_its_leader_alone() {
         steps: vec![Step::new(name("a"), "codex", &[]), listed],
         prompts: text("[]"),
         plan_file: None,
+        is_trial: false,
     };
     let id = created(&world.ask(leader, Operation::CreateWorkflow(Box::new(new))));
     let agent = world.agent(leader, "codex");

@@ -72,12 +72,17 @@ fn limited(mut texts: Vec<Notice>) -> Vec<Notice> {
 fn interrupted_notice(workflow: &Workflow) -> Notice {
     let over = workflow.planned();
     let over = over.filter(|step| step.status.is_final()).count();
+    let next = if workflow.is_trial {
+        " steps finished: it was a trial with scripted agents, so only cancel_workflow ends it"
+    } else {
+        " steps finished: resume_workflow continues it, cancel_workflow ends it"
+    };
     notice![
         named(workflow),
         " was interrupted with ",
         over,
         " of ",
         workflow.planned().count(),
-        " steps finished: resume_workflow continues it, cancel_workflow ends it",
+        next,
     ]
 }

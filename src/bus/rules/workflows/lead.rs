@@ -33,6 +33,7 @@ pub(in crate::bus::rules) fn create(
         steps: new.steps.clone(),
         prompts: new.prompts.clone(),
         plan_file: new.plan_file.clone(),
+        is_trial: new.is_trial,
     }));
     Ok(())
 }

@@ -29,6 +29,9 @@ pub struct Workflow {
     /// The project's plan file that its gates come from. Each gate needs the user's trust in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_file: Option<PlanFile>,
+    /// Whether a script plays its agents, to try the plan. Real agents never continue it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_trial: bool,
     /// In wall time.
     pub created_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,6 +60,7 @@ impl Workflow {
             steps: created.steps.iter().cloned().map(StepRun::planned).collect(),
             prompts: at.body(&created.prompts),
             plan_file: created.plan_file.clone(),
+            is_trial: created.is_trial,
             created_ms: at.ts,
             ended_ms: None,
         }

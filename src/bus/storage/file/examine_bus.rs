@@ -18,7 +18,8 @@ use super::origin::bus_origin;
 use super::{FileLog, Networks, Options, Origin, Proof, bus_directory, bus_json, wakeup_files};
 use crate::bus::event::LogPosition;
 use crate::bus::state::State;
-use crate::bus::storage::{Log as _, LogError, Standing};
+use crate::bus::storage::session_standing::standing;
+use crate::bus::storage::{Log as _, LogError};
 use crate::domain::ids::SessionId;
 use crate::sys::fs::disk::{self, Disk, RealDisk};
 use crate::sys::fs::file_lock::LifeLock;
@@ -106,15 +107,7 @@ pub fn clear_left_presences(directory: &Path, proof: &Proof) -> Result<usize, Lo
     };
     let state = log.load()?.state;
     let before = presences(directory)?.len();
-    log.clear_presences(&|session| {
-        if state.session(session).is_some() {
-            Standing::Live
-        } else if state.departed().any(|departed| departed.session == session) {
-            Standing::Left
-        } else {
-            Standing::Unknown
-        }
-    })?;
+    log.clear_presences(&|session| standing(&state, session))?;
     Ok(before.saturating_sub(presences(directory)?.len()))
 }
 

@@ -157,12 +157,13 @@ pub(crate) async fn follow(
             output::tell(&format!(
                 "{signal}: stopping the agents gracefully; a second signal kills them"
             ));
-            let id = begun.workflow.id;
-            Err(format!(
-                "{signal}: the workflow is interrupted; resume it with `cli-team-bridge run \
-                    --resume {id}`"
-            )
-            .into())
+            let Workflow { id, is_trial, .. } = begun.workflow;
+            let next = if is_trial {
+                "run the plan again; a trial cannot be resumed".to_owned()
+            } else {
+                format!("resume it with `cli-team-bridge run --resume {id}`")
+            };
+            Err(format!("{signal}: the workflow is interrupted; {next}").into())
         }
         Err(failure) => {
             progress.break_off().await;

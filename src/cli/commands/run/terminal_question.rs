@@ -175,6 +175,7 @@ mod tests {
                 bytes: 0,
             },
             plan_file: None,
+            is_trial: false,
             created_ms: 0,
             ended_ms: None,
         }

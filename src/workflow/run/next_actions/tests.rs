@@ -103,6 +103,7 @@ impl World {
             steps: steps.collect(),
             prompts: Body::Text(String::new()),
             plan_file: None,
+            is_trial: false,
         };
         let lead = world.lead;
         let events = world.ask(lead, Operation::CreateWorkflow(Box::new(new)));
@@ -412,8 +413,7 @@ impl World {
         }
     }
 
-    /// Checks that exactly the doomed steps failed, that exactly their dependents were skipped, and that unneeded steps did not
-    /// run.
+    /// Checks that exactly the doomed steps failed, only their dependents were skipped, and unneeded steps did not run.
     fn check_statuses(&self) {
         let mut ends = Vec::new();
         let planned = self.workflow().steps.iter();

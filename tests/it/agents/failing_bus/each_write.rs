@@ -1,6 +1,6 @@
-//! A bus that fails at any write of a bridge, with a real agent on it: nothing is lost, nothing stays stuck, and all happens once.
+//! A bus that fails at each write of a bridge with a real agent: nothing is lost, repeated or left stuck.
 //!
-//! The bridge runs in this process, over a log that fails; whoever gives it work has a bus of its own, which does not.
+//! The bridge runs in this process, over a failing log. The orchestrator that assigns its work has a sound `Bus` of its own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use serde_json::json;
 use crate::bus::every_engine::{join, name, open_files};
 use crate::support::{DEADLINE, Stage, until};
 
-/// Says what it was asked.
+/// An agent that repeats its prompt.
 const ECHO: &str = "
     [agents.scripted.start]
     load = true
@@ -35,20 +35,20 @@ const ECHO: &str = "
     steps = [{ say = '{{prompt}}' }]
 ";
 
-/// How often a write fails in a row.
+/// How many writes in a row fail.
 const TIMES: u64 = 2;
 
-/// A bridge over a log that fails, one agent of it, and who leads.
-pub(crate) struct Troupe {
+/// A bridge over a failing log, its agent, and an orchestrator with a sound bus.
+pub(crate) struct FaultyBridge {
     pub(crate) faults: Faults,
     pub(crate) team: Team,
-    /// A bus of its own.
+    /// The orchestrator's bus, which does not fail.
     pub(crate) bus: Bus,
     pub(crate) lead: Membership,
     session: SessionId,
 }
 
-impl Troupe {
+impl FaultyBridge {
     pub(crate) async fn new(stage: &Stage) -> Self {
         let directory = stage.bus();
         let bus = open_files(&directory);
@@ -82,12 +82,12 @@ impl Troupe {
         };
         let first = team.assign(first).await.unwrap();
         let session = bus_session(&bus, &first.task);
-        let troupe = Self { faults, team, bus, lead, session };
-        troupe.until("it is ready", |state| at_rest(state, session)).await;
-        troupe
+        let bridge = Self { faults, team, bus, lead, session };
+        bridge.until("it is ready", |state| at_rest(state, session)).await;
+        bridge
     }
 
-    /// Waits until something holds on the bus of who leads.
+    /// Waits until a condition holds on the orchestrator's bus.
     async fn until(&self, what: &str, holds: impl Fn(&State) -> bool) {
         let mut changes = self.bus.changes();
         let waiting = async {
@@ -96,7 +96,7 @@ impl Troupe {
                 if self.bus.look(&holds) {
                     return;
                 }
-                // Whoever writes last may ring nobody here.
+                // The last write may come without a wakeup for this bus.
                 let _ = tokio::time::timeout(crate::support::PAUSE, changes.changed()).await;
             }
         };
@@ -141,7 +141,7 @@ impl Troupe {
         self.bus.text(task.output.unwrap()).unwrap()
     }
 
-    /// Counts the events in the log that a test looks for.
+    /// Counts the matching events in the log.
     pub(crate) fn count(&self, is: impl Fn(&Event) -> bool) -> usize {
         let (entries, _) = self.bus.read_after(LogPosition::default(), usize::MAX).unwrap();
         let events = entries.iter().flat_map(|(_, entry)| &entry.events);
@@ -165,7 +165,7 @@ fn bus_session(bus: &Bus, task: &TaskId) -> SessionId {
     bus.look(|state| state.task(task).unwrap().session)
 }
 
-/// Nothing is to be done, nothing is in anybody's hands, and the agent says so.
+/// Says whether an agent is idle, without tasks, unread messages or messages in flight.
 pub(crate) fn at_rest(state: &State, session: SessionId) -> bool {
     let rests = |live: &Session| {
         live.running.is_none()
@@ -178,51 +178,51 @@ pub(crate) fn at_rest(state: &State, session: SessionId) -> bool {
     state.session(session).is_some_and(rests)
 }
 
-/// Lets each write of a bridge fail in its turn, while a message and two tasks come to its agent.
-async fn any_write_may_fail(door: FaultPoint, fault: Fault) {
+/// Checks one write of a bridge after another: each fails while the agent gets a message and two tasks.
+async fn check_each_write_may_fail(point: FaultPoint, fault: Fault) {
     let stage = Stage::new(ECHO);
-    let troupe = Troupe::new(&stage).await;
+    let bridge = FaultyBridge::new(&stage).await;
     let mut nth = 1;
     loop {
-        let failed = troupe.faults.failed();
-        troupe.faults.fail(door, nth, TIMES, fault);
+        let failed = bridge.faults.failed();
+        bridge.faults.fail(point, nth, TIMES, fault);
         let words = format!("words number {nth}");
-        let message = troupe.send(&words).await;
+        let message = bridge.send(&words).await;
         let (first, second) = (
-            troupe.assign(&format!("the first {nth}")).await,
-            troupe.assign(&format!("the second {nth}")).await,
+            bridge.assign(&format!("the first {nth}")).await,
+            bridge.assign(&format!("the second {nth}")).await,
         );
-        let what = format!("all comes to rest though {door:?} {nth} fails");
+        let what = format!("everything ends although {point:?} {nth} fails");
         let over = |state: &State, task: &TaskId| state.task(task).unwrap().status.is_final();
-        troupe
+        bridge
             .until(&what, |state| {
-                over(state, &first) && over(state, &second) && at_rest(state, troupe.session)
+                over(state, &first) && over(state, &second) && at_rest(state, bridge.session)
             })
             .await;
-        assert!(troupe.output(&first).ends_with(&format!("the first {nth}")));
-        assert!(troupe.output(&second).ends_with(&format!("the second {nth}")));
+        assert!(bridge.output(&first).ends_with(&format!("the first {nth}")));
+        assert!(bridge.output(&second).ends_with(&format!("the second {nth}")));
         for task in [&first, &second] {
             let ends = |event: &Event| matches!(event, Event::TaskFinished(finished) if finished.id == *task);
-            assert_eq!(troupe.count(ends), 1, "{task} ends once");
+            assert_eq!(bridge.count(ends), 1, "{task} ends once");
         }
-        let taken = troupe.bus.look(|state| {
+        let delivered = bridge.bus.look(|state| {
             let message = state.message(&message).unwrap();
             message.delivery(&name("scripted"))
         });
-        assert_eq!(taken, Some(Delivery::Seen), "{nth}");
+        assert_eq!(delivered, Some(Delivery::Seen), "{nth}");
         assert!(was_prompted(&stage, &words), "{words} was never shown");
-        let still_failing = troupe.faults.failed() > failed;
-        troupe.faults.mend();
+        let still_failing = bridge.faults.failed() > failed;
+        bridge.faults.mend();
         if !still_failing {
             break;
         }
         nth += 1;
     }
     assert!(nth > 4, "only {nth} writes were made");
-    troupe.end().await;
+    bridge.end().await;
 }
 
-/// Says whether words have been in the prompt of any turn.
+/// Says whether the prompt of any turn contained `words`.
 pub(crate) fn was_prompted(stage: &Stage, words: &str) -> bool {
     let transcripts = std::fs::read_dir(stage.bus().join("tasks")).unwrap();
     let mut texts = transcripts.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
@@ -231,116 +231,116 @@ pub(crate) fn was_prompted(stage: &Stage, words: &str) -> bool {
 
 #[tokio::test]
 async fn a_busy_bus_at_any_write_loses_nothing_and_leaves_nothing_stuck() {
-    any_write_may_fail(FaultPoint::Append, Fault::Busy).await;
+    check_each_write_may_fail(FaultPoint::Append, Fault::Busy).await;
 }
 
 #[tokio::test]
 async fn a_full_disk_at_any_write_loses_nothing_and_leaves_nothing_stuck() {
-    any_write_may_fail(FaultPoint::Append, Fault::Io).await;
+    check_each_write_may_fail(FaultPoint::Append, Fault::Io).await;
 }
 
 #[tokio::test]
 async fn a_write_whose_outcome_is_unknown_happens_once() {
-    any_write_may_fail(FaultPoint::Append, Fault::OutcomeUnknown).await;
+    check_each_write_may_fail(FaultPoint::Append, Fault::OutcomeUnknown).await;
 }
 
 #[tokio::test]
 async fn a_sync_that_fails_loses_nothing_and_leaves_nothing_stuck() {
-    any_write_may_fail(FaultPoint::Sync, Fault::OutcomeUnknown).await;
+    check_each_write_may_fail(FaultPoint::Sync, Fault::OutcomeUnknown).await;
 }
 
 #[tokio::test]
 async fn an_output_that_cannot_be_stored_at_once_is_kept_until_it_can() {
     let stage = Stage::new(ECHO);
-    let troupe = Troupe::new(&stage).await;
+    let bridge = FaultyBridge::new(&stage).await;
     let long = "long ".repeat(limits::INLINE_BYTES / 4);
-    troupe.faults.fail(FaultPoint::Blob, 1, TIMES, Fault::Io);
-    let task = troupe.assign(&long).await;
-    troupe.until("the task is over", |state| at_rest(state, troupe.session)).await;
-    assert!(troupe.output(&task).contains(&long));
-    assert_eq!(troupe.faults.failed(), TIMES);
-    troupe.end().await;
+    bridge.faults.fail(FaultPoint::Blob, 1, TIMES, Fault::Io);
+    let task = bridge.assign(&long).await;
+    bridge.until("the task is over", |state| at_rest(state, bridge.session)).await;
+    assert!(bridge.output(&task).contains(&long));
+    assert_eq!(bridge.faults.failed(), TIMES);
+    bridge.end().await;
 }
 
-/// A stop does not wait for the bus, and takes nothing with it that the agent had done.
+/// A stop does not wait for the bus, yet loses nothing that the agent has done.
 #[tokio::test]
-async fn the_end_of_a_turn_that_is_not_written_yet_outlives_a_kill() {
+async fn an_unwritten_end_of_a_turn_outlives_a_kill() {
     let stage = Stage::new(ECHO);
-    let troupe = Troupe::new(&stage).await;
-    troupe.faults.fail_at(u64::MAX - 1, Fault::Io, |event| matches!(event, Event::TaskFinished(_)));
-    let task = troupe.assign("all is said").await;
-    crate::support::until("the end was to be written", || troupe.faults.failed() > 0).await;
+    let bridge = FaultyBridge::new(&stage).await;
+    bridge.faults.fail_at(u64::MAX - 1, Fault::Io, |event| matches!(event, Event::TaskFinished(_)));
+    let task = bridge.assign("all is said").await;
+    crate::support::until("the end was to be written", || bridge.faults.failed() > 0).await;
     let kill = Operation::Stop { agent: "scripted".to_owned(), reason: None, kill: true };
-    troupe.lead.ask(kill).await.unwrap();
+    bridge.lead.ask(kill).await.unwrap();
     crate::support::until("the process is gone", || stage.processes().is_empty()).await;
-    troupe.faults.mend();
-    troupe.until("it has left", |state| state.session(troupe.session).is_none()).await;
-    assert!(troupe.output(&task).ends_with("all is said"));
-    troupe.end().await;
+    bridge.faults.mend();
+    bridge.until("it has left", |state| state.session(bridge.session).is_none()).await;
+    assert!(bridge.output(&task).ends_with("all is said"));
+    bridge.end().await;
 }
 
-/// Else the bus would know of an agent that no bridge has, and its task would fail.
+/// Otherwise the bus would list an agent that no bridge runs, and its task would fail.
 #[tokio::test]
-async fn an_agent_is_started_also_when_it_is_unknown_whether_that_is_written() {
+async fn an_agent_starts_even_if_the_outcome_of_writing_its_start_is_unknown() {
     let stage = Stage::new(ECHO);
-    let troupe = Troupe::new(&stage).await;
-    for door in [FaultPoint::Append, FaultPoint::Sync] {
-        troupe.faults.fail(door, 1, TIMES, Fault::OutcomeUnknown);
+    let bridge = FaultyBridge::new(&stage).await;
+    for point in [FaultPoint::Append, FaultPoint::Sync] {
+        bridge.faults.fail(point, 1, TIMES, Fault::OutcomeUnknown);
         let assignment = Assignment {
             agent: "scripted".to_owned(),
             prompt: "its first words".to_owned(),
             ..Assignment::default()
         };
-        let task = troupe.team.assign_to_new(assignment).await.unwrap().task;
-        troupe
+        let task = bridge.team.assign_to_new(assignment).await.unwrap().task;
+        bridge
             .until("its task is over", |state| state.task(&task).unwrap().status.is_final())
             .await;
-        assert!(troupe.output(&task).ends_with("its first words"));
-        troupe.faults.mend();
+        assert!(bridge.output(&task).ends_with("its first words"));
+        bridge.faults.mend();
     }
-    troupe.end().await;
+    bridge.end().await;
 }
 
-/// A disk that is full takes nothing for as long as it is full.
+/// A full disk refuses writes for as long as it is full.
 #[tokio::test]
-async fn what_a_bridge_holds_it_ends_also_while_the_bus_takes_nothing() {
+async fn a_bridge_ends_its_agents_even_while_the_bus_is_unwritable() {
     for killed in [true, false] {
         let stage = Stage::new(ECHO);
-        let troupe = Troupe::new(&stage).await;
-        let hanging = troupe.assign("hang").await;
+        let bridge = FaultyBridge::new(&stage).await;
+        let hanging = bridge.assign("hang").await;
         let runs = |state: &State| {
             let task = state.task(&hanging);
             task.is_some_and(|task| task.status == TaskStatus::Running)
         };
-        troupe.until("it hangs", runs).await;
-        troupe.faults.fail(FaultPoint::Append, 1, u64::MAX - 1, Fault::Io);
+        bridge.until("it hangs", runs).await;
+        bridge.faults.fail(FaultPoint::Append, 1, u64::MAX - 1, Fault::Io);
         if killed {
             let limit = std::time::Duration::from_secs(10);
-            troupe.team.kill_agent("scripted", limit).await.unwrap();
+            bridge.team.kill_agent("scripted", limit).await.unwrap();
             until("no agent is left", || stage.processes().is_empty()).await;
-            troupe.faults.mend();
-            let session = troupe.session;
+            bridge.faults.mend();
+            let session = bridge.session;
             let left = |state: &State| state.session(session).is_none();
-            troupe.until("it has left", left).await;
-            let status = troupe.task(&hanging).status;
+            bridge.until("it has left", left).await;
+            let status = bridge.task(&hanging).status;
             assert_eq!(status, TaskStatus::Cancelled);
         } else {
-            // A third of what a graceful stop may take.
+            // A third of the time that a graceful stop may take.
             let limit = std::time::Duration::from_secs(10);
-            let ending = troupe.team.shutdown(std::future::pending());
+            let ending = bridge.team.shutdown(std::future::pending());
             let ended = tokio::time::timeout(limit, ending).await;
             assert!(ended.is_ok(), "it waits for the bus");
             until("no agent is left", || stage.processes().is_empty()).await;
         }
-        troupe.end().await;
+        bridge.end().await;
     }
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_limit_of_file_sizes_fails_commands_and_ends_nobody() {
+async fn a_file_size_limit_fails_commands_and_ends_no_process() {
     let stage = Stage::new(ECHO);
-    // In blocks of 512 or 1,024 bytes, as the shell counts.
+    // In blocks of 512 or 1,024 bytes, depending on the shell.
     let limited = ["sh", "-c", "ulimit -f 300; exec \"$0\" \"$@\""];
     let ann = stage.peer_by(&limited, "ann").await;
     let bob = stage.peer("bob").await;

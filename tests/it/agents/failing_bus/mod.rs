@@ -1,4 +1,4 @@
-//! A bridge whose bus fails, with a real agent on it: nothing is lost, and all happens once.
+//! A bridge with a real agent over a failing bus: nothing is lost, and nothing happens twice.
 
 pub(crate) mod each_write;
 pub(crate) mod random_faults;

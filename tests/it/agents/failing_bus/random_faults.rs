@@ -1,7 +1,7 @@
-//! A model of a bridge whose log fails at any step, reads and writes alike: with tasks, mail, a question for permission and a
-//! workflow at once, nothing is lost, all happens once, nothing is seen that was not shown, and nothing stays stuck.
+//! A model test of a bridge whose log fails at random reads and writes. With tasks, mail, a permission request and a workflow at
+//! once, nothing is lost, repeated or left stuck, and no message is seen before it was shown.
 //!
-//! What fails, and when, follows from a seed, which is printed; `BRIDGE_FAULTS_SEED` plays one again.
+//! A printed seed decides what fails, and when; `BRIDGE_FAULTS_SEED` replays it.
 
 use cli_team_bridge::bus::event::Event;
 use cli_team_bridge::bus::rules::{Operation, PermissionReply};
@@ -15,11 +15,11 @@ use cli_team_bridge::sys::random_ids;
 use cli_team_bridge::workflow::Workflows;
 use cli_team_bridge::workflow::plan::{Draft, StepDraft};
 
-use super::each_write::{Troupe, at_rest, was_prompted};
+use super::each_write::{FaultyBridge, at_rest, was_prompted};
 use crate::bus::every_engine::name;
 use crate::support::{DEADLINE, PAUSE, Stage};
 
-/// Says what it was asked, and asks before it says it where it is told to.
+/// An agent that repeats its prompt, or asks for permission if its task is `ask`.
 const SCRIPT: &str = "
     [agents.scripted.start]
     load = true
@@ -34,10 +34,10 @@ const PROFILE: &str = "[agents.scripted]\npermissions = \"rules\"\n";
 
 const ROUNDS: u64 = 12;
 
-/// A failure comes within so many uses of its door.
-const WITHIN: u64 = 12;
+/// A failure comes within this many uses of its fault point.
+const FAULT_WITHIN: u64 = 12;
 
-/// Numbers that follow from a seed: `SplitMix64`.
+/// A seeded random number generator: `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -55,21 +55,21 @@ fn seed() -> u64 {
     given.map_or_else(|| random_ids::session().0.as_u64_pair().1, |seed| seed.parse().unwrap())
 }
 
-/// Lets some of the doors fail somewhere in what comes.
-fn arm(troupe: &Troupe, random: &mut Random) {
-    for door in [FaultPoint::Append, FaultPoint::Sync, FaultPoint::Read, FaultPoint::CatchUp] {
+/// Schedules faults at some of the fault points.
+fn arm(bridge: &FaultyBridge, random: &mut Random) {
+    for point in [FaultPoint::Append, FaultPoint::Sync, FaultPoint::Read, FaultPoint::CatchUp] {
         if random.below(2) == 0 {
             continue;
         }
-        let fault = match door {
+        let fault = match point {
             FaultPoint::Append => [Fault::Busy, Fault::Io, Fault::OutcomeUnknown]
                 [usize::try_from(random.below(3)).unwrap()],
             FaultPoint::Sync => Fault::OutcomeUnknown,
             _ => Fault::Io,
         };
-        let (nth, times) = (1 + random.below(WITHIN), 1 + random.below(3));
-        println!("  {door:?} fails {times} times from the {nth}. on: {fault:?}");
-        troupe.faults.fail(door, nth, times, fault);
+        let (nth, times) = (1 + random.below(FAULT_WITHIN), 1 + random.below(3));
+        println!("  {point:?} fails {times} times, from use {nth} on: {fault:?}");
+        bridge.faults.fail(point, nth, times, fault);
     }
 }
 
@@ -99,82 +99,82 @@ fn agents(state: &State) -> Vec<SessionId> {
     state.session_ids().filter(is_agent).collect()
 }
 
-/// Waits for something as who leads, who allows meanwhile whatever is asked.
-async fn until(troupe: &Troupe, what: &str, holds: impl Fn(&State) -> bool) {
-    let mut changes = troupe.bus.changes();
+/// Waits as the orchestrator until a condition holds, and meanwhile allows every permission request.
+async fn until(bridge: &FaultyBridge, what: &str, holds: impl Fn(&State) -> bool) {
+    let mut changes = bridge.bus.changes();
     let waiting = async {
         loop {
-            troupe.bus.refresh().unwrap();
-            let asked: Vec<_> = troupe.bus.look(|state| {
+            bridge.bus.refresh().unwrap();
+            let asked: Vec<_> = bridge.bus.look(|state| {
                 let open = state.open_permissions().into_iter();
                 open.map(|question| question.id.clone()).collect()
             });
             for question in asked {
                 let yes = PermissionReply::Itself(Decision::AllowOnce);
-                troupe.lead.ask(Operation::AnswerPermission(question, yes)).await.unwrap();
+                bridge.lead.ask(Operation::AnswerPermission(question, yes)).await.unwrap();
             }
-            if troupe.bus.look(&holds) {
+            if bridge.bus.look(&holds) {
                 return;
             }
-            // Whoever writes last may ring nobody here.
+            // The last write may come without a wakeup for this bus.
             let _ = tokio::time::timeout(PAUSE, changes.changed()).await;
         }
     };
     let waited = tokio::time::timeout(DEADLINE, waiting).await;
-    let agents = troupe.bus.look(|state| {
+    let agents = bridge.bus.look(|state| {
         let agents = agents(state).into_iter();
-        let told = agents.filter_map(|id| state.session(id).cloned());
-        told.collect::<Vec<_>>()
+        let sessions = agents.filter_map(|id| state.session(id).cloned());
+        sessions.collect::<Vec<_>>()
     });
-    let flows: Vec<_> = troupe.bus.look(|state| state.workflows().into_iter().cloned().collect());
+    let flows: Vec<_> = bridge.bus.look(|state| state.workflows().into_iter().cloned().collect());
     assert!(waited.is_ok(), "it never came true that {what}: {agents:?} {flows:?}");
 }
 
-fn check_plain(troupe: &Troupe, task: &TaskId, words: &str) {
-    let said = troupe.output(task);
+fn check_plain(bridge: &FaultyBridge, task: &TaskId, words: &str) {
+    let said = bridge.output(task);
     assert!(said.ends_with(words), "{said}");
-    check_once(troupe, task);
+    check_once(bridge, task);
 }
 
-/// It was begun once and ended once.
-fn check_once(troupe: &Troupe, id: &TaskId) {
+/// Checks that a task was started once and finished once.
+fn check_once(bridge: &FaultyBridge, id: &TaskId) {
     let begins = |event: &Event| matches!(event, Event::TaskStarted { id: begun } if begun == id);
     let ends = |event: &Event| matches!(event, Event::TaskFinished(end) if end.id == *id);
-    let (begun, ended) = (troupe.count(begins), troupe.count(ends));
-    let task = troupe.bus.look(|state| state.task(id).cloned());
+    let (begun, ended) = (bridge.count(begins), bridge.count(ends));
+    let task = bridge.bus.look(|state| state.task(id).cloned());
     assert_eq!((begun, ended), (1, 1), "{task:?}");
 }
 
-/// Each step was done once, with the words of the one before.
-fn check_flow(troupe: &Troupe, flow: &Workflow) {
+/// Checks that each step ran once, with the output of the step before it.
+fn check_flow(bridge: &FaultyBridge, flow: &Workflow) {
     for step in &flow.steps {
         assert_eq!(step.attempts, 1, "{step:?}");
         let task = step.task.as_ref().unwrap();
-        check_once(troupe, task);
-        let said = troupe.output(task);
+        check_once(bridge, task);
+        let said = bridge.output(task);
         assert!(said.contains("first words"), "{said}");
     }
     assert_eq!(flow.status, WorkflowStatus::Done, "{flow:?}");
 }
 
 #[tokio::test]
-async fn whatever_of_the_log_fails_nothing_is_lost_or_stuck_and_all_happens_once() {
+async fn random_log_faults_lose_nothing_repeat_nothing_and_leave_nothing_stuck() {
     let mut random = Random(seed());
     println!("BRIDGE_FAULTS_SEED={}", random.0);
     let stage = Stage::new(SCRIPT).with_profiles(PROFILE);
-    let troupe = Troupe::new(&stage).await;
-    let workflows = Workflows::new(troupe.team.clone());
+    let bridge = FaultyBridge::new(&stage).await;
+    let workflows = Workflows::new(bridge.team.clone());
     for round in 0..ROUNDS {
         println!("round {round}");
         let flow = workflows.plan(chain()).unwrap();
         let flow = workflows.create(flow).await.unwrap().id;
-        arm(&troupe, &mut random);
+        arm(&bridge, &mut random);
         let words = format!("words number {round}");
-        let message = troupe.send(&words).await;
-        let asking = troupe.assign(&format!("ask {round}")).await;
-        let plain = troupe.assign(&format!("the plain {round}")).await;
+        let message = bridge.send(&words).await;
+        let asking = bridge.assign(&format!("ask {round}")).await;
+        let plain = bridge.assign(&format!("the plain {round}")).await;
         let over = |state: &State, task: &TaskId| state.task(task).unwrap().status.is_final();
-        until(&troupe, "all comes to rest", |state| {
+        until(&bridge, "everything ends", |state| {
             let flow = state.workflow(&flow).unwrap();
             flow.status != WorkflowStatus::Running
                 && over(state, &asking)
@@ -183,40 +183,40 @@ async fn whatever_of_the_log_fails_nothing_is_lost_or_stuck_and_all_happens_once
                 && agents(state).iter().all(|agent| at_rest(state, *agent))
         })
         .await;
-        troupe.faults.mend();
+        bridge.faults.mend();
 
-        assert_eq!(troupe.output(&asking), "allow_once");
-        check_plain(&troupe, &plain, &format!("the plain {round}"));
-        let flow = troupe.bus.look(|state| state.workflow(&flow).cloned());
-        check_flow(&troupe, &flow.unwrap());
-        check_once(&troupe, &asking);
+        assert_eq!(bridge.output(&asking), "allow_once");
+        check_plain(&bridge, &plain, &format!("the plain {round}"));
+        let flow = bridge.bus.look(|state| state.workflow(&flow).cloned());
+        check_flow(&bridge, &flow.unwrap());
+        check_once(&bridge, &asking);
         let asks = |event: &Event| matches!(event, Event::PermissionAsked(asked) if asked.question.task.as_ref() == Some(&asking));
-        assert!(troupe.count(asks) <= 1, "it asks once");
-        let taken = troupe.bus.look(|state| {
+        assert!(bridge.count(asks) <= 1, "it asks once");
+        let delivered = bridge.bus.look(|state| {
             let message = state.message(&message).unwrap();
             message.delivery(&name("scripted"))
         });
-        assert_eq!(taken, Some(Delivery::Seen));
+        assert_eq!(delivered, Some(Delivery::Seen));
         assert!(was_prompted(&stage, &words), "{words} was never shown");
     }
     workflows.stop().await;
-    troupe.end().await;
+    bridge.end().await;
 }
 
 #[tokio::test]
-async fn a_question_that_the_bus_cannot_take_at_once_is_asked_once_it_can() {
+async fn a_permission_request_waits_for_the_bus_and_is_asked_once() {
     let stage = Stage::new(SCRIPT).with_profiles(PROFILE);
-    let troupe = Troupe::new(&stage).await;
+    let bridge = FaultyBridge::new(&stage).await;
     for fault in [Fault::Busy, Fault::Io, Fault::OutcomeUnknown] {
         let asks = |event: &Event| matches!(event, Event::PermissionAsked(_));
-        let before = troupe.count(asks);
-        troupe.faults.fail_at(2, fault, asks);
-        let task = troupe.assign("ask").await;
-        until(&troupe, "the task is over", |state| state.task(&task).unwrap().status.is_final())
+        let before = bridge.count(asks);
+        bridge.faults.fail_at(2, fault, asks);
+        let task = bridge.assign("ask").await;
+        until(&bridge, "the task is over", |state| state.task(&task).unwrap().status.is_final())
             .await;
-        assert_eq!(troupe.output(&task), "allow_once", "{fault:?}");
-        assert_eq!(troupe.count(asks), before + 1, "{fault:?}");
-        troupe.faults.mend();
+        assert_eq!(bridge.output(&task), "allow_once", "{fault:?}");
+        assert_eq!(bridge.count(asks), before + 1, "{fault:?}");
+        bridge.faults.mend();
     }
-    troupe.end().await;
+    bridge.end().await;
 }

@@ -125,6 +125,7 @@ fn the_texts_of_every_kind_of_event_are_removed_with_their_segment() {
         steps: Vec::new(),
         prompts: blob(prompts),
         plan_file: None,
+        is_trial: false,
     });
     let expanded = Event::StepExpanded(StepExpanded {
         workflow: workflow.clone(),
