@@ -9,7 +9,7 @@ use cli_team_bridge::domain::ids::RequestId;
 use futures::future::try_join_all;
 
 use crate::support::Outcome;
-use crate::support::child_process::{self, Other};
+use crate::support::child_process::{self, ChildProcess};
 use crate::support::project::{self, Project};
 use crate::support::samples::median;
 use crate::support::table::{Demand, Row};
@@ -17,7 +17,7 @@ use crate::support::table::{Demand, Row};
 const ROUNDS: usize = 5;
 const CLAIMERS: usize = 16;
 const REQUESTS: usize = 1_000;
-/// Nothing is due while this runs.
+/// Longer than the benchmark, so that no request expires.
 const LONG: Duration = Duration::from_hours(1);
 
 pub(crate) fn measure() -> Outcome<Vec<Row>> {
@@ -33,11 +33,11 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
     )])
 }
 
-/// Returns how long it takes until all are claimed and every claimer knows it.
+/// Returns the time until all requests are claimed and every claimer has reported.
 fn race() -> Outcome<Duration> {
     let project = Project::new()?;
     let bus = project.bus_argument();
-    let start = |n: usize| Other::start("claimer", &[&bus, &format!("claimer-{n}")]);
+    let start = |n: usize| ChildProcess::start("claimer", &[&bus, &format!("claimer-{n}")]);
     let mut claimers = (0..CLAIMERS).map(start).collect::<Outcome<Vec<_>>>()?;
     let list = project::run(open_requests(&project.bus()))?;
     for claimer in &mut claimers {
@@ -49,7 +49,7 @@ fn race() -> Outcome<Duration> {
         claimer.say("go")?;
     }
     let mut won = Vec::new();
-    // Each stays until all are done: what the dead hold is free again.
+    // Each claimer stays until all are done, because the claims of an ended one are released.
     for claimer in &mut claimers {
         won.extend(claimer.hear()?.split_whitespace().map(str::to_owned));
     }
@@ -76,16 +76,16 @@ async fn open_requests(bus: &Path) -> Outcome<String> {
     Ok(ids.join(" "))
 }
 
-/// One of the claimers.
+/// The role of a claimer.
 pub(crate) fn claim(bus: &Path, name: &str) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
         let membership = project::join(&bus, name).await?;
-        child_process::tell("ready")?;
+        child_process::reply("ready")?;
         let list = child_process::listen()?;
         let requests: Result<Vec<_>, _> = list.split_whitespace().map(RequestId::parse).collect();
         bus.refresh()?;
-        child_process::tell("ready")?;
+        child_process::reply("ready")?;
         child_process::listen()?;
         let mut won = Vec::new();
         for request in requests? {
@@ -95,7 +95,7 @@ pub(crate) fn claim(bus: &Path, name: &str) -> Outcome {
             }
             call.answered().await;
         }
-        child_process::tell(&won.join(" "))?;
+        child_process::reply(&won.join(" "))?;
         child_process::listen()?;
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! What many members and much unread mail cost: a send while something is due, a broadcast, and a thousand that only wait.
+//! The cost of many members and many unread messages: a send while a request expires, a broadcast, and a thousand waiting processes.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use cli_team_bridge::domain::limits::TeamLimits;
 
 use crate::history::fill;
 use crate::support::Outcome;
-use crate::support::child_process::Other;
+use crate::support::child_process::ChildProcess;
 use crate::support::project::{self, Project, text};
 use crate::support::samples::{Rounds, Samples};
 use crate::support::table::{Demand, Row};
@@ -15,16 +15,16 @@ use crate::waiting_process::ticks;
 
 const ROUNDS: usize = 9;
 const SENDS: usize = 40;
-/// Inboxes that are full.
+/// The number of full inboxes.
 const FULL: usize = 20;
-/// Sent at once while they are filled.
+/// How many messages are sent at once to fill them.
 const AT_ONCE: usize = 500;
 const FEW: usize = 100;
 const MANY: usize = 1_000;
 const BROADCASTS: usize = 20;
-/// A request that is over before the next command.
-const OVER: Duration = Duration::from_millis(1);
-/// The thousand are watched for so many seconds.
+/// How long a request lives: it expires before the next command.
+const EXPIRY: Duration = Duration::from_millis(1);
+/// For how many seconds the waiting processes are watched.
 const WATCHED: u32 = 10;
 
 pub(crate) fn measure() -> Outcome<Vec<Row>> {
@@ -33,7 +33,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
             Row::ratio(
                 "send with something due and 200,000 unread, beside none unread",
                 Demand::AtMost(1.25),
-                &sends_with_something_due().await?,
+                &sends_with_expired_requests().await?,
                 "µs",
             ),
             Row::ratio(
@@ -53,11 +53,11 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
     Ok(rows)
 }
 
-async fn sends_with_something_due() -> Outcome<Rounds> {
+async fn sends_with_expired_requests() -> Outcome<Rounds> {
     let (empty, full) = (Project::new()?, Project::new()?);
     let (empty_bus, full_bus) = (project::open(&empty.bus())?, project::open(&full.bus())?);
-    let few = Due::on(&empty_bus).await?;
-    let many = Due::on(&full_bus).await?;
+    let few = ExpiringRequests::on(&empty_bus).await?;
+    let many = ExpiringRequests::on(&full_bus).await?;
     for n in 0..FULL {
         let name = format!("absent-{n}");
         project::absent(&full_bus, &name).await?;
@@ -75,13 +75,13 @@ async fn sends_with_something_due() -> Outcome<Rounds> {
     Ok(rounds)
 }
 
-/// A member that sends, and one whose requests end just before.
-struct Due {
+/// A member that sends, and a member whose request expires just before each send.
+struct ExpiringRequests {
     asker: Membership,
     sender: Membership,
 }
 
-impl Due {
+impl ExpiringRequests {
     async fn on(bus: &Bus) -> Outcome<Self> {
         project::absent(bus, "reader").await?;
         let asker = project::join(bus, "asker").await?;
@@ -94,9 +94,9 @@ impl Due {
         for _ in 0..SENDS {
             let mut call = self.asker.call();
             let question = "Review this.".to_owned();
-            call.open_request(question, None, OVER, OVER).await?;
+            call.open_request(question, None, EXPIRY, EXPIRY).await?;
             call.answered().await;
-            pass(OVER * 2);
+            pass(EXPIRY * 2);
             let content = text("");
             let begun = Instant::now();
             let mut call = self.sender.call();
@@ -108,7 +108,7 @@ impl Due {
     }
 }
 
-/// Lets time pass for this whole process: the send is to meet what is due, and not a look of the bus of a moment before.
+/// Blocks the whole process, so that the send handles the expired request, and not an earlier check by the bus.
 #[expect(clippy::disallowed_methods, reason = "nothing else runs here")]
 fn pass(time: Duration) {
     std::thread::sleep(time);
@@ -125,7 +125,7 @@ async fn broadcasts() -> Outcome<Rounds> {
     Ok(rounds)
 }
 
-/// Members that are all there.
+/// Members that are all present.
 struct Crowd {
     members: Vec<Membership>,
 }
@@ -140,9 +140,9 @@ impl Crowd {
         Ok(Self { members })
     }
 
-    /// Returns how long one takes for each member, in microseconds.
+    /// Returns the time of a broadcast divided by the number of members, in microseconds.
     async fn broadcasts(&self) -> Outcome<f64> {
-        let speaker = self.members.first().ok_or("nobody is there")?;
+        let speaker = self.members.first().ok_or("the crowd has no members")?;
         let mut samples = Samples::default();
         for _ in 0..BROADCASTS {
             let begun = Instant::now();
@@ -160,14 +160,14 @@ impl Crowd {
 fn idle_processes() -> Outcome<f64> {
     let project = Project::new()?;
     let bus = project.bus_argument();
-    let start = |n: usize| Other::start("member", &[&bus, &format!("member-{n}")]);
+    let start = |n: usize| ChildProcess::start("member", &[&bus, &format!("member-{n}")]);
     let members = (0..MANY).map(start).collect::<Outcome<Vec<_>>>()?;
     let spent = || -> Outcome<u64> { members.iter().map(|member| ticks(member.pid())).sum() };
-    // What joining began is finished.
+    // The work that joining started ends first.
     pass(Duration::from_secs(5));
     let before = spent()?;
     pass(Duration::from_secs(WATCHED.into()));
     let after = spent()?;
-    // A tick is 10 ms, so that ticks a second are percent.
+    // A tick is 10 ms, so ticks per second are percent.
     Ok(f64::from(u32::try_from(after - before)?) / f64::from(WATCHED))
 }

@@ -1,4 +1,4 @@
-//! What a long history costs: sending, checking and opening with 100,000 messages behind, beside 100.
+//! The cost of a long history: sending, checking and opening with 100,000 earlier messages, compared with 100.
 
 use std::time::Instant;
 
@@ -18,12 +18,12 @@ const ROUNDS: usize = 9;
 const MESSAGES: usize = 100;
 const SHORT: usize = 100;
 const LONG: usize = 100_000;
-/// Sent at once while a history is made, so that one sync serves many.
+/// How many messages are sent at once to make a history, so that they share a sync.
 const AT_ONCE: usize = 500;
-/// Opening is measured so often.
+/// How often opening is measured.
 const OPENINGS: usize = 9;
 
-/// A bus with so many messages, all read.
+/// A bus with a history of read messages.
 struct History {
     project: Project,
     sender: Membership,
@@ -43,7 +43,7 @@ impl History {
         Ok(history)
     }
 
-    /// Takes what is unread, and returns how much that was.
+    /// Takes the unread messages, and returns their number.
     async fn check(&self) -> Outcome<usize> {
         let mut call = self.receiver.call();
         let letters = call.receive(DeliveryMethod::Pull, pick()).await?;
@@ -145,7 +145,7 @@ pub(crate) async fn fill(sender: &Membership, to: &str, count: usize) -> Outcome
     Ok(())
 }
 
-/// What `check_messages` takes at the most.
+/// Picks as many messages as `check_messages` may.
 fn pick() -> Pick {
     Pick {
         only: None,

@@ -1,4 +1,4 @@
-//! The way back into Claude Code: how soon `watch` prints its line, and how long a session waits for a run of `hook`.
+//! Delivery to Claude Code: how soon `watch` prints its line, and how long a session waits for a run of `hook`.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use cli_team_bridge::bus::Membership;
 
 use crate::support::Outcome;
 use crate::support::anchor::PACE;
-use crate::support::child_process::Other;
+use crate::support::child_process::ChildProcess;
 use crate::support::project::{self, Project, text};
 use crate::support::samples::Samples;
 use crate::support::table::{Demand, Row};
@@ -16,11 +16,12 @@ use crate::support::table::{Demand, Row};
 const MESSAGES: usize = 200;
 const RUNS: usize = 100;
 
-/// What is demanded of both, in milliseconds.
+/// The limit of both, in milliseconds.
 const LIMIT_MS: f64 = 50.0;
 
-/// What a hook is told.
-const OCCASION: &[u8] = br#"{"session_id":"x","hook_event_name":"PostToolUse","tool_name":"Bash"}"#;
+/// The input of a hook.
+const HOOK_INPUT: &[u8] =
+    br#"{"session_id":"x","hook_event_name":"PostToolUse","tool_name":"Bash"}"#;
 
 pub(crate) fn measure() -> Outcome<Vec<Row>> {
     project::run(async {
@@ -51,8 +52,8 @@ fn rows_of(figure: &str, samples: &Samples) -> [Row; 2] {
 
 /// Measures the lines of a `watch`.
 async fn lines(project: &Project, sender: &Membership) -> Outcome<Samples> {
-    let mut watch = Other::spawn(&mut bridge(project, "watch"))?;
-    // With the first line it is known to be there.
+    let mut watch = ChildProcess::spawn(&mut bridge(project, "watch"))?;
+    // After the first line it is known to run.
     send(sender).await?;
     watch.hear()?;
     let mut samples = Samples::default();
@@ -68,27 +69,27 @@ async fn lines(project: &Project, sender: &Membership) -> Outcome<Samples> {
     Ok(samples)
 }
 
-/// Measures runs of the hook, each with a new message if there is somebody to send it.
+/// Measures runs of the hook, each with a new message if there is a sender.
 async fn hooks(project: &Project, runs: usize, sender: Option<&Membership>) -> Outcome<Samples> {
     let mut samples = Samples::default();
     for _ in 0..runs {
         if let Some(sender) = sender {
             send(sender).await?;
         }
-        let (took, said) = hook(project)?;
-        if said.is_empty() == sender.is_some() {
-            return Err(format!("the hook said `{said}`").into());
+        let (took, output) = hook(project)?;
+        if output.is_empty() == sender.is_some() {
+            return Err(format!("the hook said `{output}`").into());
         }
         samples.push(took);
     }
     Ok(samples)
 }
 
-/// Runs the hook once, and returns how long that took and what it said.
+/// Runs the hook once, and returns its duration and its output.
 fn hook(project: &Project) -> Outcome<(Duration, String)> {
     let begun = Instant::now();
     let mut hook = bridge(project, "hook").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    hook.stdin.take().ok_or("the hook has no stdin")?.write_all(OCCASION)?;
+    hook.stdin.take().ok_or("the hook has no stdin")?.write_all(HOOK_INPUT)?;
     let output = hook.wait_with_output()?;
     Ok((begun.elapsed(), String::from_utf8(output.stdout)?))
 }
@@ -99,7 +100,7 @@ fn bridge(project: &Project, command: &str) -> Command {
         .args([command, "--name", "reader", "--project"])
         .arg(project.path())
         .env("XDG_STATE_HOME", project.path().join("state"))
-        // The bus is this process's.
+        // The bus was made by the process of the benchmark.
         .env("BRIDGE_ADOPT", "1");
     bridge
 }

@@ -1,6 +1,6 @@
-//! The benchmarks: every figure beside an anchor that is measured in the same run, as one table in markdown.
+//! The benchmarks: one table in markdown, which compares speeds with an anchor that is measured in the same run.
 //!
-//! `cargo bench` measures all; `cargo bench -- wake history` only these. Other processes are this program again, in a role.
+//! `cargo bench` runs all topics, `cargo bench -- wake history` only these. Child processes are this program again, in a role.
 
 mod claims;
 mod crowd;
@@ -21,7 +21,7 @@ use self::support::child_process::ROLE;
 use support::table::{self, Row};
 use support::{Outcome, anchor};
 
-/// A benchmark: what it is called, and what measures it.
+/// A topic: its name, and the function that measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
 const TOPICS: [Topic; 11] = [
@@ -46,7 +46,7 @@ fn main() -> Outcome {
     {
         return play(role, rest);
     }
-    // Cargo adds an option of its own.
+    // Cargo adds an option of its own, `--bench`.
     let chosen: Vec<_> = words.into_iter().filter(|word| !word.starts_with('-')).collect();
     table::print_head()?;
     for (topic, measure) in TOPICS {
@@ -57,7 +57,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// Does what another process of this program is wanted for.
+/// Runs this process in a role.
 fn play(role: &str, arguments: &[&str]) -> Outcome {
     match (role, arguments) {
         ("raw-reader", [path]) => anchor::raw_reader(Path::new(path)),

@@ -1,4 +1,4 @@
-//! The memory of processes that are there, and how fast the MCP modes answer.
+//! The memory of processes that have joined, and how fast the MCP modes answer.
 
 use std::fs;
 use std::path::Path;
@@ -12,22 +12,22 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::support::Outcome;
-use crate::support::child_process::{self, Other};
+use crate::support::child_process::{self, ChildProcess};
 use crate::support::project::{self, Project};
 use crate::support::samples::median;
 use crate::support::table::{Demand, Row};
 use crate::waiting_process::number_after;
 
-/// The length of the unread messages in the figures that name them.
+/// The length of the long unread messages.
 const LONG_MESSAGE_BYTES: usize = 8 * 1024;
-/// Sent at once while inboxes are filled.
+/// How many messages are sent at once to fill an inbox.
 const AT_ONCE: usize = 500;
-/// How often a server is started to see how soon it answers.
+/// How often a server is started to measure its first answer.
 const STARTS: usize = 7;
-/// Nothing here takes this long.
+/// Longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A mode of the binary that speaks MCP, and what it may need.
+/// A mode of the binary that speaks MCP, and its memory limit.
 struct Mode {
     name: &'static str,
     arguments: &'static [&'static str],
@@ -58,19 +58,19 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
     })
 }
 
-/// Measures a process that has joined a bus by the library.
+/// Measures a process that has joined a bus through the library.
 fn library(figure: &str, project: &Project) -> Outcome<Row> {
-    let member = Other::start("member", &[&project.bus_argument(), "reader"])?;
+    let member = ChildProcess::start("member", &[&project.bus_argument(), "reader"])?;
     let resident = resident_mb(member.pid())?;
     Ok(Row::absolute(&format!("resident: {figure}"), Demand::None, resident, "MB"))
 }
 
-/// Joins and stays until it is told to go.
+/// The role of a member: joins, and stays until the parent sends a line.
 pub(crate) fn stay(bus: &Path, name: &str) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
         let _membership = project::join(&bus, name).await?;
-        child_process::tell("ready")?;
+        child_process::reply("ready")?;
         child_process::listen()?;
         Ok(())
     })
@@ -94,7 +94,7 @@ async fn fill_inbox(bus: &Path) -> Outcome {
     Ok(())
 }
 
-/// Measures a mode of the binary: how soon it answers, and what it needs.
+/// Measures how soon a mode of the binary answers, and its memory.
 async fn served(mode: &Mode, empty: &Project, full: &Project) -> Outcome<Vec<Row>> {
     let name = mode.name;
     let ready = format!("`{name}`: from start to the answer of `tools/list`");
@@ -130,7 +130,7 @@ async fn served(mode: &Mode, empty: &Project, full: &Project) -> Outcome<Vec<Row
     ])
 }
 
-/// Our binary as an MCP server on stdio, seen from its client.
+/// Our binary as an MCP server on stdio, with a client.
 struct Server {
     child: Child,
     input: ChildStdin,
@@ -139,7 +139,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts a mode and initializes it; none when the binary does not have it.
+    /// Starts a mode and initializes it; `None` if the binary lacks it.
     async fn start(mode: &Mode, project: &Project) -> Outcome<Option<Self>> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
             .args(mode.arguments)
@@ -174,7 +174,7 @@ impl Server {
         Ok(self.input.flush().await?)
     }
 
-    /// Asks for something and waits for its answer.
+    /// Sends a request and waits for the answer.
     async fn ask(&mut self, method: &str, params: Value) -> Outcome<Value> {
         self.asked += 1;
         let id = self.asked;

@@ -1,7 +1,7 @@
-//! How soon an agent that is there gets its prompt: for a second task, and for a message that wakes it.
+//! How soon a running agent gets its prompt: for a second task, and for a message that wakes it.
 //!
-//! The agent is the scripted one, behind a relay (this program again) that notes when each `session/prompt` comes out of the bridge's
-//! pipe.
+//! The agent is the scripted one, behind a relay (this program again) that records when each `session/prompt` comes out of the
+//! bridge's pipe.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -20,17 +20,17 @@ use crate::support::table::{Demand, Row};
 
 const TASKS: usize = 100;
 const MESSAGES: usize = 40;
-/// Longer than what comes after a wake is gathered.
+/// Longer than the bridge collects messages after a wake.
 const APART: Duration = Duration::from_millis(300);
-/// Nothing here takes this long.
+/// Longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks at what the relay has noted.
-const LOOK: Duration = Duration::from_millis(1);
+/// The pause between two reads of the relay's record.
+const POLL_PAUSE: Duration = Duration::from_millis(1);
 
-/// What the agent plays: an answer to each prompt.
+/// The agent's script: an answer to each prompt.
 const SCRIPT: &str = "[[agents.default.turns]]\nsteps = [{ say = \"done\" }]\n";
 
-/// An orchestrator with one agent that is there and idle.
+/// An orchestrator with one idle agent.
 struct Scene {
     client: Client,
     _orchestrator: Child,
@@ -41,7 +41,7 @@ struct Scene {
 impl Scene {
     async fn new() -> Outcome<Self> {
         let project = Project::new()?;
-        // As the user's own file: one of the project would need a yes.
+        // In the user's own file, because a file of the project would need approval.
         let config = project.path().join("bridge.toml");
         std::fs::write(project.path().join("script.toml"), SCRIPT)?;
         let this = std::env::current_exe()?;
@@ -82,14 +82,14 @@ impl Scene {
         Ok(self.client.call(tool, arguments, PATIENCE).await?)
     }
 
-    /// Returns when each prompt so far was read from the bridge's pipe.
+    /// Returns the times at which each prompt so far came out of the bridge's pipe.
     fn prompts(&self) -> Outcome<Vec<u64>> {
         let text = std::fs::read_to_string(noted(self.project.path()))?;
         let times: Result<_, _> = text.lines().map(str::parse).collect();
         Ok(times?)
     }
 
-    /// Waits for one more prompt than there were, and returns when it came.
+    /// Waits for the prompt after the first `before` ones, and returns its time.
     async fn next_prompt(&self, before: usize) -> Outcome<u64> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -99,7 +99,7 @@ impl Scene {
             if Instant::now() > deadline {
                 return Err("no prompt comes".into());
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_PAUSE).await;
         }
     }
 }
@@ -145,7 +145,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
     })
 }
 
-/// Stands between a bridge and the scripted agent, and notes the time of every prompt.
+/// The role of the relay: passes lines from a bridge to the scripted agent, and records the time of every prompt.
 pub(crate) fn relay(script: &str, times: &Path) -> Outcome {
     let mut agent = std::process::Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
         .args(["scripted-agent", "--script", script])

@@ -1,4 +1,4 @@
-//! A durable send by one writer, beside an append with an fdatasync.
+//! A durable send by one writer, compared with an append and an fdatasync.
 
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
     })
 }
 
-/// Sends messages one after the other, each a call of its own.
+/// Sends messages one after the other, each in a call of its own.
 pub(crate) async fn sends(membership: &Membership, to: &str, count: usize) -> Outcome<Samples> {
     let mut samples = Samples::default();
     for _ in 0..count {

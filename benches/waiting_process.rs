@@ -1,19 +1,19 @@
-//! What a process costs that waits for a message that does not come.
+//! The cost of a process that waits for a message.
 
 use std::fs;
 use std::time::Duration;
 
 use crate::support::Outcome;
-use crate::support::child_process::Other;
+use crate::support::child_process::ChildProcess;
 use crate::support::project::{self, Project};
 use crate::support::table::{Demand, Row};
 
-/// After joining, what was begun is finished.
+/// How long the work that joining started may take.
 const SETTLE: Duration = Duration::from_millis(1_500);
-/// Seconds that the waiter is watched for.
+/// For how many seconds the waiter is watched.
 const WATCHED: u32 = 5;
 
-/// What a process has done so far.
+/// What a process has used so far.
 struct Account {
     sleeps: u64,
     writes: u64,
@@ -24,7 +24,7 @@ struct Account {
 pub(crate) fn measure() -> Outcome<Vec<Row>> {
     project::run(async {
         let project = Project::new()?;
-        let waiter = Other::start("receiver", &[&project.bus_argument(), "waiter"])?;
+        let waiter = ChildProcess::start("receiver", &[&project.bus_argument(), "waiter"])?;
         tokio::time::sleep(SETTLE).await;
         let before = account(waiter.pid())?;
         tokio::time::sleep(Duration::from_secs(WATCHED.into())).await;
@@ -54,7 +54,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
             Row::absolute(
                 "idle waiter: processor time, of one core",
                 Demand::None,
-                // A tick of this account is 10 ms, so that ticks a second are percent.
+                // A tick is 10 ms, so ticks per second are percent.
                 a_second(before.ticks, after.ticks)?,
                 "%",
             ),
@@ -80,14 +80,14 @@ fn account(pid: u32) -> Outcome<Account> {
 /// Returns the processor time that a process has taken so far, in ticks of 10 ms.
 pub(crate) fn ticks(pid: u32) -> Outcome<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name, in brackets, may contain anything; user and system time are the 12th and 13th field behind it.
+    // The name, in brackets, may contain anything. User and system time are the 12th and 13th fields after it.
     let (_, fields) = stat.rsplit_once(") ").ok_or("a process without a name")?;
     let times = fields.split(' ').skip(11).take(2);
     let times: Result<Vec<u64>, _> = times.map(str::parse).collect();
     Ok(times?.iter().sum())
 }
 
-/// Returns the number behind a label of a `/proc` file.
+/// Returns the number after a label in a `/proc` file.
 pub(crate) fn number_after(text: &str, label: &str) -> Outcome<u64> {
     let (_, rest) =
         text.split_once(label).ok_or_else(|| format!("no `{}` in /proc", label.trim()))?;

@@ -1,4 +1,4 @@
-//! A message to another process that sleeps in a wait, end to end, beside an append that wakes a reader by inotify.
+//! A message to another process that sleeps in a wait, end to end, compared with an append that wakes a reader through inotify.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use cli_team_bridge::bus::{Membership, Waited};
 
 use crate::support::Outcome;
 use crate::support::anchor::{self, END, PACE};
-use crate::support::child_process::{self, Other};
+use crate::support::child_process::{self, ChildProcess};
 use crate::support::project::{self, Project, text};
 use crate::support::samples::{Rounds, Samples, monotonic_ns};
 use crate::support::table::{Demand, Row};
 
 const ROUNDS: usize = 11;
 const MESSAGES: usize = 200;
-/// Members on the same bus whom the messages do not concern.
+/// Other members on the bus, which get no messages.
 const IDLE: usize = 10;
 /// Longer than any run.
 const LONG: Duration = Duration::from_mins(10);
 
-/// A sender here and a receiver in another process.
+/// A sender in this process and a receiver in another process.
 struct Pair {
     sender: Membership,
-    receiver: Other,
-    _idle: Vec<Other>,
+    receiver: ChildProcess,
+    _idle: Vec<ChildProcess>,
     /// Dropped last: the others use it.
     project: Project,
 }
@@ -33,7 +33,7 @@ impl Pair {
         let project = Project::new()?;
         let bus = project::open(&project.bus())?;
         let sender = project::join(&bus, "sender").await?;
-        let start = |name: &str| Other::start("receiver", &[&project.bus_argument(), name]);
+        let start = |name: &str| ChildProcess::start("receiver", &[&project.bus_argument(), name]);
         let receiver = start("receiver")?;
         let idle: Outcome<Vec<_>> = (0..idle).map(|n| start(&format!("idle-{n}"))).collect();
         Ok(Self { _idle: idle?, project, sender, receiver })
@@ -90,13 +90,13 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
     })
 }
 
-/// Waits for messages again and again, and tells how long those took that carry a time.
+/// The role of a receiver: waits for messages, and reports how long each message with a time took.
 pub(crate) fn receive(bus: &Path, name: &str) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
         let membership = project::join(&bus, name).await?;
         let mut samples = Samples::default();
-        child_process::tell("ready")?;
+        child_process::reply("ready")?;
         loop {
             let mut call = membership.call();
             let Waited::Message(letter) = call.wait(None, None, LONG).await? else {
@@ -105,7 +105,7 @@ pub(crate) fn receive(bus: &Path, name: &str) -> Outcome {
             let now = monotonic_ns();
             call.answered().await;
             if letter.text.starts_with(END) {
-                child_process::tell(&std::mem::take(&mut samples).to_line())?;
+                child_process::reply(&std::mem::take(&mut samples).to_line())?;
             } else if let Some((sent, _)) = letter.text.split_once(' ') {
                 samples.push_ns(now.saturating_sub(sent.parse()?));
             }

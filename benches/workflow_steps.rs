@@ -1,4 +1,4 @@
-//! What leading a workflow adds to each of its steps: from the end of one step's task to the beginning of the next step.
+//! The time that the bridge adds to each step of a workflow: from the end of one step's task to the start of the next step.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::support::project::{self, Project};
 use crate::support::samples::median;
 use crate::support::table::{Demand, Row};
 
-/// Steps of the chain: as many as a plan may have.
+/// The steps of the chain: the most that a plan may have.
 const STEPS: usize = 200;
 
 /// An agent that answers at once.
@@ -58,7 +58,7 @@ fn chain() -> String {
     format!("name = \"chain\"\n{steps}")
 }
 
-/// Returns the milliseconds between an end and the next beginning, as the log has them.
+/// Returns the milliseconds between the end of each task and the start of the next step, from the log.
 fn gaps(project: &Project) -> Outcome<Vec<f64>> {
     let bus = project::open(&project.bus())?;
     let (mut place, mut gaps, mut ended) = (bus.oldest()?, Vec::new(), None);

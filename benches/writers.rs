@@ -1,18 +1,18 @@
-//! Eight processes that send into one inbox, beside eight that append to one file, each syncing after its unlock.
+//! Eight processes that send into one inbox, compared with eight that append to one file, each syncing after its unlock.
 
 use std::path::Path;
 use std::time::Instant;
 
 use crate::send;
 use crate::support::Outcome;
-use crate::support::child_process::{self, Other};
+use crate::support::child_process::{self, ChildProcess};
 use crate::support::project::{self, Project};
 use crate::support::samples::{Rounds, Samples};
 use crate::support::table::{Demand, Row};
 
 const ROUNDS: usize = 7;
 const WRITERS: u32 = 8;
-/// Together fewer than an inbox holds.
+/// From all writers together, fewer than an inbox holds.
 const MESSAGES: u32 = 1_000;
 
 pub(crate) fn measure() -> Outcome<Vec<Row>> {
@@ -36,11 +36,11 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
     ])
 }
 
-/// Lets all writers begin at once; returns messages a second, and how long each message took.
+/// Starts all writers at once, and returns the messages per second and how long each took.
 fn race(role: &str, target: &str) -> Outcome<(f64, Samples)> {
     let start = |n: u32| {
         let name = format!("writer-{n}");
-        Other::start(role, &[target, &name, &MESSAGES.to_string()])
+        ChildProcess::start(role, &[target, &name, &MESSAGES.to_string()])
     };
     let mut writers = (0..WRITERS).map(start).collect::<Outcome<Vec<_>>>()?;
     let begun = Instant::now();
@@ -55,14 +55,14 @@ fn race(role: &str, target: &str) -> Outcome<(f64, Samples)> {
     Ok((rate, samples))
 }
 
-/// One of the writers.
+/// The role of a writer.
 pub(crate) fn write(bus: &Path, name: &str, count: usize) -> Outcome {
     project::run(async {
         let bus = project::open(bus)?;
         let membership = project::join(&bus, name).await?;
-        child_process::tell("ready")?;
+        child_process::reply("ready")?;
         child_process::listen()?;
         let samples = send::sends(&membership, "reader", count).await?;
-        child_process::tell(&samples.to_line())
+        child_process::reply(&samples.to_line())
     })
 }

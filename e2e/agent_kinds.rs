@@ -1,4 +1,4 @@
-//! The seam between the suite and the five agents: all that differs between them, as data.
+//! All that differs between the five agents, as data for the tests.
 
 use serde_json::{Value, json};
 
@@ -10,43 +10,43 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// Whose API its model speaks.
     pub(crate) api: Api,
-    /// The variables that point it to the model server at `base`; they reach it through its profile's `env_pass`.
+    /// The variables that point it to the model server at `base`. Its profile's `env_pass` passes them on.
     pub(crate) env: fn(base: &str) -> Vec<(&'static str, String)>,
-    /// The files that it wants under its home.
+    /// The files that it needs in its home directory.
     pub(crate) files: fn(base: &str) -> Vec<(&'static str, String)>,
-    /// The model to ask for, where the files are not enough.
+    /// The model that a task must name, where the files are not enough.
     pub(crate) model: Option<&'static str>,
-    /// Whether it tells that a login is missing; else it tries again and again, without a word.
-    pub(crate) tells_of_login: bool,
-    /// Whether a session takes a process of its own.
+    /// Whether it reports a missing login; otherwise it keeps retrying silently.
+    pub(crate) reports_missing_login: bool,
+    /// Whether each session needs a process of its own.
     pub(crate) one_session: bool,
-    /// Whether it loses a session that is taken up again in the same minute in which it began: both have one file then.
+    /// Whether it loses a session that is resumed in the minute in which it began, because both sessions share a file then.
     pub(crate) loses_young_sessions: bool,
-    /// How words get into a turn of it that runs.
+    /// How a message gets into its running turn.
     pub(crate) reach: Reach,
-    /// How its model runs a command: the agent's own tool, and its arguments.
+    /// How its model runs a command: the agent's own tool and its arguments.
     pub(crate) runs: fn(command: &str) -> OwnCall,
     /// How its model writes a file.
     pub(crate) writes: fn(path: &str) -> OwnCall,
-    /// How its model runs a command that its sandbox is to hold, where it has one.
+    /// How its model runs a command in its sandbox, where it has one.
     pub(crate) runs_in_sandbox: Option<fn(command: &str) -> OwnCall>,
 }
 
-/// A tool of an agent's own, and what it is called with.
+/// A tool of an agent's own, and the arguments of the call.
 pub(crate) type OwnCall = (&'static str, Value);
 
-/// How words get into a running turn.
+/// How a message gets into a running turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// They are put there.
+    /// The bridge puts it there.
     Steer,
-    /// It asks for them, after a call of a tool of its own that has this name.
+    /// The agent asks for messages after a call of its own tool of this name.
     Drain(&'static str),
-    /// Urgent ones end it.
+    /// An urgent message ends the turn.
     Interrupt,
 }
 
-/// All of them.
+/// All kinds of agents.
 pub(crate) const KINDS: [Kind; 5] = [CODEX, CLAUDE_CODE, GEMINI, QWEN, DROID];
 
 pub(crate) const CODEX: Kind = Kind {
@@ -64,7 +64,7 @@ pub(crate) const CODEX: Kind = Kind {
         vec![(".codex/config.toml", config)]
     },
     model: None,
-    tells_of_login: true,
+    reports_missing_login: true,
     one_session: false,
     loses_young_sessions: false,
     reach: Reach::Steer,
@@ -93,7 +93,7 @@ pub(crate) const CLAUDE_CODE: Kind = Kind {
     },
     files: |_| Vec::new(),
     model: None,
-    tells_of_login: false,
+    reports_missing_login: false,
     one_session: false,
     loses_young_sessions: false,
     reach: Reach::Steer,
@@ -120,7 +120,7 @@ pub(crate) const GEMINI: Kind = Kind {
         vec![(".gemini/settings.json", settings.to_string())]
     },
     model: None,
-    tells_of_login: true,
+    reports_missing_login: true,
     one_session: false,
     loses_young_sessions: true,
     reach: Reach::Interrupt,
@@ -154,7 +154,7 @@ pub(crate) const QWEN: Kind = Kind {
         vec![(".qwen/settings.json", settings.to_string())]
     },
     model: None,
-    tells_of_login: true,
+    reports_missing_login: true,
     one_session: false,
     loses_young_sessions: false,
     reach: Reach::Drain("read_file"),
@@ -184,7 +184,7 @@ pub(crate) const DROID: Kind = Kind {
         vec![(".factory/settings.json", json!({ "customModels": [model] }).to_string())]
     },
     model: Some("custom:scripted-0"),
-    tells_of_login: true,
+    reports_missing_login: true,
     one_session: true,
     loses_young_sessions: false,
     reach: Reach::Interrupt,
@@ -199,7 +199,7 @@ pub(crate) const DROID: Kind = Kind {
 };
 
 impl Kind {
-    /// Returns the arguments of `assign_task` that start such an agent.
+    /// Returns the arguments of `assign_task` that start an agent of this kind.
     pub(crate) fn task(&self, prompt: &str) -> Value {
         let mut task = json!({ "agent": self.name, "prompt": prompt });
         if let Some(model) = self.model {

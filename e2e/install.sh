@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the programs of programs.txt, at their versions, with npm and from the registry that npm is configured for, into
+# Installs the programs of programs.txt with npm, at their versions and from the registry that npm is configured for, into
 #   ${BRIDGE_E2E_PROGRAMS:-${XDG_CACHE_HOME:-$HOME/.cache}/cli-team-bridge/programs}
-# Each has a folder of its own, named after its version, that appears when it is complete; so a second run does nothing, an
-# interrupted one is gone over again, and two at once do no harm. About 2 GB. `install.sh NAME…` installs only those.
-# Ends with 3 when there is no npm.
+# Each version has a folder of its own, which appears only when it is complete. So a second run does nothing, a run after an
+# interruption completes the rest, and two runs at once do no harm. About 2 GB. `install.sh NAME…` installs only these programs.
+# Exits with 3 if there is no npm.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,7 @@ case $(uname -m) in
   *) cpu=$(uname -m) ;;
 esac
 
-wanted() {
+is_selected() {
   local name=$1 one
   shift
   (($#)) || return 0
@@ -29,7 +29,7 @@ wanted() {
   return 1
 }
 
-# Without scripts: the parts for a platform are packages of their own, so that nothing has to be run to install them.
+# Install scripts are not needed: the parts for each platform are packages of their own.
 install() {
   local name=$1 package=${2/PLATFORM/$os-$cpu} version=$3
   local target=$programs/$name-$version
@@ -47,7 +47,7 @@ install() {
     echo "npm failed to install $package@$version" >&2
     return 1
   fi
-  # Another run may have been faster; then its folder is the one that stays.
+  # If another run was faster, its folder stays.
   if [[ -d $target ]] || ! mv "$partial" "$target"; then
     rm -rf "$partial"
     [[ -d $target ]] || return 1
@@ -59,7 +59,7 @@ mkdir -p "$programs"
 failed=0
 while read -r name package version _; do
   [[ -z $name || $name == \#* ]] && continue
-  wanted "$name" "$@" || continue
+  is_selected "$name" "$@" || continue
   install "$name" "$package" "$version" || failed=1
 done <"$here/programs.txt"
 exit $failed

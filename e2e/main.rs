@@ -1,22 +1,23 @@
 //! Real programs, end to end: the five agents under a real orchestrator, and Claude Code as its user, without any model.
 //!
-//! `install.sh` puts the programs where this finds them. What is not there is skipped, visibly. `BRIDGE_E2E_MATRIX=FILE` writes
-//! what was seen into the document's matrix.
+//! `install.sh` installs the programs. A test whose program is missing is skipped, and its name says so. `BRIDGE_E2E_MATRIX=FILE`
+//! writes the results into the matrix of that document.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test fails by panicking, and tells what it did not do"
+    reason = "a test fails by panicking, and the summary is for the user"
 )]
 
 mod agent_kinds;
+mod claude_code;
 mod results_table;
 mod model;
 mod programs;
 mod real_project;
 pub(crate) mod suites;
 #[path = "../tests/it/support/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "the other tests with real processes need more of it")]
+#[expect(dead_code, unused_imports, reason = "the tests in `tests/it` use more of it")]
 mod support;
 
 use std::path::Path;
@@ -28,7 +29,7 @@ use self::agent_kinds::{KINDS, Kind};
 use self::results_table::Matrix;
 use programs::Programs;
 
-/// Agents that run at the same time: each takes up to half a GB, and a core while it starts.
+/// How many tests run at the same time: an agent takes up to half a GB, and a core while it starts.
 const AT_ONCE: usize = 2;
 
 fn main() -> ExitCode {
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
         "codex",
         "says_how_to_log_in_without_its_key",
         programs.missing(&["node", "codex"]),
-        suites::every_agent::misses_its_key,
+        suites::every_agent::says_how_to_log_in_without_its_key,
     ));
     trials.push(trial(
         "claude",
@@ -54,30 +55,30 @@ fn main() -> ExitCode {
     ));
     trials.push(trial(
         "workflow",
-        "hands_outputs_on_between_three_vendors",
+        "passes_outputs_between_three_vendors",
         programs.missing(&suites::three_vendor_workflow::PROGRAMS),
-        suites::three_vendor_workflow::hands_outputs_on_between_three_vendors,
+        suites::three_vendor_workflow::passes_outputs_between_three_vendors,
     ));
     for kind in [&agent_kinds::CODEX, &agent_kinds::CLAUDE_CODE] {
         trials.push(trial(
             kind.name,
-            "goes_on_in_the_session_of_an_interrupted_step",
+            "continues_the_session_of_an_interrupted_step",
             programs.missing(&["node", kind.name]),
-            || suites::killed_orchestrator::in_the_session_of_the_interrupted_step(kind),
+            || suites::killed_orchestrator::continues_the_session_of_an_interrupted_step(kind),
         ));
     }
     trials.push(trial(
         "dialogue",
-        "has_no_answer_that_waits",
+        "answers_arrive_without_delay",
         programs.missing(&suites::shown_before_seen::PROGRAMS),
-        suites::shown_before_seen::answers_come_at_once,
+        suites::shown_before_seen::answers_arrive_without_delay,
     ));
-    let missing = programs.missing(&suites::claude_is_notified::PROGRAMS);
+    let missing = programs.missing(&claude_code::PROGRAMS);
     trials.push(trial(
         "claude",
-        "is_told_between_two_steps_and_before_it_stops",
+        "gets_messages_between_two_steps_and_before_it_stops",
         missing,
-        suites::claude_is_notified::is_told_between_two_steps_and_before_it_stops,
+        suites::claude_is_notified::gets_messages_between_two_steps_and_before_it_stops,
     ));
     trials.push(trial(
         "claude",
@@ -87,15 +88,15 @@ fn main() -> ExitCode {
     ));
     trials.push(trial(
         "doctor",
-        "finds_all_agents_well_without_asking_a_model",
+        "finds_all_agents_healthy_without_a_prompt",
         programs.missing(&suites::doctor_examines::PROGRAMS),
-        suites::doctor_examines::finds_all_agents_well_without_asking_a_model,
+        suites::doctor_examines::finds_all_agents_healthy_without_a_prompt,
     ));
     trials.push(trial(
         "claude",
-        "leads_and_is_told_by_its_hook",
+        "leads_and_gets_messages_from_its_hook",
         missing,
-        suites::claude_plugin::leads_and_is_told_by_its_hook,
+        suites::claude_plugin::leads_and_gets_messages_from_its_hook,
     ));
     trials.push(trial(
         "claude",
@@ -103,7 +104,6 @@ fn main() -> ExitCode {
         missing,
         suites::claude_plugin::is_woken_by_its_monitor,
     ));
-    let missing = programs.missing(&suites::claude_leads_on::PROGRAMS);
     trials.push(trial(
         "claude",
         "waits_for_two_members_at_once",
@@ -124,13 +124,13 @@ fn main() -> ExitCode {
         if all {
             matrix.write_into(Path::new(&document));
         } else {
-            eprintln!("the matrix is not written: not everything was seen");
+            eprintln!("the matrix is not written: not all tests ran and passed");
         }
     }
     conclusion.exit_code()
 }
 
-/// The lifecycle of one kind of agent.
+/// Returns the tests of one kind of agent.
 fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<Trial> {
     let missing = programs.missing(&["node", kind.name]);
     macro_rules! trial {
@@ -141,46 +141,52 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
     }
     let mut trials = vec![
         trial!("works_and_asks_before_it_uses_our_tools", suites::every_agent::works),
-        trial!("hears_messages_in_mid_turn_and_when_idle", suites::every_agent::hears),
-        trial!("is_reached_in_a_turn_by_its_own_way", suites::every_agent::is_reached),
-        trial!("ends_a_cancelled_turn_and_leaves_in_good_order", suites::every_agent::stops),
-        trial!("forgets_when_a_task_begins_anew", suites::every_agent::begins_anew),
-        trial!("comes_back_with_its_conversation", suites::every_agent::returns),
+        trial!("gets_messages_during_a_turn_and_when_idle", suites::every_agent::gets_messages),
         trial!(
-            "takes_no_model_that_it_does_not_offer",
+            "gets_a_message_during_a_turn_by_its_own_method",
+            suites::every_agent::gets_a_message_by_its_own_method
+        ),
+        trial!("ends_a_cancelled_turn_and_shuts_down_cleanly", suites::every_agent::stops),
+        trial!(
+            "forgets_the_conversation_in_a_fresh_session",
+            suites::every_agent::starts_fresh_session
+        ),
+        trial!("resumes_with_its_conversation", suites::every_agent::resumes),
+        trial!(
+            "refuses_a_model_that_it_does_not_offer",
             suites::every_agent::refuses_an_unknown_model
         ),
-        trial!("tells_why_its_model_fails", suites::every_agent::tells_of_a_failing_model),
-        trial!("leaves_nothing_when_it_is_killed", suites::every_agent::dies),
-        trial!("does_what_the_policy_lets_it_do", suites::permission_policies::hold),
+        trial!("reports_why_its_model_fails", suites::every_agent::reports_a_failing_model),
+        trial!("leaves_no_process_when_it_is_killed", suites::every_agent::is_killed),
+        trial!("obeys_its_permission_policy", suites::permission_policies::obeys_its_policy),
     ];
-    trials.push(trial(kind.name, "shows_results_whole", missing, || {
-        suites::shown_before_seen::shows_results_whole(kind)
+    trials.push(trial(kind.name, "shows_results_in_full", missing, || {
+        suites::shown_before_seen::shows_results_in_full(kind)
     }));
     trials.push(trial(kind.name, "is_woken_once_by_a_storm", missing, || {
         suites::shown_before_seen::is_woken_once_by_a_storm(kind)
     }));
     if !matches!(kind.reach, agent_kinds::Reach::Interrupt) {
         for (name, end) in [
-            ("is_told_again_after_a_cancel", suites::shown_before_seen::End::Cancel),
-            ("is_told_again_after_a_crash", suites::shown_before_seen::End::Crash),
+            ("gets_the_message_again_after_a_cancel", suites::shown_before_seen::End::Cancel),
+            ("gets_the_message_again_after_a_crash", suites::shown_before_seen::End::Crash),
             (
-                "is_told_again_by_the_next_orchestrator",
+                "gets_the_message_again_from_the_next_orchestrator",
                 suites::shown_before_seen::End::Orchestrator,
             ),
         ] {
             trials.push(trial(kind.name, name, missing, move || {
-                suites::shown_before_seen::is_told_again(kind, end)
+                suites::shown_before_seen::gets_the_message_again(kind, end)
             }));
         }
     }
-    if kind.tells_of_login {
-        trials.push(trial!("says_how_to_log_in", suites::every_agent::asks_for_a_login));
+    if kind.reports_missing_login {
+        trials.push(trial!("says_how_to_log_in", suites::every_agent::says_how_to_log_in));
     }
     trials
 }
 
-/// A test that needs programs: without them it is skipped, and its name says which is missing.
+/// Returns a test that needs programs. If one is missing, the test is skipped and its name says which.
 fn trial<F: Future<Output = ()>>(
     group: &str,
     name: &str,

@@ -1,12 +1,12 @@
-//! The real programs that `install.sh` has put into the cache, and what of them is missing.
+//! The real programs that `install.sh` has put into the cache.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What a test calls each program, its npm package and its version: the file that the script installs from.
+/// The file that `install.sh` reads: each program's name in the tests, its npm package and its version.
 const PROGRAMS: &str = include_str!("programs.txt");
 
-/// The versions that are to be there.
+/// The installed programs.
 pub(crate) struct Programs {
     folder: PathBuf,
 }
@@ -24,12 +24,12 @@ impl Programs {
         Self { folder: programs }
     }
 
-    /// Returns the first of these programs that is not there.
+    /// Returns the first of these programs that is not installed.
     pub(crate) fn missing<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
         names.iter().copied().find(|name| !self.place(name).is_dir())
     }
 
-    /// Returns a `PATH` with exactly these programs, `node` and the system's own.
+    /// Returns a `PATH` with exactly these programs, `node` and the system's programs.
     pub(crate) fn path(&self, names: &[&str]) -> OsString {
         let bin = |name: &&str| self.place(name).join("node_modules/.bin");
         let folders = ["node"].iter().chain(names).map(bin);
@@ -37,7 +37,7 @@ impl Programs {
         std::env::join_paths(folders.chain(system)).unwrap()
     }
 
-    /// Returns the program itself of an npm package that has it in a package of its own for each platform.
+    /// Returns the executable of an npm package that ships one package for each platform.
     pub(crate) fn native(&self, name: &str, package: &str, program: &str) -> PathBuf {
         let modules = self.place(name).join("node_modules");
         let folder = modules.join(Path::new(package).parent().unwrap());

@@ -1,4 +1,4 @@
-//! A scene: a project of its own, a model server, an orchestrator, and agents of some kinds that find both.
+//! A scene: a project of its own, a model server, an orchestrator, and agents of some kinds that use both.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -11,12 +11,12 @@ use crate::model::{ModelServer, Rule};
 use crate::programs::Programs;
 use crate::support::{Member, Stage, until};
 
-/// Everything that a test needs; its parts are dropped in their order, and the stage last proves that nobody is left.
+/// Everything that a test needs. The stage is dropped last, and proves that no process is left.
 pub(crate) struct Scene {
     pub(crate) lead: Member,
     pub(crate) model: ModelServer,
     pub(crate) stage: Stage,
-    /// What runs without any agent.
+    /// The processes that run without any agent.
     own: Vec<u32>,
 }
 
@@ -26,7 +26,7 @@ impl Scene {
         Self::with_profiles(kinds, rules, "").await
     }
 
-    /// The same, in a project that says something of the profiles itself.
+    /// Does the same, with additions to the user's profiles.
     pub(crate) async fn with_profiles(kinds: &[&Kind], rules: Vec<Rule>, toml: &str) -> Self {
         let model = ModelServer::start(rules).await;
         let stage = stage(kinds, &model).with_profiles(toml);
@@ -35,50 +35,50 @@ impl Scene {
         Self { lead, model, stage, own }
     }
 
-    /// Starts an agent with a task, and returns the task.
+    /// Starts an agent with a task, and returns the id of the task.
     pub(crate) async fn start(&self, kind: &Kind, prompt: &str) -> String {
         let assigned = self.lead.call("assign_task", kind.task(prompt)).await;
         text(&assigned, "task_id")
     }
 
-    /// Waits for the good end of a task, and returns what the agent said; else tells what its model was shown.
+    /// Waits until a task is done, and returns its output. If the task fails, the panic says what the models were shown.
     pub(crate) async fn done(&self, task: &str) -> String {
         let result = self.lead.ended(task).await;
         assert_eq!(result["status"], "done", "{result}; {}", self.shown_to_models());
         text(&result, "output").trim().to_owned()
     }
 
-    /// Says what the models were shown.
+    /// Describes what the models were shown.
     pub(crate) fn shown_to_models(&self) -> String {
         shown_to_models(&self.model)
     }
 
-    /// Returns the processes that an agent has made: its own tree, with our endpoint and our guard.
+    /// Returns the processes of all agents: their own trees, with our endpoints and shims.
     pub(crate) fn of_agents(&self) -> Vec<u32> {
         let all = self.stage.processes();
         all.into_iter().filter(|pid| !self.own.contains(pid)).collect()
     }
 
-    /// Returns how many processes an agent of a kind has had.
+    /// Returns how many processes an agent of this kind has had so far.
     pub(crate) fn processes_of(&self, kind: &Kind) -> usize {
         let joined = self.stage.events_of("member_joined").into_iter();
         let of_kind = joined.filter(|joined| joined["name"] == kind.name);
-        // It joins again when its model is another.
+        // It joins again when its model changes.
         let pids: BTreeSet<_> = of_kind.map(|joined| joined["pid"].as_u64()).collect();
         pids.len()
     }
 
-    /// Waits until nothing of any agent runs, while the orchestrator does.
+    /// Waits until no process of an agent runs. The orchestrator stays.
     pub(crate) async fn until_agents_are_gone(&self) {
         until("nothing of the agents is left", || self.of_agents().is_empty()).await;
     }
 
-    /// Waits until a rule has been played, which may still wait behind its gate.
+    /// Waits until a rule is played. Its answer may still wait behind its gate.
     pub(crate) async fn until_answered(&self, rule: &str) {
         until("the model is asked", || self.model.has_answered(rule)).await;
     }
 
-    /// Returns the lines of one kind in all transcripts.
+    /// Returns the lines of this kind in all transcripts.
     pub(crate) fn transcript(&self, kind: &str) -> Vec<Value> {
         let files = std::fs::read_dir(self.stage.bus().join("tasks")).unwrap();
         let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
@@ -90,7 +90,7 @@ impl Scene {
         lines.into_iter().filter(|line| line["kind"] == kind).collect()
     }
 
-    /// Returns the lines of one kind in the transcript of a task.
+    /// Returns the lines of this kind in the transcript of a task.
     pub(crate) fn transcript_of(&self, task: &str, kind: &str) -> Vec<Value> {
         let file = self.stage.bus().join(format!("tasks/{task}.jsonl"));
         let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -98,7 +98,7 @@ impl Scene {
         lines.filter(|line: &Value| line["kind"] == kind).collect()
     }
 
-    /// Ends the orchestrator, and checks that it takes everybody along.
+    /// Ends the orchestrator, and checks that every process ends with it.
     pub(crate) async fn end(self) -> Duration {
         let Self { lead, stage, model, .. } = self;
         let took = lead.close().await;
@@ -108,12 +108,12 @@ impl Scene {
     }
 }
 
-/// Makes a project whose home and environment lead agents of these kinds to the model server.
+/// Makes a project whose home and environment point agents of these kinds to the model server.
 pub(crate) fn stage(kinds: &[&Kind], model: &ModelServer) -> Stage {
     let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
     let mut env: Vec<(OsString, OsString)> = vec![
         ("PATH".into(), Programs::find().path(&names)),
-        // What an agent tries to reach beyond this machine goes to our server too, which refuses it.
+        // Requests to other hosts go to our server as well, which refuses them.
         ("HTTPS_PROXY".into(), model.base().into()),
         ("NO_PROXY".into(), "127.0.0.1,localhost".into()),
     ];
@@ -132,7 +132,7 @@ pub(crate) fn stage(kinds: &[&Kind], model: &ModelServer) -> Stage {
     stage
 }
 
-/// Says what models were shown, for whoever looks for the reason of a failure.
+/// Describes what models were shown, for the message of a failed test.
 pub(crate) fn shown_to_models(model: &ModelServer) -> String {
     let shown = model.shown().into_iter().map(|shown| {
         let tail: Vec<char> = shown.text.chars().rev().take(300).collect();
@@ -151,7 +151,7 @@ pub(crate) fn shown_to_models(model: &ModelServer) -> String {
     format!("the models were shown: {}", shown.collect::<Vec<_>>().concat())
 }
 
-/// Returns the memory of processes, what they share divided among them, in MB.
+/// Returns the memory of processes in MB, with shared memory divided among them.
 pub(crate) fn memory_mb(pids: &[u32]) -> u64 {
     let of_one = |pid: &u32| {
         let rollup =

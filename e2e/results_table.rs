@@ -1,4 +1,4 @@
-//! The matrix of what each agent was seen to do, as the run itself writes it.
+//! The matrix of results for each agent, which the run itself writes into a document.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use crate::agent_kinds::KINDS;
 use crate::programs::version;
-use crate::suites::permission_policies::{Deed, POLICIES};
+use crate::suites::permission_policies::{Action, POLICIES};
 
-/// The lines between which the document has the matrix.
+/// The lines before and after the matrix in the document.
 const BEGIN: &str = "<!-- The matrix, as `e2e` writes it. -->";
 const END: &str = "<!-- The end of the matrix. -->";
 
-/// What is noted of an agent.
+/// A result that is noted for each agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Column {
     Start,
@@ -33,8 +33,8 @@ pub(crate) enum Column {
     Usage,
     Shutdown,
     Kill,
-    /// What became of a deed while a policy held.
-    Under(&'static str, Deed),
+    /// The outcome of an action under a policy.
+    Under(&'static str, Action),
 }
 
 const COLUMNS: [(Column, &str); 18] = [
@@ -53,24 +53,24 @@ const COLUMNS: [(Column, &str); 18] = [
     (Column::Fresh, "fresh session"),
     (Column::Resume, "resume"),
     (Column::Models, "models offered"),
-    (Column::Usage, "tells of its use"),
+    (Column::Usage, "usage reported"),
     (Column::Shutdown, "shutdown"),
     (Column::Kill, "kill"),
 ];
 
-/// What was noted so far. Clones are the same matrix.
+/// The results so far. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Matrix {
     cells: Arc<Mutex<BTreeMap<(&'static str, Column), String>>>,
 }
 
 impl Matrix {
-    /// Notes what an agent was seen to do.
-    pub(crate) fn note(&self, agent: &'static str, column: Column, seen: &str) {
-        self.cells.lock().unwrap().insert((agent, column), seen.to_owned());
+    /// Notes a result of an agent.
+    pub(crate) fn note(&self, agent: &'static str, column: Column, result: &str) {
+        self.cells.lock().unwrap().insert((agent, column), result.to_owned());
     }
 
-    /// Writes the matrix into a document that has its place.
+    /// Writes the matrix between the marks of a document.
     pub(crate) fn write_into(&self, document: &Path) {
         let text = std::fs::read_to_string(document).unwrap();
         let begin = text.find(BEGIN).expect("the document has the first mark") + BEGIN.len();
@@ -89,15 +89,15 @@ impl Matrix {
         table.push_str(&row("---", &|_| "---".to_owned()));
         table.push_str(&row("version", &|agent| version(agent).to_owned()));
         for (column, name) in COLUMNS {
-            let seen = |agent| cells.get(&(agent, column)).map_or("–", String::as_str);
-            table.push_str(&row(name, &|agent| seen(agent).to_owned()));
+            let result = |agent| cells.get(&(agent, column)).map_or("–", String::as_str);
+            table.push_str(&row(name, &|agent| result(agent).to_owned()));
         }
         for policy in POLICIES {
-            for deed in Deed::ALL {
-                let column = Column::Under(policy, deed);
-                let seen = |agent| cells.get(&(agent, column)).map_or("–", String::as_str);
-                let name = format!("`{policy}`: {}", deed.description());
-                table.push_str(&row(&name, &|agent| seen(agent).to_owned()));
+            for action in Action::ALL {
+                let column = Column::Under(policy, action);
+                let result = |agent| cells.get(&(agent, column)).map_or("–", String::as_str);
+                let name = format!("`{policy}`: {}", action.description());
+                table.push_str(&row(&name, &|agent| result(agent).to_owned()));
             }
         }
         table

@@ -1,20 +1,20 @@
-//! Draws what the demo prints as `docs/demo.svg`:
+//! Draws the output of the demo as `docs/demo.svg`:
 //!
 //! ```text
 //! cargo run --release -- demo | cargo run --example record_demo > docs/demo.svg
 //! ```
 //!
-//! Each line appears when it was printed, slowed down so that it can be read.
+//! Each line appears at the time at which it was printed, slowed down so that it can be read.
 
-#![expect(clippy::print_stdout, reason = "the drawing is what it is for")]
+#![expect(clippy::print_stdout, reason = "it prints the drawing")]
 
 use std::fmt::Write as _;
 use std::io;
 
-/// How long the drawing takes, in seconds: the demo itself takes a third of one.
+/// The length of the drawing in seconds. The demo itself takes a third of a second.
 const SECONDS: f64 = 10.0;
 
-/// In pixels: a letter of the font, a line, and the frame around them.
+/// In pixels: the width of a letter, the height of a line, and the frame around the text.
 const LETTER: f64 = 7.25;
 const LINE: usize = 20;
 const FRAME: usize = 16;
@@ -48,8 +48,8 @@ fn draw(lines: &[String]) -> String {
     let mut at = 0.0;
     for (row, line) in std::iter::once(&command).chain(lines).enumerate() {
         let y = FRAME + (row + 1) * LINE - 6;
-        let (time, said) =
-            time_of(line).map_or((None, line.as_str()), |(time, said)| (Some(time), said));
+        let (time, text) =
+            time_of(line).map_or((None, line.as_str()), |(time, text)| (Some(time), text));
         at = time.map_or(at, |time: f64| time * slower);
         let class = if row == 0 { "prompt" } else { "line" };
         let _ = write!(
@@ -59,15 +59,15 @@ fn draw(lines: &[String]) -> String {
         if let Some(time) = time {
             let _ = write!(svg, "<tspan class=\"time\">{time:6.2} s</tspan>");
         }
-        let _ = writeln!(svg, "{}</text>", escaped(said));
+        let _ = writeln!(svg, "{}</text>", escaped(text));
     }
     svg + "</svg>\n"
 }
 
-/// Splits a line of the demo into its time, in seconds, and what it says.
+/// Splits a line of the demo into its time, in seconds, and its text.
 fn time_of(line: &str) -> Option<(f64, &str)> {
-    let (time, said) = line.trim_start().split_once(" s ")?;
-    Some((time.parse().ok()?, &line[line.len() - said.len() - 1..]))
+    let (time, text) = line.trim_start().split_once(" s ")?;
+    Some((time.parse().ok()?, &line[line.len() - text.len() - 1..]))
 }
 
 fn escaped(text: &str) -> String {

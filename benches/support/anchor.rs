@@ -1,4 +1,4 @@
-//! The anchors: what the machine itself needs for the least that the bus could do.
+//! The anchors: how long this machine takes for the least work that the bus could do.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -6,17 +6,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::Outcome;
-use super::child_process::{self, Other};
+use super::child_process::{self, ChildProcess};
 use super::project::text;
 use super::samples::{Samples, monotonic_ns};
 
-/// The pause between two messages to a process that is to have fallen asleep again.
+/// The pause between two messages, in which the receiver falls asleep again.
 pub(crate) const PACE: Duration = Duration::from_millis(1);
 
-/// What ends a receiver.
+/// The text that ends a receiver.
 pub(crate) const END: &str = "end";
 
-/// Appends with an fdatasync each, the file kept open.
+/// Appends lines to an open file, each with an fdatasync.
 pub(crate) fn append_and_sync(path: &Path, count: usize) -> Outcome<Samples> {
     let mut file = appendable(path)?;
     let line = text("");
@@ -30,10 +30,10 @@ pub(crate) fn append_and_sync(path: &Path, count: usize) -> Outcome<Samples> {
     Ok(samples)
 }
 
-/// Appends, one a millisecond, to a file that another process watches; returns how long it took until that one had read each.
+/// Appends a record every millisecond to a file that another process watches, and returns how long each took to be read.
 pub(crate) async fn append_to_reader(path: &Path, count: usize) -> Outcome<Samples> {
     let mut file = appendable(path)?;
-    let mut reader = Other::start("raw-reader", &[&path.to_string_lossy()])?;
+    let mut reader = ChildProcess::start("raw-reader", &[&path.to_string_lossy()])?;
     for _ in 0..count {
         tokio::time::sleep(PACE).await;
         file.write_all(text(&format!("{} ", monotonic_ns())).as_bytes())?;
@@ -54,7 +54,7 @@ pub(crate) fn raw_reader(path: &Path) -> Outcome {
     let file = File::open(path)?;
     let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
     inotify.add_watch(path, AddWatchFlags::IN_MODIFY)?;
-    child_process::tell("ready")?;
+    child_process::reply("ready")?;
     let (mut samples, mut offset) = (Samples::default(), 0);
     let mut record = [0; MESSAGE_BYTES];
     loop {
@@ -64,7 +64,7 @@ pub(crate) fn raw_reader(path: &Path) -> Outcome {
             offset += MESSAGE_BYTES as u64;
             let record = std::str::from_utf8(&record)?;
             if record.starts_with(END) {
-                return child_process::tell(&samples.to_line());
+                return child_process::reply(&samples.to_line());
             }
             let (sent, _) = record.split_once(' ').ok_or("a record without a time")?;
             samples.push_ns(now.saturating_sub(sent.parse()?));
@@ -72,18 +72,18 @@ pub(crate) fn raw_reader(path: &Path) -> Outcome {
     }
 }
 
-/// Refuses: the figures are Linux's, as is what they are read from.
+/// Fails: the benchmark measures with interfaces that only Linux has.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn raw_reader(_path: &Path) -> Outcome {
     Err("only Linux has inotify, which this anchor sleeps in".into())
 }
 
-/// One of several writers of one file: appends under a lock, and syncs after it is free again.
+/// One of several writers of one file: appends under a lock, and syncs after it has released the lock.
 pub(crate) fn raw_writer(path: &Path, count: usize) -> Outcome {
     let mut file = appendable(path)?;
     let line = text("");
     let mut samples = Samples::default();
-    child_process::tell("ready")?;
+    child_process::reply("ready")?;
     child_process::listen()?;
     for _ in 0..count {
         let begun = Instant::now();
@@ -93,7 +93,7 @@ pub(crate) fn raw_writer(path: &Path, count: usize) -> Outcome {
         file.sync_data()?;
         samples.push(begun.elapsed());
     }
-    child_process::tell(&samples.to_line())
+    child_process::reply(&samples.to_line())
 }
 
 fn appendable(path: &Path) -> Outcome<File> {

@@ -1,29 +1,29 @@
-//! Other processes: this program again, in a role, spoken to by lines.
+//! Child processes: this program again, in a role, which exchange lines with the benchmark.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::Outcome;
 
-/// What a role's first argument begins with.
+/// The prefix of the argument that names a role.
 pub(crate) const ROLE: &str = "role:";
 
-/// Another process. Dropping it kills it.
-pub(crate) struct Other {
+/// A child process. Dropping it kills it.
+pub(crate) struct ChildProcess {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Other {
+impl ChildProcess {
     /// Starts this program in a role, and waits until it says that it is ready.
     pub(crate) fn start(role: &str, arguments: &[&str]) -> Outcome<Self> {
-        let mut other = Self::spawn(
+        let mut child = Self::spawn(
             Command::new(std::env::current_exe()?).arg(format!("{ROLE}{role}")).args(arguments),
         )?;
-        match other.hear()?.as_str() {
-            "ready" => Ok(other),
-            said => Err(format!("the {role} said `{said}` instead of being ready").into()),
+        match child.hear()?.as_str() {
+            "ready" => Ok(child),
+            line => Err(format!("the {role} said `{line}` instead of `ready`").into()),
         }
     }
 
@@ -39,13 +39,13 @@ impl Other {
         self.child.id()
     }
 
-    /// Says a line to it.
+    /// Writes a line to its stdin.
     pub(crate) fn say(&mut self, line: &str) -> Outcome {
         self.input.write_all(format!("{line}\n").as_bytes())?;
         Ok(self.input.flush()?)
     }
 
-    /// Returns the next line that it says; empty when it has ended.
+    /// Reads the next line from its stdout; empty when it has ended.
     pub(crate) fn hear(&mut self) -> Outcome<String> {
         let mut line = String::new();
         self.output.read_line(&mut line)?;
@@ -53,22 +53,22 @@ impl Other {
     }
 }
 
-impl Drop for Other {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // It may have ended by itself, which is as good.
+        // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// In a role: says a line to whoever started this process.
-pub(crate) fn tell(line: &str) -> Outcome {
+/// In a role: writes a line to the parent process.
+pub(crate) fn reply(line: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }
 
-/// In a role: waits for a line.
+/// In a role: waits for a line from the parent process.
 pub(crate) fn listen() -> Outcome<String> {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;

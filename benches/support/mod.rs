@@ -1,4 +1,4 @@
-//! What the benchmarks share: anchors, other processes, a bus to measure on, samples, and the table.
+//! Shared by the benchmarks: anchors, child processes, a bus to measure, samples, and the table.
 
 pub(crate) mod anchor;
 pub(crate) mod child_process;
@@ -6,5 +6,5 @@ pub(crate) mod project;
 pub(crate) mod samples;
 pub(crate) mod table;
 
-/// What a benchmark returns: it ends at the first thing that goes wrong, because a figure with an error in it is none.
+/// The result of a benchmark: any error ends it, because a figure with an error in it means nothing.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;

@@ -1,4 +1,4 @@
-//! A temporary project with a bus in it, and members of this process on it.
+//! A temporary project with a bus, and members of this process on that bus.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -15,22 +15,22 @@ use tempfile::TempDir;
 
 use super::Outcome;
 
-/// The length of a message, as in all figures of this project.
+/// The length of a message in all figures.
 pub(crate) const MESSAGE_BYTES: usize = 300;
 
-/// A directory that is removed at the end.
+/// A temporary directory with a project. Dropping it removes it.
 pub(crate) struct Project {
     directory: TempDir,
 }
 
 impl Project {
-    /// Makes one in `BENCH_DIRECTORY`, or else on the disk of the build directory: the system's temporary directory may be in memory.
+    /// Makes a project in `BENCH_DIRECTORY`, or else in the build directory: the system's temporary directory may be in memory.
     pub(crate) fn new() -> Outcome<Self> {
         let parent = std::env::var_os("BENCH_DIRECTORY");
         let parent = parent.unwrap_or_else(|| env!("CARGO_TARGET_TMPDIR").into());
         let directory = tempfile::tempdir_in(parent)?;
-        // A repository of its own: the one around the build directory is left alone, and a task costs what it costs in a repository.
-        // Without git there is nothing to leave alone.
+        // A repository of its own protects the one around the build directory, and a task costs as much as in any repository. A
+        // machine without git needs neither.
         let git = Command::new("git").args(["init", "--quiet"]).arg(directory.path()).status();
         match git {
             Ok(status) if !status.success() => Err(format!("`git init` failed: {status}").into()),
@@ -47,7 +47,7 @@ impl Project {
         self.path().join(".claude").join("bridge")
     }
 
-    /// Returns the directory of its bus, as an argument.
+    /// Returns the directory of its bus as a command-line argument.
     pub(crate) fn bus_argument(&self) -> String {
         self.bus().to_string_lossy().into_owned()
     }
@@ -69,7 +69,7 @@ pub(crate) async fn join(bus: &Bus, name: &str) -> Outcome<Membership> {
     Ok(Membership::join(bus, joining).await?)
 }
 
-/// Makes a name known whose mail waits: nobody of that name is there to be woken.
+/// Registers a member that has left: it gets mail, and no process is woken for it.
 pub(crate) async fn absent(bus: &Bus, name: &str) -> Outcome {
     let membership = join(bus, name).await?;
     Ok(membership.leave(Departure::Closed).await?)
@@ -80,7 +80,7 @@ pub(crate) fn text(head: &str) -> String {
     format!("{head:x<MESSAGE_BYTES$}")
 }
 
-/// Runs something on one thread, as a process that mostly sleeps does.
+/// Runs a future on one thread, as in a process that mostly sleeps.
 pub(crate) fn run<T>(work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }

@@ -1,7 +1,7 @@
 //! Samples and their summary: percentiles of durations, and ratios of rounds.
 //!
-//! A machine that does other work too moves by a factor of five within minutes, so an absolute figure means little. What holds is
-//! the ratio of ours to an anchor that was measured just before, and of several such rounds the median.
+//! The speed of a machine with other load varies by a factor of five within minutes, so an absolute figure means little. The stable
+//! figure is the ratio of ours to an anchor measured just before, as the median of several rounds.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Samples {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// Returns the duration, in microseconds, that so many percent of the samples do not exceed.
+    /// Returns the duration, in microseconds, that this percentage of the samples does not exceed.
     pub(crate) fn percentile_us(&self, percent: usize) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
@@ -72,14 +72,14 @@ impl Rounds {
         median(self.0.iter().map(|round| round.1))
     }
 
-    /// Returns the median of the rounds' ratios, the least, and the greatest.
+    /// Returns the median, the least and the greatest ratio of the rounds.
     pub(crate) fn ratio(&self) -> (f64, f64, f64) {
         let ratios = || self.0.iter().map(|(anchor, ours)| ours / anchor);
         (median(ratios()), ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max))
     }
 }
 
-/// Returns the middle one.
+/// Returns the median.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut sorted: Vec<_> = values.collect();
     sorted.sort_by(f64::total_cmp);

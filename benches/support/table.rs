@@ -15,12 +15,12 @@ pub(crate) struct Row {
     verdict: &'static str,
 }
 
-/// What is demanded of a ratio.
+/// The limit of a figure or ratio.
 #[derive(Clone, Copy)]
 pub(crate) enum Demand {
     AtMost(f64),
     AtLeast(f64),
-    /// Shown for the picture.
+    /// Shown for information.
     None,
 }
 
@@ -57,7 +57,7 @@ impl Row {
         }
     }
 
-    /// A figure that is judged by itself.
+    /// A figure that is judged by its absolute value.
     pub(crate) fn absolute(figure: &str, demand: Demand, value: f64, unit: &str) -> Self {
         Self {
             figure: figure.to_owned(),

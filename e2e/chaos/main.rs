@@ -1,10 +1,10 @@
-//! Starts, kills and ends agents and bridges again and again, by chance, and proves that nothing is left.
+//! Starts, kills and ends agents and bridges many times at random, and proves that no process is left.
 //!
-//! The proof is a mark in the environment, looked for in all of `/proc`. A small run by default; `BRIDGE_CHAOS=large` is 1,000
-//! cycles and 200 killed bridges, `BRIDGE_CHAOS_CYCLES` and `BRIDGE_CHAOS_KILLS` are any other numbers. `BRIDGE_CHAOS_SEED` repeats
-//! what a run has chosen; its moments it cannot repeat. Prints a table.
+//! Every process carries a mark in its environment, and the proof is that no process in `/proc` has it. The default run is small.
+//! `BRIDGE_CHAOS=large` runs 1,000 cycles and kills 200 bridges; `BRIDGE_CHAOS_CYCLES` and `BRIDGE_CHAOS_KILLS` set other numbers.
+//! `BRIDGE_CHAOS_SEED` repeats the random choices of a run, but not its timing. Prints a table.
 
-#![expect(clippy::print_stdout, reason = "what was done is printed")]
+#![expect(clippy::print_stdout, reason = "it prints its results")]
 #![cfg_attr(target_os = "linux", expect(clippy::unwrap_used, reason = "a failure is a panic"))]
 
 #[cfg(target_os = "linux")]
@@ -29,5 +29,5 @@ fn main() {
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    println!("skipped: there is no /proc to prove anything by");
+    println!("skipped: the proof needs /proc");
 }

@@ -1,4 +1,4 @@
-//! What happens in a run of chaos, and what has to hold after each part.
+//! The parts of a chaos run, and what each must leave behind.
 
 use std::fmt;
 use std::fs;
@@ -12,23 +12,23 @@ use serde_json::json;
 use super::wild::{ESCAPE, FAR, Habit, Lead, PROMISED, Wild, eventually, signal, zombies_of};
 use super::{fuzz_targets, shortages};
 
-/// So many files more or less may be open after as before.
-const FILES: usize = 2;
+/// By how many the open files may differ afterwards.
+const FILES_TOLERANCE: usize = 2;
 
-/// So much more memory may be in use after as before, in KiB.
-const MEMORY_KIB: u64 = 5 * 1024;
+/// By how many KiB the memory may grow.
+const MEMORY_TOLERANCE_KIB: u64 = 5 * 1024;
 
-/// Cycles after which memory and files are looked at for the first time: caches, buffers and threads are there by then.
-const WARM: usize = 20;
+/// The cycles before the first measurement of memory and files, so that caches, buffers and threads exist by then.
+const WARM_UP: usize = 20;
 
-/// Of so many ended messages, and of so many ended tasks, the state keeps headers, which is not what is looked for: it has them
-/// before memory is measured.
+/// How many ended messages and ended tasks fill the state before memory is measured. The state keeps the headers of a limited number,
+/// which is not a leak.
 const HEADERS: usize = limits::KEPT_ENDED + 400;
 
-/// So many tasks may be queued for one agent before it is waited for.
+/// How many tasks one agent gets before the test waits for the last of them.
 const QUEUED: usize = 50;
 
-/// How agents behave: some well, none all the time.
+/// How agents behave; most of them misbehave.
 const HABITS: [Habit; 6] = [
     Habit::new("tame", "", ""),
     Habit::new("leaver", ESCAPE, ""),
@@ -42,14 +42,14 @@ const HABITS: [Habit; 6] = [
     Habit::new("stubborn", ESCAPE, "ignore_term = true\nignore_eof = true"),
 ];
 
-/// An agent that crashes as often as it is started.
+/// An agent that is restarted when it crashes.
 const LOOPER: Habit =
     Habit { settings: "restart = 'on_failure'", ..Habit::new("looper", ESCAPE, "") };
 
-/// An agent that does what it is told.
+/// An agent that ends when it is asked to, but leaves a process behind.
 const LEAVER: Habit = Habit::new("leaver", ESCAPE, "");
 
-/// Chances that can be had again.
+/// Random numbers that a seed repeats.
 struct Chance(u64);
 
 impl Chance {
@@ -100,12 +100,12 @@ pub(super) async fn run() {
     }
 }
 
-/// Agents of all habits are started and ended in all ways.
+/// Agents of all habits are started, and ended by all methods.
 async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
     let wild = Wild::of(&HABITS);
     let lead = wild.lead().await;
     let (mut before, mut slowest) = ((0, Memory::default()), Duration::ZERO);
-    if cycles > WARM {
+    if cycles > WARM_UP {
         fill_the_state(&lead).await;
     }
     for cycle in 0..cycles {
@@ -119,15 +119,15 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
         let took = began.elapsed();
         slowest = slowest.max(took);
         assert!(took < PROMISED, "cycle {cycle}: {habit:?} by {end} took {took:?}");
-        // The end is told a moment after it has come.
+        // The end is reported a moment after it happens.
         lead.says_dead(&name).await;
-        // The last of them may die a moment after the rest, and is reaped at the bridge's next look.
+        // The last process may die a moment after the rest; the bridge reaps it at its next check.
         eventually("the dead are reaped", || zombies_of(lead.pid()).is_empty()).await;
         if cycle % 10 == 0 {
-            // What is told must not gather: it is not what is measured here.
+            // Notices are read, so that they do not count as memory growth.
             lead.call("check_messages", json!({ "limit": 500 })).await;
         }
-        if cycle + 1 == WARM.min(cycles) {
+        if cycle + 1 == WARM_UP.min(cycles) {
             before = (lead.open_files().len(), Memory::of(&lead));
         }
         if cycle % 100 == 99 {
@@ -135,8 +135,8 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
         }
     }
     let after = (lead.open_files().len(), Memory::of(&lead));
-    assert!(before.0.abs_diff(after.0) <= FILES, "files: {before:?} {after:?}");
-    assert!(after.1.kib() <= before.1.kib() + MEMORY_KIB, "memory: {before:?} {after:?}");
+    assert!(before.0.abs_diff(after.0) <= FILES_TOLERANCE, "files: {before:?} {after:?}");
+    assert!(after.1.kib() <= before.1.kib() + MEMORY_TOLERANCE_KIB, "memory: {before:?} {after:?}");
     lead.close().await;
     assert_eq!(wild.left(), Vec::<u32>::new());
     Row {
@@ -153,14 +153,14 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
     }
 }
 
-/// Lets an agent send and work until the state has as many ended messages and tasks as it keeps.
+/// Lets agents send and work until the state holds the most ended messages and tasks that it keeps.
 async fn fill_the_state(lead: &Lead) {
     lead.start_talker("tame").await;
     let mut read = 0;
     while read < HEADERS {
         lead.hears_talk().await;
-        let got = lead.call("check_messages", json!({ "limit": 500 })).await;
-        read += got["messages"].as_array().unwrap().len();
+        let checked = lead.call("check_messages", json!({ "limit": 500 })).await;
+        read += checked["messages"].as_array().unwrap().len();
     }
     lead.kill("talker").await;
     lead.start_of("tame", "worker").await;
@@ -175,24 +175,24 @@ async fn fill_the_state(lead: &Lead) {
 }
 
 async fn end_agent(wild: &Wild, lead: &Lead, habit: Habit, name: &str, end: usize) {
-    let signal_one = |word: &str, blow| {
+    let signal_all = |word: &str, sent| {
         for pid in wild.running(word) {
             // It may be gone by now.
-            let _ = signal(pid, blow);
+            let _ = signal(pid, sent);
         }
     };
     let ignores_term = habit.profile == "stubborn";
     match end {
-        // What ignores SIGTERM takes 5 s to be killed by it, so most of these are ended at once.
-        0 | 1 if ignores_term => signal_one("scripted-agent", Signal::SIGKILL),
+        // An agent that ignores SIGTERM is killed only after 5 s, so most of these get SIGKILL at once.
+        0 | 1 if ignores_term => signal_all("scripted-agent", Signal::SIGKILL),
         0 => drop(lead.kill(name).await),
         1 => {
             let (one, two) = tokio::join!(lead.kill(name), lead.kill(name));
             assert!(one.max(two) < PROMISED);
         }
         2 => drop(lead.call("shutdown_agent", json!({ "agent": name })).await),
-        3 => signal_one("scripted-agent", Signal::SIGKILL),
-        4 => signal_one("__shim", Signal::SIGKILL),
+        3 => signal_all("scripted-agent", Signal::SIGKILL),
+        4 => signal_all("__shim", Signal::SIGKILL),
         _ => {
             let task = json!({ "agent": name, "prompt": "crash now" });
             drop(lead.call("assign_task", task).await);
@@ -200,7 +200,7 @@ async fn end_agent(wild: &Wild, lead: &Lead, habit: Habit, name: &str, end: usiz
     }
 }
 
-/// Bridges with several agents are killed, at any moment, and the next one begins where they were.
+/// Bridges with several agents are killed at random moments, and the next bridge starts cleanly.
 async fn kill_bridges(kills: usize, chance: &mut Chance) -> Row {
     let wild = Wild::of(&HABITS);
     let mut slowest = Duration::ZERO;
@@ -210,9 +210,9 @@ async fn kill_bridges(kills: usize, chance: &mut Chance) -> Row {
             let habit = HABITS[chance.below(HABITS.len())];
             let name = format!("agent-{kill}-{number}");
             if number == 2 && chance.below(2) == 0 {
-                // This one is in the middle of its start.
-                let given = json!({ "agent": habit.profile, "name": name, "prompt": "hello" });
-                lead.call("assign_task", given).await;
+                // This agent is still starting.
+                let task = json!({ "agent": habit.profile, "name": name, "prompt": "hello" });
+                lead.call("assign_task", task).await;
             } else {
                 lead.start_of(habit.profile, &name).await;
             }
@@ -243,7 +243,7 @@ async fn kill_bridges(kills: usize, chance: &mut Chance) -> Row {
     }
 }
 
-/// A bridge is told to end, twice, while one agent reads nothing behind a full pipe and another one sends.
+/// A bridge gets SIGTERM twice, while one agent does not read its full pipe and another agent sends.
 async fn end_bridges(runs: usize) -> Row {
     let mut slowest = Duration::ZERO;
     for _ in 0..runs {
@@ -266,7 +266,7 @@ async fn end_bridges(runs: usize) -> Row {
     }
 }
 
-/// An agent that crashes whenever it works is started again once, and then no more.
+/// An agent that crashes in every turn is restarted only once.
 async fn crash_on(runs: usize) -> Row {
     for _ in 0..runs {
         let wild = Wild::of(&[LOOPER]);
@@ -293,7 +293,7 @@ async fn crash_on(runs: usize) -> Row {
     }
 }
 
-/// What a process holds in memory, in KiB: its own data, and the pages of its program that it has used so far.
+/// The resident memory of a process in KiB: its own data, and the pages of its program that it has used so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     data: u64,

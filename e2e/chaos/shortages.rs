@@ -1,8 +1,8 @@
-//! What a bridge lives through: a disk that fills and empties, a bus that somebody holds, descriptors that run out, and its project
-//! opened once more, as a copy and as a clone.
+//! Faults that a bridge survives: a full disk, a bus locked by another process, no free descriptors, and a copy and a clone of its
+//! project that are opened beside it.
 //!
-//! While one lasts, anything may be refused. Afterwards nothing that was acknowledged is lost or there twice, every task has come
-//! to its end, and agents take the next one.
+//! During a shortage the bridge may refuse anything. Afterwards no acknowledged message is lost or duplicated, every task has ended,
+//! and agents take the next one.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,15 +17,15 @@ use serde_json::{Value, json};
 use super::random_kills::Row;
 use super::wild::{Habit, Lead, Wild, eventually};
 
-/// So long each lasts: longer than a command waits for the bus, and than a turn takes.
-const LASTS: Duration = Duration::from_secs(3);
+/// How long a shortage lasts: longer than a command waits for the bus, and longer than a turn takes.
+const SHORTAGE_TIME: Duration = Duration::from_secs(3);
 
-/// Between two messages while it lasts.
+/// The pause between two messages during a shortage.
 const PAUSE: Duration = Duration::from_millis(100);
 
 const TAME: Habit = Habit::new("tame", "", "");
 
-/// What runs short.
+/// A resource that runs short.
 #[derive(Clone, Copy, Debug)]
 enum Shortage {
     Disk,
@@ -52,7 +52,7 @@ impl Shortage {
 
     fn begin(self, wild: &Wild, lead: &Lead) -> Lasting {
         match self {
-            // A file may not grow; what it has stays.
+            // Files cannot grow; their contents stay.
             Self::Disk => Lasting::limit(lead.pid(), Resource::Fsize, 0),
             Self::Descriptors => Lasting::limit(lead.pid(), Resource::Nofile, 0),
             Self::Bus => {
@@ -67,7 +67,7 @@ impl Shortage {
 impl Lasting {
     fn limit(pid: u32, resource: Resource, current: u64) -> Self {
         let at = Pid::from_raw(i32::try_from(pid).unwrap());
-        // Inherited, so the orchestrator's limits are ours.
+        // The orchestrator inherited our limits.
         let short = Rlimit { current: Some(current), ..rustix::process::getrlimit(resource) };
         let before = prlimit(at, resource, short).unwrap();
         Self::Limit(pid, resource, before)
@@ -89,16 +89,16 @@ impl Drop for Lasting {
 pub(super) async fn run(runs: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for shortage in [Shortage::Disk, Shortage::Bus, Shortage::Descriptors] {
-        rows.push(live_through(shortage, runs).await);
+        rows.push(survive(shortage, runs).await);
     }
     rows.push(open_beside(runs).await);
     rows
 }
 
-/// A shortage comes and goes, again and again, while an agent works and is written to.
-async fn live_through(shortage: Shortage, runs: usize) -> Row {
+/// A shortage comes and goes several times while an agent works and gets messages.
+async fn survive(shortage: Shortage, runs: usize) -> Row {
     let wild = Wild::of(&[TAME]);
-    // Who writes into a full disk by a limit gets a signal, which would end it.
+    // A write beyond the size limit raises SIGXFSZ, which would end the process.
     let lead = wild.lead_after("trap '' XFSZ; ").await;
     lead.start_of("tame", "worker").await;
     let mut acknowledged = Vec::new();
@@ -110,13 +110,13 @@ async fn live_through(shortage: Shortage, runs: usize) -> Row {
         let lasting = shortage.begin(&wild, &lead);
         let began = Instant::now();
         for number in 0.. {
-            let words = format!("words {run}-{number}.");
-            let message = json!({ "to": "worker", "content": words });
+            let text = format!("words {run}-{number}.");
+            let message = json!({ "to": "worker", "content": text });
             match lead.client.call("send_message", message, super::wild::FAR).await {
-                Ok(_) => acknowledged.push(words),
+                Ok(_) => acknowledged.push(text),
                 Err(_) => refused += 1,
             }
-            if began.elapsed() > LASTS {
+            if began.elapsed() > SHORTAGE_TIME {
                 break;
             }
             tokio::time::sleep(PAUSE).await;
@@ -134,13 +134,13 @@ async fn live_through(shortage: Shortage, runs: usize) -> Row {
         lead.start_of("tame", &another).await;
         lead.kill(&another).await;
     }
-    eventually("everything that was acknowledged is seen, once", || {
-        let (sent, seen) = told_by(&wild);
-        let once = |words: &String| {
-            let ids = sent.get(words).map_or(&[][..], Vec::as_slice);
+    eventually("every acknowledged message is seen once", || {
+        let (sent, seen) = sent_and_seen(&wild);
+        let is_seen_once = |text: &String| {
+            let ids = sent.get(text).map_or(&[][..], Vec::as_slice);
             ids.len() == 1 && seen.get(&ids[0]) == Some(&1)
         };
-        acknowledged.iter().all(once)
+        acknowledged.iter().all(is_seen_once)
     })
     .await;
     lead.close().await;
@@ -155,7 +155,7 @@ async fn live_through(shortage: Shortage, runs: usize) -> Row {
     }
 }
 
-/// A copy and a clone of a project are opened and used beside it, and change nothing for it.
+/// A copy and a clone of a project are opened and used beside it, and do not affect it.
 async fn open_beside(runs: usize) -> Row {
     for _ in 0..runs {
         let wild = Wild::of(&[TAME]);
@@ -166,10 +166,10 @@ async fn open_beside(runs: usize) -> Row {
         let mut beside = vec![beside(&wild, |to| {
             Command::new("cp").arg("-a").arg(project.join(".")).arg(to).status()
         })];
-        let git = |words: &[&str]| {
+        let git = |arguments: &[&str]| {
             let mut git = Command::new("git");
             git.arg("-C").arg(project).args(["-c", "user.name=a", "-c", "user.email=a@b"]);
-            git.args(words).stdout(std::process::Stdio::null()).status()
+            git.args(arguments).stdout(std::process::Stdio::null()).status()
         };
         if git(&["init", "-q"]).is_ok_and(|status| status.success()) {
             assert!(git(&["add", "profiles.toml", "tame.toml"]).unwrap().success());
@@ -191,7 +191,7 @@ async fn open_beside(runs: usize) -> Row {
                 worker,
                 "the first project's agent lives on"
             );
-            // Dropped, it would end all that carries its mark, which is the first project's too.
+            // Its drop would end every process with its mark, which the first project's processes share.
             let Wild { folder, .. } = &*std::mem::ManuallyDrop::new(other);
             fs::remove_dir_all(folder.path()).unwrap();
         }
@@ -208,20 +208,20 @@ async fn open_beside(runs: usize) -> Row {
     }
 }
 
-/// Makes another folder of a project.
+/// Makes another folder with the contents of a project.
 fn beside(wild: &Wild, fill: impl Fn(&Path) -> std::io::Result<std::process::ExitStatus>) -> Wild {
     let folder = tempfile::tempdir().unwrap();
     assert!(fill(folder.path()).unwrap().success());
     Wild { folder, mark: wild.mark.clone() }
 }
 
-/// Waits until a task's status is as wanted, and returns it.
-async fn until_task(lead: &Lead, task: &Value, wanted: impl Fn(&str) -> bool) -> String {
+/// Waits until the status of a task is one that `matches` accepts, and returns it.
+async fn until_task(lead: &Lead, task: &Value, matches: impl Fn(&str) -> bool) -> String {
     let began = Instant::now();
     loop {
         let status = lead.call("get_task_status", json!({ "task_id": task })).await;
         let status = status["status"].as_str().unwrap().to_owned();
-        if wanted(&status) {
+        if matches(&status) {
             return status;
         }
         assert!(began.elapsed() < super::wild::FAR, "the task stays {status}");
@@ -229,8 +229,8 @@ async fn until_task(lead: &Lead, task: &Value, wanted: impl Fn(&str) -> bool) ->
     }
 }
 
-/// Returns what the log says: the ids of each text's messages, and how often each message was seen.
-fn told_by(wild: &Wild) -> (BTreeMap<String, Vec<String>>, BTreeMap<String, usize>) {
+/// Reads from the log the ids of the messages with each text, and how often each message was seen.
+fn sent_and_seen(wild: &Wild) -> (BTreeMap<String, Vec<String>>, BTreeMap<String, usize>) {
     let (mut sent, mut seen) = (BTreeMap::new(), BTreeMap::new());
     let log = wild.folder.path().join(".claude/bridge/log");
     let mut segments: Vec<_> =

@@ -1,11 +1,11 @@
-//! The detours that a real model takes to a tool which its agent does not advertise: a search for it, or a script that calls it.
+//! How a real model calls a tool that its agent does not advertise: by a search for it, or by a script that calls it.
 
 use cli_team_bridge::domain::tool_names::SERVER;
 use serde_json::{Value, json};
 
 use super::request::{Request, ToolDefinition};
 
-/// What agents call their search for tools.
+/// The names of the tools with which agents search for tools.
 pub(super) const SEARCHES: [&str; 2] = ["ToolSearch", "tool_search"];
 
 /// A call that a model makes.
@@ -21,14 +21,15 @@ impl ToolCall {
     }
 }
 
-/// Calls a tool of the agent itself, which takes no detour.
+/// Calls a tool of the agent itself, which is always advertised.
 pub(super) fn own(request: &Request, name: &str, arguments: Value) -> ToolCall {
     let offered = request.tools.iter().find(|tool| tool.wire == name);
     ToolCall { tool: offered.map_or_else(|| ToolDefinition::plain(name), Clone::clone), arguments }
 }
 
-/// Finds the way to the tool whose name ends so: itself, or a detour. `searched` says that a search has just returned.
-pub(super) fn way(
+/// Calls our tool whose name ends with `suffix`: directly, by a script, or after a search. `searched` says that a search has just
+/// returned.
+pub(super) fn ours(
     request: &Request,
     suffix: &str,
     arguments: &Value,
@@ -63,12 +64,12 @@ pub(super) fn way(
     }
 }
 
-/// Says whether a name is that of our tool: an agent may have one of its own that ends so (qwen has a `list_agents`).
+/// Returns whether a name is that of our tool: an agent may have its own with the same suffix (qwen has a `list_agents`).
 fn is_ours(name: &str, suffix: &str) -> bool {
     name.contains(SERVER) && name.ends_with(suffix)
 }
 
-/// Returns the names of our tools that stand somewhere in a text and end so, in their order.
+/// Returns the names of our tools in a text that end with `suffix`, in order.
 pub(super) fn names_in(raw: &str, suffix: &str) -> Vec<String> {
     let raw = raw.replace("\\n", " ");
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');

@@ -1,7 +1,8 @@
-//! A model server on the loopback that plays a script: agents take it for their vendor's, and it notes what each model is shown.
+//! A model server on the loopback interface that plays a script. It replaces the vendors' servers, and records what each model is
+//! shown.
 //!
-//! It speaks Anthropic Messages, `OpenAI` Responses and Chat Completions, and Gemini's generateContent, as a stream or whole. What
-//! a rule answers is written at once; what it has to wait for comes before the first byte.
+//! It speaks Anthropic Messages, `OpenAI` Responses and Chat Completions, and Gemini's generateContent, as a stream or as one body.
+//! An answer is written at once; a rule that waits does so before the first byte.
 
 mod pick_rule;
 mod hidden_tools;

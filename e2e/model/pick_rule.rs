@@ -1,24 +1,24 @@
-//! Which rule answers a request, and how.
+//! The choice of the rule that answers a request, and of its answer.
 
-use super::hidden_tools::{SEARCHES, ToolCall, own, way};
+use super::hidden_tools::{SEARCHES, ToolCall, ours, own};
 use super::request::{Newest, Request};
 use super::rule::{Reply, Rule};
 use super::smallest_json;
 
-/// What a model says to a request.
+/// The answer of a model to a request.
 pub(super) struct Decision {
-    /// The rule's words, for the log; none when no rule fits.
+    /// The text by which the rule was found, for the log; none when no rule fits.
     pub(super) rule: Option<String>,
     pub(super) reply: Reply,
     pub(super) calls: Vec<ToolCall>,
 }
 
-/// Decides by the first rule that fits, newest texts first.
+/// Picks the first rule that fits, trying the newest text first.
 pub(super) fn decide(rules: &[Rule], request: &Request) -> Decision {
     let mut tail = request.tail();
     let searched = tail.tool.as_deref().is_some_and(|tool| SEARCHES.contains(&tool));
     if searched {
-        // The tools have come: back to the text that wanted them.
+        // The search has found the tools, so the text that asked for them is answered now.
         tail.newest = Newest::User;
         tail.texts = vec![request.last_user_text()];
     }
@@ -60,14 +60,14 @@ fn fit(
             if call.is_own {
                 Some(own(request, &call.suffix, arguments))
             } else {
-                way(request, &call.suffix, &arguments, searched)
+                ours(request, &call.suffix, &arguments, searched)
             }
         })
         .collect();
     let calls = calls?;
     let mut reply = rule.reply.clone();
     if let Some(search) = calls.iter().find(|call| call.is_search()).cloned() {
-        // Nothing is said before the tool is found, and what has to be waited for is waited for then.
+        // The text, the delay and the gate of the reply come after the search.
         return Some(Decision {
             rule: Some(format!("{}, after a search", rule.contains)),
             reply: Reply::default(),

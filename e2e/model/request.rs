@@ -1,53 +1,53 @@
-//! What a request shows to a model, the same for all vendors.
+//! A request to a model, in one form for all vendors.
 
 use serde_json::Value;
 
-/// Whose API a request speaks.
+/// The API of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
     /// Anthropic Messages.
     Anthropic,
     /// `OpenAI` Responses.
     Responses,
-    /// `OpenAI` Chat Completions, and whoever copies them.
+    /// `OpenAI` Chat Completions, which other vendors copy.
     Chat,
     /// Gemini generateContent.
     Gemini,
 }
 
-/// What the newest part of a conversation is.
+/// The kind of the newest part of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Newest {
-    /// A user's words.
+    /// A user's text.
     User,
-    /// What a tool returned.
+    /// The result of a tool.
     ToolResult,
 }
 
-/// A request, read.
+/// A parsed request.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) api: Api,
     pub(super) model: String,
     pub(super) stream: bool,
-    /// The schema of the JSON that is demanded instead of words.
+    /// The schema of the JSON that the agent demands instead of text.
     pub(super) schema: Option<Value>,
     pub(super) tools: Vec<ToolDefinition>,
     pub(super) items: Vec<Item>,
-    /// All of it, for the names that stand somewhere in it.
+    /// The whole body, to search it for names of tools.
     pub(super) raw: String,
 }
 
 /// A tool that the model may call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ToolDefinition {
-    /// Its whole name.
+    /// Its full name.
     pub(super) name: String,
     /// Its name in a call.
     pub(super) wire: String,
-    /// What stands beside the name in a call.
+    /// The namespace beside the name in a call.
     pub(super) namespace: Option<String>,
-    /// What kind of tool it is, where the API has several.
+    /// The kind of the tool, where the API has several.
     pub(super) kind: String,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Item {
     pub(super) tool: Option<String>,
 }
 
-/// Who says a part of the conversation.
+/// The speaker of a part of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speaker {
     User,
@@ -94,14 +94,14 @@ impl Item {
     }
 }
 
-/// The newest part of a conversation: what has come since the model last spoke.
+/// The newest part of a conversation: everything after the model's last answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tail {
     pub(super) newest: Newest,
-    /// The texts that a rule may fit, newest first: agents put words of their own before the real prompt, and a cancelled
-    /// prompt stays before the next one. The last is all of them.
+    /// The texts that a rule may fit, newest first: agents put text of their own before the real prompt, and a cancelled prompt stays
+    /// before the next one. The last entry is all texts together.
     pub(super) texts: Vec<String>,
-    /// The tool that has returned last.
+    /// The tool that returned last.
     pub(super) tool: Option<String>,
 }
 
@@ -131,7 +131,7 @@ impl Request {
         Tail { newest: Newest::User, texts, tool: None }
     }
 
-    /// Returns the newest words of a user, whatever has come after them.
+    /// Returns the newest text of a user, whatever follows it.
     pub(super) fn last_user_text(&self) -> String {
         let mut users =
             self.items.iter().filter(|item| item.speaker == Speaker::User && !is_noise(&item.text));
@@ -139,7 +139,7 @@ impl Request {
     }
 }
 
-/// What an agent says in a user's name, after a result.
+/// Returns whether an agent added this text in the user's name after a result.
 fn is_noise(text: &str) -> bool {
     text.trim_start().starts_with("<system-reminder>") || text.trim() == "Tool loaded."
 }
@@ -148,7 +148,7 @@ fn joined<'a>(items: impl Iterator<Item = &'a Item>) -> String {
     items.map(|item| item.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the text in any API's shape of content.
+/// Returns the text of content in any API's form.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::Null => String::new(),

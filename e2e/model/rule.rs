@@ -1,4 +1,4 @@
-//! A rule of the script: when it fits, and what the model then says.
+//! A rule of the script: when it fits, and what the model then answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::request::{Api, Newest};
 
-/// Requests with fewer tools are an agent's own: for a title, a memory, a review. They show the user's words too, and must
-/// not use up the script.
+/// Requests with fewer tools serve an agent's own purposes: a title, a memory, a review. They contain the user's text as well, and no
+/// rule may answer them.
 const FEWEST_TOOLS: usize = 7;
 
-/// When a model says what.
+/// A condition, and the answer of the model to requests that meet it.
 #[derive(Clone)]
 pub(crate) struct Rule {
     pub(super) newest: Newest,
@@ -21,38 +21,38 @@ pub(crate) struct Rule {
     pub(super) reply: Reply,
 }
 
-/// What a model says.
+/// An answer of a model.
 #[derive(Clone, Default)]
 pub(crate) struct Reply {
     pub(super) text: String,
     pub(super) calls: Vec<Call>,
-    /// Until the test opens the gate of this name, there is no answer.
+    /// The answer waits until the test opens the gate of this name.
     pub(super) gate: Option<String>,
     /// How long the model thinks.
     pub(super) delay: Duration,
-    /// The answer is this status of HTTP, with these words.
+    /// The answer is this HTTP status with this message.
     pub(super) error: Option<(u16, String)>,
 }
 
-/// A call of the tool whose name ends so: agents put prefixes of their own before the names of an MCP server's tools.
+/// A call of a tool, named by a suffix: agents put their own prefixes before the names of an MCP server's tools.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(super) suffix: String,
     pub(super) arguments: Arguments,
-    /// Whether it is a tool of the agent itself, and this its whole name.
+    /// Whether it is a tool of the agent itself. The suffix is then the full name.
     pub(super) is_own: bool,
 }
 
-/// The arguments of a call, made of the text that the rule fitted.
+/// Makes the arguments of a call from the text that the rule fitted.
 pub(super) type Arguments = Arc<dyn Fn(&str) -> Value + Send + Sync>;
 
 impl Rule {
-    /// Fits when the newest the model is shown is a user's text that contains this.
+    /// Fits when the newest part of the conversation is a user's text that contains this.
     pub(crate) fn user(contains: &str) -> Self {
         Self::new(Newest::User, contains)
     }
 
-    /// Fits when the newest the model is shown is the result of a tool that contains this.
+    /// Fits when the newest part of the conversation is the result of a tool that contains this.
     pub(crate) fn result(contains: &str) -> Self {
         Self::new(Newest::ToolResult, contains)
     }
@@ -73,7 +73,7 @@ impl Rule {
         self
     }
 
-    /// Fits requests with so few tools too.
+    /// Fits requests with at least this many tools.
     pub(crate) fn with_tools(mut self, fewest: usize) -> Self {
         self.fewest_tools = fewest;
         self
@@ -85,12 +85,12 @@ impl Rule {
         self
     }
 
-    /// Calls the tool whose name ends so.
+    /// Calls our tool whose name ends with this suffix.
     pub(crate) fn calls(self, suffix: &str, arguments: Value) -> Self {
         self.calls_with(suffix, move |_| arguments.clone())
     }
 
-    /// Calls a tool with arguments that depend on the text.
+    /// Calls our tool with arguments that depend on the text.
     pub(crate) fn calls_with(
         mut self,
         suffix: &str,
@@ -123,7 +123,7 @@ impl Rule {
         self
     }
 
-    /// Waits, before it answers, until the gate is open.
+    /// Waits until the gate is open before it answers.
     pub(crate) fn behind(mut self, gate: &str) -> Self {
         self.reply.gate = Some(gate.to_owned());
         self
@@ -135,9 +135,9 @@ impl Rule {
         self
     }
 
-    /// Answers with an error of HTTP.
-    pub(crate) fn fails(mut self, status: u16, words: &str) -> Self {
-        self.reply.error = Some((status, words.to_owned()));
+    /// Answers with an HTTP error.
+    pub(crate) fn fails(mut self, status: u16, message: &str) -> Self {
+        self.reply.error = Some((status, message.to_owned()));
         self
     }
 }

@@ -1,4 +1,4 @@
-//! The server itself: connections, the script, the gates, and the log of what models were shown.
+//! The server itself: connections, the script, the gates, and the record of what models were shown.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -32,33 +32,33 @@ struct Shared {
     open: watch::Sender<BTreeSet<String>>,
 }
 
-/// What a model was shown, and what it said.
+/// What a model was shown, and its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
-    /// Whose API.
+    /// The API; none for a request that is not for a model.
     pub(crate) api: Option<Api>,
-    /// The path, for what is no model's request.
+    /// The path of the request.
     pub(crate) path: String,
-    /// How many tools it had.
+    /// The number of tools.
     pub(crate) tools: usize,
-    /// Their names.
+    /// The names of the tools.
     pub(crate) offered: Vec<String>,
-    /// What the newest part of the conversation was.
+    /// The kind of the newest part of the conversation.
     pub(crate) newest: Option<Newest>,
-    /// That part.
+    /// The text of that part.
     pub(crate) text: String,
-    /// All that it was shown, as the request had it.
+    /// The whole body of the request.
     pub(crate) whole: String,
     /// The rule that answered, if one did.
     pub(crate) rule: Option<String>,
     /// The tools that were called.
     pub(crate) calls: Vec<String>,
-    /// Whether the answer was taken: false for a request that still waits, or whose client went away.
+    /// Whether the answer was sent: false for a request that still waits, or whose client closed the connection.
     pub(crate) answered: bool,
 }
 
 impl ModelServer {
-    /// Starts a server that plays these rules.
+    /// Starts a server that answers by these rules.
     pub(crate) async fn start(rules: Vec<Rule>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -68,24 +68,24 @@ impl ModelServer {
         Self { base, shared, _serving: AbortOnDropHandle::new(serving) }
     }
 
-    /// Returns where it listens: `http://host:port`.
+    /// Returns its base URL: `http://host:port`.
     pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
-    /// Lets all answers behind this gate go, now and later.
+    /// Releases all answers that wait behind this gate, now and later.
     pub(crate) fn open(&self, gate: &str) {
         self.shared.open.send_modify(|open| {
             open.insert(gate.to_owned());
         });
     }
 
-    /// Returns what models were shown so far, in order.
+    /// Returns all requests so far, in order.
     pub(crate) fn shown(&self) -> Vec<Shown> {
         self.shared.shown.lock().unwrap().clone()
     }
 
-    /// Says whether the newest part of what a model was shown was of this sort, with this text in it.
+    /// Returns whether the newest part of some request was of this kind and contained this text.
     pub(crate) fn was_shown_to(&self, api: Api, newest: Newest, text: &str) -> bool {
         let shown = self.shared.shown.lock().unwrap();
         shown.iter().any(|shown| {
@@ -93,7 +93,7 @@ impl ModelServer {
         })
     }
 
-    /// Says whether a rule has begun to answer.
+    /// Returns whether a rule has begun to answer.
     pub(crate) fn has_answered(&self, rule: &str) -> bool {
         let shown = self.shared.shown.lock().unwrap();
         shown.iter().any(|shown| shown.rule.as_deref() == Some(rule))
@@ -107,12 +107,12 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
             return;
         };
         let shared = Arc::clone(&shared);
-        // Aborted with this task, which owns them.
+        // The set aborts the connections when this task is aborted.
         connections.spawn(async move {
             let service = service_fn(|request| handle(Arc::clone(&shared), request));
             let connection = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service);
-            // A client that goes away in the middle is an ordinary end: that is how agents cancel.
+            // Agents cancel by closing the connection, so an error here is normal.
             drop(connection.await);
         });
     }
@@ -134,7 +134,7 @@ async fn handle(
     }
 }
 
-/// Says whose API a path belongs to, if a model is asked.
+/// Returns the API that a path belongs to, if the request is for a model.
 fn api_of(path: &str) -> Option<Api> {
     let last = path.trim_end_matches('/').rsplit('/').next()?;
     match last {
@@ -165,22 +165,26 @@ async fn converse(shared: &Shared, api: Api, path: &str, body: &Value) -> Respon
     };
     let number = shared.note(shown);
     if let Some(gate) = &decision.reply.gate {
-        // The server outlives its connections, so the sender is there.
+        // The server outlives its connections, so the sender exists.
         drop(shared.open.subscribe().wait_for(|open| open.contains(gate)).await);
     }
     tokio::time::sleep(decision.reply.delay).await;
     if let Some(shown) = shared.shown.lock().unwrap().get_mut(number) {
         shown.answered = true;
     }
-    if let Some((status, words)) = &decision.reply.error {
-        return respond(*status, "application/json", wire::error(api, *status, words).to_string());
+    if let Some((status, message)) = &decision.reply.error {
+        return respond(
+            *status,
+            "application/json",
+            wire::error(api, *status, message).to_string(),
+        );
     }
     let answer = wire::answer(&request, &decision.reply.text, &decision.calls);
     let kind = if answer.stream { "text/event-stream" } else { "application/json" };
     respond(200, kind, answer.body)
 }
 
-/// Answers what is asked beside the conversation: models, counts; the rest is not there.
+/// Answers requests outside of a conversation: lists of models and token counts. All others get a 404.
 fn aside(shared: &Shared, path: &str) -> Response<Full<Bytes>> {
     shared.note(Shown {
         api: None,

@@ -1,8 +1,8 @@
-//! The smallest JSON that a schema accepts: what a model answers whose agent demands JSON for its own purposes.
+//! The smallest JSON that a schema accepts, for requests in which an agent demands JSON for its own purposes.
 
 use serde_json::{Map, Value, json};
 
-/// Deeper, a schema refers to itself.
+/// The depth at which a schema is taken to refer to itself.
 const DEEPEST: usize = 8;
 
 /// Makes an instance of a schema.
@@ -27,10 +27,10 @@ fn of(schema: &Value, root: &Value, depth: usize) -> Value {
     match kind.to_lowercase().as_str() {
         "object" => {
             let required = schema["required"].as_array();
-            let wanted =
-                |name: &str| required.is_none_or(|names| names.iter().any(|wanted| wanted == name));
+            let is_required =
+                |name: &str| required.is_none_or(|names| names.iter().any(|one| one == name));
             let fields = schema["properties"].as_object().into_iter().flatten();
-            let fields = fields.filter(|(name, _)| wanted(name));
+            let fields = fields.filter(|(name, _)| is_required(name));
             let object: Map<_, _> =
                 fields.map(|(name, field)| (name.clone(), of(field, root, depth + 1))).collect();
             Value::Object(object)

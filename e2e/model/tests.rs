@@ -1,4 +1,4 @@
-//! Tests of the model server itself, which need no program: a suite is worth what its fakes are.
+//! Tests of the model server itself, which need no program.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use super::request::{Api, Newest};
 use super::rule::Rule;
 use super::wire;
 
-/// Returns all of them.
+/// Returns all tests of this file.
 pub(crate) fn trials() -> Vec<Trial> {
     let named: [(&str, fn()); 7] = [
-        ("a_tool_is_called_by_the_end_of_its_name_in_every_api", calls_by_suffix),
-        ("a_text_is_said_in_every_api_whole_and_as_a_stream", says_texts),
-        ("the_result_of_a_tool_is_newer_than_the_words_before_it", results_are_newer),
-        ("a_hidden_tool_is_searched_for_and_then_called", searches),
-        ("a_hidden_tool_is_called_by_a_script_where_only_that_is_offered", scripts),
-        ("a_request_with_few_tools_does_not_use_the_script", aside),
-        ("names_are_found_by_their_end", names),
+        ("a_tool_is_called_by_its_suffix_in_every_api", calls_by_suffix),
+        ("a_text_is_sent_in_every_api_whole_and_as_a_stream", sends_texts),
+        ("a_tool_result_is_newer_than_the_text_before_it", results_are_newer),
+        ("a_hidden_tool_is_searched_for_and_then_called", calls_after_search),
+        ("a_hidden_tool_is_called_by_a_script_if_only_exec_is_offered", calls_by_script),
+        ("no_rule_answers_a_request_with_few_tools", ignores_few_tools),
+        ("tool_names_are_found_by_their_suffix", finds_names),
     ];
     named
         .into_iter()
@@ -35,12 +35,12 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 const TOOL: &str = "mcp__bridge__send_message";
 
-/// A conversation as each API writes it: a user's words, then maybe a call of the tool and its result.
-fn body(api: Api, words: &str, result: Option<&str>) -> Value {
+/// Returns a conversation in the form of an API: a user's text, and optionally a call of the tool with its result.
+fn body(api: Api, prompt: &str, result: Option<&str>) -> Value {
     match api {
         Api::Anthropic => {
             let mut messages =
-                vec![json!({ "role": "user", "content": [{ "type": "text", "text": words }] })];
+                vec![json!({ "role": "user", "content": [{ "type": "text", "text": prompt }] })];
             if let Some(result) = result {
                 messages.push(json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "1", "name": TOOL, "input": {} }] }));
                 messages.push(json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "1", "content": result }] }));
@@ -49,7 +49,7 @@ fn body(api: Api, words: &str, result: Option<&str>) -> Value {
         }
         Api::Responses => {
             let mut input = vec![
-                json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": words }] }),
+                json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": prompt }] }),
             ];
             if let Some(result) = result {
                 input.push(json!({ "type": "function_call", "call_id": "1", "name": TOOL, "arguments": "{}" }));
@@ -61,7 +61,7 @@ fn body(api: Api, words: &str, result: Option<&str>) -> Value {
             json!({ "model": "m", "input": input, "tools": [{ "type": "namespace", "name": "mcp__bridge", "tools": [tool] }] })
         }
         Api::Chat => {
-            let mut messages = vec![json!({ "role": "user", "content": words })];
+            let mut messages = vec![json!({ "role": "user", "content": prompt })];
             if let Some(result) = result {
                 let call = json!({ "id": "1", "function": { "name": TOOL, "arguments": "{}" } });
                 messages
@@ -71,7 +71,7 @@ fn body(api: Api, words: &str, result: Option<&str>) -> Value {
             json!({ "model": "m", "messages": messages, "tools": [{ "type": "function", "function": { "name": TOOL } }] })
         }
         Api::Gemini => {
-            let mut contents = vec![json!({ "role": "user", "parts": [{ "text": words }] })];
+            let mut contents = vec![json!({ "role": "user", "parts": [{ "text": prompt }] })];
             if let Some(result) = result {
                 contents.push(json!({ "role": "model", "parts": [{ "functionCall": { "name": TOOL, "args": {} } }] }));
                 contents.push(json!({ "role": "user", "parts": [{ "functionResponse": { "name": TOOL, "response": { "output": result } } }] }));
@@ -89,7 +89,7 @@ fn path(api: Api, stream: bool) -> &'static str {
     }
 }
 
-/// Plays rules, and returns the answer's body.
+/// Answers a request by these rules, and returns the body.
 fn play(rules: &[Rule], api: Api, stream: bool, mut body: Value) -> String {
     body["stream"] = json!(stream);
     let request = wire::read(api, path(api, stream), &body);
@@ -116,7 +116,7 @@ fn calls_by_suffix() {
     }
 }
 
-fn says_texts() {
+fn sends_texts() {
     for api in APIS {
         let rules = rule(Rule::user("greet").says("hello"));
         let whole = play(&rules, api, false, body(api, "greet", None));
@@ -144,7 +144,7 @@ fn results_are_newer() {
     }
 }
 
-fn searches() {
+fn calls_after_search() {
     let rules = rule(Rule::user("greet").calls("send_message", json!({ "to": "ann" })));
     let user = json!({ "role": "user", "content": "greet" });
     let tools = json!([{ "type": "function", "function": { "name": "tool_search" } },
@@ -168,7 +168,7 @@ fn searches() {
     );
 }
 
-fn scripts() {
+fn calls_by_script() {
     let rules = rule(Rule::user("greet").calls("send_message", json!({ "to": "ann" })));
     let input = json!([{ "type": "message", "role": "user", "content": "greet" }]);
     let tools = json!([{ "type": "custom", "name": "exec" }]);
@@ -181,13 +181,13 @@ fn scripts() {
     assert!(answer.contains("custom_tool_call") && answer.contains("endsWith"), "{answer}");
 }
 
-fn aside() {
+fn ignores_few_tools() {
     let rules = [Rule::user("greet").says("hello").after(Duration::ZERO).of(Api::Chat)];
     let answer = play(&rules, Api::Chat, false, body(Api::Chat, "greet", None));
     assert!(!answer.contains("hello"), "{answer}");
 }
 
-fn names() {
+fn finds_names() {
     let check = |raw: &str, expected: &[&str]| assert_eq!(names_in(raw, "ping"), expected, "{raw}");
     check("call mcp__bridge__ping now", &["mcp__bridge__ping"]);
     check("\\nbridge___ping\\n", &["bridge___ping"]);

@@ -1,38 +1,20 @@
 //! The real Claude Code as a leader: it waits for two members at the same time, and in a new session it finds the work that an earlier
-//! one gave away. Its model knows nothing but what it is told of the tools.
-
-use std::process::Stdio;
-use std::time::Duration;
+//! session assigned. Its model knows only what the tools say.
 
 use serde_json::json;
 
-use super::claude_as_user::{claude, result};
+use crate::claude_code::{claude_with_bridge, print, result};
 use crate::model::{ModelServer, Rule};
 use crate::real_project::{shown_to_models, stage};
 use crate::support::{Stage, until};
 
-/// The programs that it takes.
-pub(crate) const PROGRAMS: [&str; 2] = ["node", "claude"];
-
-/// Longer than a story takes on a busy machine.
-const DEADLINE: Duration = Duration::from_mins(3);
-
-/// Runs Claude Code with a prompt to its end, and returns what it says last.
+/// Runs Claude Code with a prompt until it ends, and returns its result.
 async fn ask(stage: &Stage, model: &ModelServer, prompt: &str) -> String {
-    let running = claude(stage, model)
-        .args(["-p", prompt, "--allowedTools", "mcp__bridge"])
-        .args(["--output-format", "stream-json", "--verbose"])
-        .stdin(Stdio::null())
-        .output();
-    let output = tokio::time::timeout(DEADLINE, running).await;
-    let output =
-        output.unwrap_or_else(|_| panic!("it does not end; {}", shown_to_models(model))).unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", shown_to_models(model));
-    result(&said).as_str().unwrap_or_default().to_owned()
+    let printed = print(claude_with_bridge(stage, model), prompt, "mcp__bridge", model).await;
+    result(&printed).as_str().unwrap_or_default().to_owned()
 }
 
-/// Two waits in one message of the model begin before either has ended.
+/// Two waits in one message of the model run at the same time.
 pub(crate) async fn waits_for_two_members_at_once() {
     let wait = |from: &str| json!({ "from": from, "timeout_seconds": 100 });
     let model = ModelServer::start(vec![
@@ -45,7 +27,7 @@ pub(crate) async fn waits_for_two_members_at_once() {
     let stage = stage(&[], &model);
     let (ann, bob) = (stage.peer("ann").await, stage.peer("bob").await);
     let members = async {
-        // Neither says a word before both waits have begun.
+        // Neither sends before both waits have begun.
         until("both waits have begun", || stage.events_of("wait_started").len() == 2).await;
         ann.send("orchestrator", "news of ann").await;
         bob.send("orchestrator", "news of bob").await;
@@ -60,19 +42,19 @@ pub(crate) async fn waits_for_two_members_at_once() {
     bob.close().await;
 }
 
-/// A session gives a task and ends; the next one finds the task by its prompt, and reads its result.
+/// A session assigns a task and ends; the next session finds the task by its prompt and reads its result.
 pub(crate) async fn finds_the_work_of_an_earlier_session() {
     let task_id = |text: &str| {
-        // The notice of its end, which nothing proved to the first session, may ride along and begins with the id as well.
+        // The notice of its end may come with this result, because nothing proved that the first session saw it. It begins with the id, too.
         let is_id = |word: &&str| word.starts_with("task-") && !word.contains(' ');
         let id = text.split('"').find(is_id);
         json!({ "task_id": id })
     };
-    let give = json!({
+    let assignment = json!({
         "agent": "scripted", "name": "worker", "prompt": "count the beans", "wait": true, "timeout_seconds": 100,
     });
     let model = ModelServer::start(vec![
-        Rule::user("give the work away").calls("assign_task", give),
+        Rule::user("give the work away").calls("assign_task", assignment),
         Rule::user("go on with yesterday's work").calls("get_task_status", json!({})),
         Rule::result("\"output\":\"there are 97 beans").says("It is done."),
         Rule::result("count the beans").calls_with("get_task_result", task_id),
@@ -89,9 +71,9 @@ pub(crate) async fn finds_the_work_of_an_earlier_session() {
     assert_eq!(said, "It is done.", "{}", shown_to_models(&model));
     let shown = model.shown().split_off(before);
     let calls: Vec<_> = shown.iter().flat_map(|shown| shown.calls.iter()).collect();
-    let ends = ["get_task_status", "get_task_result"];
-    assert_eq!(calls.len(), ends.len(), "{calls:?}");
-    assert!(calls.iter().zip(ends).all(|(call, end)| call.ends_with(end)), "{calls:?}");
-    // What led it there is what every session is told.
+    let suffixes = ["get_task_status", "get_task_result"];
+    assert_eq!(calls.len(), suffixes.len(), "{calls:?}");
+    assert!(calls.iter().zip(suffixes).all(|(call, suffix)| call.ends_with(suffix)), "{calls:?}");
+    // The instructions that every session gets led it there.
     assert!(shown.iter().any(|shown| shown.whole.contains("get_task_status without task_id")));
 }

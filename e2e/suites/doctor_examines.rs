@@ -1,5 +1,5 @@
-//! The doctor and the five real agents: each is found, started, seen with our tools and ended, all at the same time, and no model hears
-//! of it.
+//! `doctor` with the five real agents: it finds, starts and ends all of them at the same time and sees our tools in each, and no
+//! model gets a prompt.
 
 use serde_json::Value;
 
@@ -7,19 +7,19 @@ use crate::agent_kinds::{KINDS, Kind};
 use crate::model::ModelServer;
 use crate::real_project;
 
-/// The programs that it takes.
+/// The programs that the test needs.
 pub(crate) const PROGRAMS: [&str; 6] =
     ["node", KINDS[0].name, KINDS[1].name, KINDS[2].name, KINDS[3].name, KINDS[4].name];
 
-/// Examines all five.
-pub(crate) async fn finds_all_agents_well_without_asking_a_model() {
+/// Examines all five agents.
+pub(crate) async fn finds_all_agents_healthy_without_a_prompt() {
     let model = ModelServer::start(Vec::new()).await;
     let kinds: Vec<&Kind> = KINDS.iter().collect();
     let stage = real_project::stage(&kinds, &model);
     let project = stage.project().to_str().unwrap();
-    let (exit, said) = stage.ended(&["doctor", "--json", "--project", project], None).await;
-    let report = serde_json::Deserializer::from_str(&said).into_iter::<Value>().next();
-    let report = report.unwrap().unwrap_or_else(|error| panic!("{error}: {said}"));
+    let (exit, printed) = stage.ended(&["doctor", "--json", "--project", project], None).await;
+    let report = serde_json::Deserializer::from_str(&printed).into_iter::<Value>().next();
+    let report = report.unwrap().unwrap_or_else(|error| panic!("{error}: {printed}"));
     for kind in &KINDS {
         let findings = report["findings"].as_array().unwrap().iter();
         let of_kind: Vec<_> = findings.filter(|finding| finding["name"] == kind.name).collect();
@@ -32,7 +32,7 @@ pub(crate) async fn finds_all_agents_well_without_asking_a_model() {
         assert!(delivery.iter().any(|method| method == "prompt"), "{start:#}");
         assert!(start["facts"]["memory_bytes"].as_u64() > Some(10_000_000), "{start:#}");
     }
-    // A client's entry may be one that a test has put there.
+    // Another test may have written a client's entry.
     let all = report["findings"].as_array().unwrap().iter();
     let problem =
         all.filter(|one| one["subject"] != "client").find(|one| one["level"] == "problem");

@@ -1,4 +1,4 @@
-//! The lifecycle of an agent: one suite, played by every kind of real agent there is.
+//! The lifecycle of an agent: one suite that runs with every kind of real agent.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use crate::real_project::{Scene, memory_mb};
 use crate::results_table::{Column, Matrix};
 use crate::support::until;
 
-/// What an agent is asked to say that proves nothing but that it works.
+/// A prompt that proves only that the agent works.
 const HELLO: &str = "say hello";
 
-/// Starts, has its tools, asks for permission and gets it, calls our tool, and does a second task in the same process.
+/// An agent starts, gets its tools, asks for permission, calls our tool, and does a second task in the same process.
 pub(crate) async fn works(kind: &Kind, matrix: &Matrix) {
     let scene = Scene::new(
         &[kind],
@@ -49,9 +49,9 @@ pub(crate) async fn works(kind: &Kind, matrix: &Matrix) {
     scene.end().await;
 }
 
-/// Gets a message in the middle of a turn, with the result of a tool, and is woken by one when it is idle.
-pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
-    // Else it may get the message before it calls the tool.
+/// An agent gets a message during a turn with the result of a tool, and a message wakes it when it is idle.
+pub(crate) async fn gets_messages(kind: &Kind, matrix: &Matrix) {
+    // Otherwise it may get the message before it calls the tool.
     let profile = format!("[agents.{}]\nmid_turn = \"never\"", kind.name);
     let scene = Scene::with_profiles(
         &[kind],
@@ -90,15 +90,15 @@ pub(crate) async fn hears(kind: &Kind, matrix: &Matrix) {
         scene.shown_to_models()
     );
     scene.lead.until_idle(kind.name).await;
-    // Each message went once: none was offered twice.
+    // Each message was handed over once.
     let handed = scene.stage.events_of("message_handed");
     let to_agent = handed.iter().filter(|handed| handed["member"] == kind.name).count();
     assert_eq!(to_agent, 2, "{handed:?}");
     scene.end().await;
 }
 
-/// Is reached in the middle of a turn by its own way, and its model is shown the message once.
-pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
+/// An agent gets a message during a turn by the method that it supports, and its model is shown the message once.
+pub(crate) async fn gets_a_message_by_its_own_method(kind: &Kind, matrix: &Matrix) {
     let task = Rule::user("think it over");
     let task = match kind.reach {
         Reach::Steer => task.behind("it is handed").calls("list_agents", json!({})),
@@ -115,7 +115,7 @@ pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
     let scene = Scene::new(&[kind], rules).await;
     let task = scene.start(kind, "think it over").await;
     scene.until_answered("think it over").await;
-    let (first, priority, way, column) = match kind.reach {
+    let (first, priority, method, column) = match kind.reach {
         Reach::Steer => ("steer", "normal", "steer", Column::Steer),
         Reach::Drain(_) => ("drain", "normal", "drain", Column::Drain),
         Reach::Interrupt => ("interrupt", "urgent", "inject", Column::Urgent),
@@ -133,18 +133,18 @@ pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
     until("the message is handed over, and taken or seen", || {
         let seen = scene.stage.events_of("message_seen");
         let is_seen = |handed: &Value| seen.iter().any(|seen| seen["call"] == handed["call"]);
-        // What was steered counts as seen only when the turn goes on.
+        // A steered message counts as seen only when the turn goes on.
         let taken = kind.reach == Reach::Steer && !scene.transcript("taken").is_empty();
         handed().iter().any(|handed| taken || is_seen(handed))
     })
     .await;
     matrix.note(kind.name, column, &seconds(began.elapsed()));
     scene.model.open("it is handed");
-    let said = scene.done(&task).await;
-    assert!(said.ends_with("heard 4714"), "{said}; {}", scene.shown_to_models());
+    let output = scene.done(&task).await;
+    assert!(output.ends_with("heard 4714"), "{output}; {}", scene.shown_to_models());
     scene.lead.until_idle(kind.name).await;
-    let ways: Vec<_> = handed().iter().map(|handed| handed["way"].clone()).collect();
-    assert_eq!(ways, [way], "{}", scene.shown_to_models());
+    let methods: Vec<_> = handed().iter().map(|handed| handed["way"].clone()).collect();
+    assert_eq!(methods, [method], "{}", scene.shown_to_models());
     let shown = scene.model.shown();
     let most = shown.iter().map(|shown| shown.whole.matches("] the code is 4714").count()).max();
     let most_urgent =
@@ -153,7 +153,7 @@ pub(crate) async fn is_reached(kind: &Kind, matrix: &Matrix) {
     scene.end().await;
 }
 
-/// Ends a turn that is cancelled, works on in the same process, and is gone after a shutdown.
+/// An agent ends a cancelled turn, does the next task in the same process, and exits after a shutdown.
 pub(crate) async fn stops(kind: &Kind, matrix: &Matrix) {
     let scene = Scene::new(
         &[kind],
@@ -178,8 +178,8 @@ pub(crate) async fn stops(kind: &Kind, matrix: &Matrix) {
     scene.end().await;
 }
 
-/// Is killed in the middle of a call of our tool, and leaves nothing.
-pub(crate) async fn dies(kind: &Kind, matrix: &Matrix) {
+/// An agent that is killed during a call of our tool leaves no process.
+pub(crate) async fn is_killed(kind: &Kind, matrix: &Matrix) {
     let wait = json!({ "timeout_seconds": 100 });
     let scene =
         Scene::new(&[kind], vec![Rule::user("wait for me").calls("wait_for_message", wait)]).await;
@@ -198,8 +198,8 @@ pub(crate) async fn dies(kind: &Kind, matrix: &Matrix) {
     scene.end().await;
 }
 
-/// Forgets what it was told when a task is to begin anew, and has our tools and our permission in the new session too.
-pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
+/// An agent forgets its conversation when a task asks for a fresh session, and has our tools and permissions there as well.
+pub(crate) async fn starts_fresh_session(kind: &Kind, matrix: &Matrix) {
     let greet = json!({ "to": "orchestrator", "content": "good evening" });
     let rules = vec![
         Rule::result("msg-").says("I have written."),
@@ -233,8 +233,8 @@ pub(crate) async fn begins_anew(kind: &Kind, matrix: &Matrix) {
     scene.end().await;
 }
 
-/// Ends, and is resumed by its name, with its conversation.
-pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
+/// An agent that was shut down is resumed by its name, with its conversation.
+pub(crate) async fn resumes(kind: &Kind, matrix: &Matrix) {
     let rules = vec![
         Rule::user("remember 4715").says("noted"),
         Rule::user("what was it").says("I remember."),
@@ -243,8 +243,8 @@ pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
     let first = scene.start(kind, "remember 4715").await;
     assert_eq!(scene.done(&first).await, "noted", "{}", scene.shown_to_models());
     let minute = this_minute();
-    let told = scene.lead.call("get_task_result", json!({ "task_id": first })).await;
-    matrix.note(kind.name, Column::Usage, &used(&told["usage"]));
+    let result = scene.lead.call("get_task_result", json!({ "task_id": first })).await;
+    matrix.note(kind.name, Column::Usage, &usage_fields(&result["usage"]));
     scene.lead.call("shutdown_agent", json!({ "agent": kind.name })).await;
     scene.lead.until_agent(kind.name, |agent| agent["status"] == "dead").await;
     scene.until_agents_are_gone().await;
@@ -252,9 +252,9 @@ pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
         until("another minute begins", || this_minute() != minute).await;
     }
 
-    let back = json!({ "agent": kind.name, "prompt": "what was it", "resume": true });
+    let resumed = json!({ "agent": kind.name, "prompt": "what was it", "resume": true });
     let began = Instant::now();
-    let second = scene.lead.call("assign_task", back).await;
+    let second = scene.lead.call("assign_task", resumed).await;
     let second = second["task_id"].as_str().unwrap().to_owned();
     let result = scene.lead.ended(&second).await;
     assert_eq!(result["status"], "done", "{result}; {}", scene.shown_to_models());
@@ -262,15 +262,15 @@ pub(crate) async fn returns(kind: &Kind, matrix: &Matrix) {
     assert_eq!(result["context"], "resumed", "{result}; {stderr}");
     let took = began.elapsed();
     let shown = scene.model.shown();
-    let asked: Vec<_> =
+    let prompts: Vec<_> =
         shown.iter().filter(|shown| shown.rule.as_deref() == Some("what was it")).collect();
-    let knows = asked.iter().all(|shown| shown.whole.contains("remember 4715"));
-    assert!(!asked.is_empty() && knows, "{}", scene.shown_to_models());
+    let has_history = prompts.iter().all(|shown| shown.whole.contains("remember 4715"));
+    assert!(!prompts.is_empty() && has_history, "{}", scene.shown_to_models());
     matrix.note(kind.name, Column::Resume, &seconds(took));
     scene.end().await;
 }
 
-/// Refuses a model that the agent does not offer, with those that it does.
+/// A model that the agent does not offer is refused with the list of models that it offers.
 pub(crate) async fn refuses_an_unknown_model(kind: &Kind, matrix: &Matrix) {
     let scene = Scene::new(&[kind], vec![Rule::user(HELLO).says("hello")]).await;
     let mut task = kind.task(HELLO);
@@ -282,29 +282,29 @@ pub(crate) async fn refuses_an_unknown_model(kind: &Kind, matrix: &Matrix) {
     let known = result["error"]["known"].as_array().unwrap();
     assert!(!known.is_empty(), "{result}");
     matrix.note(kind.name, Column::Models, &known.len().to_string());
-    // The agent stays, and takes one that it offers.
-    let right = json!({ "agent": kind.name, "prompt": HELLO, "model": known[0] });
-    let right = scene.lead.call("assign_task", right).await;
-    let result = scene.lead.ended(right["task_id"].as_str().unwrap()).await;
+    // The agent stays, and accepts a model that it offers.
+    let offered = json!({ "agent": kind.name, "prompt": HELLO, "model": known[0] });
+    let assigned = scene.lead.call("assign_task", offered).await;
+    let result = scene.lead.ended(assigned["task_id"].as_str().unwrap()).await;
     assert_ne!(result["error"]["class"], "model", "{result}");
     scene.end().await;
 }
 
-/// Returns the minute that the wall clock shows.
+/// Returns the minute of the wall clock.
 fn this_minute() -> i64 {
     cli_team_bridge::sys::clock::now().wall_ms / 60_000
 }
 
-/// Says in a few words what an agent tells of its tokens and its cost.
-fn used(usage: &Value) -> String {
-    let told = [("total_tokens", "tokens"), ("cost", "cost"), ("context_size", "context")];
-    let told = told.iter().filter(|(key, _)| usage[*key].is_number());
-    let told: Vec<_> = told.map(|(_, word)| *word).collect();
-    if told.is_empty() { "nothing".to_owned() } else { told.join(", ") }
+/// Names the figures of its usage that an agent reports.
+fn usage_fields(usage: &Value) -> String {
+    let fields = [("total_tokens", "tokens"), ("cost", "cost"), ("context_size", "context")];
+    let reported = fields.iter().filter(|(key, _)| usage[*key].is_number());
+    let reported: Vec<_> = reported.map(|(_, word)| *word).collect();
+    if reported.is_empty() { "nothing".to_owned() } else { reported.join(", ") }
 }
 
-/// Says how to log in when the model server wants a login.
-pub(crate) async fn asks_for_a_login(kind: &Kind, _: &Matrix) {
+/// The error says how to log in when the model server rejects the key.
+pub(crate) async fn says_how_to_log_in(kind: &Kind, _: &Matrix) {
     let rules = vec![Rule::user(HELLO).fails(401, "the key is not valid")];
     let scene = Scene::new(&[kind], rules).await;
     let task = scene.start(kind, HELLO).await;
@@ -317,8 +317,9 @@ pub(crate) async fn asks_for_a_login(kind: &Kind, _: &Matrix) {
     scene.end().await;
 }
 
-/// Says how to log in when the variable with the key is missing, which codex tells as the text of a turn that ends well.
-pub(crate) async fn misses_its_key() {
+/// The error says how to log in when the variable with the key is missing, although codex reports that as the text of a successful
+/// turn.
+pub(crate) async fn says_how_to_log_in_without_its_key() {
     const KEYLESS: Kind = Kind { env: |_| Vec::new(), ..crate::agent_kinds::CODEX };
     let scene = Scene::new(&[&KEYLESS], vec![Rule::user(HELLO).says("hello")]).await;
     let task = scene.start(&KEYLESS, HELLO).await;
@@ -329,8 +330,8 @@ pub(crate) async fn misses_its_key() {
     scene.end().await;
 }
 
-/// Fails a task whose model cannot be used, with the reason.
-pub(crate) async fn tells_of_a_failing_model(kind: &Kind, _: &Matrix) {
+/// A task whose model cannot be used fails with the model server's reason.
+pub(crate) async fn reports_a_failing_model(kind: &Kind, _: &Matrix) {
     let rules = vec![Rule::user(HELLO).fails(400, "there is no such model")];
     let scene = Scene::new(&[kind], rules).await;
     let task = scene.start(kind, HELLO).await;

@@ -1,4 +1,4 @@
-//! A step of a real agent whose orchestrator is killed in the middle of it: the next one lets the agent go on in its conversation.
+//! The orchestrator is killed during a step of a real agent. The next orchestrator resumes the step in the same conversation.
 
 use serde_json::json;
 
@@ -6,8 +6,8 @@ use crate::agent_kinds::Kind;
 use crate::model::Rule;
 use crate::real_project::{Scene, shown_to_models};
 
-/// Kills the orchestrator while the model thinks, and checks that the model is asked again with what it had said before.
-pub(crate) async fn in_the_session_of_the_interrupted_step(kind: &Kind) {
+/// Kills the orchestrator during a turn, and checks that the next prompt comes with the earlier conversation.
+pub(crate) async fn continues_the_session_of_an_interrupted_step(kind: &Kind) {
     let again = "This step was started before, and interrupted";
     let rules = vec![
         Rule::user(again).says("The wall stands."),
@@ -26,10 +26,10 @@ pub(crate) async fn in_the_session_of_the_interrupted_step(kind: &Kind) {
     let Scene { lead, model, stage, .. } = scene;
     lead.die().await;
     let lead = stage.orchestrator().await;
-    let which = json!({ "workflow_id": created["workflow_id"] });
-    lead.call("resume_workflow", which.clone()).await;
+    let workflow = json!({ "workflow_id": created["workflow_id"] });
+    lead.call("resume_workflow", workflow.clone()).await;
     lead.hear_notice("(\"build\") is done: 1 of 1 steps done").await;
-    let status = lead.call("get_workflow_status", which).await;
+    let status = lead.call("get_workflow_status", workflow).await;
     let step = &status["steps"][0];
     assert_eq!(
         step["context"],
@@ -42,11 +42,11 @@ pub(crate) async fn in_the_session_of_the_interrupted_step(kind: &Kind) {
     let output = step["output"].as_str().unwrap().trim();
     assert_eq!(output, "The wall stands.");
     let shown = model.shown();
-    let mut asked = shown.iter().filter(|shown| shown.rule.as_deref() == Some(again));
-    let knows = |text: &str| asked.clone().all(|shown| shown.whole.contains(text));
-    assert!(knows("the number 4718"), "{}", shown_to_models(&model));
-    assert!(knows("Build the wall"), "{}", shown_to_models(&model));
-    assert!(asked.next().is_some(), "{}", shown_to_models(&model));
+    let mut resumed = shown.iter().filter(|shown| shown.rule.as_deref() == Some(again));
+    let is_shown = |text: &str| resumed.clone().all(|shown| shown.whole.contains(text));
+    assert!(is_shown("the number 4718"), "{}", shown_to_models(&model));
+    assert!(is_shown("Build the wall"), "{}", shown_to_models(&model));
+    assert!(resumed.next().is_some(), "{}", shown_to_models(&model));
     lead.close().await;
     stage.check_nobody_is_left();
     drop(model);

@@ -1,4 +1,4 @@
-//! The suites with real programs: one file a promise.
+//! The tests with real programs, by what they prove.
 
 pub(crate) mod claude_as_user;
 pub(crate) mod claude_is_notified;

@@ -1,4 +1,4 @@
-//! Policies: what an agent asks about before it acts, what it does unasked, and that a no is a no.
+//! Permission policies: what an agent asks about before it acts, what it does without asking, and that it respects a no.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,34 +11,34 @@ use crate::real_project::Scene;
 use crate::results_table::{Column, Matrix};
 use crate::support::{DEADLINE, PAUSE};
 
-/// The policies, each with all deeds, in an order in which neighbours want different modes of an agent.
+/// The policies, ordered so that neighbours need different modes of an agent. Each is tested with all actions.
 pub(crate) const POLICIES: [&str; 4] = ["rules", "allow", "ask", "deny"];
 
-/// What a model wants to do.
+/// An action that a model tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Deed {
+pub(crate) enum Action {
     /// A command that makes a file in the project.
     Command,
     /// A file in the project.
     Inside,
-    /// A file beside the project, which lies below the system's place for temporary files.
+    /// A file beside the project, which is in the system's directory for temporary files.
     Outside,
-    /// A file of the user's settings, which decide what programs do.
+    /// A file in the project's `.claude`, whose settings control what programs do.
     Settings,
 }
 
-/// What came of a deed.
+/// The outcome of an action.
 #[derive(Debug, Default)]
-struct Seen {
-    /// Whether somebody was asked.
+struct Outcome {
+    /// Whether the orchestrator was asked.
     asked: bool,
-    /// Whether the agent had an answer of the policy.
+    /// Whether the policy answered the agent.
     judged: bool,
-    /// Whether the file is there.
+    /// Whether the file exists.
     done: bool,
 }
 
-impl Deed {
+impl Action {
     pub(crate) const ALL: [Self; 4] = [Self::Command, Self::Inside, Self::Outside, Self::Settings];
 
     pub(crate) fn description(self) -> &'static str {
@@ -59,9 +59,9 @@ impl Deed {
         }
     }
 
-    /// Returns the file that is there once it is done.
-    fn file(self, project: &Path, try_of: &str) -> PathBuf {
-        let name = format!("{}-{try_of}.txt", self.word());
+    /// Returns the file that the action makes.
+    fn file(self, project: &Path, attempt: &str) -> PathBuf {
+        let name = format!("{}-{attempt}.txt", self.word());
         match self {
             Self::Command | Self::Inside => project.join(name),
             Self::Outside => project.parent().unwrap().join(name),
@@ -69,30 +69,30 @@ impl Deed {
         }
     }
 
-    /// Returns what the agent is asked to do.
+    /// Returns the prompt that asks an agent for the action.
     fn prompt(self, file: &Path) -> String {
-        let way = match self {
+        let instruction = match self {
             Self::Command => COMMAND,
             Self::Inside | Self::Outside | Self::Settings => FILE,
         };
-        format!("{way} {}", file.display())
+        format!("{instruction} {}", file.display())
     }
 }
 
-/// What an agent is asked to do, before the path of the file that is to be there then.
+/// The instructions of the prompts. The path of the file follows.
 const COMMAND: &str = "by a command make the file:";
 const FILE: &str = "by your own tool make the file:";
 const SANDBOXED: &str = "without asking make the file:";
 
-/// Returns the path in the words that an agent was asked with.
-fn path_in(text: &str, words: &str) -> String {
-    let path = text.rsplit_once(words).map(|(_, path)| path);
+/// Returns the path after an instruction in a prompt.
+fn path_in(text: &str, instruction: &str) -> String {
+    let path = text.rsplit_once(instruction).map(|(_, path)| path);
     let path = path.and_then(|path| path.split_whitespace().next());
     path.unwrap_or_default().to_owned()
 }
 
-/// Every policy is kept to, in every order of tasks in one process: what is asked about is done after a yes only.
-pub(crate) async fn hold(kind: &Kind, matrix: &Matrix) {
+/// An agent obeys the policy of each task in one process: what it asks about, it does only after a yes.
+pub(crate) async fn obeys_its_policy(kind: &Kind, matrix: &Matrix) {
     let (runs, writes) = (kind.runs, kind.writes);
     let touch = |path: String| format!("touch {path}");
     let hello = json!({ "to": "orchestrator", "content": "I may speak" });
@@ -111,35 +111,36 @@ pub(crate) async fn hold(kind: &Kind, matrix: &Matrix) {
     let scene = Scene::new(&[kind], rules).await;
     let project = scene.stage.project().to_owned();
     for policy in POLICIES {
-        for deed in Deed::ALL {
-            let mut seen = Vec::new();
+        for action in Action::ALL {
+            let mut outcomes = Vec::new();
             for answer in ["no", "yes"] {
-                let file = deed.file(&project, &format!("{policy}-{answer}"));
-                let one = watch(&scene, kind, policy, &deed.prompt(&file), answer, &file).await;
-                // Who was not asked about it has not made a difference by its answer.
-                let answers = one.asked;
-                seen.push(one);
-                if !answers {
+                let file = action.file(&project, &format!("{policy}-{answer}"));
+                let prompt = action.prompt(&file);
+                let outcome = outcome_of(&scene, kind, policy, &prompt, answer, &file).await;
+                let was_asked = outcome.asked;
+                outcomes.push(outcome);
+                // Without a question the other answer makes no difference.
+                if !was_asked {
                     break;
                 }
             }
-            let told = judged(policy, deed, &seen);
-            let told = told.unwrap_or_else(|why| {
+            let verdict = verdict(policy, action, &outcomes);
+            let verdict = verdict.unwrap_or_else(|why| {
                 panic!(
-                    "{policy} {deed:?}: {why}: {seen:?}; {}; {:?}",
+                    "{policy} {action:?}: {why}: {outcomes:?}; {}; {:?}",
                     scene.shown_to_models(),
                     offered(&scene)
                 )
             });
-            matrix.note(kind.name, Column::Under(policy, deed), told);
+            matrix.note(kind.name, Column::Under(policy, action), verdict);
         }
         if kind.runs_in_sandbox.is_some() {
             let file = project.join(format!("sandboxed-{policy}.txt"));
             let text = format!("{SANDBOXED} {}", file.display());
-            let seen = watch(&scene, kind, policy, &text, "no", &file).await;
+            let outcome = outcome_of(&scene, kind, policy, &text, "no", &file).await;
             assert!(
-                policy == "allow" || !seen.done,
-                "{policy}: {seen:?}; {}",
+                policy == "allow" || !outcome.done,
+                "{policy}: {outcome:?}; {}",
                 scene.shown_to_models()
             );
         }
@@ -153,28 +154,28 @@ pub(crate) async fn hold(kind: &Kind, matrix: &Matrix) {
     scene.end().await;
 }
 
-/// Lets the agent play a task under a policy, answers what it asks, and says what came of it.
-async fn watch(
+/// Runs a task under a policy, answers the questions of the agent, and returns the outcome.
+async fn outcome_of(
     scene: &Scene,
     kind: &Kind,
     policy: &str,
     prompt: &str,
     answer: &str,
     file: &Path,
-) -> Seen {
+) -> Outcome {
     let mut task = kind.task(prompt);
     task["permissions"] = json!(policy);
     let assigned = scene.lead.call("assign_task", task).await;
     let task = assigned["task_id"].as_str().unwrap().to_owned();
-    let mut seen = Seen::default();
+    let mut outcome = Outcome::default();
     let began = Instant::now();
     loop {
         let health = scene.lead.call("get_agent_status", json!({})).await;
         for question in health["permissions"].as_array().into_iter().flatten() {
-            seen.asked = true;
+            outcome.asked = true;
             let decision = if answer == "yes" { "allow_once" } else { "reject" };
-            let said = json!({ "permission_id": question["permission_id"], "decision": decision });
-            scene.lead.call("answer_permission", said).await;
+            let reply = json!({ "permission_id": question["permission_id"], "decision": decision });
+            scene.lead.call("answer_permission", reply).await;
         }
         let status = scene.lead.call("get_task_status", json!({ "task_id": task })).await;
         if !matches!(status["status"].as_str(), Some("queued" | "starting" | "running")) {
@@ -184,11 +185,11 @@ async fn watch(
         tokio::time::sleep(PAUSE).await;
     }
     let asked: Vec<Value> = scene.transcript_of(&task, "permission");
-    seen.judged = !seen.asked && !asked.is_empty();
-    seen.done = file.exists();
+    outcome.judged = !outcome.asked && !asked.is_empty();
+    outcome.done = file.exists();
     let result = scene.lead.call("get_task_result", json!({ "task_id": task })).await;
-    if !seen.done && (seen.asked || seen.judged) {
-        // Whoever reads the result is told of a no, however the agent took it.
+    if !outcome.done && (outcome.asked || outcome.judged) {
+        // The result reports a no, however the agent reacted to it.
         let failed = result["failed_calls"].as_array().map_or(0, Vec::len);
         assert!(failed > 0, "{prompt}: {result}");
         let titles = result["failed_calls"].as_array().unwrap();
@@ -197,15 +198,19 @@ async fn watch(
             assert_eq!(result["error"]["class"], "refused", "{prompt}: {result}");
         }
     }
-    seen
+    outcome
 }
 
-/// Says what was seen of a deed, or what of it must not be.
-fn judged(policy: &str, deed: Deed, seen: &[Seen]) -> Result<&'static str, &'static str> {
-    let first = &seen[0];
-    let told = match (first.asked, first.judged, first.done) {
+/// Names the outcome of an action; an outcome that the policy forbids is an error.
+fn verdict(
+    policy: &str,
+    action: Action,
+    outcomes: &[Outcome],
+) -> Result<&'static str, &'static str> {
+    let first = &outcomes[0];
+    let verdict = match (first.asked, first.judged, first.done) {
         (true, _, true) => return Err("it was done after a no"),
-        (true, _, false) => match seen.get(1) {
+        (true, _, false) => match outcomes.get(1) {
             Some(second) if second.done => "asked",
             _ => return Err("it was not done after a yes"),
         },
@@ -214,16 +219,16 @@ fn judged(policy: &str, deed: Deed, seen: &[Seen]) -> Result<&'static str, &'sta
         (false, false, true) => "not asked",
         (false, false, false) => "its own no",
     };
-    let fits = match (policy, deed) {
-        ("rules", Deed::Inside) => matches!(told, "allowed"),
-        ("rules" | "ask", _) => matches!(told, "asked" | "its own no"),
-        ("deny", _) => matches!(told, "refused" | "its own no"),
-        _ => matches!(told, "allowed" | "not asked" | "its own no"),
+    let fits = match (policy, action) {
+        ("rules", Action::Inside) => matches!(verdict, "allowed"),
+        ("rules" | "ask", _) => matches!(verdict, "asked" | "its own no"),
+        ("deny", _) => matches!(verdict, "refused" | "its own no"),
+        _ => matches!(verdict, "allowed" | "not asked" | "its own no"),
     };
-    if fits { Ok(told) } else { Err(told) }
+    if fits { Ok(verdict) } else { Err(verdict) }
 }
 
-/// Returns the tools that the agent has shown its model, for whoever looks for the reason of a failure.
+/// Returns the tools that the agent offered its model last, for the message of a failed test.
 fn offered(scene: &Scene) -> Vec<String> {
     let shown = scene.model.shown();
     let last = shown.iter().rev().find(|shown| shown.tools > 0);

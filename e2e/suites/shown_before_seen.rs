@@ -1,4 +1,5 @@
-//! What a model was shown, and what counts as seen: whole results, whole storms, and words that came into a turn that did not go on.
+//! What models are shown, and which messages count as seen: long results, many messages at once, and messages that came into a turn
+//! that did not go on.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -11,17 +12,18 @@ use crate::model::{Newest, Rule};
 use crate::real_project::Scene;
 use crate::support::{Member, Stage, until};
 
-/// What tells the message that goes into a turn.
+/// The message that goes into a turn.
 const CODE: &str = "the code is 4716";
 
-/// How long each part of a long message is.
+/// The bytes of each part of a long message.
 const PART: usize = 100;
 
-/// How many parts the longest message has.
+/// The parts of the longest message.
 const MOST_PARTS: usize = 6_000;
 
-/// Measures, in place of a check: how much of a result or a prompt each agent shows its model. To be read with `--nocapture`.
-const MEASURES: &str = "BRIDGE_E2E_MEASURE";
+/// With this variable the test measures how much of a result each agent shows its model, instead of checking it. `--nocapture`
+/// shows the figures.
+const MEASURE: &str = "BRIDGE_E2E_MEASURE";
 
 /// Returns a text of numbered parts.
 fn parts(count: usize) -> String {
@@ -32,7 +34,7 @@ fn parts(count: usize) -> String {
     (0..count).map(part).collect()
 }
 
-/// Returns how many parts from the first one on stand whole in a text.
+/// Returns how many parts, counted from the first, a text has complete.
 fn whole_parts(text: &str) -> usize {
     let is_whole = |number: &usize| {
         let head = format!("part-{number:05} ");
@@ -42,16 +44,16 @@ fn whole_parts(text: &str) -> usize {
     (0..MOST_PARTS).take_while(is_whole).count()
 }
 
-/// Returns what the model was shown when a rule answered.
+/// Returns the request that a rule answered.
 fn shown_to(scene: &Scene, rule: &str) -> String {
     let shown = scene.model.shown().into_iter();
     let mut ours = shown.filter(|shown| shown.rule.as_deref() == Some(rule));
     ours.next().unwrap_or_else(|| panic!("{rule}: {}", scene.shown_to_models())).whole
 }
 
-/// Shows its model whole what a result of ours may carry, and nothing of a longer message is lost.
-pub(crate) async fn shows_results_whole(kind: &Kind) {
-    let measures = std::env::var_os(MEASURES).is_some();
+/// An agent shows its model our longest results uncut, and no part of a longer message is lost.
+pub(crate) async fn shows_results_in_full(kind: &Kind) {
+    let measures = std::env::var_os(MEASURE).is_some();
     let profile = if measures {
         format!("[agents.{}]\nresult_bytes = 1000000", kind.name)
     } else {
@@ -73,7 +75,7 @@ pub(crate) async fn shows_results_whole(kind: &Kind) {
     } else {
         let is_shown = |number: &usize| shown.contains(&format!("part-{number:05} "));
         let last = (0..MOST_PARTS).rev().find(is_shown).unwrap();
-        // The last one is cut by us, and said to be.
+        // The bridge cuts the last part, and says so.
         assert!(
             whole / PART >= last,
             "a part before {last} is missing: {whole}; {}",
@@ -85,7 +87,7 @@ pub(crate) async fn shows_results_whole(kind: &Kind) {
     scene.end().await;
 }
 
-/// Is woken once by a storm that came while it worked, and shows its model all of it, once.
+/// Many messages that came during a turn wake an agent once, and it shows its model each of them once.
 pub(crate) async fn is_woken_once_by_a_storm(kind: &Kind) {
     const STORM: usize = 50;
     let profile = format!("[agents.{}]\nmid_turn = \"never\"", kind.name);
@@ -104,11 +106,11 @@ pub(crate) async fn is_woken_once_by_a_storm(kind: &Kind) {
     assert_eq!(scene.done(&task).await, "done", "{}", scene.shown_to_models());
     scene.lead.until_idle(kind.name).await;
     let handed = scene.stage.events_of("message_handed").into_iter();
-    let ways: Vec<_> = handed
+    let deliveries: Vec<_> = handed
         .filter(|handed| handed["member"] == kind.name)
         .map(|handed| (handed["way"].clone(), handed["ids"].as_array().unwrap().len()))
         .collect();
-    assert_eq!(ways, [(json!("prompt"), STORM)], "{}", scene.shown_to_models());
+    assert_eq!(deliveries, [(json!("prompt"), STORM)], "{}", scene.shown_to_models());
     let shown = shown_to(&scene, "storm-49");
     for number in 0..STORM {
         let text = format!("storm-{number:02} {}", "x".repeat(4_000));
@@ -117,19 +119,19 @@ pub(crate) async fn is_woken_once_by_a_storm(kind: &Kind) {
     scene.end().await;
 }
 
-/// How a turn ends before its model was shown what came into it.
+/// How a turn ends before its model was shown the message that came into it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Its task is cancelled.
+    /// The task is cancelled.
     Cancel,
-    /// Its process is killed, and started again.
+    /// The agent process is killed and restarted.
     Crash,
-    /// Its bridge is killed, and the next one calls it back.
+    /// The orchestrator is killed, and the next one resumes the agent.
     Orchestrator,
 }
 
-/// Shows its model after all what came into a turn that did not go on.
-pub(crate) async fn is_told_again(kind: &'static Kind, end: End) {
+/// A message that came into a turn that did not go on is shown to the model later.
+pub(crate) async fn gets_the_message_again(kind: &'static Kind, end: End) {
     let mut profile = format!("[agents.{}]\nrestart = \"on_failure\"", kind.name);
     if end != End::Crash {
         profile.clear();
@@ -152,23 +154,23 @@ pub(crate) async fn is_told_again(kind: &'static Kind, end: End) {
     let mut task = kind.task("think it over");
     task["name"] = json!("worker");
     let task = scene.lead.call("assign_task", task).await["task_id"].clone();
-    let way = if let Reach::Drain(_) = kind.reach {
+    let method = if let Reach::Drain(_) = kind.reach {
         scene.until_answered("think it over").await;
         "drain"
     } else {
         scene.lead.until_waiting("worker").await;
         "steer"
     };
-    // While a call of it runs, Claude Code is steered only with what is urgent.
+    // During a tool call, Claude Code is steered only with urgent messages.
     let message = json!({ "to": "worker", "content": CODE, "priority": "urgent" });
     let id = scene.lead.call("send_message", message).await["message_id"].clone();
     scene.model.open("it is sent");
     until("the agent has it", || {
-        let taken = way == "drain" || !scene.transcript("taken").is_empty();
-        taken && !handed(&scene.stage, &id, way).is_empty()
+        let taken = method == "drain" || !scene.transcript("taken").is_empty();
+        taken && !handed(&scene.stage, &id, method).is_empty()
     })
     .await;
-    assert_eq!(seen(&scene.stage, &id), [""; 0], "{}", scene.shown_to_models());
+    assert_eq!(seen_calls(&scene.stage, &id), [""; 0], "{}", scene.shown_to_models());
     let Scene { lead, model, stage, .. } = scene;
     let lead = match end {
         End::Cancel => {
@@ -185,13 +187,13 @@ pub(crate) async fn is_told_again(kind: &'static Kind, end: End) {
             lead.die().await;
             let next = stage.orchestrator().await;
             next.until_agent("worker", |agent| agent["status"] == "dead").await;
-            let back = json!({ "agent": "worker", "prompt": "what was it" });
-            next.call("assign_task", back).await;
+            let resumed = json!({ "agent": "worker", "prompt": "what was it" });
+            next.call("assign_task", resumed).await;
             next
         }
     };
     model.open("the end");
-    until("its model is shown it", || !seen(&stage, &id).is_empty()).await;
+    until("its model is shown it", || !seen_calls(&stage, &id).is_empty()).await;
     let shown = model.shown();
     let answered = shown
         .iter()
@@ -212,34 +214,34 @@ fn signal(pid: i64, signal: Signal) {
     nix::sys::signal::kill(pid, signal).unwrap();
 }
 
-/// Returns the calls that were handed a message by a way.
-fn handed(stage: &Stage, id: &Value, way: &str) -> Vec<Value> {
+/// Returns the calls that carried a message by this delivery method; an empty method means any.
+fn handed(stage: &Stage, id: &Value, method: &str) -> Vec<Value> {
     let handed = stage.events_of("message_handed").into_iter();
     handed
-        .filter(|handed| way.is_empty() || handed["way"] == way)
+        .filter(|handed| method.is_empty() || handed["way"] == method)
         .filter(|handed| handed["ids"].as_array().unwrap().contains(id))
         .map(|handed| handed["call"].clone())
         .collect()
 }
 
-/// Returns by which ways a message was seen.
-fn seen(stage: &Stage, id: &Value) -> Vec<String> {
+/// Returns the calls by which a message was seen.
+fn seen_calls(stage: &Stage, id: &Value) -> Vec<String> {
     let calls = handed(stage, id, "");
     let seen = stage.events_of("message_seen").into_iter();
     seen.filter(|seen| calls.contains(&seen["call"])).map(|seen| seen["call"].to_string()).collect()
 }
 
-/// The programs that a dialogue takes.
+/// The programs that a dialogue needs.
 pub(crate) const PROGRAMS: [&str; 3] = ["node", CODEX.name, CLAUDE_CODE.name];
 
-/// How long an answer may take: no model thinks here, and whoever waits in vain for one that is there waits twice as long.
-const AT_ONCE: Duration = Duration::from_secs(7);
+/// How long an answer may take. The models answer at once, and a wait that misses an answer takes twice as long.
+const ANSWER_LIMIT: Duration = Duration::from_secs(7);
 
-/// How many dialogues are played, where more than one is wanted.
+/// This variable sets how many dialogues are played; one by default.
 const DIALOGUES: &str = "BRIDGE_E2E_DIALOGUES";
 
-/// Two agents of two vendors throw a ball ten times, as fast as they can, and none has to wait for an answer that is there.
-pub(crate) async fn answers_come_at_once() {
+/// Two agents of two vendors throw a ball ten times, as fast as they can, and no answer waits in an inbox.
+pub(crate) async fn answers_arrive_without_delay() {
     let count = std::env::var(DIALOGUES).map_or(1, |count| count.parse().unwrap());
     for number in 0..count {
         let slowest = dialogue().await;
@@ -247,7 +249,7 @@ pub(crate) async fn answers_come_at_once() {
     }
 }
 
-/// Returns the greatest number of a ball that a text names.
+/// Returns the highest ball number in a text.
 fn newest_ball(text: &str) -> Option<usize> {
     let named = text.match_indices("ball ").filter_map(|(at, word)| {
         let digits = text[at + word.len()..].chars().take_while(char::is_ascii_digit);
@@ -272,7 +274,7 @@ async fn dialogue() -> Duration {
         rules.push(Rule::result("\"timed_out\": true").of(kind.api).says("no more"));
         rules.push(Rule::result("timed_out\":true").of(kind.api).says("no more"));
         rules.push(Rule::result("").of(kind.api).calls("wait_for_message", wait.clone()));
-        // So that those who search for tools have both when the ball comes.
+        // An agent that searches for tools has found both when the ball comes.
         let ready = json!({ "to": "orchestrator", "content": "ready" });
         rules.push(Rule::user("play").of(kind.api).calls("send_message", ready));
     }
@@ -284,7 +286,7 @@ async fn dialogue() -> Duration {
         let assigned = scene.lead.call("assign_task", task).await;
         tasks.push(assigned["task_id"].as_str().unwrap().to_owned());
     }
-    // Not until both wait at once: one may have given up by the time the other is there. The ball wakes it then.
+    // They need not wait at the same time: if the wait of one has ended before the other begins, the ball wakes it.
     until("both have begun to wait", || {
         let waits = scene.stage.events_of("wait_started").into_iter();
         let waiters: BTreeSet<_> = waits.map(|wait| wait["session"].to_string()).collect();
@@ -294,7 +296,7 @@ async fn dialogue() -> Duration {
     scene.lead.send("left", "ball 0").await;
     let (mut balls, mut last, mut slowest) = (0, Instant::now(), Duration::ZERO);
     while balls < THROWS {
-        // One may come twice, and is thrown on twice then.
+        // A ball that comes twice is thrown on twice.
         let sent = scene.stage.events_of("message_sent").into_iter();
         let thrown = sent.filter(|sent| sent["from"] != "orchestrator");
         let thrown = thrown.filter_map(|sent| newest_ball(&sent["body"].to_string()));
@@ -314,7 +316,7 @@ async fn dialogue() -> Duration {
         scene.model.was_shown_to(CODEX.api, Newest::ToolResult, "ball ")
             || scene.model.was_shown_to(CODEX.api, Newest::User, "ball "),
     );
-    assert!(slowest < AT_ONCE, "{slowest:?}; {}", scene.shown_to_models());
+    assert!(slowest < ANSWER_LIMIT, "{slowest:?}; {}", scene.shown_to_models());
     scene.end().await;
     slowest
 }

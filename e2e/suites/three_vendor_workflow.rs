@@ -1,5 +1,4 @@
-//! A workflow of real agents of three vendors: a diamond, whose longest way is a chain of three, each step with the words of
-//! those before it.
+//! A workflow of real agents of three vendors: a diamond in which each step gets the outputs of the steps that it depends on.
 
 use serde_json::{Value, json};
 
@@ -7,11 +6,11 @@ use crate::agent_kinds::{CLAUDE_CODE, CODEX, GEMINI};
 use crate::model::{Newest, Rule};
 use crate::real_project::Scene;
 
-/// The programs that it takes.
+/// The programs that the test needs.
 pub(crate) const PROGRAMS: [&str; 4] = ["node", CODEX.name, CLAUDE_CODE.name, GEMINI.name];
 
-/// Plays the plan once.
-pub(crate) async fn hands_outputs_on_between_three_vendors() {
+/// Runs the plan once.
+pub(crate) async fn passes_outputs_between_three_vendors() {
     let rules = vec![
         Rule::user("Name a colour").of(CODEX.api).says("deep blue"),
         Rule::user("Praise it").of(GEMINI.api).says("it calms the eye"),
@@ -36,10 +35,10 @@ pub(crate) async fn hands_outputs_on_between_three_vendors() {
         )
         .await;
     scene.lead.hear_notice("is done").await;
-    let wanted = json!({ "workflow_id": created["workflow_id"] });
-    let status = scene.lead.call("get_workflow_status", wanted).await;
+    let workflow = json!({ "workflow_id": created["workflow_id"] });
+    let status = scene.lead.call("get_workflow_status", workflow).await;
     assert_eq!(status["status"], "done", "{status}; {}", scene.shown_to_models());
-    let said: Vec<_> = status["steps"]
+    let outputs: Vec<_> = status["steps"]
         .as_array()
         .unwrap()
         .iter()
@@ -51,7 +50,7 @@ pub(crate) async fn hands_outputs_on_between_three_vendors() {
         ("doubt", "it hides dirt"),
         ("verdict", "paint it"),
     ];
-    assert_eq!(said, expected.map(|(name, said)| (Some(name), Some(said))));
+    assert_eq!(outputs, expected.map(|(name, output)| (Some(name), Some(output))));
     for (api, text) in [
         (GEMINI.api, "deep blue"),
         (CLAUDE_CODE.api, "deep blue"),
@@ -64,7 +63,7 @@ pub(crate) async fn hands_outputs_on_between_three_vendors() {
     scene.end().await;
 }
 
-/// A step in the making.
+/// A step under construction.
 trait Step {
     fn depending_on(self, others: &[&str]) -> Self;
 }

@@ -1,4 +1,4 @@
-//! The four APIs: how each writes a request, and how each wants its answer.
+//! The four APIs: the form of each request, and of its answer.
 
 mod anthropic;
 mod chat;
@@ -18,7 +18,7 @@ pub(super) struct Answer {
     pub(super) stream: bool,
 }
 
-/// Reads a request. `path` says what the body of some APIs does not.
+/// Reads a request. Some APIs put the model and the method into `path`.
 pub(super) fn read(api: Api, path: &str, body: &Value) -> Request {
     let mut request = match api {
         Api::Anthropic => anthropic::read(body),
@@ -46,8 +46,8 @@ pub(super) fn answer(request: &Request, text: &str, calls: &[ToolCall]) -> Answe
     Answer { body, stream: request.stream }
 }
 
-/// Writes an error in the vendor's words.
-pub(super) fn error(api: Api, status: u16, words: &str) -> Value {
+/// Writes an error in the vendor's form.
+pub(super) fn error(api: Api, status: u16, message: &str) -> Value {
     let kind = match status {
         400 => "invalid_request_error",
         401 => "authentication_error",
@@ -55,7 +55,7 @@ pub(super) fn error(api: Api, status: u16, words: &str) -> Value {
         429 => "rate_limit_error",
         _ => "api_error",
     };
-    let googles = match status {
+    let google_status = match status {
         400 => "INVALID_ARGUMENT",
         401 => "UNAUTHENTICATED",
         404 => "NOT_FOUND",
@@ -63,8 +63,12 @@ pub(super) fn error(api: Api, status: u16, words: &str) -> Value {
         _ => "INTERNAL",
     };
     match api {
-        Api::Gemini => json!({ "error": { "code": status, "status": googles, "message": words } }),
-        _ => json!({ "type": "error", "error": { "type": kind, "code": kind, "message": words } }),
+        Api::Gemini => {
+            json!({ "error": { "code": status, "status": google_status, "message": message } })
+        }
+        _ => {
+            json!({ "type": "error", "error": { "type": kind, "code": kind, "message": message } })
+        }
     }
 }
 
@@ -73,7 +77,7 @@ fn stream(events: &[Value]) -> String {
     lines.concat()
 }
 
-/// A stream whose events are named after their type.
+/// Writes a stream in which each event has the name of its type.
 fn typed_stream(events: &[Value]) -> String {
     let named = events.iter().map(|event| {
         format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or("message"))
@@ -81,18 +85,18 @@ fn typed_stream(events: &[Value]) -> String {
     named.collect()
 }
 
-/// Makes an id that no other answer has.
+/// Returns a new id.
 fn id(prefix: &str) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     format!("{prefix}{:020x}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Returns the elements of a list, none when it is no list.
+/// Returns the elements of a list; none if the value is not a list.
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns a string, empty when it is none.
+/// Returns a string; empty if the value is not a string.
 fn string(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

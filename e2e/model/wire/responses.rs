@@ -1,4 +1,4 @@
-//! `OpenAI` Responses, with the kinds of tools that Codex brings.
+//! `OpenAI` Responses, with the kinds of tools that Codex sends.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) fn read(body: &Value) -> Request {
     let mut names = BTreeMap::new();
     for item in list(&body["input"]) {
         let kind = item["type"].as_str().unwrap_or("message");
-        // What a search has found, or the agent adds later, may be called like the rest.
+        // Tools that a search found, or that the agent adds later, may be called as well.
         if matches!(kind, "additional_tools" | "tool_search_output") {
             flatten(&item["tools"], None, &mut tools);
         }
@@ -51,7 +51,7 @@ pub(super) fn read(body: &Value) -> Request {
     }
 }
 
-/// Opens namespaces; `functions` is that of plain tools.
+/// Collects tools, including those in namespaces; `functions` is the namespace of plain tools.
 fn flatten(tools: &Value, namespace: Option<&str>, found: &mut Vec<ToolDefinition>) {
     for tool in list(tools) {
         let kind = string(&tool["type"]);
