@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::agents::results::git;
+use crate::agents::results::{check_compared, git, until_git_has_looked};
 use crate::support::{Member, Stage, until};
 
 const AGENTS: &str = r#"
@@ -109,12 +109,7 @@ async fn rules_and_files_follow_the_worktree_of_the_agent() {
     let assigned = lead.call("assign_task", new).await;
     let task = assigned["task_id"].as_str().unwrap();
     lead.until_waiting("a").await;
-    let transcript = stage.bus().join(format!("tasks/{task}.jsonl"));
-    until("git has looked", || {
-        let text = std::fs::read_to_string(&transcript).unwrap_or_default();
-        text.contains(r#""kind":"git""#)
-    })
-    .await;
+    until_git_has_looked(&stage, task).await;
     gate.send("a", "go on").await;
     let result = lead.ended(task).await;
     let said = result["output"].as_str().unwrap();
@@ -122,7 +117,7 @@ async fn rules_and_files_follow_the_worktree_of_the_agent() {
         said.starts_with("allow_once reject_once the bridge does not give out this file"),
         "{result}"
     );
-    assert_eq!(result["git"], "compared", "{result}");
+    check_compared(&result);
     let files = result["files"].as_array().unwrap().iter();
     let reported: Vec<_> =
         files.map(|file| (file["path"].clone(), file["sources"].clone())).collect();
