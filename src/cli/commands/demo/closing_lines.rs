@@ -67,7 +67,8 @@ pub(super) fn print(
     Ok(())
 }
 
-fn entries(bus: &Bus) -> Result<Vec<Entry>, Failure> {
+/// Reads the whole log.
+pub(super) fn entries(bus: &Bus) -> Result<Vec<Entry>, Failure> {
     let mut place: LogPosition = bus.oldest()?;
     let mut all = Vec::new();
     loop {

@@ -7,6 +7,7 @@ mod closing_lines;
 mod demo_project;
 mod play_demo;
 mod story;
+mod talk;
 mod teller;
 
 pub(crate) use self::play_demo::{DemoArguments, run};

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
 
 async fn play(keep: bool) -> Result<(), Failure> {
     let began = Instant::now();
-    let teller = Teller { began };
+    let teller = Teller::starting_now();
     output::say(
         "A team of three scripted agents. Each is a real process that speaks ACP and has the \
             bridge's MCP tools.",
@@ -41,7 +41,7 @@ async fn play(keep: bool) -> Result<(), Failure> {
     let orchestrator = stage.orchestrator().await?;
     let tools = orchestrator.client.tools().await?;
     teller.tell(&format!("orchestrator is up: {} tools over MCP", tools.len()));
-    let answered = story::tell(&orchestrator.client, &teller).await;
+    let answered = story::tell(&orchestrator.client, &teller, &stage.bus_directory()).await;
     // Nothing may be left running, even after an error.
     let closed = orchestrator.close(&teller).await;
     let woken = answered?;

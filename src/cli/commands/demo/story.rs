@@ -1,5 +1,6 @@
 //! The story of the demo: what the client does with its team.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -13,7 +14,11 @@ use crate::mcp::client::Client;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Plays the whole story; returns how long an idle agent took to wake and answer.
-pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, Failure> {
+pub(crate) async fn tell(
+    client: &Client,
+    teller: &Teller,
+    bus_directory: &Path,
+) -> Result<Duration, Failure> {
     let mut racers = Vec::new();
     for racer in ["reviewer", "verifier"] {
         let task =
@@ -27,6 +32,7 @@ pub(crate) async fn tell(client: &Client, teller: &Teller) -> Result<Duration, F
     let writer = start(client, "writer", "Write the release note and have it checked.").await?;
     teller.tell("writer is working: it drafts, then posts a request for any free agent");
     let written = result(client, &writer).await?;
+    teller.tell_talk(bus_directory)?;
     teller.tell(&format!("writer says: {}", text(&written, "output")));
     for (racer, task) in racers {
         let done = result(client, &task).await?;
