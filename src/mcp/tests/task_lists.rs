@@ -160,6 +160,7 @@ async fn a_list_can_be_narrowed_and_a_wrong_filter_is_refused() {
         (json!({ "status": "done" }), vec![]),
         (json!({ "agent": "Ann" }), vec![&two, &one]),
         (json!({ "agent": "codex", "status": "starting" }), vec![&one]),
+        (json!({ "agent": "gemini" }), vec![]),
         (json!({ "since": "2020-01-01" }), vec![&three, &two, &one]),
         (json!({ "since": "2120-01-01T08:00Z" }), vec![]),
     ] {
@@ -175,6 +176,10 @@ async fn a_list_can_be_narrowed_and_a_wrong_filter_is_refused() {
             json!({ "since": "yesterday" }),
             "since is \"yesterday\"; write a day or a time in UTC, such as 2026-01-31 or \
              2026-01-31T08:00Z",
+        ),
+        (
+            json!({ "agent": "boob" }),
+            "`boob` is neither a live agent nor a profile: did you mean `bob`?",
         ),
         (
             json!({ "cursor": "next" }),

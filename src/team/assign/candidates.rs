@@ -44,6 +44,13 @@ impl Candidates {
         self.missing.iter().any(|(missing, _)| missing.as_str() == name)
     }
 
+    /// Returns whether a member or a profile has this name; case does not count.
+    pub fn is_known(&self, name: &str) -> bool {
+        let missing = self.missing.iter().map(|(name, _)| name);
+        let mut all = self.profiles.iter().chain(missing).chain(&self.agents).chain(&self.others);
+        all.any(|known| known.as_str().eq_ignore_ascii_case(name))
+    }
+
     /// Returns the same candidates as if every program were installed, to check a plan that does not run here.
     #[must_use]
     pub fn all_installed(&self) -> Self {

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::task_cursor::TaskCursor;
-use crate::bus::BusError;
 use crate::bus::state::{State, Task};
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
@@ -20,7 +19,7 @@ use crate::mcp::shapes::entry_size::entry_bytes;
 use crate::mcp::shapes::task_head_shape::{STATUS_WORDS, status};
 use crate::mcp::shapes::task_shape::StatusView;
 use crate::mcp::{Caller, Effect, Tool, ToolError};
-use crate::team::Team;
+use crate::team::{Team, TeamError};
 
 pub(crate) struct GetTaskStatus {
     pub(crate) leading: OrchestratorTeam,
@@ -80,7 +79,11 @@ impl Tool for GetTaskStatus {
         let team = self.leading.team(caller.membership());
         let Some(id) = id else {
             let filter = input.filter()?;
-            return blocking_read(move || page(&team, &filter)).await;
+            let listed = blocking_read(move || {
+                team.bus().refresh()?;
+                Ok(known_agent(&team, &filter).map(|()| page(&team, &filter)))
+            });
+            return Ok(listed.await??);
         };
         if input.has_filters() {
             let problem = "with task_id, leave out status, agent, since and cursor";
@@ -141,9 +144,21 @@ impl Filter {
     }
 }
 
+/// Refuses a name that no agent, no profile and no task has: an empty list would say that it has no work.
+fn known_agent(team: &Team, filter: &Filter) -> Result<(), TeamError> {
+    let Some(agent) = &filter.agent else {
+        return Ok(());
+    };
+    let named = Filter { agent: Some(agent.clone()), ..Filter::default() };
+    let has_task = team
+        .bus()
+        .look(|state| state.newest_tasks().into_iter().any(|task| named.fits(state, task)));
+    let known = team.candidates();
+    if has_task || known.is_known(agent) { Ok(()) } else { Err(known.unknown(agent)) }
+}
+
 /// Lists as many tasks as a page and an answer hold.
-fn page(team: &Team, filter: &Filter) -> Result<Output, BusError> {
-    team.bus().refresh()?;
+fn page(team: &Team, filter: &Filter) -> Output {
     let found: Vec<Task> = team.bus().look(|state| {
         let all = state.newest_tasks().into_iter();
         let fitting = all.filter(|task| filter.fits(state, task));
@@ -158,11 +173,11 @@ fn page(team: &Team, filter: &Filter) -> Result<Output, BusError> {
         let is_full = tasks.len() == limits::TASKS_ON_A_PAGE || bytes > room;
         if is_full && !tasks.is_empty() {
             let next_cursor = last.map(TaskCursor::text);
-            return Ok(Output { task: None, tasks: Some(tasks), next_cursor });
+            return Output { task: None, tasks: Some(tasks), next_cursor };
         }
         room = room.saturating_sub(bytes);
         last = Some(TaskCursor::of(task));
         tasks.push(view);
     }
-    Ok(Output { task: None, tasks: Some(tasks), next_cursor: None })
+    Output { task: None, tasks: Some(tasks), next_cursor: None }
 }
