@@ -67,10 +67,13 @@ pub fn run() -> ExitCode {
 
 /// Sets up, then prints what the doctor finds. Its findings do not make the setup fail.
 fn set_up(arguments: &SetupArguments) -> Result<(), Failure> {
-    commands::setup::run(arguments)?;
+    let next = commands::setup::run(arguments)?;
     if arguments.end_with_doctor() {
         output::tell("\nWhat `cli-team-bridge doctor --no-start` finds now:\n");
         let _ = commands::doctor::run(&DoctorArguments::after_setup());
+    }
+    if let Some(next) = next {
+        output::tell(&format!("\n{next}"));
     }
     Ok(())
 }

@@ -17,7 +17,8 @@ use crate::setup::stable_program::{self, StablePath};
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process;
 
-pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
+/// Returns the next step for the user, if there is one.
+pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, Failure> {
     below_agent::refuse_to("change its user's settings")?;
     let variable = |name: &str| std::env::var_os(name);
     let no_home = "there is no home directory: set HOME to an absolute path";
@@ -33,7 +34,8 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
         None => None,
     };
     if arguments.remove {
-        return remove_changes::run(arguments, project.as_deref(), &records);
+        remove_changes::run(arguments, project.as_deref(), &records)?;
+        return Ok(None);
     }
     let search_path = std::env::var_os("PATH");
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
@@ -57,13 +59,18 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
     let chosen: Vec<&Client> = chosen.map(|(client, _)| *client).collect();
     let program_path = stable.path().to_str().ok_or("the path of this program is not UTF-8")?;
     let server = Server { program: program_path.to_owned() };
-    let mut session =
-        Session { asking: Asking::of(arguments), records, project, refused: Vec::new() };
+    let mut session = Session {
+        asking: Asking::of(arguments),
+        records,
+        project,
+        refused: Vec::new(),
+        ready: None,
+    };
     session.write_clients(&chosen, &places, &server, &stable, &own)?;
     if session.asking != Asking::DryRun {
         session.refused.extend(install_adapters::offer(&agents, arguments, program)?);
     }
-    session.end(&chosen)
+    session.end(chosen.is_empty())
 }
 
 /// One run of setup.
@@ -73,6 +80,8 @@ struct Session {
     project: Option<PathBuf>,
     /// The changes that could not be made, each with its reason.
     refused: Vec<String>,
+    /// The title of the first client that is set up.
+    ready: Option<&'static str>,
 }
 
 impl Session {
@@ -105,6 +114,7 @@ impl Session {
                 continue;
             }
             if planned.changes.is_empty() {
+                self.ready.get_or_insert(client.title);
                 continue;
             }
             has_changes = true;
@@ -122,6 +132,7 @@ impl Session {
                     self.refused.push(error.to_string());
                 }
             }
+            self.ready.get_or_insert(client.title);
         }
         if has_changes { self.asking.refuse_without_terminal() } else { Ok(()) }
     }
@@ -140,26 +151,30 @@ impl Session {
         Ok(())
     }
 
-    /// Prints the next step, or fails with the changes that could not be made.
-    fn end(self, chosen: &[&Client]) -> Result<(), Failure> {
+    /// Returns the next step, or fails with the changes that could not be made.
+    fn end(self, has_no_client: bool) -> Result<Option<String>, Failure> {
         if !self.refused.is_empty() {
             let all = self.refused.join("\n  ");
             return Err(format!("not everything could be set up:\n  {all}").into());
         }
-        match (self.asking, chosen) {
-            (Asking::DryRun, _) => output::tell("\nNothing was changed (--dry-run)."),
-            (_, []) => output::tell(
-                "\nNo client was found. Install one, or name one with --client; `cli-team-bridge setup --help` lists them.",
-            ),
-            (_, [first, ..]) => {
-                output::tell(&format!(
-                    "\nNext: start {} in a project, and ask it to give an agent a task. \
-                     `cli-team-bridge setup --remove` undoes all of this.",
-                    first.title
-                ));
+        Ok(match (self.asking, self.ready) {
+            (Asking::DryRun, _) => {
+                output::tell("\nNothing was changed (--dry-run).");
+                None
             }
-        }
-        Ok(())
+            (_, Some(client)) => Some(format!(
+                "Next: start {client} in a project, and ask it to give an agent a task. \
+                 `cli-team-bridge setup --remove` undoes all of this."
+            )),
+            (_, None) if has_no_client => Some(
+                "No client was found. Install one, or name one with --client; \
+                 `cli-team-bridge setup --help` lists them."
+                    .to_owned(),
+            ),
+            (_, None) => Some(
+                "No client was set up. Run `cli-team-bridge setup` again at any time.".to_owned(),
+            ),
+        })
     }
 }
 
