@@ -288,6 +288,17 @@ async fn resume_without_an_id_lists_the_workflows_that_can_be_resumed() {
     assert!(line.ends_with("  2 of 3 steps done  review"), "{line}");
 }
 
+#[tokio::test]
+async fn a_mistake_in_a_script_is_found_before_anything_starts() {
+    let stage = stage(PLAN);
+    let script = stage.home().join("wrong.toml");
+    std::fs::write(&script, "[[agents.default.turns]]\nsteps = [{ sya = \"x\" }]\n").unwrap();
+    let (_, exit, said) = run(&stage, &["--scripted", script.to_str().unwrap()]).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    assert!(said.contains("wrong.toml:2:") && said.contains("sya"), "{said}");
+    assert!(!stage.bus().exists(), "{said}");
+}
+
 /// Kills a run, and returns its workflow's id.
 async fn kill_run(stage: &Stage, child: Supervised, pipes: Pipes) -> String {
     kill(Pid::from_raw(i32::try_from(child.pid()).unwrap()), Signal::SIGKILL).unwrap();

@@ -44,13 +44,12 @@ fn can_be_resumed(workflow: &Workflow, is_live: impl Fn(SessionId) -> bool) -> b
 }
 
 fn line(workflow: &Workflow) -> String {
-    let steps = workflow.steps.iter();
-    let done = steps.filter(|step| step.status == StepStatus::Done).count();
+    let done = workflow.planned().filter(|step| step.status == StepStatus::Done).count();
     format!(
         "{}  {}  {done} of {} steps done  {}",
         workflow.id,
         iso8601(workflow.created_ms),
-        workflow.steps.len(),
+        workflow.planned().count(),
         one_line(&workflow.name)
     )
 }

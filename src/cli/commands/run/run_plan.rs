@@ -14,6 +14,7 @@ use crate::cli::{
 use crate::domain::ids::WorkflowId;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
+use crate::scripted::Script;
 use crate::team::Candidates;
 use crate::workflow::plan::toml_plan::{self, LocatedDraft};
 
@@ -37,6 +38,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let script = script
             .canonicalize()
             .map_err(|error| format!("cannot find the script {}: {error}", script.display()))?;
+        // A mistake in it would show only when the first agent starts.
+        Script::load(&script)?;
         config.play(named(written), &script)?;
     }
     let foreign = open_bus::foreign(arguments.adopt);
