@@ -15,6 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::blocker::{BlockedSince, Blocker};
 use super::next_actions::{self, Action, TaskEnd, TaskSeen, after_failure};
+use super::prompt_templates::{PromptTemplates, PromptsError};
 use super::start_step;
 use super::step_inputs::StepInputs;
 use super::step_prompt;
@@ -69,7 +70,7 @@ async fn sleep_until(wake: Option<Instant>) {
 struct Runner {
     team: Team,
     /// The prompts of the running workflows, read once.
-    prompts: BTreeMap<WorkflowId, Arc<Vec<String>>>,
+    prompts: BTreeMap<WorkflowId, Arc<PromptTemplates>>,
     /// When steps were blocked because their data cannot be read or stored.
     blocked: BlockedSince,
     /// When the turns of tasks with a time limit were first seen to run.
@@ -367,12 +368,7 @@ impl Runner {
             return Err(Blocker::MovedOn);
         };
         let prompts = self.prompts_of(workflow)?;
-        // The prompts are in the plan's order, which does not count items.
-        let planned = step.item.as_ref().map_or(name, |item| &item.of);
-        let mut plan = workflow.planned();
-        let at = plan.position(|step| step.plan.name == *planned);
-        let template = at.and_then(|at| prompts.get(at));
-        let template = template.map_or("", String::as_str);
+        let template = prompts.of_step(workflow, name).unwrap_or_default();
         let inputs = StepInputs { team: &self.team, workflow };
         let (given, item) = (inputs.given(step, template)?, inputs.item(step)?);
         let prompt = step_prompt::fill(template, &step.plan, &given, item.as_ref())
@@ -402,13 +398,14 @@ impl Runner {
         expanded.map(|_| ()).map_err(|error| Blocker::of(error.into()))
     }
 
-    fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<Vec<String>>, Blocker> {
+    fn prompts_of(&mut self, workflow: &Workflow) -> Result<Arc<PromptTemplates>, Blocker> {
         if let Some(prompts) = self.prompts.get(&workflow.id) {
             return Ok(Arc::clone(prompts));
         }
-        let text = self.bus().text(workflow.prompts)?;
-        let prompts: Vec<String> = serde_json::from_str(&text)
-            .map_err(|error| Blocker::Never("bus", format!("its prompts are damaged: {error}")))?;
+        let prompts = PromptTemplates::read(self.bus(), workflow).map_err(|error| match error {
+            PromptsError::Bus(error) => Blocker::from(error),
+            PromptsError::Damaged(_) => Blocker::Never("bus", error.to_string()),
+        })?;
         let prompts = Arc::new(prompts);
         self.prompts.insert(workflow.id.clone(), Arc::clone(&prompts));
         Ok(prompts)

@@ -20,6 +20,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
 use crate::workflow::Workflows;
+use crate::workflow::run::prompt_templates::PromptTemplates;
 
 /// How questions are answered.
 #[derive(Clone, Copy, Debug)]
@@ -183,8 +184,12 @@ async fn until_over(
     let me = workflows.team().membership().session();
     let mut asked = BTreeSet::new();
     let mut changes = bus.changes();
-    let mut answering: Option<BoxFuture<'_, Result<(), Failure>>> = None;
+    let mut answering: Option<BoxFuture<'_, Result<Answered, Failure>>> = None;
+    // The last question, if its answer was unclear.
+    let mut again: Option<TerminalQuestion> = None;
     let mut workflow = workflows.find(id)?;
+    let prompts = PromptTemplates::read(bus, &workflow);
+    let prompts = prompts.inspect_err(|error| tracing::warn!("{id}: {error}")).ok();
     loop {
         progress.report(&workflow, bus, begun.at);
         if workflow.status.is_final() {
@@ -206,7 +211,14 @@ async fn until_over(
             approve_all(workflows, &workflow, &mut asked).await?;
         }
         if answering.is_none() && approving.has_person {
-            let next = bus.look(|state| terminal_question::next(&workflow, state, me, &asked));
+            let next = bus.look(|state| {
+                let is_open = |question: &TerminalQuestion| {
+                    terminal_question::is_open(&question.subject, &workflow, state)
+                };
+                again.take().filter(is_open).or_else(|| {
+                    terminal_question::next(&workflow, state, prompts.as_ref(), me, &asked)
+                })
+            });
             if let Some(question) = next {
                 asked.insert(question.subject.clone());
                 let typed = progress.ask(&question);
@@ -222,7 +234,9 @@ async fn until_over(
             }
             answered = answered(&mut answering) => {
                 answering = None;
-                answered?;
+                if let Answered::Unclear(question) = answered? {
+                    again = Some(question.again());
+                }
                 workflow = workflows.find(id)?;
             }
             () = progress.animate() => {}
@@ -236,9 +250,17 @@ fn is_well(bus: &Bus, session: SessionId) -> bool {
     bus.look(|state| state.session(session).is_some_and(|session| !session.hung))
 }
 
+/// What a person's typed answer led to.
+enum Answered {
+    /// It is recorded, or no longer needed.
+    Settled,
+    /// It is neither yes nor no, so this question is asked again.
+    Unclear(TerminalQuestion),
+}
+
 async fn answered(
-    answering: &mut Option<BoxFuture<'_, Result<(), Failure>>>,
-) -> Result<(), Failure> {
+    answering: &mut Option<BoxFuture<'_, Result<Answered, Failure>>>,
+) -> Result<Answered, Failure> {
     match answering {
         Some(answering) => answering.await,
         None => std::future::pending().await,
@@ -268,11 +290,15 @@ async fn answer(
     workflow: Workflow,
     question: TerminalQuestion,
     typed: BoxFuture<'_, Result<Option<String>, Failure>>,
-) -> Result<(), Failure> {
+) -> Result<Answered, Failure> {
     let Some(typed) = typed.await? else {
-        return Ok(());
+        return Ok(Answered::Settled);
     };
-    record(workflows, question.ask(&workflow, &typed)).await
+    let Some(answer) = question.ask(&workflow, &typed) else {
+        return Ok(Answered::Unclear(question));
+    };
+    record(workflows, answer).await?;
+    Ok(Answered::Settled)
 }
 
 /// Records an answer on the bus.

@@ -10,9 +10,13 @@ use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::workflow::{StepOf, StepStatus};
+use crate::workflow::run::prompt_templates::PromptTemplates;
 
 /// How many characters of an agent's request are shown: the whole of any command that can be judged at a glance.
 const SHOWN: usize = 2_000;
+
+/// How many characters of a step's prompt are shown: enough to know the step, as its author does.
+const PROMPT_SHOWN: usize = 400;
 
 /// What a question is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,11 +39,13 @@ pub(crate) struct TerminalQuestion {
 }
 
 impl TerminalQuestion {
-    fn of_step(step: &Name) -> Self {
+    fn of_step(name: &Name, agent: &str, prompt: Option<&str>) -> Self {
+        let agent = plain(agent, SHOWN);
+        let prompt = prompt.map(|prompt| plain(prompt, PROMPT_SHOWN));
         Self {
-            subject: Subject::Step(step.clone()),
-            about: None,
-            text: format!("Start `{step}`? [y/N]"),
+            subject: Subject::Step(name.clone()),
+            about: prompt.map(|prompt| format!("{name} gives {agent} this task: {prompt}")),
+            text: format!("Start `{name}`? [y/N]"),
             has_always: false,
         }
     }
@@ -56,12 +62,20 @@ impl TerminalQuestion {
         }
     }
 
-    /// Returns the operation for a typed answer. Anything but a clear yes is no.
-    pub(crate) fn ask(&self, workflow: &Workflow, typed: &str) -> Operation {
+    /// Returns the question to ask again after an answer that is neither yes nor no.
+    pub(crate) fn again(self) -> Self {
+        Self { about: Some("Type y for yes, or n for no.".to_owned()), ..self }
+    }
+
+    /// Returns the operation for a typed answer; `None` if it is neither yes nor no. An empty answer is no.
+    pub(crate) fn ask(&self, workflow: &Workflow, typed: &str) -> Option<Operation> {
         let word = typed.trim().to_lowercase();
         let yes = matches!(word.as_str(), "y" | "yes");
         let always = self.has_always && matches!(word.as_str(), "a" | "always");
-        match &self.subject {
+        if !yes && !always && !matches!(word.as_str(), "" | "n" | "no") {
+            return None;
+        }
+        Some(match &self.subject {
             Subject::Step(step) => {
                 let step = StepOf { workflow: workflow.id.clone(), step: step.clone() };
                 let approval = if yes { Approval::Given } else { Approval::Refused(None) };
@@ -75,7 +89,7 @@ impl TerminalQuestion {
                 };
                 Operation::AnswerPermission(id.clone(), PermissionReply::Human(decision))
             }
-        }
+        })
     }
 }
 
@@ -95,6 +109,7 @@ fn about(permission: &Permission) -> String {
 pub(crate) fn next(
     workflow: &Workflow,
     state: &State,
+    prompts: Option<&PromptTemplates>,
     led_by: SessionId,
     asked: &BTreeSet<Subject>,
 ) -> Option<TerminalQuestion> {
@@ -105,7 +120,10 @@ pub(crate) fn next(
     of_agents.next().or_else(|| {
         let steps = workflow.steps.iter();
         let asking = steps.filter(|step| step.status == StepStatus::Asking);
-        let mut of_steps = asking.map(|step| TerminalQuestion::of_step(&step.plan.name));
+        let mut of_steps = asking.map(|step| {
+            let prompt = prompts.and_then(|prompts| prompts.of_step(workflow, &step.plan.name));
+            TerminalQuestion::of_step(&step.plan.name, step.planned_agent(), prompt)
+        });
         of_steps.find(is_new)
     })
 }
@@ -202,10 +220,10 @@ mod tests {
     }
 
     #[test]
-    fn only_a_clear_yes_approves_and_always_counts_only_if_offered() {
+    fn only_yes_approves_only_no_rejects_and_always_counts_only_if_offered() {
         let decision =
-            |question: &TerminalQuestion, typed: &str| match question.ask(&workflow(), typed) {
-                Operation::AnswerPermission(_, PermissionReply::Human(decision)) => decision,
+            |question: &TerminalQuestion, typed: &str| match question.ask(&workflow(), typed)? {
+                Operation::AnswerPermission(_, PermissionReply::Human(decision)) => Some(decision),
                 other => panic!("{other:?}"),
             };
         let once =
@@ -216,16 +234,21 @@ mod tests {
             Decision::Reject,
         ]));
         assert_eq!(once.text, "Allow `codex` to do this? [y/N]");
-        assert_eq!(decision(&once, " Yes\n"), Decision::AllowOnce);
-        assert_eq!(decision(&once, "a\n"), Decision::Reject);
-        assert_eq!(decision(&always, "a\n"), Decision::AllowAlways);
-        for no in ["\n", "", "n\n", "yep\n"] {
-            assert_eq!(decision(&always, no), Decision::Reject);
+        assert_eq!(decision(&once, " Yes\n"), Some(Decision::AllowOnce));
+        assert_eq!(decision(&always, "a\n"), Some(Decision::AllowAlways));
+        for no in ["\n", "", "n\n", "No\n"] {
+            assert_eq!(decision(&always, no), Some(Decision::Reject));
         }
-        let step = TerminalQuestion::of_step(&Name::parse("commit").unwrap());
+        for unclear in ["a\n", "?\n", "yep\n"] {
+            assert_eq!(decision(&once, unclear), None);
+        }
+        let name = Name::parse("commit").unwrap();
+        let step = TerminalQuestion::of_step(&name, "codex", Some("commit\n\u{1b}[2Jit"));
+        assert_eq!(step.about.as_deref(), Some("commit gives codex this task: commit [2Jit"));
         let operation = |typed| step.ask(&workflow(), typed);
-        assert!(matches!(operation("y"), Operation::ApproveStep(_, Approval::Given)));
-        assert!(matches!(operation("a"), Operation::ApproveStep(_, Approval::Refused(None))));
+        assert!(matches!(operation("y"), Some(Operation::ApproveStep(_, Approval::Given))));
+        assert!(matches!(operation("n"), Some(Operation::ApproveStep(_, Approval::Refused(None)))));
+        assert!(operation("a").is_none());
     }
 
     #[test]
