@@ -1,5 +1,6 @@
 //! Messages whose texts cannot be read when they are due: they stay unread, and come by the next method, with the same id.
 
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -9,8 +10,8 @@ use crate::support::{Member, Stage, until};
 /// The words that mark the long text.
 const LONG: &str = "the long one";
 
-/// Sends a message so long that its text is a file of its own, and puts a folder in place of that file: reading it fails until
-/// it is put back.
+/// Sends a message so long that its text is a file of its own, and replaces that file: reading it fails until it is put
+/// back.
 async fn send_unreadable(stage: &Stage, from: &Member, to: &str) -> Hidden {
     let text = format!("{LONG} {}", "x".repeat(70_000));
     let sent = from.send(to, &text).await;
@@ -18,8 +19,11 @@ async fn send_unreadable(stage: &Stage, from: &Member, to: &str) -> Hidden {
     let mut files = std::fs::read_dir(&blobs).unwrap();
     let path = files.next().unwrap().unwrap().path();
     let aside = stage.home().join("text");
-    std::fs::rename(&path, &aside).unwrap();
-    std::fs::create_dir(&path).unwrap();
+    std::fs::hard_link(&path, &aside).unwrap();
+    // A link to itself cannot be read. It replaces the file in one step: a missing file would be a text that is gone for ever.
+    let endless = stage.home().join("endless");
+    symlink(&path, &endless).unwrap();
+    std::fs::rename(&endless, &path).unwrap();
     let id = sent["message_id"].clone();
     Hidden { path, aside, id }
 }
@@ -32,7 +36,6 @@ struct Hidden {
 
 impl Hidden {
     fn put_back(&self) {
-        std::fs::remove_dir(&self.path).unwrap();
         std::fs::rename(&self.aside, &self.path).unwrap();
     }
 
