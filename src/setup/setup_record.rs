@@ -110,17 +110,21 @@ impl Records {
         self.read(&format!("{}.json", name_of(file)))
     }
 
-    /// Returns all records, sorted by file.
-    pub fn all(&self) -> io::Result<Vec<SetupRecord>> {
+    /// Returns all readable records, sorted by file, and the errors of the others.
+    pub fn all(&self) -> io::Result<(Vec<SetupRecord>, Vec<io::Error>)> {
         let names = self.directory.names()?.into_iter();
         let names = names.filter(|(name, _)| {
             name != PROGRAM_FILE && Path::new(name).extension().is_some_and(|kind| kind == "json")
         });
-        let records = names.map(|(name, _)| self.read(&name));
-        let mut records: Vec<_> =
-            records.filter_map(io::Result::transpose).collect::<io::Result<_>>()?;
+        let (mut records, mut unreadable) = (Vec::new(), Vec::new());
+        for (name, _) in names {
+            match self.read(&name) {
+                Ok(record) => records.extend(record),
+                Err(error) => unreadable.push(error),
+            }
+        }
         records.sort_by(|one, other| one.file.cmp(&other.file));
-        Ok(records)
+        Ok((records, unreadable))
     }
 
     /// Returns the original of a file; none if there was no file, or if the kept copy is missing or altered.
@@ -185,7 +189,10 @@ impl Records {
             io::Error::new(io::ErrorKind::InvalidData, message)
         };
         let record: SetupRecord = serde_json::from_slice(&bytes).map_err(|error| {
-            of_file(format!("it is not a record of setup ({error}); remove it"))
+            of_file(format!(
+                "this record of a change is damaged ({error}), so undo that change by hand: the file of the same \
+                 name with the ending `.original` is what setup found. Then remove both"
+            ))
         })?;
         if record.format > FORMAT {
             return Err(of_file("a newer cli-team-bridge wrote it; run that version".to_owned()));

@@ -143,6 +143,27 @@ async fn remove_undoes_only_our_changes_and_keeps_later_ones() {
 }
 
 #[tokio::test]
+async fn a_damaged_record_is_named_and_the_other_changes_are_undone() {
+    let stage = stage(&[("claude", IDLE), ("codex", IDLE)]);
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    let files = everything(&stage);
+    let is_record = |path: &&PathBuf| {
+        path.extension().is_some_and(|kind| kind == "json")
+            && path.parent().is_some_and(|folder| folder.ends_with("setup"))
+    };
+    let records: Vec<_> = files.keys().filter(is_record).collect();
+    let of_codex = |path: &&&PathBuf| json(&stage.home().join(path))["client"] == "codex";
+    let damaged = stage.home().join(records.iter().find(of_codex).unwrap());
+    fs::write(&damaged, "{").unwrap();
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(!is_done && said.contains("this record of a change is damaged"), "{said}");
+    assert!(!stage.home().join(".claude.json").exists(), "{said}");
+    assert!(stage.home().join(".codex/config.toml").exists(), "{said}");
+    assert!(damaged.exists(), "its user may want to look at it");
+}
+
+#[tokio::test]
 async fn a_file_that_cannot_be_changed_is_named_and_the_others_go_on() {
     let stage = stage(&[]);
     write(&stage, ".claude.json", "{\"mcpServers\":{\"bridge\":{\"command\":\"mine\"}}}");

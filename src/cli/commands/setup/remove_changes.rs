@@ -25,19 +25,20 @@ pub(super) fn run(
     project: Option<&Path>,
     records: &Records,
 ) -> Result<(), Failure> {
-    let all = records.all()?;
+    let (all, unreadable) = records.all()?;
     let is_selected = |record: &&SetupRecord| {
         (arguments.clients.is_empty() || arguments.clients.contains(&record.client))
             && (project.is_none() || record.project.as_deref() == project)
     };
     let selected: Vec<_> = all.iter().filter(is_selected).cloned().collect();
-    let is_all = selected.len() == all.len();
+    let is_all = selected.len() == all.len() && unreadable.is_empty();
     let copy = records.program()?.filter(|_| is_all);
-    if selected.is_empty() && copy.is_none() {
+    if selected.is_empty() && copy.is_none() && unreadable.is_empty() {
         output::tell("Nothing to undo: setup has no such changes on record.");
         return Ok(());
     }
-    let (mut planned, mut refused) = (Vec::new(), Vec::new());
+    let mut planned = Vec::new();
+    let mut refused: Vec<_> = unreadable.iter().map(ToString::to_string).collect();
     for record in selected {
         let file = quoted(&record.file);
         match plan(record, records) {
@@ -50,8 +51,11 @@ pub(super) fn run(
         output::say(&format!("\n{}, setup's copy of this program: removed", quoted(&copy.path)));
     }
     let asking = Asking::of(arguments);
-    asking.refuse_without_terminal()?;
-    if asking.agrees("Undo this?")? {
+    let has_changes = !planned.is_empty() || copy.is_some();
+    if has_changes {
+        asking.refuse_without_terminal()?;
+    }
+    if has_changes && asking.agrees("Undo this?")? {
         for one in &planned {
             match undo(one, records) {
                 Ok(()) => output::tell(&format!("Undone in {}.", quoted(&one.record.file))),
