@@ -117,8 +117,9 @@ async fn check_killed_after(plan: &[Value], count: usize) {
     lead.die().await;
     let before = runs(&stage);
     let lead = stage.orchestrator().await;
-    let over = status(&lead, &id).await["status"] == "done";
-    if !over {
+    let now = status(&lead, &id).await;
+    assert_ne!(now["status"], "failed", "killed after {count} moves: {now:#}");
+    if now["status"] != "done" {
         let which = json!({ "workflow_id": id });
         lead.call("resume_workflow", which).await;
     }
