@@ -1,5 +1,6 @@
 //! Runs the command that the process was started with, and turns its failure into an exit code.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
@@ -27,6 +28,10 @@ fn perform() -> ExitCode {
     if words.nth(1).is_some_and(|word| word == shim_process::SHIM) {
         // Before all else: a shim has one thread, no runtime, and no user.
         return shim_process::run(words);
+    }
+    if std::env::args_os().len() == 1 && std::io::stdout().is_terminal() {
+        logging::start();
+        return exit_code(commands::overview::run());
     }
     let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,
