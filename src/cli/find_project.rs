@@ -31,15 +31,28 @@ pub(super) enum ProjectError {
     #[error("cannot use the project `{}`: {source}", path.display())]
     Unusable { path: PathBuf, source: io::Error },
     /// It exists and is not a directory.
-    #[error("the project `{}` is not a directory; name the project's directory", path.display())]
+    #[error("the project `{}` is not a directory", path.display())]
     NotADirectory { path: PathBuf },
     /// The current directory is gone, or may not be read.
-    #[error("cannot use the current directory: {source}; name the project with --project")]
+    #[error("cannot use the current directory: {source}")]
     NoCurrentDirectory { source: io::Error },
     /// The current directory is the home directory, or contains it.
-    #[error("`{}` cannot be a project: it is or contains your home directory. Start in the \
-        project's directory, or name it with --project", path.display())]
+    #[error("`{}` cannot be a project: it is or contains your home directory", path.display())]
     TooWide { path: PathBuf },
+}
+
+impl ProjectError {
+    /// Returns what to do about it, if that is known.
+    pub(super) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Unusable { .. } => None,
+            Self::NotADirectory { .. } => Some("name the project's directory"),
+            Self::NoCurrentDirectory { .. } => Some("name the project with --project"),
+            Self::TooWide { .. } => {
+                Some("start in the project's directory, or name it with --project")
+            }
+        }
+    }
 }
 
 impl Project {
@@ -225,7 +238,7 @@ mod tests {
         check(&root, "home/z/src", ("home/z", "home/z"));
         for wide in [root.join("home"), root.clone(), PathBuf::from("/")] {
             let refused = of_directory(&wide, Some(&root.join("home"))).unwrap_err();
-            assert!(refused.to_string().contains("--project"), "{refused}");
+            assert!(refused.hint().is_some_and(|hint| hint.contains("--project")), "{refused}");
         }
         assert!(of_directory(Path::new("/"), None).is_err());
     }

@@ -6,12 +6,11 @@ use super::find_project::Project;
 use super::open_bus::{self, Outside};
 use super::{Failure, load_config};
 use crate::bus::rules::{NameChoice, Operation};
-use crate::bus::{Joining, Membership};
+use crate::bus::{BusError, Joining, Membership};
 use crate::config::Config;
 use crate::domain::env_vars;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::MemberKind;
-use crate::mcp::ToolError;
 use crate::supervisor;
 use crate::team::Launch;
 
@@ -40,7 +39,7 @@ impl JoinTarget {
 }
 
 /// Opens the bus, joins it and sets the limits of the team.
-pub(crate) async fn join(target: Arc<JoinTarget>) -> Result<Membership, ToolError> {
+pub(crate) async fn join(target: Arc<JoinTarget>) -> Result<Membership, BusError> {
     let bus = open_bus::open_bus_aside(target.outside.clone()).await?;
     let membership = bus.join(target.joining.clone()).await?;
     membership.ask(Operation::Limit(target.limits)).await?;

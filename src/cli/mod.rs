@@ -20,4 +20,4 @@ mod serve_mcp;
 mod signal_policy;
 
 pub use self::command_line::run;
-pub(crate) use self::failure::Failure;
+pub(crate) use self::failure::{Failure, with_hint};

@@ -11,6 +11,7 @@ use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::config::Config;
 use crate::domain::env_vars;
 use crate::domain::name::Name;
+use crate::mcp::ToolError;
 use crate::sys::clock;
 use crate::sys::fs::disk::{Disk, RealDisk};
 use crate::sys::fs::file_lock::LifeLock;
@@ -165,7 +166,6 @@ pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusErr
                      on it, commit, and start again"
                 .to_owned(),
         };
-        tracing::error!("failed to open the bus: {refused}");
         return Err(refused.into());
     }
     aside(move || {
@@ -211,12 +211,16 @@ async fn aside<T: Send + 'static>(
     open: impl FnOnce() -> Result<T, BusError> + Send + 'static,
 ) -> Result<T, BusError> {
     let opened = tokio::task::spawn_blocking(open).await;
-    let opened = opened.map_err(|_| BusError::Closed)?;
-    if let Err(error) = &opened {
-        // Errors for a model name no path; this log is for people.
+    opened.map_err(|_| BusError::Closed)?
+}
+
+/// Logs why a bus could not be opened or joined, and returns what a model is told of it: its error names no path, and the log is for
+/// people. A refusal of the rules is the same for both.
+pub(super) fn logged(error: BusError) -> ToolError {
+    if let BusError::Log(error) = &error {
         tracing::error!("failed to open the bus: {error}");
     }
-    opened
+    error.into()
 }
 
 /// Returns the setting for network file systems.

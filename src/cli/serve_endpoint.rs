@@ -47,7 +47,8 @@ async fn find_membership(
     identity: Result<Arc<AgentIdentity>, String>,
 ) -> Result<Membership, ToolError> {
     let identity = identity.map_err(ToolError::Unavailable)?;
-    let bus = open_bus::open_present_bus_aside(identity.directory.clone()).await?;
+    let opened = open_bus::open_present_bus_aside(identity.directory.clone()).await;
+    let bus = opened.map_err(open_bus::logged)?;
     bus.refresh()?;
     Ok(identity.membership(&bus)?)
 }

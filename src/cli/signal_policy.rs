@@ -8,7 +8,7 @@
 //! | `peer` | finishes its answers and leaves the bus, within 3 s | - | ends at once |
 //! | `doctor` | kills the agents that it tries out, within 2 s | - | ends at once |
 //! | `watch` | ends at once, with code 0 | - | - |
-//! | `hook`, `demo`, `trust`, `scripted-agent` | dies of it, as by default | - | - |
+//! | any other | dies of it, as by default | - | - |
 //!
 //! - A command that is already ending (its input is closed, its workflow is over) treats the first signal as the second.
 //! - To end at once means: SIGKILL to everything that the agents and gates have started, without a last word to the bus, to agents

@@ -6,6 +6,7 @@
 pub mod clients;
 pub mod config_edit;
 pub mod config_file;
+pub mod connected_clients;
 mod edit_json;
 mod edit_toml;
 pub mod installed_agents;

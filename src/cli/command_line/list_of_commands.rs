@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use super::help_groups;
 use crate::cli::commands::completions::CompletionsArguments;
 use crate::cli::commands::demo::DemoArguments;
 use crate::cli::commands::doctor::DoctorArguments;
@@ -19,54 +20,54 @@ use crate::cli::commands::watch::WatchArguments;
 
 /// Runs a team of coding agents from several vendors that message each other while they work.
 #[derive(Debug, Parser)]
-#[command(name = "cli-team-bridge", version, about, max_term_width = 100)]
+#[command(name = "cli-team-bridge", version, about, max_term_width = 100, after_help = help_groups::EXAMPLES)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) command: Command,
 }
 
-// A new command is one variant here, one file in `commands/`, and one line in `run_command`.
+// A new command is one variant here, one file in `commands/`, one line in `run_command`, and one name in `help_groups`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Connect the clients on this machine (Claude Code, editors, …) to the bridge, and show which agents are installed.
+    /// Connect Claude Code, editors and other clients to the bridge.
     Setup(SetupArguments),
     /// Lead a team of agents in a project (MCP server on stdio).
     Orchestrator(OrchestratorArguments),
-    /// Serve the messaging tools to an agent that the bridge started (MCP server on stdio; not for manual use).
+    /// Serve an agent that the bridge started (MCP server on stdio).
     Agent,
-    /// Join a project's team under a name, with the messaging tools (MCP server on stdio).
+    /// Join a project's team under a name (MCP server on stdio).
     Peer(PeerArguments),
     /// Run a workflow from a plan file, or resume an interrupted one.
     Run(RunArguments),
-    /// Review and approve what a project's bridge.toml or a plan's gates would run, or revoke an approval.
+    /// Review and approve what a project or a plan would run.
     Trust(TrustArguments),
-    /// Check whether the agents, the bus and this machine are ready for a team, and say how to fix what is not.
+    /// Check agents, bus and machine, and say how to fix problems.
     Doctor(DoctorArguments),
     /// Print one line per new message, for Claude Code's Monitor tool.
     Watch(WatchArguments),
-    /// Deliver unread messages through a Claude Code hook (hook JSON on stdin).
+    /// Deliver unread messages through a Claude Code hook.
     Hook(HookArguments),
-    /// Act as an ACP agent that follows a script instead of a model (for demos, tests and trial runs).
+    /// Act as an ACP agent that follows a script instead of a model.
     ScriptedAgent(ScriptedArguments),
     /// Run a demo team of scripted agents in a temporary project.
     Demo(DemoArguments),
-    /// Print a script that completes commands and flags in your shell.
+    /// Print a script that completes commands and flags in a shell.
     Completions(CompletionsArguments),
-    /// Print the manual page, or write the pages of all commands into a directory.
+    /// Print the manual page, or write the pages of all commands.
     Man(ManArguments),
 }
 
 impl Arguments {
     /// Parses the arguments, or returns the answer to print instead: help, the version, or an error.
     pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        Self::try_parse_from(arguments)
+        let mut program = help_groups::grouped(Self::command());
+        let mut matches = program.try_get_matches_from_mut(arguments)?;
+        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut program))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn read(line: &str) -> Result<Arguments, clap::Error> {

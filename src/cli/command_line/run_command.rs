@@ -1,5 +1,6 @@
 //! Runs the command that the process was started with, and turns its failure into an exit code.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
@@ -13,12 +14,24 @@ use crate::supervisor::shim_process;
 /// The exit code for wrong usage, as in most programs.
 const USAGE: u8 = 2;
 
-/// Runs the command that the process was started with.
+/// Runs the command that the process was started with. It fails also if its output is lost, as on a full disk.
 pub fn run() -> ExitCode {
+    let code = perform();
+    match output::why_unwritten() {
+        Some(error) => exit_code(Err(format!("cannot write to stdout: {error}").into())),
+        None => code,
+    }
+}
+
+fn perform() -> ExitCode {
     let mut words = std::env::args_os();
     if words.nth(1).is_some_and(|word| word == shim_process::SHIM) {
         // Before all else: a shim has one thread, no runtime, and no user.
         return shim_process::run(words);
+    }
+    if std::env::args_os().len() == 1 && std::io::stdout().is_terminal() {
+        logging::start();
+        return exit_code(commands::overview::run());
     }
     let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,
@@ -56,10 +69,15 @@ pub fn run() -> ExitCode {
         }
         Command::Man(arguments) => commands::man::run(&arguments, Arguments::command()),
     };
+    exit_code(done)
+}
+
+/// Prints the failure of a command, if there is one.
+fn exit_code(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            output::error(failure.as_ref());
+            output::error(&failure);
             ExitCode::FAILURE
         }
     }

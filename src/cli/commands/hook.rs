@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: HookArguments) {
     let answer = AssertUnwindSafe(|| serve_mcp::run(async move || answer(arguments).await));
     // A panic has already printed its message.
     if let Ok(Err(failure)) = std::panic::catch_unwind(answer) {
-        output::error(failure.as_ref());
+        output::error(&failure);
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod hook;
 pub(crate) mod man;
 pub(crate) mod orchestrator;
+pub(crate) mod overview;
 pub(crate) mod peer;
 pub(crate) mod run;
 pub(crate) mod scripted_agent;

@@ -77,7 +77,10 @@ async fn lead(
 ) -> Result<(), Failure> {
     let target = Arc::new(target);
     let directory = target.outside.directory().to_owned();
-    let membership = LazyMembership::new(move || lead_team::join(target.clone()));
+    let membership = LazyMembership::new(move || {
+        let joining = lead_team::join(target.clone());
+        async move { joining.await.map_err(open_bus::logged) }
+    });
     let server = orchestrator_tools::server_with_doorbell(membership.clone(), &team, watch);
     let keeping =
         AbortOnDropHandle::new(tokio::spawn(clean_up_and_resume(membership.clone(), team.clone())));

@@ -68,6 +68,6 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
 }
 
 async fn join(outside: Outside, joining: Joining) -> Result<Membership, ToolError> {
-    let bus = open_bus::open_bus_aside(outside).await?;
-    Ok(bus.join(joining).await?)
+    let bus = open_bus::open_bus_aside(outside).await.map_err(open_bus::logged)?;
+    bus.join(joining).await.map_err(open_bus::logged)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::{
-    Failure, below_agent, find_project, hidden_agents, load_config, open_bus, output,
+    Failure, below_agent, find_project, hidden_agents, load_config, open_bus, output, with_hint,
 };
 use crate::config::Brought;
 use crate::sys::terminal;
@@ -17,6 +17,12 @@ use crate::workflow::plan::toml_plan;
 
 /// What to approve.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge trust                      review this project's bridge.toml
+  cli-team-bridge trust plan.toml            review the gates of a plan
+  cli-team-bridge trust --list               list your approvals
+  cli-team-bridge trust plan.toml --revoke   revoke one")]
 pub(crate) struct TrustArguments {
     /// A project (for its `.claude/bridge.toml`) or a plan file with gates [default: the current project].
     #[arg(value_name = "DIR|PLAN")]
@@ -59,12 +65,13 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     }
     let agreed = match &arguments.yes {
         Some(hash) if *hash == file.sha256 => true,
-        Some(_) => return Err("--yes names another SHA-256; review the file shown above".into()),
+        Some(_) => {
+            return Err(with_hint("--yes names another SHA-256", "review the file shown above"));
+        }
         None if stdin().is_terminal() => asked()?,
         None => {
-            let hash = &file.sha256;
-            let how = "run this in a terminal, or approve with --yes";
-            return Err(format!("there is no terminal to ask at; {how} {hash}").into());
+            let how = format!("run this in a terminal, or approve with --yes {}", file.sha256);
+            return Err(with_hint("there is no terminal to ask at", how));
         }
     };
     if !agreed {
@@ -99,9 +106,8 @@ fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
         revoked += trust.revoke_quoted(&format!("\"{listed}\""))?;
     }
     if revoked == 0 {
-        let why = "there is no approval to revoke; `cli-team-bridge trust --list` lists the \
-            approved files";
-        return Err(why.into());
+        let how = "`cli-team-bridge trust --list` lists the approved files";
+        return Err(with_hint("there is no approval to revoke", how));
     }
     output::tell(
         "Revoked. The bridge no longer starts agents, agent processes or gates from that file. \
@@ -177,11 +183,13 @@ fn refuse_an_agents_approval() -> Result<(), Failure> {
         && !terminal::is_there()
         && let Some(agent) = open_bus::agent_at_work(hidden_agents::any_agent)?
     {
-        return Err(format!(
-            "this process has no terminal, and `{agent}` is a live agent, which cannot give its \
-             user's approval. Run this in a terminal, or stop `{agent}` first"
-        )
-        .into());
+        return Err(with_hint(
+            format!(
+                "this process has no terminal, and `{agent}` is a live agent, which cannot give \
+                 its user's approval"
+            ),
+            format!("run this in a terminal, or stop `{agent}` first"),
+        ));
     }
     Ok(())
 }

@@ -15,5 +15,5 @@ mod write_and_flush;
 pub(super) use self::painting::{Painting, can_paint, leave, paint, size, wants_colours};
 pub(super) use self::print_lines::{
     Stderr, error, has_reader, print_answer, say, say_aside, say_coloured, tell,
-    wants_colours_on_stdout,
+    wants_colours_on_stdout, why_unwritten,
 };

@@ -1,13 +1,16 @@
 //! Prints whole lines to stdout and stderr: the only place that does.
 
-use std::error::Error;
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
 use super::painting::above;
 use super::terminal_colours::coloured;
-use super::write_and_flush::write;
+use crate::cli::failure::{self, Failure};
 use crate::domain::text::visible_letters::seen;
 use crate::sys::closed_pipe;
+
+/// Why a line of output could not be written, if it has a reader.
+static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
 
 /// A writer to stderr that prints above the region.
 pub(crate) struct Stderr;
@@ -29,13 +32,30 @@ pub(crate) fn print_answer(answer: &clap::Error) {
     if answer.use_stderr() {
         above(&text);
     } else {
-        write(&mut io::stdout(), &text);
+        write_out(&text);
     }
 }
 
-/// Prints why a command failed.
-pub(crate) fn error(failure: &(dyn Error + Send + Sync)) {
-    above(&format!("error: {failure}\n"));
+/// Writes to stdout. Output without a reader is dropped: the command does its work all the same.
+fn write_out(text: &str) {
+    let mut stdout = io::stdout();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        // The first error is the reason of all others.
+        let _ = UNWRITTEN.set(error);
+    }
+}
+
+/// Returns why some output could not be written although it has a reader, as on a full disk.
+pub(crate) fn why_unwritten() -> Option<&'static io::Error> {
+    UNWRITTEN.get()
+}
+
+/// Prints why a command failed, in the form that all commands use.
+pub(crate) fn error(failure: &Failure) {
+    above(&failure::report(failure.as_ref()));
 }
 
 /// Prints a line of progress to stderr.
@@ -45,12 +65,12 @@ pub(crate) fn tell(line: &str) {
 
 /// Prints a line of output to stdout.
 pub(crate) fn say(line: &str) {
-    write(&mut io::stdout(), &format!("{}\n", seen(line)));
+    write_out(&format!("{}\n", seen(line)));
 }
 
 /// Prints a line of output that may have colours.
 pub(crate) fn say_coloured(line: &str) {
-    write(&mut io::stdout(), &format!("{}\n", coloured(line)));
+    write_out(&format!("{}\n", coloured(line)));
 }
 
 /// Says whether to use colours in output: at a terminal, unless its user wants none.

@@ -5,6 +5,7 @@ pub(crate) mod bad_input;
 pub(crate) mod doctor;
 #[cfg(target_os = "linux")]
 pub(crate) mod hook;
+pub(crate) mod manners;
 pub(crate) mod run;
 pub(crate) mod run_tree;
 pub(crate) mod setup;

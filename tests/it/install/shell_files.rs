@@ -12,13 +12,16 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the commands that the help lists.
+/// Returns the commands that the help lists, in its two groups.
 fn commands() -> BTreeSet<String> {
     let help = printed(&["--help"]);
-    let (_, listed) = help.split_once("Commands:\n").unwrap();
-    let (listed, _) = listed.split_once("\n\n").unwrap();
-    let names = listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
-    names.filter(|name| name != "help").collect()
+    let mut found = BTreeSet::new();
+    for group in ["\nFor you:\n", "\nFor clients and agents:\n"] {
+        let (_, listed) = help.split_once(group).expect(group);
+        let (listed, _) = listed.split_once("\n\n").unwrap();
+        found.extend(listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned()));
+    }
+    found
 }
 
 /// Lets a shell parse a script without running it; skips a missing shell, and prints that.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::num::NonZero;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -35,12 +36,23 @@ impl Terminal {
     }
 
     /// Runs this binary with these arguments alone.
-    pub(crate) fn run_with(stage: &Stage, arguments: &[&str], (rows, columns): (u16, u16)) -> Self {
+    pub(crate) fn run_with(stage: &Stage, arguments: &[&str], size: (u16, u16)) -> Self {
+        Self::run_in(stage, Path::new("."), arguments, size)
+    }
+
+    /// Does the same in a directory.
+    pub(crate) fn run_in(
+        stage: &Stage,
+        directory: &Path,
+        arguments: &[&str],
+        (rows, columns): (u16, u16),
+    ) -> Self {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let terminal = openpty(&size, None).unwrap();
         let end = || Stdio::from(terminal.slave.try_clone().unwrap());
         let program = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
             .args(arguments)
+            .current_dir(directory)
             .env_clear()
             .env("TERM", "xterm-256color")
             .envs(stage.environment())

@@ -264,8 +264,7 @@ fn an_interrupted_trial_is_reported_as_one_that_only_ends() {
     let other = led.world.lead();
     let Operation::CreateWorkflow(mut new) = new_workflow() else { unreachable!() };
     new.is_trial = true;
-    let lead = led.lead;
-    let id = created(&led.world.ask(lead, Operation::CreateWorkflow(new)));
+    let id = created(&led.world.ask(led.lead, Operation::CreateWorkflow(new)));
     let events = led.world.reap(&[led.agent, led.lead]);
     let expected = format!(
         "{id} (\"test\") was interrupted with 0 of 2 steps finished: it was a trial with scripted agents, \

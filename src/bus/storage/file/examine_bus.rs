@@ -99,6 +99,29 @@ pub fn examine(directory: &Path, proof: &Proof) -> Result<Examined, LogError> {
     })))
 }
 
+/// The state of a bus at this moment.
+#[derive(Debug)]
+pub enum PresentState {
+    /// There is no bus.
+    Absent,
+    /// The bus was not created here, so it is not read.
+    Foreign,
+    /// The state that the log yields, and the presences of sessions.
+    Read(Box<State>, Vec<SeenPresence>),
+}
+
+/// Reads the state of the bus in a directory, without examining its files further. Changes nothing.
+pub fn read_state(directory: &Path, proof: &Proof) -> Result<PresentState, LogError> {
+    match open(directory, proof)? {
+        Opened::Absent => Ok(PresentState::Absent),
+        Opened::Foreign => Ok(PresentState::Foreign),
+        Opened::Log(mut log) => {
+            let state = log.load()?.state;
+            Ok(PresentState::Read(Box::new(state), presences(directory)?))
+        }
+    }
+}
+
 /// Removes the presences and wakeup files of dead sessions; returns the number of removed presences. Those of sessions that are live
 /// according to the log stay: the next session that opens the bus records their end.
 pub fn clear_left_presences(directory: &Path, proof: &Proof) -> Result<usize, LogError> {

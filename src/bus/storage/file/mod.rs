@@ -34,7 +34,9 @@ mod tests;
 mod wakeup_files;
 
 pub(crate) use self::bus_json::BUS_JSON;
-pub use self::examine_bus::{Examined, ExaminedBus, SeenPresence, clear_left_presences, examine};
+pub use self::examine_bus::{
+    Examined, ExaminedBus, PresentState, SeenPresence, clear_left_presences, examine, read_state,
+};
 pub use self::file_log::FileLog;
 pub use self::log::follower::Follower;
 pub use self::log::line_format;

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> ExitCode {
     let mut report = None;
     let done = examine(arguments, &mut report);
     if let Err(failure) = done {
-        output::error(failure.as_ref());
+        output::error(&failure);
         return ExitCode::from(UNKNOWN);
     }
     let Some(report) = report else {

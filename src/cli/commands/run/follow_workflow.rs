@@ -14,7 +14,7 @@ use crate::bus::rules::{Approval, Operation};
 use crate::bus::state::Workflow;
 use crate::bus::{Bus, BusError};
 use crate::cli::signal_policy::StopRequests;
-use crate::cli::{Failure, output};
+use crate::cli::{Failure, output, with_hint};
 use crate::domain::grace_periods;
 use crate::domain::ids::SessionId;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
@@ -164,7 +164,7 @@ pub(crate) async fn follow(
             } else {
                 format!("resume it with `cli-team-bridge run --resume {id}`")
             };
-            Err(format!("{signal}: the workflow is interrupted; {next}").into())
+            Err(with_hint(format!("{signal}: the workflow is interrupted"), next))
         }
         Err(failure) => {
             progress.break_off().await;

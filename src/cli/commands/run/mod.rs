@@ -16,5 +16,6 @@ mod run_plan;
 mod terminal_question;
 mod tree;
 
+pub(in crate::cli::commands) use self::resumable_workflows::can_be_resumed;
 pub(crate) use self::run_arguments::RunArguments;
 pub(crate) use self::run_plan::run;

@@ -35,7 +35,10 @@ fn lines(bus: &Bus) -> Vec<String> {
 }
 
 /// Returns whether no live process leads an unfinished workflow. One that a killed process led counts as running until that is noticed.
-fn can_be_resumed(workflow: &Workflow, is_live: impl Fn(SessionId) -> bool) -> bool {
+pub(in crate::cli::commands) fn can_be_resumed(
+    workflow: &Workflow,
+    is_live: impl Fn(SessionId) -> bool,
+) -> bool {
     match workflow.status {
         _ if workflow.is_trial => false,
         WorkflowStatus::Interrupted => true,

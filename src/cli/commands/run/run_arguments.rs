@@ -2,19 +2,26 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
-/// What to run, and how.
 /// What `--resume` without an id stands for.
 pub(super) const LIST: &str = "";
 
+/// What to run, and how.
 #[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true), after_help = "\
+Examples:
+  cli-team-bridge run plan.toml --dry-run              check the plan, and run nothing
+  cli-team-bridge run plan.toml --scripted team.toml   play it without a model
+  cli-team-bridge run plan.toml                        run it
+  cli-team-bridge run --resume                         list the interrupted workflows
+  cli-team-bridge run --resume wf-k3j7x2abq5wt         resume one of them")]
 pub(crate) struct RunArguments {
     /// The plan file (TOML; see docs/workflows.md).
-    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    #[arg(value_name = "FILE", group = "what")]
     pub(super) file: Option<PathBuf>,
     /// Resume this interrupted workflow instead; without an id, list the workflows that can be resumed.
-    #[arg(long, value_name = "WORKFLOW", num_args = 0..=1, default_missing_value = LIST, conflicts_with_all = ["file", "dry_run", "graph", "scripted"])]
+    #[arg(long, value_name = "WORKFLOW", num_args = 0..=1, default_missing_value = LIST, group = "what", conflicts_with_all = ["dry_run", "graph", "scripted"])]
     pub(super) resume: Option<String>,
     /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]

@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             Request::Plan(Box::new(written))
         }
         (None, Some(id)) => Request::Resume(WorkflowId::parse(id)?),
+        // clap refuses this.
         (None, None) => return Err("name a plan file, or a workflow with --resume".into()),
     };
     if let (Some(script), Request::Plan(written)) = (&arguments.scripted, &request) {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, stdin};
 
 use super::setup_arguments::SetupArguments;
-use crate::cli::{Failure, output};
+use crate::cli::{Failure, output, with_hint};
 use crate::sys::terminal;
 
 /// The source of the answers.
@@ -48,9 +48,10 @@ impl Asking {
     /// Fails if a question could not be asked for want of a terminal.
     pub(super) fn refuse_without_terminal(self) -> Result<(), Failure> {
         if self == Self::NoTerminal {
-            let message = "there is no terminal to ask at, so nothing was changed: run this in a terminal, or add \
-                --yes to make the changes above";
-            return Err(message.into());
+            return Err(with_hint(
+                "there is no terminal to ask at, so nothing was changed",
+                "run this in a terminal, or add --yes to make the changes above",
+            ));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::client_changes::{self, PlannedClient};
 use super::questions::Asking;
 use super::setup_arguments::SetupArguments;
 use super::{found_report, install_adapters, remove_changes};
-use crate::cli::{Failure, below_agent, find_project, load_config, output};
+use crate::cli::{Failure, below_agent, find_project, load_config, output, with_hint};
 use crate::config::quoted;
 use crate::setup::clients::CLIENTS;
 use crate::setup::installed_agents;
@@ -21,13 +21,13 @@ use crate::sys::process;
 pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, Failure> {
     below_agent::refuse_to("change its user's settings")?;
     let variable = |name: &str| std::env::var_os(name);
-    let no_home = "there is no home directory: set HOME to an absolute path";
-    let places = Places::read(variable, cfg!(target_os = "macos")).ok_or(no_home)?;
-    let records = Records::kept_in(&StateDirectory::of_process().ok_or(no_home)?);
+    let no_home = || with_hint("there is no home directory", "set HOME to an absolute path");
+    let places = Places::read(variable, cfg!(target_os = "macos")).ok_or_else(no_home)?;
+    let records = Records::kept_in(&StateDirectory::of_process().ok_or_else(no_home)?);
     // Locked until the end of this run: each run reads files and records before it writes them.
     let home = File::open(&places.home)?;
     if home.try_lock().is_err() {
-        return Err("another setup is running; run this again when it has ended".into());
+        return Err(with_hint("another setup is running", "run this again when it has ended"));
     }
     let project = match &arguments.project {
         Some(named) => Some(find_project::find(named.as_deref())?.root),

@@ -6,6 +6,12 @@ use clap::Args;
 
 /// The arguments of `setup`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge setup                        show the changes, and ask
+  cli-team-bridge setup --dry-run              only show them
+  cli-team-bridge setup --client zed --yes     set up one client without asking
+  cli-team-bridge setup --remove               undo setup's changes")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(in crate::cli) struct SetupArguments {
     /// Set up only this client, found or not: claude-code, codex, gemini, qwen, droid, vscode, cursor, zed or claude-desktop

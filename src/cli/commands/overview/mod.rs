@@ -1,0 +1,8 @@
+//! The program without arguments, at a terminal: what is installed and connected, the project's team, and the next step.
+
+mod look_around;
+mod overview_lines;
+mod overview_parts;
+mod suggested_step;
+
+pub(in crate::cli) use self::look_around::run;

@@ -1,0 +1,86 @@
+//! The overview as lines for people. Pure.
+
+use super::overview_parts::{BusView, Overview, ProjectView};
+use super::suggested_step::suggested_step;
+use crate::domain::text::visible_letters::{beginning, quoted};
+use crate::setup::connected_clients::{Connection, InstalledClient};
+use crate::setup::installed_agents::InstalledAgent;
+
+/// The most characters of a path or an error that the overview shows: most paths are shorter, and `doctor` shows all.
+const SHOWN: usize = 200;
+
+/// Returns the lines of the overview.
+pub(super) fn of(overview: &Overview) -> Vec<String> {
+    let mut lines = vec![format!("cli-team-bridge {}", env!("CARGO_PKG_VERSION")), String::new()];
+    lines.extend(block("clients", &clients(&overview.clients)));
+    lines.extend(block("agents", &agents(&overview.agents)));
+    lines.extend(block("project", &[project(&overview.project)]));
+    lines.push(String::new());
+    lines.push(format!("next: {}", suggested_step(overview)));
+    lines.push("`cli-team-bridge --help` lists all commands.".to_owned());
+    lines
+}
+
+/// Returns lines with a label before the first.
+fn block(label: &str, lines: &[String]) -> Vec<String> {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    labels.zip(lines).map(|(label, line)| format!("{label:<9}{line}")).collect()
+}
+
+fn clients(all: &[InstalledClient]) -> Vec<String> {
+    let titles = |connection| {
+        let those = all.iter().filter(|client| client.connection == connection);
+        those.map(|client| client.title).collect::<Vec<_>>()
+    };
+    lists(&[
+        ("connected", titles(Connection::Connected)),
+        ("not connected", titles(Connection::NotConnected)),
+        ("unknown, a file of theirs cannot be read", titles(Connection::Unknown)),
+    ])
+}
+
+fn agents(all: &Result<Vec<InstalledAgent>, String>) -> Vec<String> {
+    let all = match all {
+        Ok(all) => all,
+        Err(why) => return vec![format!("unknown: {}", beginning(why, SHOWN))],
+    };
+    let names = |holds: fn(&InstalledAgent) -> bool| {
+        all.iter().filter(|agent| holds(agent)).map(|agent| agent.profile).collect::<Vec<_>>()
+    };
+    lists(&[
+        ("installed", names(InstalledAgent::is_ready)),
+        ("without their adapter", names(|agent| !agent.is_ready() && agent.cli.path.is_some())),
+    ])
+}
+
+/// Returns a line for each list that is not empty.
+fn lists(lists: &[(&str, Vec<&str>)]) -> Vec<String> {
+    let full = lists.iter().filter(|(_, names)| !names.is_empty());
+    let lines: Vec<_> = full.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect();
+    if lines.is_empty() { vec!["none found".to_owned()] } else { lines }
+}
+
+fn project(project: &ProjectView) -> String {
+    let (root, bus) = match project {
+        ProjectView::Absent(why) => return format!("none: {}", beginning(why, SHOWN)),
+        ProjectView::Found { root, bus } => (quoted(root, SHOWN), bus),
+    };
+    let state = match bus {
+        BusView::Absent => "no team yet".to_owned(),
+        BusView::Foreign => "its bus was not created here, and is not used".to_owned(),
+        BusView::Unusable(why) => format!("its bus cannot be read: {}", beginning(why, SHOWN)),
+        BusView::Present { members, unfinished, .. } => {
+            let members = count(*members, "live member");
+            format!("{members}, {}", count(*unfinished, "unfinished workflow"))
+        }
+    };
+    format!("{root}: {state}")
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        more => format!("{more} {what}s"),
+    }
+}

@@ -1,0 +1,41 @@
+//! What the overview shows, as data.
+
+use crate::domain::ids::WorkflowId;
+use crate::setup::connected_clients::InstalledClient;
+use crate::setup::installed_agents::InstalledAgent;
+
+/// All that the overview shows.
+pub(super) struct Overview {
+    /// The installed clients.
+    pub(super) clients: Vec<InstalledClient>,
+    /// The agents, or why the user's configuration cannot be read.
+    pub(super) agents: Result<Vec<InstalledAgent>, String>,
+    pub(super) project: ProjectView,
+}
+
+/// The project of the current directory.
+pub(super) enum ProjectView {
+    /// There is none, for this reason.
+    Absent(String),
+    Found {
+        root: String,
+        bus: BusView,
+    },
+}
+
+/// The bus of a project.
+pub(super) enum BusView {
+    Absent,
+    /// It was not created here.
+    Foreign,
+    /// It cannot be read, for this reason.
+    Unusable(String),
+    Present {
+        /// The number of live members.
+        members: usize,
+        /// The number of workflows that have not ended.
+        unfinished: usize,
+        /// Those of them that can be resumed, the newest first.
+        resumable: Vec<WorkflowId>,
+    },
+}

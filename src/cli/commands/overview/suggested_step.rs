@@ -1,0 +1,151 @@
+//! The next step that the overview suggests. Pure.
+
+use super::overview_parts::{BusView, Overview, ProjectView};
+use crate::setup::connected_clients::Connection;
+use crate::setup::installed_agents::{InstalledAgent, LoginSign};
+
+/// Returns the one step that helps most: what was begun comes before what could be, and what is missing before its use.
+pub(super) fn suggested_step(overview: &Overview) -> String {
+    let bus = match &overview.project {
+        ProjectView::Found { bus, .. } => Some(bus),
+        ProjectView::Absent(_) => None,
+    };
+    match bus {
+        Some(BusView::Present { resumable, .. }) => match &resumable[..] {
+            [] => {}
+            [id] => {
+                return format!(
+                    "`cli-team-bridge run --resume {id}` resumes the interrupted workflow"
+                );
+            }
+            more => {
+                let count = more.len();
+                return format!(
+                    "`cli-team-bridge run --resume` lists the {count} interrupted workflows"
+                );
+            }
+        },
+        Some(BusView::Foreign | BusView::Unusable(_)) => return doctor(),
+        Some(BusView::Absent) | None => {}
+    }
+    let Ok(agents) = &overview.agents else {
+        return doctor();
+    };
+    let connected =
+        |connection| overview.clients.iter().find(move |client| client.connection == connection);
+    let Some(client) = connected(Connection::Connected) else {
+        return match connected(Connection::NotConnected) {
+            Some(client) => format!("`cli-team-bridge setup` connects {}", client.title),
+            None if overview.clients.is_empty() => {
+                "install Claude Code or another client, then run `cli-team-bridge setup`".to_owned()
+            }
+            None => doctor(),
+        };
+    };
+    let mut ready: Vec<&InstalledAgent> = agents.iter().filter(|agent| agent.is_ready()).collect();
+    // An agent without a sign of a login may still be logged in.
+    ready.sort_by_key(|agent| agent.login == LoginSign::NotSeen);
+    let say = match &ready[..] {
+        [] => return "`cli-team-bridge setup` says how to install an agent".to_owned(),
+        [one] => format!("Ask {} to review my last commit.", one.profile),
+        [one, other, ..] => format!(
+            "Ask {} to fix the failing test, and {} to review the change.",
+            one.profile, other.profile
+        ),
+    };
+    let place = if bus.is_some() { "here" } else { "in a project's directory" };
+    format!("start {} {place}, and say: {say}", client.title)
+}
+
+fn doctor() -> String {
+    "`cli-team-bridge doctor` says what is wrong, and how to fix it".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::WorkflowId;
+    use crate::setup::connected_clients::InstalledClient;
+    use crate::setup::installed_agents::FoundProgram;
+
+    fn agent(profile: &'static str, login: LoginSign) -> InstalledAgent {
+        let found = FoundProgram { name: profile.to_owned(), path: Some("/bin/x".into()) };
+        InstalledAgent {
+            profile,
+            cli: found.clone(),
+            adapter: found,
+            login,
+            install: None,
+            how_to_log_in: None,
+        }
+    }
+
+    /// An overview of a project with a bus, where nothing is missing.
+    fn whole() -> Overview {
+        let client = InstalledClient { title: "Zed", connection: Connection::Connected };
+        let bus = BusView::Present { members: 0, unfinished: 0, resumable: Vec::new() };
+        let key = LoginSign::Variable("KEY");
+        Overview {
+            clients: vec![client],
+            agents: Ok(vec![
+                agent("qwen", LoginSign::NotSeen),
+                agent("codex", key.clone()),
+                agent("gemini", key),
+            ]),
+            project: ProjectView::Found { root: "/p".to_owned(), bus },
+        }
+    }
+
+    fn with_bus(bus: BusView) -> Overview {
+        Overview { project: ProjectView::Found { root: "/p".to_owned(), bus }, ..whole() }
+    }
+
+    #[track_caller]
+    fn check(overview: &Overview, expected: &str) {
+        assert_eq!(suggested_step(overview), expected);
+    }
+
+    #[test]
+    fn where_nothing_is_missing_it_says_what_to_tell_the_client() {
+        let say = "Ask codex to fix the failing test, and gemini to review the change.";
+        check(&whole(), &format!("start Zed here, and say: {say}"));
+        let nowhere = Overview { project: ProjectView::Absent("x".to_owned()), ..whole() };
+        check(&nowhere, &format!("start Zed in a project's directory, and say: {say}"));
+        let one = Overview { agents: Ok(vec![agent("qwen", LoginSign::NotSeen)]), ..whole() };
+        check(&one, "start Zed here, and say: Ask qwen to review my last commit.");
+    }
+
+    #[test]
+    fn an_interrupted_workflow_comes_first() {
+        let bus = |resumable: &[&str]| BusView::Present {
+            members: 0,
+            unfinished: 2,
+            resumable: resumable.iter().map(|id| WorkflowId::parse(id).unwrap()).collect(),
+        };
+        let one = Overview { clients: Vec::new(), ..with_bus(bus(&["wf-k3j7x2abq5wt"])) };
+        check(
+            &one,
+            "`cli-team-bridge run --resume wf-k3j7x2abq5wt` resumes the interrupted workflow",
+        );
+        let two = with_bus(bus(&["wf-k3j7x2abq5wt", "wf-a3j7x2abq5wt"]));
+        check(&two, "`cli-team-bridge run --resume` lists the 2 interrupted workflows");
+    }
+
+    #[test]
+    fn what_is_missing_comes_before_its_use() {
+        let client = |connection| Overview {
+            clients: vec![InstalledClient { title: "Zed", connection }],
+            ..whole()
+        };
+        let doctor = super::doctor();
+        check(&client(Connection::NotConnected), "`cli-team-bridge setup` connects Zed");
+        check(&client(Connection::Unknown), &doctor);
+        let none = Overview { clients: Vec::new(), ..whole() };
+        check(&none, "install Claude Code or another client, then run `cli-team-bridge setup`");
+        let agentless = Overview { agents: Ok(Vec::new()), ..whole() };
+        check(&agentless, "`cli-team-bridge setup` says how to install an agent");
+        check(&Overview { agents: Err("x".to_owned()), ..whole() }, &doctor);
+        check(&with_bus(BusView::Unusable("x".to_owned())), &doctor);
+        check(&with_bus(BusView::Foreign), &doctor);
+    }
+}

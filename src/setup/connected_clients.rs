@@ -1,0 +1,105 @@
+//! Which of the installed clients have an entry that starts the bridge. Only reads their files.
+
+use std::path::{Path, PathBuf};
+
+use super::clients::CLIENTS;
+use super::config_edit::{FileEdits, JsonEdit, runs_bridge};
+use super::config_file::ConfigFile;
+use super::known_client::{Client, ClientFile, Places, SERVER, Server};
+use super::written_entry;
+
+/// An installed client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstalledClient {
+    /// Its name for people.
+    pub title: &'static str,
+    pub connection: Connection,
+}
+
+/// Whether a client starts the bridge, according to its files. A plugin is not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connection {
+    Connected,
+    NotConnected,
+    /// A file that may have the entry cannot be read.
+    Unknown,
+}
+
+/// Examines all installed clients, with the files of the user and of a project. `program` finds a program by its name.
+pub fn look(
+    places: &Places,
+    project: Option<&Path>,
+    program: impl Fn(&str) -> Option<PathBuf>,
+) -> Vec<InstalledClient> {
+    let installed = CLIENTS.iter().filter(|client| client.find(places, &program).is_some());
+    installed
+        .map(|client| InstalledClient {
+            title: client.title,
+            connection: connection(client, places, project),
+        })
+        .collect()
+}
+
+fn connection(client: &Client, places: &Places, project: Option<&Path>) -> Connection {
+    // Only the places of the entries count here, not their content.
+    let server = Server { program: SERVER.to_owned() };
+    let of_user = (client.for_user)(places, &server).into_iter().map(|file| (file, None));
+    let of_project = project.map(|project| (client.for_project)(project, &server));
+    let of_project = of_project.into_iter().flatten().map(|file| (file, project));
+    let files = of_user.chain(of_project).filter(|(file, _)| has_entry(file));
+    let found: Vec<_> = files.map(|(file, project)| starts_bridge(&file, project)).collect();
+    if found.contains(&Some(true)) {
+        Connection::Connected
+    } else if found.contains(&None) {
+        Connection::Unknown
+    } else {
+        Connection::NotConnected
+    }
+}
+
+/// Says whether setup writes the server's entry into a file, and not only settings beside it.
+fn has_entry(file: &ClientFile) -> bool {
+    match &file.edits {
+        FileEdits::Json(edits) => edits.iter().any(|edit| matches!(edit, JsonEdit::Entry(_))),
+        FileEdits::Toml(entries) => !entries.is_empty(),
+    }
+}
+
+/// Says whether an entry of a file starts the bridge; `None` if the file cannot be read.
+fn starts_bridge(file: &ClientFile, project: Option<&Path>) -> Option<bool> {
+    let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
+    let written = written_entry::look(&text, &file.edits).ok()?;
+    Some(written.entry.as_ref().is_some_and(runs_bridge))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_client_is_connected_by_an_entry_of_the_user_or_of_the_project() {
+        let home = tempfile::tempdir().unwrap();
+        let project = tempfile::tempdir().unwrap();
+        let places = Places::read(|name| (name == "HOME").then(|| home.path().into()), false);
+        let places = places.unwrap();
+        let has = |name: &str| ["claude", "codex"].contains(&name).then(|| PathBuf::from("/bin/x"));
+        let look = || {
+            let all = look(&places, Some(project.path()), has);
+            all.into_iter().map(|client| (client.title, client.connection)).collect::<Vec<_>>()
+        };
+        let entry = r#"{ "mcpServers": { "bridge": { "command": "/x/cli-team-bridge" } } }"#;
+
+        let (absent, present) = (Connection::NotConnected, Connection::Connected);
+        assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
+        fs::write(project.path().join(".mcp.json"), entry).unwrap();
+        assert_eq!(look(), [("Claude Code", present), ("Codex", absent)]);
+        fs::write(project.path().join(".mcp.json"), entry.replace("cli-team-bridge", "x")).unwrap();
+        assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
+        fs::write(home.path().join(".claude.json"), entry).unwrap();
+        fs::create_dir(home.path().join(".codex")).unwrap();
+        fs::write(home.path().join(".codex/config.toml"), "[").unwrap();
+        assert_eq!(look(), [("Claude Code", present), ("Codex", Connection::Unknown)]);
+    }
+}
