@@ -158,7 +158,7 @@ pub(crate) async fn check_wakes_when_idle(
 }
 
 /// Writes the answers that a user gives once: the introduction is read, the key may be used, the folder is trusted.
-fn answer_first_dialogs(stage: &Stage) {
+pub(crate) fn answer_first_dialogs(stage: &Stage) {
     let file = stage.home().join(".claude.json");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|_| "{}".to_owned());
     let mut settings: Value = serde_json::from_str(&text).unwrap();

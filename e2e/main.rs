@@ -116,18 +116,27 @@ fn main() -> ExitCode {
         missing,
         suites::claude_leads_on::finds_the_work_of_an_earlier_session,
     ));
+    trials.push(trial(
+        "claude",
+        "lets_its_user_answer_an_agent_with_one_key",
+        programs.missing(&suites::claude_shows_forms::PROGRAMS),
+        suites::claude_shows_forms::lets_its_user_answer_an_agent_with_one_key,
+    ));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
-        let all = !conclusion.has_failed()
-            && conclusion.num_filtered_out == 0
-            && conclusion.num_ignored == 0;
-        if all {
-            matrix.write_into(Path::new(&document));
-        } else {
-            eprintln!("the matrix is not written: not all tests ran and passed");
-        }
+        write_matrix(&matrix, &conclusion, Path::new(&document));
     }
     conclusion.exit_code()
+}
+
+/// Writes the matrix into its document, if all tests ran and passed.
+fn write_matrix(matrix: &Matrix, conclusion: &Conclusion, document: &Path) {
+    let have_all_run = conclusion.num_filtered_out == 0 && conclusion.num_ignored == 0;
+    if have_all_run && !conclusion.has_failed() {
+        matrix.write_into(document);
+    } else {
+        eprintln!("the matrix is not written: not all tests ran and passed");
+    }
 }
 
 /// Returns the tests of one kind of agent.

@@ -4,6 +4,7 @@ pub(crate) mod claude_as_user;
 pub(crate) mod claude_is_notified;
 pub(crate) mod claude_leads_on;
 pub(crate) mod claude_plugin;
+pub(crate) mod claude_shows_forms;
 pub(crate) mod doctor_examines;
 pub(crate) mod every_agent;
 pub(crate) mod killed_orchestrator;

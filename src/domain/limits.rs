@@ -53,6 +53,13 @@ pub const QUESTION_CHARS: usize = 300;
 /// Paths of a question that are resolved on the disk; a question with more of them goes to the user.
 pub const LOOKED_PATHS: usize = 64;
 
+/// Characters of an agent's directory that the form for a question shows: Claude Code shows about 300 characters of a form, and most of
+/// them are for the question itself.
+pub const FORM_DIRECTORY_CHARS: usize = 48;
+
+/// Characters of a task's prompt in that form, for the same reason.
+pub const FORM_TASK_CHARS: usize = 48;
+
 /// Paths of a question that go on the bus.
 pub const QUESTION_PATHS: usize = 10;
 

@@ -13,7 +13,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 
-use super::decision_form::{decision_form, decision_in, put_form, shows_forms};
+use super::decision_form::{decision_form, decision_in, put_form, shown_chars, shows_forms};
 use super::error::ToolError;
 use crate::domain::wait_times;
 use crate::sys::mutex::lock;
@@ -63,8 +63,8 @@ impl Consents {
         } else {
             context.client_capabilities()
         };
-        let Some(form) =
-            form(consent).filter(|_| capabilities.is_some_and(|can| shows_forms(&can)))
+        let Some(form) = form(consent, shown_chars(context.client_info().as_ref()))
+            .filter(|_| capabilities.is_some_and(|can| shows_forms(&can)))
         else {
             return refused();
         };
@@ -127,17 +127,52 @@ fn says_yes(result: &ElicitResult) -> bool {
     result.action == ElicitationAction::Accept && decision_in(result) == Some(TRUST)
 }
 
-/// Makes the form; `None` for a file with more lines that need consent than a form shows.
-fn form(consent: &Consent) -> Option<ElicitRequestParams> {
-    let message = format!(
-        "The file {} comes with the project and names programs that would run as you:\n{}\nYour \
-         approval covers this version of the file (SHA-256 {}), permanently.",
-        consent.file.quoted(),
-        consent.lines.join("\n"),
-        consent.file.sha256,
-    );
-    if message.len() > MOST_BYTES {
-        return None;
+/// Makes the form; `None` if the client would not show all of it. `shown` is how many characters of one line it shows, if it cuts more.
+fn form(consent: &Consent, shown: Option<usize>) -> Option<ElicitRequestParams> {
+    let file = &consent.file;
+    decision_form(text(&file.quoted(), &file.sha256, &consent.lines, shown)?, &[TRUST, "refuse"])
+}
+
+/// Writes the text of the form, unless it is longer than what is shown.
+fn text(file: &str, sha256: &str, lines: &[String], shown: Option<usize>) -> Option<String> {
+    let what = "comes with the project and names programs that would run as you:";
+    if let Some(chars) = shown {
+        let lines = lines.join("; ");
+        let text = format!("Approve this version for good? The file {file} {what} {lines}");
+        return (text.chars().count() <= chars).then_some(text);
     }
-    decision_form(message, &[TRUST, "refuse"])
+    let lines = lines.join("\n");
+    let text = format!(
+        "The file {file} {what}\n{lines}\nYour approval covers this version of the file (SHA-256 \
+            {sha256}), permanently."
+    );
+    (text.len() <= MOST_BYTES).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_that_is_accepted_without_the_word_for_consent_is_no_consent() {
+        let accepted = || ElicitResult::new(ElicitationAction::Accept);
+        assert!(!says_yes(&accepted()));
+        assert!(!says_yes(&accepted().with_content(serde_json::json!({}))));
+        assert!(!says_yes(&accepted().with_content(serde_json::json!({ "decision": "refuse" }))));
+        assert!(says_yes(&accepted().with_content(serde_json::json!({ "decision": TRUST }))));
+    }
+
+    #[test]
+    fn a_user_is_asked_only_where_the_form_shows_all_that_would_be_approved() {
+        let line = |count| vec!["[agents.ann] would run \"sh\"".to_owned(); count];
+        let shown = |count, chars| text("\"bridge.toml\"", "abc", &line(count), chars);
+        let short = shown(2, Some(280)).unwrap();
+        assert!(short.ends_with("\"sh\"; [agents.ann] would run \"sh\""), "{short}");
+        assert!(!short.contains('\n'), "its lines would be cut: {short}");
+        assert_eq!(shown(10, Some(280)), None);
+        let long = shown(10, None).unwrap();
+        assert_eq!(long.lines().filter(|line| line.starts_with("[agents.ann]")).count(), 10);
+        assert!(long.contains("(SHA-256 abc)"), "{long}");
+        assert_eq!(shown(1000, None), None);
+    }
 }

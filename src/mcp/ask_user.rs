@@ -1,8 +1,8 @@
 //! Asks the client's user about permissions that agents request, if the client can show a form.
 //!
-//! Clients that open a session with `initialize` get a request of ours at once. Stateless clients take no requests: the next call of a
-//! tool is answered with "input required", and they repeat it with the user's answers. A user who only closes the form has not answered;
-//! then the question goes to the orchestrator. The user gets each question once.
+//! Clients that open a session with `initialize` get a request of ours at once. Stateless clients take no requests: a call that waits, or
+//! else the next call of a tool, is answered with "input required", and they repeat it with the user's answers. A user who only closes
+//! the form has not answered; then the question goes to the orchestrator. The user gets each question once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -11,23 +11,26 @@ use std::time::Duration;
 use rmcp::Peer;
 use rmcp::model::{
     CallToolRequestParams, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
-    InputRequest, InputRequiredResult, InputResponses, ProtocolVersion,
+    InputRequest, InputRequiredResult, InputResponses,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ask_consent::Consents;
-use super::decision_form::{decision_form, decision_in, put_form, shows_forms};
+use super::decision_form::{put_form, shows_forms, shows_forms_in_answers};
 use super::lazy_membership::LazyMembership;
+use super::question_form::{Circumstances, question_form, yes};
 use crate::bus::rules::{Operation, PermissionReply};
 use crate::bus::state::{Permission, State};
 use crate::bus::{BusError, Membership};
 use crate::domain::ids::{PermissionId, SessionId};
-use crate::domain::permission::{Decision, known_kind};
+use crate::domain::limits;
+use crate::domain::permission::Decision;
 use crate::domain::wait_times;
+use crate::sys::clock;
 use crate::sys::mutex::lock;
-use crate::team::UserReachable;
+use crate::team::{Reach, UserReachable};
 
 /// Forms in one answer: a client shows them one by one, and the call waits for all.
 const FORMS_AT_ONCE: usize = 4;
@@ -42,7 +45,7 @@ pub(super) struct User {
 }
 
 impl User {
-    /// Makes a user; `human` records whether the user can be asked at any time.
+    /// Makes a user; `human` records when the user can be asked.
     pub(super) fn new(human: UserReachable) -> Self {
         Self { human, consents: Consents::default(), asked: Mutex::default() }
     }
@@ -62,7 +65,7 @@ impl User {
         }
         let asking = async {
             while let Ok(held) = membership.membership().await {
-                self.human.set_reachable(true);
+                self.human.set(Reach::AtOnce);
                 tokio::select! {
                     () = self.ask_all(&peer, &held) => return,
                     // A bus that was removed has no more questions.
@@ -75,7 +78,7 @@ impl User {
             () = ending.cancelled() => {}
         }
         // From now on questions go to an orchestrator.
-        self.human.set_reachable(false);
+        self.human.set(Reach::Never);
     }
 
     async fn ask_all(&self, peer: &Peer<RoleServer>, membership: &Membership) {
@@ -102,21 +105,41 @@ impl User {
         membership: &Membership,
         context: &RequestContext<RoleServer>,
     ) -> Option<InputRequiredResult> {
-        if context.meta.protocol_version()? < ProtocolVersion::V_2026_07_28 {
+        if !shows_forms_in_answers(context) {
             return None;
         }
+        // From now on a notice says that a call shows the question.
+        self.human.set(Reach::WithNextCall);
         if let Some(answers) = &request.input_responses {
             self.take_answers(answers, membership).await;
             return None;
         }
-        if !shows_forms(&context.client_capabilities()?) {
-            return None;
+        self.questions(membership)
+    }
+
+    /// Waits until there is a question that the user has not been asked.
+    pub(super) async fn has_question(&self, membership: &Membership) {
+        let mut changes = membership.bus().changes();
+        loop {
+            changes.mark_unchanged();
+            if self.is_new_question_open(membership) {
+                return;
+            }
+            if changes.changed().await.is_err() {
+                // The bus has ended, and with it the wait.
+                std::future::pending::<()>().await;
+            }
         }
+    }
+
+    /// Returns the questions that the user has not been asked, as forms.
+    pub(super) fn questions(&self, membership: &Membership) -> Option<InputRequiredResult> {
         let questions = self.new_questions(membership, FORMS_AT_ONCE);
         let forms: BTreeMap<_, _> = questions
             .iter()
             .filter_map(|permission| {
-                let form = InputRequest::Elicitation(ElicitRequest::new(form(permission)?));
+                let form = form(membership, permission)?;
+                let form = InputRequest::Elicitation(ElicitRequest::new(form));
                 Some((permission.id.to_string(), form))
             })
             .collect();
@@ -139,19 +162,19 @@ impl User {
 
     /// Returns the open questions of this bridge's agents that the user has not been asked, and marks them as asked.
     fn new_questions(&self, membership: &Membership, limit: usize) -> Vec<Permission> {
-        let mut asked = self.asked();
-        let me = membership.session();
-        let new: Vec<_> = membership.bus().look(|state| {
+        membership.bus().look(|state| {
+            let mut asked = self.asked();
             asked.retain(|id| state.permission(id).is_some());
-            let open = state.open_permissions().into_iter();
-            open.filter(|permission| is_held_by(state, permission, me))
-                .filter(|permission| !asked.contains(&permission.id))
-                .take(limit)
-                .cloned()
-                .collect()
-        });
-        asked.extend(new.iter().map(|permission| permission.id.clone()));
-        new
+            let me = membership.session();
+            let new = open_for(state, me, &asked).take(limit).cloned().collect::<Vec<_>>();
+            asked.extend(new.iter().map(|permission| permission.id.clone()));
+            new
+        })
+    }
+
+    fn is_new_question_open(&self, membership: &Membership) -> bool {
+        let me = membership.session();
+        membership.bus().look(|state| open_for(state, me, &self.asked()).next().is_some())
     }
 
     fn asked(&self) -> MutexGuard<'_, BTreeSet<PermissionId>> {
@@ -168,9 +191,18 @@ async fn replaced(membership: &LazyMembership, held: &Membership) {
     }
 }
 
-fn is_held_by(state: &State, permission: &Permission, me: SessionId) -> bool {
-    let agent = state.session(permission.question.session);
-    agent.is_some_and(|agent| agent.owner == Some(me))
+/// Returns the open questions of this bridge's agents, without those that the user was asked.
+fn open_for<'s>(
+    state: &'s State,
+    me: SessionId,
+    asked: &BTreeSet<PermissionId>,
+) -> impl Iterator<Item = &'s Permission> {
+    let is_held_by_me = move |permission: &&Permission| {
+        let agent = state.session(permission.question.session);
+        agent.is_some_and(|agent| agent.owner == Some(me))
+    };
+    let open = state.open_permissions().into_iter().filter(is_held_by_me);
+    open.filter(|permission| !asked.contains(&permission.id))
 }
 
 /// Shows one form until it is filled in. An answer elsewhere withdraws the form.
@@ -189,7 +221,7 @@ async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permissi
     let asking = async {
         // The bus's deadline ends it; this one applies if the bus fails.
         let limit = Duration::from_millis(permission.timeout_ms).saturating_mul(2);
-        put_form(&peer, form(&permission)?, limit).await
+        put_form(&peer, form(&membership, &permission)?, limit).await
     };
     tokio::select! {
         () = answered => {}
@@ -200,7 +232,9 @@ async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permissi
 /// Records the user's answer; without one, the question stays with the orchestrator.
 async fn settle(membership: &Membership, id: &PermissionId, result: Option<ElicitResult>) {
     let decision = result.and_then(|result| match result.action {
-        ElicitationAction::Accept => Decision::parse(decision_in(&result)?),
+        ElicitationAction::Accept => {
+            membership.bus().look(|state| state.permission(id).and_then(yes))
+        }
         ElicitationAction::Decline => Some(Decision::Reject),
         _ => None,
     });
@@ -216,20 +250,18 @@ async fn settle(membership: &Membership, id: &PermissionId, result: Option<Elici
 }
 
 /// Makes the form of a question.
-fn form(permission: &Permission) -> Option<ElicitRequestParams> {
+fn form(membership: &Membership, permission: &Permission) -> Option<ElicitRequestParams> {
     let question = &permission.question;
-    let places = match question.paths.as_slice() {
-        [] => String::new(),
-        paths => format!(", at {paths:?}"),
-    };
-    // Quoted, so that the agent's words cannot pass for ours.
-    let kind =
-        known_kind(&question.kind).map_or_else(|| format!("{:?}", question.kind), str::to_owned);
-    let message = format!(
-        "The agent `{}` asks for permission ({kind}): {:?}{places}",
-        question.agent, question.title
-    );
-    let offers: Vec<_> = permission.offers.iter().map(|offer| offer.as_str()).collect();
-    // The user can always deny it by declining.
-    decision_form(message, &offers)
+    let bus = membership.bus();
+    let (directory, prompt) = bus.look(|state| {
+        let directory = state.session(question.session).and_then(|agent| agent.cwd.clone());
+        let task = question.task.as_ref().and_then(|task| state.task(task));
+        (directory, task.map(|task| task.prompt))
+    });
+    // Without its first words the form still says what is asked.
+    let read = |prompt| bus.beginning(prompt, limits::FORM_TASK_CHARS).ok().flatten();
+    let task = prompt.and_then(read);
+    let passed = clock::now().wall_ms.saturating_sub(permission.asked_ms);
+    let left = permission.timeout_ms.saturating_sub(u64::try_from(passed).unwrap_or(0));
+    question_form(permission, &Circumstances { directory, task, seconds_left: left.div_ceil(1000) })
 }

@@ -1,6 +1,7 @@
-//! The caller of a tool: its call on the bus, and the reports on its progress.
+//! The caller of a tool: its call on the bus, the reports on its progress, and the questions for its user that end a wait.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -8,6 +9,9 @@ use rmcp::service::{Peer, RequestContext, RoleServer};
 
 use tokio::time::Instant;
 
+use super::ask_user::User;
+use super::error::ToolError;
+use super::interrupted_wait::{AssignedTask, InterruptedWait};
 use crate::bus::{Bus, Call, Membership};
 use crate::domain::wait_times;
 
@@ -17,6 +21,8 @@ pub struct Caller {
     pub call: Call,
     /// Sends progress reports to the client.
     pub progress: Progress,
+    /// Ends a wait when the client's user has to be asked.
+    pub(super) interruptions: Interruptions,
 }
 
 impl Caller {
@@ -82,6 +88,57 @@ impl Progress {
         if let Err(error) = peer.notify_progress(notice).await {
             // The client is gone, which ends the call by itself.
             tracing::debug!("failed to report progress: {error}");
+        }
+    }
+}
+
+/// The questions for the client's user that end a wait: a stateless client shows a form only as the answer to a call.
+#[derive(Default)]
+pub(super) struct Interruptions {
+    /// The user, if the client is such a client.
+    user: Option<Arc<User>>,
+    /// The wait that this call goes on with.
+    earlier: Option<InterruptedWait>,
+}
+
+impl Interruptions {
+    pub(super) fn new(user: Option<Arc<User>>, earlier: Option<InterruptedWait>) -> Self {
+        Self { user, earlier }
+    }
+
+    /// Returns the task that the call has assigned before it was interrupted.
+    pub(super) fn assigned(&self) -> Option<&AssignedTask> {
+        self.earlier.as_ref()?.assigned.as_ref()
+    }
+
+    /// Returns how long the call may wait: after an interruption for the rest of the time.
+    pub(super) fn rest_of(&self, limit: Duration) -> Duration {
+        self.earlier.as_ref().map_or(limit, |earlier| limit.min(earlier.left()))
+    }
+
+    /// Awaits a wait of `limit` at most. A new question for the user drops it, so it has to be cancel-safe; what it has received by then
+    /// is requeued with the failed call.
+    pub(super) async fn during<T>(
+        &self,
+        membership: &Membership,
+        (limit, assigned): (Duration, Option<AssignedTask>),
+        wait: impl Future<Output = T>,
+    ) -> Result<T, ToolError> {
+        let earlier = self.earlier.as_ref();
+        let may_end = earlier.is_none_or(InterruptedWait::may_be_repeated);
+        let Some(user) = self.user.as_ref().filter(|_| may_end) else {
+            return Ok(wait.await);
+        };
+        let began = Instant::now();
+        tokio::select! {
+            // The notice of the question may be the very message that ends the wait.
+            biased;
+            () = user.has_question(membership) => {
+                let left = limit.saturating_sub(began.elapsed());
+                let wait = InterruptedWait::after(earlier, left, assigned);
+                Err(ToolError::UserIsAsked(Box::new(wait)))
+            }
+            done = wait => Ok(done),
         }
     }
 }

@@ -37,28 +37,36 @@ pub enum ClientError {
     },
 }
 
-/// How often a call is repeated because the server asks for input first.
-const ROUNDS: usize = 4;
+/// How often a call is repeated because the server asks for input first, as in other clients.
+const ROUNDS: usize = 10;
 
-/// How a user fills in a form: from its text to the chosen word; `None` closes the form.
+/// How a user answers a form: from its text to whether it is accepted, with the first choice in each field, or declined; `None` closes
+/// the form.
 #[derive(Clone)]
 pub struct Forms(Arc<Fill>);
 
-type Fill = dyn Fn(&str) -> Option<String> + Send + Sync;
+type Fill = dyn Fn(&str) -> Option<bool> + Send + Sync;
 
 impl Forms {
-    /// Fills forms in with a function.
-    pub fn new(fill: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+    /// Answers forms with a function.
+    pub fn new(fill: impl Fn(&str) -> Option<bool> + Send + Sync + 'static) -> Self {
         Self(Arc::new(fill))
     }
 
     fn fill(&self, form: &ElicitRequestParams) -> ElicitResult {
-        let ElicitRequestParams::FormElicitationParams { message, .. } = form else {
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = form
+        else {
             return ElicitResult::new(ElicitationAction::Cancel);
         };
         match (self.0)(message) {
-            Some(word) => ElicitResult::new(ElicitationAction::Accept)
-                .with_content(json!({ "decision": word })),
+            Some(true) => {
+                let schema = json!(requested_schema);
+                let fields = schema["properties"].as_object().into_iter().flatten();
+                let chosen = fields.map(|(name, field)| (name.clone(), field["enum"][0].clone()));
+                let content = Value::Object(chosen.collect());
+                ElicitResult::new(ElicitationAction::Accept).with_content(content)
+            }
+            Some(false) => ElicitResult::new(ElicitationAction::Decline),
             None => ElicitResult::new(ElicitationAction::Cancel),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::interrupted_wait::InterruptedWait;
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::IdError;
@@ -26,6 +27,9 @@ pub enum ToolError {
     /// A setting of the project's own file needs the user's consent first.
     #[error("{_0}")]
     Unagreed(Arc<Consent>),
+    /// The wait ended because the user has to be asked; the server asks, and the client repeats the call.
+    #[error("the user has to answer a question first: call again")]
+    UserIsAsked(Box<InterruptedWait>),
     /// The tool panicked.
     #[error("`{tool}` hit a bug in the bridge: try once more, then continue without it")]
     Panicked { tool: &'static str },

@@ -12,16 +12,18 @@
 //! [`LazyMembership`]: crate::mcp::LazyMembership
 
 pub(crate) mod agent_identity;
+mod interrupted_wait;
 mod error;
-mod caller;
 pub(crate) mod blocking_read;
 pub(crate) mod orchestrator_team;
 pub(crate) mod shapes;
 mod tool;
 mod lazy_membership;
+mod decision_form;
+mod question_form;
 mod ask_consent;
 mod ask_user;
-mod decision_form;
+mod caller;
 mod server;
 pub mod client;
 

@@ -26,7 +26,7 @@ pub use self::assign::installed_profiles::InstalledProfiles;
 pub use self::assign::try_agent::TriedAgent;
 pub use self::error::TeamError;
 pub use self::launch::Launch;
-pub use self::permissions::user_reachable::UserReachable;
+pub use self::permissions::user_reachable::{Reach, UserReachable};
 pub use self::process_mark::run_mark;
 pub use self::project_trust::{Consent, Trust, UnreadableApproval};
 pub use self::results::git_query::is_tracked as is_tracked_by_git;

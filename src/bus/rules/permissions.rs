@@ -28,8 +28,9 @@ pub(super) fn ask(
         timeout_ms: new.timeout_ms,
     };
     writer.push(Event::PermissionAsked(asked.clone()));
-    if new.to == AskedFirst::Orchestrator {
-        notify_leader(writer, &asked.id, &asked.question, asked.timeout_ms);
+    if new.to != AskedFirst::Human {
+        let shows_form = new.to == AskedFirst::HumanWithNextCall;
+        notify_leader(writer, &asked.id, &asked.question, (asked.timeout_ms, shows_form));
     }
     Ok(())
 }
@@ -93,7 +94,7 @@ pub(super) fn notify(
     writer.session(me)?;
     let permission = open(writer.state, id)?;
     if permission.notice.is_none() {
-        notify_leader(writer, id, &permission.question, permission.timeout_ms);
+        notify_leader(writer, id, &permission.question, (permission.timeout_ms, false));
     }
     Ok(())
 }
@@ -173,9 +174,16 @@ fn write_answered(
     }
 }
 
-/// Notifies the orchestrator that the agent works for, so that its next call shows the question.
-fn notify_leader(writer: &mut Writer<'_>, id: &PermissionId, question: &Question, timeout_ms: u64) {
-    let Some(name) = leader(writer.state, question.session, question.task.as_ref()) else {
+/// Notifies the orchestrator that the agent works for, so that its next call shows the question. With `shows_form`, that call of the
+/// agent's holder shows it to the user; the notice then begins with this, because readers may see only its beginning.
+fn notify_leader(
+    writer: &mut Writer<'_>,
+    id: &PermissionId,
+    question: &Question,
+    (timeout_ms, shows_form): (u64, bool),
+) {
+    let Some((leader, name)) = leader(writer.state, question.session, question.task.as_ref())
+    else {
         return;
     };
     let places = match question.paths.as_slice() {
@@ -187,18 +195,28 @@ fn notify_leader(writer: &mut Writer<'_>, id: &PermissionId, question: &Question
         None => notice![quoted(&question.kind, usize::MAX)],
     };
     let asked = format!("{}{places}", question.title);
-    let text = notice![
-        question.agent,
-        " asks for permission ",
-        *id,
-        " (",
-        kind,
-        "): ",
-        quoted(&asked, usize::MAX),
-        ". Answer it with answer_permission; otherwise it is rejected within ",
-        timeout_ms.div_ceil(1000),
-        " s",
-    ];
+    let owner = writer.state.session(question.session).and_then(|agent| agent.owner);
+    let seconds = timeout_ms.div_ceil(1000);
+    let asks = notice![question.agent, " asks for permission ", *id, " (", kind, ")"];
+    let text = if shows_form && owner == Some(leader) {
+        notice![
+            asks,
+            ". Call check_messages now: that shows your user the question, once. If it is still \
+                open then, answer it with answer_permission; otherwise it is rejected within ",
+            seconds,
+            " s: ",
+            quoted(&asked, usize::MAX),
+        ]
+    } else {
+        notice![
+            asks,
+            ": ",
+            quoted(&asked, usize::MAX),
+            ". Answer it with answer_permission; otherwise it is rejected within ",
+            seconds,
+            " s",
+        ]
+    };
     let mut post = Post::notice(name, text);
     post.task.clone_from(&question.task);
     let notice = writer.post(post);
@@ -206,12 +224,12 @@ fn notify_leader(writer: &mut Writer<'_>, id: &PermissionId, question: &Question
 }
 
 /// Returns the live orchestrator that assigned the task, else the one that holds the agent.
-fn leader(state: &State, agent: SessionId, task: Option<&TaskId>) -> Option<Name> {
+fn leader(state: &State, agent: SessionId, task: Option<&TaskId>) -> Option<(SessionId, Name)> {
     let assigner = task
         .and_then(|task| state.task(task))
         .and_then(|task| state.live(&task.by))
         .filter(|session| session.kind == MemberKind::Orchestrator);
     let owner = state.session(agent).and_then(|agent| agent.owner);
     let leader = assigner.or_else(|| owner.and_then(|owner| state.session(owner)));
-    leader.map(|leader| leader.name.clone())
+    leader.map(|leader| (leader.id, leader.name.clone()))
 }

@@ -17,7 +17,7 @@ use crate::domain::ids::CallId;
 use crate::domain::limits;
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::wait_times;
-use crate::mcp::caller::{Caller, Progress};
+use crate::mcp::caller::{Caller, Interruptions, Progress};
 use crate::mcp::error::ToolError;
 use crate::mcp::shapes::message_shape::views;
 use crate::mcp::tool::json_schema::INBOX;
@@ -27,11 +27,11 @@ use crate::mcp::tool::{AnyTool, CallTimeout, InboxMode, Prepared};
 const LEAST_ROOM: usize = 2 * limits::HEADER_BYTES;
 
 impl Server {
-    /// Answers a call.
+    /// Answers a call, whose wait may be interrupted.
     pub(super) async fn answer(
         &self,
         offered: &Offered,
-        arguments: JsonObject,
+        (arguments, interruptions): (JsonObject, Interruptions),
         context: &RequestContext<RoleServer>,
     ) -> Result<JsonObject, ToolError> {
         let name = offered.tool.name();
@@ -49,6 +49,7 @@ impl Server {
         let mut caller = Caller {
             call: membership.call_at(arrival.map_or(0, |arrival| arrival.at)),
             progress: Progress::of(context),
+            interruptions,
         };
         let prepared = offered.tool.prepare(&offered.definition.input_schema, arguments);
         let (answer, was_read) = match prepared {

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
     CompleteRequestMethod, CompleteRequestParams, CompleteResult, ContentBlock, Implementation,
-    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ServerCapabilities, ServerConfig,
+    InitializeRequestParams, InitializeResult, InputRequiredResult, JsonObject,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -21,7 +21,10 @@ use crate::domain::limits;
 use crate::domain::text::suggest::nearest;
 use crate::domain::wait_times;
 use crate::mcp::ask_consent::Asked;
+use crate::mcp::caller::Interruptions;
+use crate::mcp::decision_form::shows_forms_in_answers;
 use crate::mcp::error::ToolError;
+use crate::mcp::interrupted_wait::InterruptedWait;
 
 /// How long a client may cache the list of tools: the tools stay, but one names the agents that are installed.
 const LIST_TTL_MS: u64 = 60 * 1000;
@@ -95,16 +98,25 @@ impl ServerHandler for Server {
         }
         if let (Some(user), Some(membership)) =
             (&self.shared.user, self.shared.membership.current())
-            && let Some(questions) = user.ask_by_answer(&request, &membership, &context).await
+            && let Some(mut questions) = user.ask_by_answer(&request, &membership, &context).await
         {
+            questions.request_state = request.request_state;
             return Ok(questions.into());
         }
         let arguments = request.arguments.unwrap_or_default();
-        let mut answer = self.answer(offered, arguments.clone(), &context).await;
+        let earlier = request.request_state.as_deref().and_then(InterruptedWait::parse);
+        let answer = self.answer_or_ask(offered, (arguments.clone(), earlier), &context).await;
+        let mut answer = match answer {
+            Ok(answer) => answer,
+            Err(questions) => return Ok(questions.into()),
+        };
         if let (Err(ToolError::Unagreed(consent)), Some(user)) = (&answer, &self.shared.user) {
             answer = match user.consents.ask(consent, &context).await {
                 Asked::Put(form) => return Ok(form.into()),
-                Asked::Yes => self.answer(offered, arguments, &context).await,
+                Asked::Yes => {
+                    let interruptions = Interruptions::default();
+                    self.answer(offered, (arguments, interruptions), &context).await
+                }
                 Asked::No(error) => Err(error),
             };
         }
@@ -181,6 +193,32 @@ impl ServerHandler for Server {
 }
 
 impl Server {
+    /// Answers a call; or returns questions for the user, who has to answer them before the call waits on.
+    async fn answer_or_ask(
+        &self,
+        offered: &Offered,
+        (arguments, mut earlier): (JsonObject, Option<InterruptedWait>),
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Result<JsonObject, ToolError>, InputRequiredResult> {
+        let asked = self.shared.user.as_ref().filter(|_| shows_forms_in_answers(context));
+        loop {
+            let interruptions = Interruptions::new(asked.cloned(), earlier);
+            let answer = self.answer(offered, (arguments.clone(), interruptions), context).await;
+            let Err(ToolError::UserIsAsked(wait)) = answer else {
+                return Ok(answer);
+            };
+            let membership = self.shared.membership.current();
+            let asking = asked.zip(membership.as_ref());
+            let questions = asking.and_then(|(user, membership)| user.questions(membership));
+            if let Some(mut questions) = questions {
+                questions.request_state = Some(wait.to_state());
+                return Err(questions);
+            }
+            // The question has been answered elsewhere in the meantime.
+            earlier = Some(*wait);
+        }
+    }
+
     fn find(&self, name: &str) -> Result<&Offered, ErrorData> {
         let found = self.shared.tools.iter().find(|offered| offered.tool.name() == name);
         found.ok_or_else(|| {

@@ -38,7 +38,7 @@ pub(super) struct Inner {
     pub(super) tools: Vec<Offered>,
     pub(super) membership: LazyMembership,
     /// The client's user, if the server asks that person.
-    pub(super) user: Option<User>,
+    pub(super) user: Option<Arc<User>>,
     recent: Mutex<VecDeque<(RequestId, CallId)>>,
     /// Cancelled when the client is gone: ends waiting calls.
     pub(super) ending: CancellationToken,
@@ -80,7 +80,7 @@ impl Server {
         membership: LazyMembership,
         human: UserReachable,
     ) -> Self {
-        Self::made(about, tools, membership, (wait_times::TOOL, Some(User::new(human))))
+        Self::made(about, tools, membership, (wait_times::TOOL, Some(Arc::new(User::new(human)))))
     }
 
     /// Makes a server with another limit for tools that do not wait.
@@ -97,7 +97,7 @@ impl Server {
         about: About,
         tools: Vec<Box<dyn AnyTool>>,
         membership: LazyMembership,
-        (limit, user): (Duration, Option<User>),
+        (limit, user): (Duration, Option<Arc<User>>),
     ) -> Self {
         let offered = tools.into_iter().map(|tool| Offered { definition: tool.definition(), tool });
         Self {

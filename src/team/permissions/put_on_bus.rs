@@ -4,6 +4,7 @@ use tokio::time::Instant;
 
 use super::ask::time_limit;
 use super::open_questions::{OpenQuestions, Unposted, Waiting};
+use super::user_reachable::Reach;
 use crate::bus::BusError;
 use crate::bus::event::Event;
 use crate::bus::rules::{AskedFirst, NewQuestion, Operation};
@@ -28,10 +29,10 @@ impl OpenQuestions {
             question: unposted.question.clone(),
             offers: unposted.asked.offers(),
             timeout_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
-            to: if agent.user.is_reachable() {
-                AskedFirst::Human
-            } else {
-                AskedFirst::Orchestrator
+            to: match agent.user.reach() {
+                Reach::AtOnce => AskedFirst::Human,
+                Reach::WithNextCall => AskedFirst::HumanWithNextCall,
+                Reach::Never => AskedFirst::Orchestrator,
             },
         };
         if unposted.tries == 0 {

@@ -1,22 +1,32 @@
-//! Whether the user of this bridge can be asked something.
+//! When the user of this bridge can be asked something.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-/// Whether the bridge's client can show its user questions. Cheap to clone; clones share the state.
+use crate::sys::mutex::lock;
+
+/// When the bridge's client can show its user a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    #[default]
+    Never,
+    /// As the answer to a call of a tool.
+    WithNextCall,
+    AtOnce,
+}
+
+/// When the user can be asked. Cheap to clone; clones share the state.
 #[derive(Clone, Debug, Default)]
 pub struct UserReachable {
-    reachable: Arc<AtomicBool>,
+    reach: Arc<Mutex<Reach>>,
 }
 
 impl UserReachable {
-    /// Sets whether the user can be asked from now on.
-    pub fn set_reachable(&self, reachable: bool) {
-        // No other memory depends on this flag.
-        self.reachable.store(reachable, Ordering::Relaxed);
+    /// Sets when the user can be asked from now on.
+    pub fn set(&self, reach: Reach) {
+        *lock(&self.reach) = reach;
     }
 
-    pub fn is_reachable(&self) -> bool {
-        self.reachable.load(Ordering::Relaxed)
+    pub fn reach(&self) -> Reach {
+        *lock(&self.reach)
     }
 }

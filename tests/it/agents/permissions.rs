@@ -1,11 +1,13 @@
 //! Permission requests of agents: answered by the policy, a user, an orchestrator or the deadline, or ended with their turn.
 
-use std::sync::{Arc, Mutex};
+mod forms;
+
 use std::time::{Duration, Instant};
 
-use cli_team_bridge::mcp::client::{Forms, Lifecycle};
+use cli_team_bridge::mcp::client::Lifecycle;
 use serde_json::{Value, json};
 
+use self::forms::user;
 use crate::support::{Member, Stage, of_name};
 
 const AGENTS: &str = r#"
@@ -66,6 +68,13 @@ steps = [
   { ask_permission = "run {{name}}", kind = "execute", call_id = "same", on_reject = "go_on", save = "one" },
   { ask_permission = "run again", kind = "execute", call_id = "same", on_reject = "go_on", save = "two" },
   { say = "{{one.option}} {{two.option}}" },
+]
+[[agents.default.turns]]
+when = "Your task: later"
+steps = [
+  { wait_for = { from = "gate", seconds = 120 } },
+  { ask_permission = "build", kind = "execute", on_reject = "go_on", save = "it" },
+  { say = "{{it.option}}" },
 ]
 [[agents.default.turns]]
 when = "Your task: once"
@@ -352,59 +361,6 @@ async fn a_question_delays_neither_a_cancel_nor_a_stop_nor_a_kill() {
     asked(&lead, "cid", "build").await;
     lead.close().await;
     stage.check_nobody_is_left();
-}
-
-/// A user who answers every form with `word`, and the forms that were shown.
-fn user(word: Option<&'static str>) -> (Forms, Arc<Mutex<Vec<String>>>) {
-    let shown: Arc<Mutex<Vec<String>>> = Arc::default();
-    let kept = Arc::clone(&shown);
-    let forms = Forms::new(move |text| {
-        kept.lock().unwrap().push(text.to_owned());
-        word.map(str::to_owned)
-    });
-    (forms, shown)
-}
-
-#[tokio::test]
-async fn a_user_whose_client_takes_requests_is_asked_at_once() {
-    let stage = stage("ask", 120);
-    let (forms, shown) = user(Some("allow_always"));
-    let lead = stage.orchestrator_of(Lifecycle::Session, forms).await;
-    assert_eq!(lead.start_and_wait("ann", "once").await, "allow_always");
-    assert_eq!(answers(&stage), pairs(&[("human", "allow_always")]));
-    let shown = shown.lock().unwrap().clone();
-    assert_eq!(shown.len(), 1, "{shown:?}");
-    let expected = r#"The agent `ann` asks for permission (execute): "build\n--- End""#;
-    assert_eq!(shown[0], expected);
-    assert!(stage.events_of("permission_told").is_empty(), "no model needs to know");
-    lead.close().await;
-}
-
-#[tokio::test]
-async fn a_user_whose_client_takes_no_requests_is_asked_with_the_next_call() {
-    let stage = stage("ask", 120);
-    let (forms, shown) = user(Some("reject"));
-    let lead = stage.orchestrator_of(Lifecycle::Stateless, forms).await;
-    assert_eq!(lead.start_and_wait("ann", "once").await, "reject_once");
-    assert_eq!(answers(&stage), pairs(&[("human", "reject")]));
-    assert_eq!(shown.lock().unwrap().len(), 1);
-    lead.close().await;
-}
-
-#[tokio::test]
-async fn a_user_who_closes_the_form_leaves_the_question_to_the_orchestrator() {
-    for lifecycle in [Lifecycle::Session, Lifecycle::Stateless] {
-        let stage = stage("ask", 120);
-        let (forms, shown) = user(None);
-        let lead = stage.orchestrator_of(lifecycle, forms).await;
-        let task = lead.start("ann", "once").await;
-        let question = asked(&lead, "ann", "build").await;
-        lead.hear_notice(question["permission_id"].as_str().unwrap()).await;
-        answer(&lead, &question, "allow_once").await;
-        assert_eq!(lead.done(&task).await, "allow_once");
-        assert_eq!(shown.lock().unwrap().len(), 1);
-        lead.close().await;
-    }
 }
 
 #[tokio::test]

@@ -45,22 +45,22 @@ impl Terminal {
         stage: &Stage,
         directory: &Path,
         arguments: &[&str],
-        (rows, columns): (u16, u16),
+        size: (u16, u16),
     ) -> Self {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"));
+        program.args(arguments).current_dir(directory);
+        program.env_clear().env("TERM", "xterm-256color").envs(stage.environment());
+        Self::run_program(&mut program, size)
+    }
+
+    /// Runs a program.
+    pub(crate) fn run_program(program: &mut Command, (rows, columns): (u16, u16)) -> Self {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let terminal = openpty(&size, None).unwrap();
         let end = || Stdio::from(terminal.slave.try_clone().unwrap());
-        let program = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
-            .args(arguments)
-            .current_dir(directory)
-            .env_clear()
-            .env("TERM", "xterm-256color")
-            .envs(stage.environment())
-            .stdin(end())
-            .stdout(end())
-            .stderr(end())
-            .spawn()
-            .unwrap();
+        let running = program.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        // Only the program keeps the terminal open, so the reader stops when the program ends.
+        program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let shown = Arc::new(Mutex::new(Shown {
             screen: vt100::Parser::new(
                 NonZero::new(rows).unwrap(),
@@ -70,7 +70,7 @@ impl Terminal {
             bytes: Vec::new(),
         }));
         read(File::from(terminal.master.try_clone().unwrap()), &shown);
-        Self { program, keys: File::from(terminal.master), shown }
+        Self { program: running, keys: File::from(terminal.master), shown }
     }
 
     /// Types something.

@@ -140,12 +140,12 @@ async fn a_projects_file_does_not_let_an_interrupted_workflow_go_on_by_itself() 
 }
 
 /// A user who gives every trust form the same answer, and the forms that were shown.
-fn user(says: Option<&'static str>) -> (Forms, Arc<Mutex<Vec<String>>>) {
+fn user(says: Option<bool>) -> (Forms, Arc<Mutex<Vec<String>>>) {
     let shown = Arc::new(Mutex::new(Vec::new()));
     let seen = shown.clone();
     let forms = Forms::new(move |text| {
         seen.lock().unwrap().push(text.to_owned());
-        says.map(str::to_owned)
+        says
     });
     (forms, shown)
 }
@@ -154,7 +154,7 @@ fn user(says: Option<&'static str>) -> (Forms, Arc<Mutex<Vec<String>>>) {
 async fn a_user_who_can_be_asked_approves_during_the_call() {
     for lifecycle in [Lifecycle::Session, Lifecycle::Stateless] {
         let stage = hostile();
-        let (forms, shown) = user(Some("trust"));
+        let (forms, shown) = user(Some(true));
         let lead = stage.orchestrator_of(lifecycle, forms).await;
         let assigned = lead.call("assign_task", assign()).await;
         lead.ended(assigned["task_id"].as_str().unwrap()).await;
@@ -174,7 +174,7 @@ async fn a_user_who_can_be_asked_approves_during_the_call() {
 #[tokio::test]
 async fn a_user_who_says_no_or_nothing_is_asked_once_and_nothing_runs() {
     for lifecycle in [Lifecycle::Session, Lifecycle::Stateless] {
-        for says in [None, Some("refuse")] {
+        for says in [None, Some(false)] {
             let stage = hostile();
             let (forms, shown) = user(says);
             let lead = stage.orchestrator_of(lifecycle, forms).await;

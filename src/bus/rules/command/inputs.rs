@@ -99,11 +99,13 @@ pub struct NewQuestion {
     pub to: AskedFirst,
 }
 
-/// The one that is asked for permission first. In both cases every orchestrator can answer.
+/// The one that is asked for permission first. In all cases every orchestrator can answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedFirst {
     /// The user of the orchestrator that holds the agent.
     Human,
+    /// That user too, but only as the answer to the orchestrator's next call, for which a notice asks.
+    HumanWithNextCall,
     /// An orchestrator, by a notice.
     Orchestrator,
 }

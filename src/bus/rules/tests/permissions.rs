@@ -139,6 +139,35 @@ fn a_question_for_the_user_becomes_a_notice_only_if_the_user_does_not_answer() {
 }
 
 #[test]
+fn a_notice_says_first_to_call_a_tool_if_that_call_shows_its_readers_user_the_question() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.lead());
+    let agent = world.agent(lead, "codex");
+    let task = world.assign(other, agent);
+    let asks = |world: &mut World, task| {
+        let ask = Operation::AskPermission(Box::new(NewQuestion {
+            question: Question { task, ..question(agent) },
+            offers: vec![Decision::AllowOnce],
+            timeout_ms: 120_000,
+            to: AskedFirst::HumanWithNextCall,
+        }));
+        let events = world.ask(lead, ask);
+        let sent = events.iter().find_map(|event| match event {
+            Event::MessageSent(sent) => Some(format!("{:?}", sent.body)),
+            _ => None,
+        });
+        sent.unwrap()
+    };
+    let to_holder = asks(&mut world, None);
+    let call = "(execute). Call check_messages now: that shows your user the question, once. ";
+    assert!(to_holder.contains(call), "{to_holder}");
+    assert!(to_holder.contains("rm -rf target"), "{to_holder}");
+    let to_other = asks(&mut world, Some(task));
+    assert!(!to_other.contains("check_messages"), "its calls show another user: {to_other}");
+    assert!(to_other.contains("Answer it with answer_permission"), "{to_other}");
+}
+
+#[test]
 fn the_assigner_of_the_task_is_notified_else_the_holder_of_the_agent() {
     let mut world = World::new();
     let (lead, other) = (world.lead(), world.lead());

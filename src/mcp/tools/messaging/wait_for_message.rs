@@ -70,10 +70,12 @@ impl Tool for WaitForMessage {
         let from = input.from.map(|from| sender(caller, &from)).transpose()?;
         let request = input.request_id.map(|id| known_request(caller, &id));
         let request = request.transpose()?;
-        let limit = Duration::from_secs(seconds);
-        let Caller { call, progress } = caller;
+        let Caller { call, progress, interruptions } = caller;
+        let limit = interruptions.rest_of(Duration::from_secs(seconds));
+        let membership = call.membership().clone();
         let waiting = call.wait(from, request, limit);
-        let waited = progress.during(limit, "waiting for a message", waiting).await?;
+        let waiting = progress.during(limit, "waiting for a message", waiting);
+        let waited = interruptions.during(&membership, (limit, None), waiting).await??;
         let (message, timed_out, note) = match waited {
             Waited::Message(letter) => (Some((*letter).into()), false, None),
             Waited::AlsoInTurn(letter) => (Some((*letter).into()), false, Some(ALSO_IN_TURN)),

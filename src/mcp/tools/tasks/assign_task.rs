@@ -11,12 +11,13 @@ use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::permission::Policy;
 use crate::domain::wait_times;
+use crate::mcp::interrupted_wait::AssignedTask;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::task_head_shape::status;
 use crate::mcp::shapes::task_shape::{OutputView, StatusView, take_notice};
 use crate::mcp::tool::at_most;
 use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
-use crate::team::{Assignment, Team, TeamError, Waited};
+use crate::team::{Assigned, Assignment, Team, TeamError, Waited};
 
 pub(crate) struct AssignTask {
     pub(crate) leading: OrchestratorTeam,
@@ -135,17 +136,27 @@ impl Tool for AssignTask {
         let (seconds, shortened) =
             at_most("timeout_seconds", input.seconds(), wait_times::MAX_ASSIGN_WAIT_SECONDS);
         let team = self.leading.team(caller.membership());
-        let assigned = team.assign(input.assignment()?).await?;
+        // A call that was interrupted to ask the user has assigned its task already.
+        let earlier = caller.interruptions.assigned().filter(|_| wait).cloned();
+        let assigned = if let Some(assigned) = earlier {
+            assigned
+        } else {
+            let Assigned { task, note, .. } = team.assign(input.assignment()?).await?;
+            AssignedTask { id: task, note }
+        };
         let mut result = None;
         if wait {
-            let task = waited(caller, &team, &assigned.task, Duration::from_secs(seconds)).await?;
+            let limit = caller.interruptions.rest_of(Duration::from_secs(seconds));
+            let waiting = waited(caller, &team, &assigned.id, limit);
+            let rest = (limit, Some(assigned.clone()));
+            let task = caller.interruptions.during(caller.membership(), rest, waiting).await??;
             if task.status.is_final() {
                 let output = team.output(&task.id, 0, limits::ANSWER_BYTES).await?;
                 take_notice(caller, &output).await;
                 result = Some(OutputView::of(output, 0));
             }
         }
-        let task = team.task(&assigned.task)?;
+        let task = team.task(&assigned.id)?;
         let notes: Vec<_> = assigned.note.into_iter().chain(shortened.filter(|_| wait)).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(Output { task: StatusView::of_new(&task, &team), result, note })
