@@ -1,4 +1,4 @@
-//! Which of the installed clients have an entry that starts the bridge. Only reads their files.
+//! Which of the installed clients start the bridge, by an entry or as a plugin. Only reads their files.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub struct InstalledClient {
     pub connection: Connection,
 }
 
-/// Whether a client starts the bridge, according to its files. A plugin is not among them.
+/// Whether a client starts the bridge, according to its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
     Connected,
@@ -41,6 +41,9 @@ pub fn look(
 }
 
 fn connection(client: &Client, places: &Places, project: Option<&Path>) -> Connection {
+    if client.has_plugin(places) {
+        return Connection::Connected;
+    }
     // Only the places of the entries count here, not their content.
     let server = Server { program: SERVER.to_owned() };
     let of_user = (client.for_user)(places, &server).into_iter().map(|file| (file, None));

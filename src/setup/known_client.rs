@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::config_edit::{Entry, FileEdits, JsonEdit};
+use super::installed_plugin::PluginPlace;
 
 /// The name of our server in every client. Clients put it before the names of its tools.
 pub const SERVER: &str = "bridge";
@@ -27,6 +28,8 @@ pub struct Client {
     pub programs: &'static [&'static str],
     /// The directory that an installed client creates, if it creates one.
     pub directory: fn(&Places) -> Option<PathBuf>,
+    /// Where the client records its plugins, if it takes the bridge's.
+    pub plugin: fn(&Places) -> Option<PluginPlace>,
     /// The files to write for all of the user's projects.
     pub for_user: fn(&Places, &Server) -> Vec<ClientFile>,
     /// The files to write for one project; none if the client has no project files.
@@ -141,5 +144,10 @@ impl Client {
     ) -> Option<PathBuf> {
         let by_program = self.programs.iter().find_map(|name| program(name));
         by_program.or_else(|| (self.directory)(places).filter(|directory| directory.is_dir()))
+    }
+
+    /// Says whether the client has the bridge as a plugin.
+    pub fn has_plugin(&self, places: &Places) -> bool {
+        (self.plugin)(places).is_some_and(|place| place.has_bridge())
     }
 }

@@ -10,6 +10,7 @@ pub mod connected_clients;
 mod edit_json;
 mod edit_toml;
 pub mod installed_agents;
+pub mod installed_plugin;
 pub mod known_client;
 pub mod setup_plan;
 pub mod setup_record;

@@ -45,7 +45,8 @@ pub(crate) fn examine(
         if let Some(command) = command(&files) {
             files = read_files(&command);
         }
-        let examined = ExaminedClient { name: client.name, title: client.title, files };
+        let has_plugin = client.has_plugin(&places);
+        let examined = ExaminedClient { name: client.name, title: client.title, has_plugin, files };
         findings.extend(judge_client::judge(&examined, |program| find(program).is_some()));
     }
     findings

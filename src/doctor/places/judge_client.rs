@@ -15,6 +15,8 @@ const LIMITS: [&str; 2] = ["timeout", "tool_timeout_sec"];
 pub(super) struct ExaminedClient {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
+    /// Whether it has the bridge as a plugin.
+    pub(super) has_plugin: bool,
     pub(super) files: Vec<ExaminedFile>,
 }
 
@@ -66,6 +68,10 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
         }
         findings.extend(judge_limit(&subject, written, entry));
     }
+    if client.has_plugin {
+        findings.push(judge_plugin(client, &subject, is_set_up));
+        return findings;
+    }
     if !is_set_up {
         let says = format!("{} is installed and does not know the bridge", client.title);
         findings.push(Finding::note(&subject, "entry", says).with_remedy(set_up));
@@ -99,6 +105,22 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
     findings
 }
 
+/// Judges a plugin: the client must not start the bridge by an entry as well.
+fn judge_plugin(client: &ExaminedClient, subject: &Subject, has_entry: bool) -> Finding {
+    let title = client.title;
+    if !has_entry {
+        return Finding::ok(subject, "entry", format!("{title} has the bridge as a plugin"));
+    }
+    let says = format!(
+        "{title} has the bridge twice, as a plugin and as an entry, so each session leads two teams"
+    );
+    let remedy = format!(
+        "remove the entry (`cli-team-bridge setup --remove --client {}` if setup wrote it) or the plugin",
+        client.name
+    );
+    Finding::problem(subject, "plugin", says, remedy)
+}
+
 /// Judges the client's limit for one call, if setup would set one.
 fn judge_limit(subject: &Subject, written: &Written, entry: &Value) -> Option<Finding> {
     let key = LIMITS.into_iter().find(|key| {
@@ -124,7 +146,7 @@ mod tests {
     use crate::doctor::finding::Level;
 
     fn client(files: Vec<ExaminedFile>) -> ExaminedClient {
-        ExaminedClient { name: "claude-code", title: "Claude Code", files }
+        ExaminedClient { name: "claude-code", title: "Claude Code", has_plugin: false, files }
     }
 
     fn servers(entry: Option<Value>) -> ExaminedFile {
@@ -165,6 +187,18 @@ mod tests {
         assert_eq!(levels(vec![entry(), lacks(), settings(&[], true)]), [("entry", Level::Ok)]);
         // Without an entry, the other settings have no use.
         assert_eq!(levels(vec![servers(None), lacks()]), [("entry", Level::Note)]);
+    }
+
+    #[test]
+    fn a_plugin_is_enough_and_an_entry_beside_it_is_one_too_many() {
+        let whole = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
+        let levels = |entry| {
+            let with_plugin = ExaminedClient { has_plugin: true, ..client(vec![servers(entry)]) };
+            let findings = judge(&with_plugin, |_| true);
+            findings.iter().map(|finding| (finding.check, finding.level)).collect::<Vec<_>>()
+        };
+        assert_eq!(levels(None), [("entry", Level::Ok)]);
+        assert_eq!(levels(Some(whole)), [("entry", Level::Ok), ("plugin", Level::Problem)]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::domain::text::shell_word::shell_word;
 use crate::setup::config_edit::{FileEdits, Item, JsonEdit, PROGRAM};
+use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{
     Client, ClientFile, Places, SERVER, Server, json_file, timeout_ms,
 };
@@ -17,6 +18,10 @@ pub(super) const CLIENT: Client = Client {
     title: "Claude Code",
     programs: &["claude"],
     directory: |places| Some(directory(places)),
+    plugin: |places| {
+        let settings = directory(places).join("settings.json");
+        Some(PluginPlace::JsonTable(settings, "enabledPlugins"))
+    },
     for_user: |places, server| {
         vec![
             servers(main_file(places), server),

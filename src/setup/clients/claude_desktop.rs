@@ -7,6 +7,7 @@ pub(super) const CLIENT: Client = Client {
     title: "Claude Desktop",
     programs: &["claude-desktop"],
     directory: |places| Some(places.of_desktop().join("Claude")),
+    plugin: |_| None,
     for_user: |places, server| {
         let file = places.of_desktop().join("Claude/claude_desktop_config.json");
         vec![json_file(file, "mcpServers", server.entry())]

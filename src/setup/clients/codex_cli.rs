@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::setup::config_edit::{Entry, FileEdits};
+use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{CALL_SECONDS, Client, ClientFile, SERVER, Server};
 
 pub(super) const CLIENT: Client = Client {
@@ -12,6 +13,10 @@ pub(super) const CLIENT: Client = Client {
     title: "Codex",
     programs: &["codex"],
     directory: |places| Some(places.or_in_home("CODEX_HOME", ".codex")),
+    plugin: |places| {
+        let config = places.or_in_home("CODEX_HOME", ".codex").join("config.toml");
+        Some(PluginPlace::TomlTable(config, "plugins"))
+    },
     for_user: |places, server| {
         vec![servers(places.or_in_home("CODEX_HOME", ".codex").join("config.toml"), server)]
     },

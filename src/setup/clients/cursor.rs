@@ -7,6 +7,7 @@ pub(super) const CLIENT: Client = Client {
     title: "Cursor",
     programs: &["cursor", "cursor-agent"],
     directory: |places| Some(places.home.join(".cursor")),
+    plugin: |_| None,
     for_user: |places, server| {
         vec![json_file(places.home.join(".cursor/mcp.json"), "mcpServers", server.entry())]
     },

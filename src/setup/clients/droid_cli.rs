@@ -11,6 +11,7 @@ pub(super) const CLIENT: Client = Client {
     title: "Droid",
     programs: &["droid"],
     directory: |places| Some(directory(places)),
+    plugin: |_| None,
     for_user: |places, server| {
         let entry = server.entry_with(&[("type", json!("stdio"))]);
         vec![json_file(directory(places).join("mcp.json"), "mcpServers", entry)]

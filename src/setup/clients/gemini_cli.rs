@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{Client, Places, json_file, timeout_ms};
 
 pub(super) const CLIENT: Client = Client {
@@ -9,6 +10,7 @@ pub(super) const CLIENT: Client = Client {
     title: "Gemini CLI",
     programs: &["gemini"],
     directory: |places| Some(directory(places)),
+    plugin: |places| Some(PluginPlace::Folder(directory(places).join(EXTENSION))),
     for_user: |places, server| {
         let entry = server.entry_with(&[timeout_ms()]);
         vec![json_file(directory(places).join("settings.json"), "mcpServers", entry)]

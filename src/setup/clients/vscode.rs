@@ -9,6 +9,7 @@ pub(super) const CLIENT: Client = Client {
     title: "VS Code",
     programs: &["code"],
     directory: |places| Some(places.of_desktop().join("Code")),
+    plugin: |_| None,
     for_user: |places, server| {
         let entry = server.entry_with(&[("type", json!("stdio"))]);
         vec![json_file(places.of_desktop().join("Code/User/mcp.json"), "servers", entry)]

@@ -11,6 +11,7 @@ pub(super) const CLIENT: Client = Client {
     title: "Zed",
     programs: &["zed", "zeditor"],
     directory: |places| Some(directory(places)),
+    plugin: |_| None,
     for_user: |places, server| vec![settings(directory(places).join("settings.json"), server)],
     for_project: |project, server| vec![settings(project.join(".zed/settings.json"), server)],
 };

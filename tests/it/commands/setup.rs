@@ -143,6 +143,19 @@ async fn remove_undoes_only_our_changes_and_keeps_later_ones() {
 }
 
 #[tokio::test]
+async fn a_client_with_the_plugin_gets_no_entry_beside_it() {
+    let stage = stage(&[("claude", IDLE), ("codex", IDLE)]);
+    let settings = "{\"enabledPlugins\": {\"cli-team-bridge@cli-team-bridge\": true}}";
+    write(&stage, ".claude/settings.json", settings);
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done && said.contains("Claude Code has the bridge as a plugin"), "{said}");
+    assert!(!stage.home().join(".claude.json").exists());
+    let now = fs::read_to_string(stage.home().join(".claude/settings.json")).unwrap();
+    assert_eq!(now, settings);
+    assert!(stage.home().join(".codex/config.toml").exists(), "{said}");
+}
+
+#[tokio::test]
 async fn a_damaged_record_is_named_and_the_other_changes_are_undone() {
     let stage = stage(&[("claude", IDLE), ("codex", IDLE)]);
     let (is_done, said) = setup(&stage, &["--yes"]).await;

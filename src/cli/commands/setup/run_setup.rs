@@ -97,6 +97,15 @@ impl Session {
         let mut has_changes = false;
         let mut is_copied = false;
         for client in chosen {
+            if client.has_plugin(places) {
+                output::say(&format!(
+                    "\n{} has the bridge as a plugin, so setup adds nothing: with an entry beside it, each \
+                     session would lead two teams.",
+                    client.title
+                ));
+                self.ready.get_or_insert(client.title);
+                continue;
+            }
             let files = match &self.project {
                 Some(project) => (client.for_project)(project, server),
                 None => (client.for_user)(places, server),
