@@ -13,7 +13,9 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 
-use super::decision_form::{decision_form, decision_in, put_form, shown_chars, shows_forms};
+use super::decision_form::{
+    decision_form, decision_in, fits_four_lines, put_form, shows_forms, shows_four_lines,
+};
 use super::error::ToolError;
 use crate::domain::wait_times;
 use crate::sys::mutex::lock;
@@ -63,7 +65,7 @@ impl Consents {
         } else {
             context.client_capabilities()
         };
-        let Some(form) = form(consent, shown_chars(context.client_info().as_ref()))
+        let Some(form) = form(consent, shows_four_lines(context.client_info().as_ref()))
             .filter(|_| capabilities.is_some_and(|can| shows_forms(&can)))
         else {
             return refused();
@@ -127,19 +129,19 @@ fn says_yes(result: &ElicitResult) -> bool {
     result.action == ElicitationAction::Accept && decision_in(result) == Some(TRUST)
 }
 
-/// Makes the form; `None` if the client would not show all of it. `shown` is how many characters of one line it shows, if it cuts more.
-fn form(consent: &Consent, shown: Option<usize>) -> Option<ElicitRequestParams> {
+/// Makes the form; `None` if the client would not show all of it.
+fn form(consent: &Consent, is_short: bool) -> Option<ElicitRequestParams> {
     let file = &consent.file;
-    decision_form(text(&file.quoted(), &file.sha256, &consent.lines, shown)?, &[TRUST, "refuse"])
+    decision_form(text(&file.quoted(), &file.sha256, &consent.lines, is_short)?, &[TRUST, "refuse"])
 }
 
 /// Writes the text of the form, unless it is longer than what is shown.
-fn text(file: &str, sha256: &str, lines: &[String], shown: Option<usize>) -> Option<String> {
+fn text(file: &str, sha256: &str, lines: &[String], is_short: bool) -> Option<String> {
     let what = "comes with the project and names programs that would run as you:";
-    if let Some(chars) = shown {
+    if is_short {
         let lines = lines.join("; ");
         let text = format!("Approve this version for good? The file {file} {what} {lines}");
-        return (text.chars().count() <= chars).then_some(text);
+        return fits_four_lines(&text).then_some(text);
     }
     let lines = lines.join("\n");
     let text = format!(
@@ -165,14 +167,14 @@ mod tests {
     #[test]
     fn a_user_is_asked_only_where_the_form_shows_all_that_would_be_approved() {
         let line = |count| vec!["[agents.ann] would run \"sh\"".to_owned(); count];
-        let shown = |count, chars| text("\"bridge.toml\"", "abc", &line(count), chars);
-        let short = shown(2, Some(280)).unwrap();
+        let shown = |count, is_short| text("\"bridge.toml\"", "abc", &line(count), is_short);
+        let short = shown(2, true).unwrap();
         assert!(short.ends_with("\"sh\"; [agents.ann] would run \"sh\""), "{short}");
         assert!(!short.contains('\n'), "its lines would be cut: {short}");
-        assert_eq!(shown(10, Some(280)), None);
-        let long = shown(10, None).unwrap();
+        assert_eq!(shown(10, true), None);
+        let long = shown(10, false).unwrap();
         assert_eq!(long.lines().filter(|line| line.starts_with("[agents.ann]")).count(), 10);
         assert!(long.contains("(SHA-256 abc)"), "{long}");
-        assert_eq!(shown(1000, None), None);
+        assert_eq!(shown(1000, false), None);
     }
 }

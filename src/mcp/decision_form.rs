@@ -16,8 +16,8 @@ const DECISION: &str = "decision";
 /// How Claude Code introduces itself. It shows four lines of a form's text.
 const SHOWS_FOUR_LINES: &str = "claude-code";
 
-/// The characters of a single line of text that four lines of a terminal with 80 columns show in any case.
-const IN_FOUR_LINES: usize = 280;
+/// The columns of such a line in a terminal of 80 columns.
+const COLUMNS: usize = 76;
 
 /// Says whether a client can show forms.
 pub(super) fn shows_forms(capabilities: &ClientCapabilities) -> bool {
@@ -33,9 +33,28 @@ pub(super) fn shows_forms_in_answers(context: &RequestContext<RoleServer>) -> bo
         && context.client_capabilities().is_some_and(|can| shows_forms(&can))
 }
 
-/// Returns how many characters of one line of text a client shows in a form, if it is known to cut longer ones.
-pub(super) fn shown_chars(client: Option<&Implementation>) -> Option<usize> {
-    client.is_some_and(|client| client.name == SHOWS_FOUR_LINES).then_some(IN_FOUR_LINES)
+/// Says whether a client is known to show no more of a form's text than [`fits_four_lines`].
+pub(super) fn shows_four_lines(client: Option<&Implementation>) -> bool {
+    client.is_some_and(|client| client.name == SHOWS_FOUR_LINES)
+}
+
+/// Says whether a text of one line fits into the four lines that Claude Code shows of a form, wrapped between words.
+pub(super) fn fits_four_lines(text: &str) -> bool {
+    // A letter beyond ASCII may be two columns wide.
+    let columns = |word: &str| word.chars().map(|letter| 1 + usize::from(!letter.is_ascii())).sum();
+    let (mut lines, mut column) = (1, 0);
+    for word in text.split(' ') {
+        let mut width: usize = columns(word);
+        if column > 0 && column + 1 + width > COLUMNS {
+            (lines, column) = (lines + 1, 0);
+        }
+        // A longer word is broken.
+        while width > COLUMNS {
+            (lines, width) = (lines + 1, width - COLUMNS);
+        }
+        column += width + usize::from(column > 0);
+    }
+    lines <= 4
 }
 
 /// Makes a form that is accepted or declined. It has no fields, so one key is a yes in Claude Code: its cursor is on "Accept" then, and
@@ -93,5 +112,21 @@ pub(super) async fn put_form(
             tracing::warn!("failed to ask the client's user: {error}");
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_lines_hold_what_is_left_after_wrapping() {
+        let fits = |words: &[String]| fits_four_lines(&words.join(" "));
+        assert!(fits(&["x".repeat(COLUMNS), "y".repeat(2 * COLUMNS), "z".repeat(COLUMNS)]));
+        assert!(!fits(&["x".repeat(COLUMNS), "y".repeat(3 * COLUMNS), "z".to_owned()]));
+        // A word that does not fit into the rest of a line leaves that rest empty.
+        assert!(!fits(&vec!["x".repeat(40); 5]));
+        assert!(fits(&["あ".repeat(2 * COLUMNS)]));
+        assert!(!fits(&["あ".repeat(2 * COLUMNS + 1)]));
     }
 }

@@ -5,7 +5,7 @@
 
 use rmcp::model::ElicitRequestParams;
 
-use super::decision_form::yes_or_no_form;
+use super::decision_form::{fits_four_lines, yes_or_no_form};
 use crate::bus::state::Permission;
 use crate::domain::limits;
 use crate::domain::permission::{Decision, known_kind};
@@ -21,7 +21,7 @@ pub(super) struct Circumstances {
     pub(super) seconds_left: u64,
 }
 
-/// Makes the form; `None` if the agent accepts no yes.
+/// Makes the form; `None` if the agent accepts no yes, or if a client may not show all of the question: then the orchestrator answers.
 pub(super) fn question_form(
     permission: &Permission,
     circumstances: &Circumstances,
@@ -31,24 +31,42 @@ pub(super) fn question_form(
         _ => "once",
     };
     let question = &permission.question;
-    let places = match question.paths.as_slice() {
-        [] => String::new(),
-        paths => format!(", at {paths:?}"),
-    };
+    let paths: Vec<_> = question.paths.iter().map(|path| folded(path)).collect();
+    let places = if paths.is_empty() { String::new() } else { format!(", at {paths:?}") };
     // Quoted, so that the agent's words cannot pass for ours.
     let kind =
         known_kind(&question.kind).map_or_else(|| format!("{:?}", question.kind), str::to_owned);
+    let asked = format!(
+        "Allow this {how_often}? The agent `{}` asks for permission ({kind}): {:?}{places}.",
+        question.agent,
+        folded(&question.title),
+    );
+    // A client may cut the rest, and one key is a yes to all of it.
+    if !fits_four_lines(&asked) {
+        return None;
+    }
     let directory = circumstances.directory.as_deref().map(|path| format!(" In {:?}.", end(path)));
     let task = circumstances.task.as_deref().map(|prompt| format!(" Task: {prompt:?}."));
     yes_or_no_form(format!(
-        "Allow this {how_often}? The agent `{}` asks for permission ({kind}): {:?}{places}. {} s \
-            left.{}{}",
-        question.agent,
-        question.title,
+        "{asked} {} s left.{}{}",
         circumstances.seconds_left,
         directory.unwrap_or_default(),
         task.unwrap_or_default(),
     ))
+}
+
+/// Replaces each run of blank letters in a line with one space: a run pushes what follows it out of sight. Line ends stay, as they
+/// separate commands.
+fn folded(text: &str) -> String {
+    // Letters that look blank and do not count as white space.
+    let is_blank = |letter: char| {
+        letter.is_whitespace()
+            || matches!(letter, '\u{2800}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
+    };
+    let fold = |line: &str| {
+        line.split(is_blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    text.split('\n').map(fold).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the decision of a user who accepts the form: yes to this one call, unless the agent only accepts a lasting yes.
@@ -114,6 +132,23 @@ mod tests {
         assert!(shown.starts_with(begin), "{shown}");
         assert!(shown.ends_with(r#"xx/project". Task: "clean \"up\""."#), "{shown}");
         assert!(!shown.contains('\n') && shown.len() < 280, "{shown}");
+    }
+
+    /// One key is a yes, and Claude Code shows four lines.
+    #[test]
+    fn nothing_of_a_question_can_be_pushed_out_of_sight() {
+        let titled = |title: &str| {
+            let mut asked = permission(&[Decision::AllowOnce]);
+            asked.question.title = title.to_owned();
+            text(&asked, &Circumstances::default())
+        };
+        for blank in [" ", "\t", "\u{3000}", "\u{2800}", "\u{3164}"] {
+            let shown = titled(&format!("ls{};rm -rf ~", blank.repeat(200))).unwrap();
+            assert!(shown.contains(r#""ls ;rm -rf ~""#), "{shown}");
+        }
+        assert!(titled("ls\nrm -rf ~").unwrap().contains(r#""ls\nrm -rf ~""#));
+        assert_eq!(titled(&format!("ls {} ;rm -rf ~", "x".repeat(290))), None);
+        assert_eq!(titled(&format!("{}; rm -rf ~", "あ".repeat(150))), None);
     }
 
     #[test]
