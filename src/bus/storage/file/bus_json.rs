@@ -19,6 +19,9 @@ use crate::sys::random_ids;
 /// The file that makes a directory a bus.
 pub(crate) const BUS_JSON: &str = "bus.json";
 
+/// The longest file that is read: it has a few hundred bytes, and a newer version may add some.
+const MOST_BYTES: u64 = 64 * 1024;
+
 /// Its name while it is written.
 pub(crate) const TEMPORARY: &str = ".bus.json.tmp";
 
@@ -113,10 +116,19 @@ pub(crate) fn write(
     write().map_err(|error| failed("create", &path, error))
 }
 
+/// Reads the file. A repository may bring a huge one.
+fn read(disk: &dyn Disk, path: &Path) -> io::Result<Vec<u8>> {
+    if disk.open(path)?.length()? > MOST_BYTES {
+        let message = format!("it is longer than {MOST_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    disk.read(path)
+}
+
 /// Reads the header of a bus; none without `bus.json`. A file that cannot be understood yields an empty header.
 pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader>, LogError> {
     let path = directory.join(BUS_JSON);
-    match disk.read(&path) {
+    match read(disk, &path) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text).unwrap_or_default())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         // The file is not this user's own, so it proves nothing.
@@ -128,7 +140,7 @@ pub(crate) fn look(disk: &dyn Disk, directory: &Path) -> Result<Option<BusHeader
 /// Reads the id of a bus, if there is one.
 pub(crate) fn load(disk: &dyn Disk, directory: &Path) -> Result<Option<Uuid>, LogError> {
     let path = directory.join(BUS_JSON);
-    let text = match disk.read(&path) {
+    let text = match read(disk, &path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed("read", &path, error)),
