@@ -74,7 +74,7 @@ pub enum EditError {
     )]
     Moved { path: Vec<String>, command: String },
     #[error(
-        "{} has more than {most} fields, lines and comments, too many for setup; edit it by hand",
+        "{} has more than {most} values, commas, line ends and comments, too many for setup; edit it by hand",
         place(path)
     )]
     TooMany { path: Vec<String>, most: usize },

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::clients::CLIENTS;
 use super::config_edit::{FileEdits, JsonEdit, runs_bridge};
 use super::config_file::ConfigFile;
@@ -72,7 +74,15 @@ fn has_entry(file: &ClientFile) -> bool {
 fn starts_bridge(file: &ClientFile, project: Option<&Path>) -> Option<bool> {
     let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
     let written = written_entry::look(&text, &file.edits).ok()?;
-    Some(written.entry.as_ref().is_some_and(runs_bridge))
+    // A repository's file may name a program of the repository.
+    let is_believed = |entry: &&Value| {
+        let command = Path::new(entry["command"].as_str().unwrap_or_default());
+        project.is_none_or(|project| {
+            let is_name = command.components().count() == 1;
+            is_name || (command.is_absolute() && !command.starts_with(project))
+        })
+    };
+    Some(written.entry.as_ref().filter(is_believed).is_some_and(runs_bridge))
 }
 
 #[cfg(test)]

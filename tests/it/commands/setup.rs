@@ -299,6 +299,8 @@ async fn nothing_is_written_without_a_yes() {
 
     let mut terminal = Terminal::run_with(&stage, &["setup"], (100, 140));
     terminal.until_shows("Set up Claude Code this way? [y/N]").await;
+    terminal.press("maybe\n");
+    terminal.until_shows("Type y for yes, or n for no.").await;
     terminal.press("no\n");
     assert_eq!(terminal.ended("No client was set up.").await, Some(0));
     same(&before, &everything(&stage));

@@ -1,4 +1,4 @@
-//! Setup's questions: asked only at a terminal, and only a clear yes counts as yes.
+//! Setup's questions: asked only at a terminal, and again after an answer that is neither yes nor no.
 
 use std::io::{IsTerminal as _, stdin};
 
@@ -38,11 +38,21 @@ impl Asking {
         if self != Self::Person {
             return Ok(self == Self::Yes);
         }
-        terminal::drop_typed(stdin());
-        output::tell(&format!("{question} [y/N]"));
-        let mut typed = String::new();
-        stdin().read_line(&mut typed)?;
-        Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))
+        let mut was_unclear = false;
+        loop {
+            terminal::drop_typed(stdin());
+            if was_unclear {
+                output::tell("Type y for yes, or n for no.");
+            }
+            output::tell(&format!("{question} [y/N]"));
+            let mut typed = String::new();
+            stdin().read_line(&mut typed)?;
+            match typed.trim().to_lowercase().as_str() {
+                "y" | "yes" => return Ok(true),
+                "" | "n" | "no" => return Ok(false),
+                _ => was_unclear = true,
+            }
+        }
     }
 
     /// Fails if a question could not be asked for want of a terminal.
