@@ -12,13 +12,16 @@ use super::error::WorkflowError;
 use super::gate_consent;
 use super::plan::toml_plan;
 use super::plan::{self, Draft, Plan};
+use super::run::prompt_templates::PromptTemplates;
 use super::run::runner;
+use super::run::step_inputs::StepInputs;
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::{Approval, NewWorkflow, Operation, Refusal};
 use crate::bus::state::{State, Workflow};
 use crate::bus::{Bus, BusError};
 use crate::config::{Brought, Resume};
 use crate::domain::ids::WorkflowId;
+use crate::domain::name::Name;
 use crate::domain::wait_times;
 use crate::domain::workflow::{PlanFile, Step, StepOf, WorkflowStatus};
 use crate::team::Team;
@@ -200,6 +203,17 @@ impl Workflows {
     pub fn find(&self, id: &WorkflowId) -> Result<Workflow, WorkflowError> {
         let found = self.bus().find_workflow(id)?;
         found.ok_or_else(|| Refusal::UnknownWorkflow { id: id.clone() }.into())
+    }
+
+    /// Returns the prompt that a step would get now, or its template as long as its inputs are unknown; `None` if it cannot be read.
+    pub fn prompt_of(&self, workflow: &Workflow, name: &Name) -> Option<String> {
+        let step = workflow.step(name)?;
+        let templates = PromptTemplates::read(self.bus(), workflow)
+            .inspect_err(|error| tracing::warn!("{}: {error}", workflow.id))
+            .ok()?;
+        let template = templates.of_step(workflow, name)?;
+        let inputs = StepInputs { team: &self.inner.team, workflow };
+        Some(inputs.prompt(step, template).unwrap_or_else(|_| template.to_owned()))
     }
 
     /// Stops the runner, which leaves the workflows interrupted. Returns when it does nothing more.

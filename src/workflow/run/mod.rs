@@ -2,7 +2,7 @@
 
 pub(crate) mod blocker;
 pub mod next_actions;
-pub mod prompt_templates;
+pub(crate) mod prompt_templates;
 pub(crate) mod runner;
 pub(crate) mod start_step;
 pub(crate) mod step_inputs;

@@ -6,11 +6,11 @@ use crate::domain::name::Name;
 
 /// The prompts in the plan's order.
 #[derive(Debug)]
-pub struct PromptTemplates(Vec<String>);
+pub(crate) struct PromptTemplates(Vec<String>);
 
 /// Why the prompts cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum PromptsError {
+pub(crate) enum PromptsError {
     #[error(transparent)]
     Bus(#[from] BusError),
     #[error("its prompts are damaged: {0}")]
@@ -19,12 +19,12 @@ pub enum PromptsError {
 
 impl PromptTemplates {
     /// Reads a workflow's prompts from its bus.
-    pub fn read(bus: &Bus, workflow: &Workflow) -> Result<Self, PromptsError> {
+    pub(crate) fn read(bus: &Bus, workflow: &Workflow) -> Result<Self, PromptsError> {
         Ok(Self(serde_json::from_str(&bus.text(workflow.prompts)?)?))
     }
 
     /// Returns the prompt of a step; that of an item is its step's.
-    pub fn of_step(&self, workflow: &Workflow, name: &Name) -> Option<&str> {
+    pub(crate) fn of_step(&self, workflow: &Workflow, name: &Name) -> Option<&str> {
         let step = workflow.step(name)?;
         let planned = step.item.as_ref().map_or(name, |item| &item.of);
         let at = workflow.planned().position(|step| step.plan.name == *planned)?;

@@ -18,7 +18,6 @@ use super::next_actions::{self, Action, TaskEnd, TaskSeen, after_failure};
 use super::prompt_templates::{PromptTemplates, PromptsError};
 use super::start_step;
 use super::step_inputs::StepInputs;
-use super::step_prompt;
 use crate::bus::rules::{NewItems, Operation};
 use crate::bus::state::{StepRun, Task, Workflow};
 use crate::bus::{Bus, BusError};
@@ -370,10 +369,7 @@ impl Runner {
         let prompts = self.prompts_of(workflow)?;
         let template = prompts.of_step(workflow, name).unwrap_or_default();
         let inputs = StepInputs { team: &self.team, workflow };
-        let (given, item) = (inputs.given(step, template)?, inputs.item(step)?);
-        let prompt = step_prompt::fill(template, &step.plan, &given, item.as_ref())
-            .map_err(|why| Blocker::Never("flow", why))?;
-        let prompt = step_prompt::with_feedback(prompt, step.feedback.as_deref());
+        let prompt = inputs.prompt(step, template)?;
         let assignment = Assignment {
             agent: step.planned_agent().to_owned(),
             prompt,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::blocker::Blocker;
 use super::step_output::StepOutput;
-use super::step_prompt::Item;
+use super::step_prompt::{self, Item};
 use crate::bus::BusError;
 use crate::bus::state::{StepRun, Workflow};
 use crate::domain::limits;
@@ -31,6 +31,14 @@ enum Extent {
 }
 
 impl StepInputs<'_> {
+    /// Returns the prompt of a step, filled with its inputs.
+    pub(crate) fn prompt(&self, step: &StepRun, template: &str) -> Result<String, Blocker> {
+        let (given, item) = (self.given(step, template)?, self.item(step)?);
+        let prompt = step_prompt::fill(template, &step.plan, &given, item.as_ref())
+            .map_err(|why| Blocker::Never("flow", why))?;
+        Ok(step_prompt::with_feedback(prompt, step.feedback.as_deref()))
+    }
+
     /// Collects the inputs of a step: the outputs of the steps that it depends on, and of those that its prompt names.
     pub(crate) fn given(
         &self,

@@ -197,8 +197,7 @@ async fn a_permission_request_is_reported_without_a_terminal() {
     let (ran, ()) = tokio::join!(run(&stage, &arguments), answering);
     let (_, exit, stderr) = ran;
     assert_eq!(exit.code, Some(0), "{stderr}");
-    let line =
-        "red asks for permission (delete): delete the chapter. There is no terminal to ask at. ";
+    let line = r#"red asks for permission (delete): "delete the chapter". There is no terminal to ask at. "#;
     assert_eq!(stderr.matches(line).count(), 1, "{stderr}");
 }
 

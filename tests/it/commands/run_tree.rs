@@ -261,7 +261,7 @@ async fn a_permission_request_is_answered_at_the_terminal_and_only_a_yes_allows_
         let code = terminal.ended(") is done").await;
         let all = terminal.all();
         assert_eq!(code, Some(0), "{all:#?}");
-        let question = "red asks for permission (delete): delete the chapter";
+        let question = r#"red asks for permission (delete): "delete the chapter""#;
         assert_eq!(count(&all, question), 1, "{all:#?}");
         let answered = &stage.events_of("permission_answered")[0];
         assert_eq!(answered["decision"], decision, "{answered}");

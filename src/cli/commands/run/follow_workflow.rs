@@ -1,7 +1,7 @@
 //! Follows a workflow to its end: reports changes, and passes on the answers of the person at the terminal.
 
 use std::collections::BTreeSet;
-use std::io::{IsTerminal as _, stdin};
+use std::io::{IsTerminal as _, stderr, stdin};
 use std::time::Instant;
 
 use futures::FutureExt as _;
@@ -19,21 +19,21 @@ use crate::domain::grace_periods;
 use crate::domain::ids::SessionId;
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
+use crate::sys::terminal;
 use crate::workflow::Workflows;
-use crate::workflow::run::prompt_templates::PromptTemplates;
 
 /// How questions are answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Approving {
     /// Whether every step is approved without a question.
     all_steps: bool,
-    /// Whether a person sits at the terminal; else an orchestrator can answer.
+    /// Whether a person sees and answers questions at the terminal; else an orchestrator can answer.
     has_person: bool,
 }
 
 impl Approving {
     pub(crate) fn of(yes: bool) -> Self {
-        Self { all_steps: yes, has_person: stdin().is_terminal() }
+        Self { all_steps: yes, has_person: stdin().is_terminal() && stderr().is_terminal() }
     }
 }
 
@@ -156,7 +156,8 @@ pub(crate) async fn follow(
                 _ = further(stop) => {}
             }
             output::tell(&format!(
-                "{signal}: stopping the agents gracefully; a second signal kills them"
+                "{signal}: stopping the agents gracefully, which may take {} s; a second signal kills them",
+                grace_periods::BRIDGE.as_secs()
             ));
             let Workflow { id, is_trial, .. } = begun.workflow;
             let next = if is_trial {
@@ -188,8 +189,6 @@ async fn until_over(
     // The last question, if its answer was unclear.
     let mut again: Option<TerminalQuestion> = None;
     let mut workflow = workflows.find(id)?;
-    let prompts = PromptTemplates::read(bus, &workflow);
-    let prompts = prompts.inspect_err(|error| tracing::warn!("{id}: {error}")).ok();
     loop {
         progress.report(&workflow, bus, begun.at);
         if workflow.status.is_final() {
@@ -215,11 +214,11 @@ async fn until_over(
                 let is_open = |question: &TerminalQuestion| {
                     terminal_question::is_open(&question.subject, &workflow, state)
                 };
-                again.take().filter(is_open).or_else(|| {
-                    terminal_question::next(&workflow, state, prompts.as_ref(), me, &asked)
-                })
+                let again = again.take().filter(is_open);
+                again.or_else(|| terminal_question::next(&workflow, state, me, &asked))
             });
             if let Some(question) = next {
+                let question = with_prompt(workflows, &workflow, question);
                 asked.insert(question.subject.clone());
                 let typed = progress.ask(&question);
                 let workflow = workflow.clone();
@@ -243,6 +242,22 @@ async fn until_over(
             signal = stop.next() => return Ok(FollowEnd::Signalled(signal)),
         }
     }
+}
+
+/// Adds to a question about a step what the step would do.
+fn with_prompt(
+    workflows: &Workflows,
+    workflow: &Workflow,
+    question: TerminalQuestion,
+) -> TerminalQuestion {
+    let Subject::Step(name) = &question.subject else {
+        return question;
+    };
+    let step = workflow.step(name).filter(|_| question.about.is_none());
+    let Some((step, prompt)) = step.zip(workflows.prompt_of(workflow, name)) else {
+        return question;
+    };
+    question.with_prompt(step, &prompt)
 }
 
 /// Returns whether a session is live and not taken for hung.
@@ -315,6 +330,8 @@ async fn record(workflows: &Workflows, answer: Operation) -> Result<(), Failure>
 }
 
 async fn person_answers(question: TerminalQuestion) -> Result<Option<String>, Failure> {
+    // Input typed before the question does not answer it.
+    terminal::drop_typed(stdin());
     for line in question.about.iter().chain([&question.text]) {
         output::tell(line);
     }

@@ -1,11 +1,13 @@
 //! Leads one workflow as an orchestrator does: joins, creates or resumes it, follows it, and leaves.
 
 use super::follow_workflow::{self, Approving, Begun};
+use crate::bus::rules::Operation;
 use crate::cli::lead_team::JoinTarget;
 use crate::cli::signal_policy::StopRequests;
 use crate::cli::{Failure, lead_team, serve_mcp};
 use crate::config::Config;
 use crate::domain::ids::WorkflowId;
+use crate::domain::workflow::WorkflowStatus;
 use crate::team::{Candidates, Launch, Team, UserReachable};
 use crate::workflow::Workflows;
 use crate::workflow::plan::toml_plan::LocatedDraft;
@@ -42,11 +44,28 @@ async fn begin(workflows: &Workflows, request: &Request) -> Result<Begun, Failur
     let workflow = match request {
         Request::Plan(written) => {
             let plan = planned(written, &workflows.team().candidates())?;
+            end_trials(workflows).await;
             workflows.create(plan).await?
         }
         Request::Resume(id) => workflows.resume(id).await?,
     };
     Ok(Begun::of(workflow))
+}
+
+/// Ends interrupted trials of the project: nothing resumes them, and each takes a place among the unfinished workflows.
+async fn end_trials(workflows: &Workflows) {
+    let membership = workflows.team().membership();
+    let trials: Vec<_> = membership.bus().look(|state| {
+        let all = state.workflows().into_iter();
+        let left = all
+            .filter(|workflow| workflow.is_trial && workflow.status == WorkflowStatus::Interrupted);
+        left.map(|workflow| workflow.id.clone()).collect()
+    });
+    for id in trials {
+        if let Err(error) = membership.ask(Operation::CancelWorkflow(id.clone())).await {
+            tracing::debug!("{id}, an interrupted trial, was not ended: {error}");
+        }
+    }
 }
 
 /// Turns a plan file into a plan, or reports each problem at its place in the file.

@@ -38,7 +38,7 @@ pub(crate) struct RunArguments {
     /// Check the plan and print it as a graph, without running it.
     #[arg(long, value_enum, value_name = "FORM")]
     pub(super) graph: Option<Graph>,
-    /// Replace all agents with this script, to try a workflow without a model.
+    /// Replace all agents with this script, to try a workflow without a model. Such a run cannot be resumed.
     #[arg(long, value_name = "FILE")]
     pub(super) scripted: Option<PathBuf>,
     /// Approve every step that asks for approval.

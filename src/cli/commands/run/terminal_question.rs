@@ -5,18 +5,17 @@ use std::collections::BTreeSet;
 
 use super::tree::plain;
 use crate::bus::rules::{Approval, Operation, PermissionReply};
-use crate::bus::state::{Permission, State, Workflow};
+use crate::bus::state::{Permission, State, StepRun, Workflow};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::workflow::{StepOf, StepStatus};
-use crate::workflow::run::prompt_templates::PromptTemplates;
 
 /// How many characters of an agent's request are shown: the whole of any command that can be judged at a glance.
 const SHOWN: usize = 2_000;
 
-/// How many characters of a step's prompt are shown: enough to know the step, as its author does.
-const PROMPT_SHOWN: usize = 400;
+/// How many characters of a step's prompt are shown: enough for its author's words and the beginning of what earlier steps said.
+const PROMPT_SHOWN: usize = 1_000;
 
 /// What a question is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,15 +38,20 @@ pub(crate) struct TerminalQuestion {
 }
 
 impl TerminalQuestion {
-    fn of_step(name: &Name, agent: &str, prompt: Option<&str>) -> Self {
-        let agent = plain(agent, SHOWN);
-        let prompt = prompt.map(|prompt| plain(prompt, PROMPT_SHOWN));
+    fn of_step(step: &Name) -> Self {
         Self {
-            subject: Subject::Step(name.clone()),
-            about: prompt.map(|prompt| format!("{name} gives {agent} this task: {prompt}")),
-            text: format!("Start `{name}`? [y/N]"),
+            subject: Subject::Step(step.clone()),
+            about: None,
+            text: format!("Start `{step}`? [y/N]"),
             has_always: false,
         }
+    }
+
+    /// Adds what a step would do, with the prompt that it would get.
+    pub(crate) fn with_prompt(self, step: &StepRun, prompt: &str) -> Self {
+        let (name, agent) = (&step.plan.name, plain(step.planned_agent(), SHOWN));
+        let prompt = plain(prompt, PROMPT_SHOWN);
+        Self { about: Some(format!("{name} gives {agent} this task: {prompt}")), ..self }
     }
 
     fn of_permission(permission: &Permission) -> Self {
@@ -64,7 +68,12 @@ impl TerminalQuestion {
 
     /// Returns the question to ask again after an answer that is neither yes nor no.
     pub(crate) fn again(self) -> Self {
-        Self { about: Some("Type y for yes, or n for no.".to_owned()), ..self }
+        let words = if self.has_always {
+            "Type y for yes, n for no, or a for always."
+        } else {
+            "Type y for yes, or n for no."
+        };
+        Self { about: Some(words.to_owned()), ..self }
     }
 
     /// Returns the operation for a typed answer; `None` if it is neither yes nor no. An empty answer is no.
@@ -96,20 +105,17 @@ impl TerminalQuestion {
 /// Describes the agent and its request.
 fn about(permission: &Permission) -> String {
     let question = &permission.question;
-    let paths = question.paths.iter().map(|path| plain(path, SHOWN));
-    let paths: Vec<_> = paths.filter(|path| !question.title.contains(path.as_str())).collect();
-    let paths = if paths.is_empty() { String::new() } else { format!(" ({})", paths.join(", ")) };
-    let (agent, kind, title) = (&question.agent, &question.kind, &question.title);
-    let kind = plain(kind, SHOWN);
-    let title = plain(title, SHOWN);
-    format!("{agent} asks for permission ({kind}): {title}{paths}")
+    // Quoted, so that the agent's words cannot pass for its paths.
+    let paths: Vec<_> = question.paths.iter().map(|path| plain(path, SHOWN)).collect();
+    let paths = if paths.is_empty() { String::new() } else { format!(", at {paths:?}") };
+    let (agent, kind) = (&question.agent, plain(&question.kind, SHOWN));
+    format!("{agent} asks for permission ({kind}): {:?}{paths}", plain(&question.title, SHOWN))
 }
 
 /// Returns the next new question of the steps and agents that a session leads.
 pub(crate) fn next(
     workflow: &Workflow,
     state: &State,
-    prompts: Option<&PromptTemplates>,
     led_by: SessionId,
     asked: &BTreeSet<Subject>,
 ) -> Option<TerminalQuestion> {
@@ -120,10 +126,7 @@ pub(crate) fn next(
     of_agents.next().or_else(|| {
         let steps = workflow.steps.iter();
         let asking = steps.filter(|step| step.status == StepStatus::Asking);
-        let mut of_steps = asking.map(|step| {
-            let prompt = prompts.and_then(|prompts| prompts.of_step(workflow, &step.plan.name));
-            TerminalQuestion::of_step(&step.plan.name, step.planned_agent(), prompt)
-        });
+        let mut of_steps = asking.map(|step| TerminalQuestion::of_step(&step.plan.name));
         of_steps.find(is_new)
     })
 }
@@ -243,8 +246,7 @@ mod tests {
             assert_eq!(decision(&once, unclear), None);
         }
         let name = Name::parse("commit").unwrap();
-        let step = TerminalQuestion::of_step(&name, "codex", Some("commit\n\u{1b}[2Jit"));
-        assert_eq!(step.about.as_deref(), Some("commit gives codex this task: commit [2Jit"));
+        let step = TerminalQuestion::of_step(&name);
         let operation = |typed| step.ask(&workflow(), typed);
         assert!(matches!(operation("y"), Some(Operation::ApproveStep(_, Approval::Given))));
         assert!(matches!(operation("n"), Some(Operation::ApproveStep(_, Approval::Refused(None)))));
@@ -252,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_one_line_with_the_paths_that_its_title_does_not_name() {
+    fn a_request_is_one_line_with_all_its_paths() {
         assert_eq!(
             about(&permission(&[])),
-            "codex asks for permission (execute): rm[2J -r x y (/z)"
+            r#"codex asks for permission (execute): "rm[2J -r x y", at ["y", "/z"]"#
         );
     }
 }
