@@ -39,12 +39,14 @@ const TERMINAL_SIGNALS = ["SIGINT", "SIGHUP", "SIGQUIT"];
 
 function run(program, words) {
   const hasTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
-  const child = spawn(program, words, { stdio: "inherit" });
+  let child;
+  // Before the program starts: a signal that arrives earlier would end this process alone.
   for (const signal of ["SIGTERM", ...TERMINAL_SIGNALS]) {
     process.on(signal, () => {
       if (!hasTerminal || !TERMINAL_SIGNALS.includes(signal)) child.kill(signal);
     });
   }
+  child = spawn(program, words, { stdio: "inherit" });
   child.on("error", (error) => cannotStart(program, error));
   child.on("exit", (code, signal) => {
     if (signal) {
