@@ -49,8 +49,8 @@ pub const LOOK_FOR_CLOSED_INPUT: Duration = Duration::from_secs(1);
 /// waits for minutes.
 pub const LOOK_FOR_REMOVED_BUS: Duration = Duration::from_secs(5);
 
-/// A client of ours waits for its server to introduce itself.
-pub const GREETING: Duration = Duration::from_secs(10);
+/// A client of ours waits for its server to introduce itself: more than twice the slowest start on a busy machine, which took 12 s.
+pub const GREETING: Duration = Duration::from_secs(30);
 
 /// How long each step of a hook may take: to read Claude Code's input, to requeue the messages that an earlier hook left, to receive, and
 /// to record which messages it has printed. Longer than [`BUS_BUSY`], whose own error says more. All four fit into the 15 s that the
@@ -163,8 +163,9 @@ pub const ABSENT_MAIL_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 // Agents.
 
-/// The bridge waits for the shim to report that the agent runs. It takes milliseconds, and seconds on a machine that swaps.
-pub const SHIM_START: Duration = Duration::from_secs(10);
+/// The bridge waits for the shim to report that the agent runs. It takes milliseconds; but the slowest start of a program on a busy
+/// machine took 12 s, and an agent that is given up fails its task.
+pub const SHIM_START: Duration = Duration::from_secs(30);
 
 /// The pipe to an agent may stall for this long: the slowest start on a busy machine took 12 s.
 pub const AGENT_STDIN: Duration = Duration::from_secs(30);
