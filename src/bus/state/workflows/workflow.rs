@@ -85,6 +85,11 @@ impl Workflow {
         found
     }
 
+    /// Returns whether it is a trial that was interrupted: nothing resumes it, and the next run of a plan ends it.
+    pub fn is_interrupted_trial(&self) -> bool {
+        self.is_trial && self.status == WorkflowStatus::Interrupted
+    }
+
     /// Returns the steps of the plan, without the items of expanded ones.
     pub fn planned(&self) -> impl Iterator<Item = &StepRun> {
         self.steps.iter().filter(|step| step.item.is_none())

@@ -9,7 +9,6 @@ use crate::bus::state::State;
 use crate::bus::storage::file::{Foreign, PresentState, Proof, SeenPresence, read_state};
 use crate::cli::commands::run::can_be_resumed;
 use crate::cli::{Failure, find_project, load_config, output, with_hint};
-use crate::domain::workflow::WorkflowStatus;
 use crate::setup::known_client::Places;
 use crate::setup::{connected_clients, installed_agents};
 use crate::sys::fs::user_state_dir::StateDirectory;
@@ -66,11 +65,9 @@ fn count(state: &State, presences: &[SeenPresence]) -> BusView {
     // The death of a session may not be recorded yet.
     let live = state.session_ids().filter(|session| held.contains(session));
     let workflows = state.workflows();
-    // An interrupted trial only waits to be forgotten.
-    let unfinished = workflows.iter().filter(|workflow| {
-        let is_left = workflow.is_trial && workflow.status == WorkflowStatus::Interrupted;
-        !workflow.status.is_final() && !is_left
-    });
+    let unfinished = workflows
+        .iter()
+        .filter(|workflow| !workflow.status.is_final() && !workflow.is_interrupted_trial());
     let resumable = workflows
         .iter()
         .filter(|workflow| can_be_resumed(workflow, |owner| held.contains(&owner)))

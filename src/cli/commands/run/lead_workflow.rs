@@ -7,7 +7,6 @@ use crate::cli::signal_policy::StopRequests;
 use crate::cli::{Failure, lead_team, serve_mcp};
 use crate::config::Config;
 use crate::domain::ids::WorkflowId;
-use crate::domain::workflow::WorkflowStatus;
 use crate::team::{Candidates, Launch, Team, UserReachable};
 use crate::workflow::Workflows;
 use crate::workflow::plan::toml_plan::LocatedDraft;
@@ -57,8 +56,7 @@ async fn end_trials(workflows: &Workflows) {
     let membership = workflows.team().membership();
     let trials: Vec<_> = membership.bus().look(|state| {
         let all = state.workflows().into_iter();
-        let left = all
-            .filter(|workflow| workflow.is_trial && workflow.status == WorkflowStatus::Interrupted);
+        let left = all.filter(|workflow| workflow.is_interrupted_trial());
         left.map(|workflow| workflow.id.clone()).collect()
     });
     for id in trials {
