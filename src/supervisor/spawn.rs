@@ -22,7 +22,7 @@ use crate::sys::signal_streams::ChildChanges;
 
 /// Starts a child in a process group of its own, and its watcher with it.
 ///
-/// Waits until the shim has started the child, 10 s at most. Dropping the future before that ends both.
+/// Waits until the shim has started the child, [`wait_times::SHIM_START`](crate::domain::wait_times::SHIM_START) at most. Dropping the future before that ends both.
 ///
 /// # Panics
 ///
@@ -36,7 +36,7 @@ pub async fn spawn(mut spec: ChildSpec) -> Result<(Supervised, Pipes), SpawnErro
 }
 
 fn directly(spec: ChildSpec, program: PathBuf) -> Result<(Supervised, Pipes), SpawnError> {
-    let refused = |source| SpawnError::Refused { program: program.clone(), source };
+    let refused = |cause| SpawnError::Refused { program: program.clone(), cause };
     // Listen before the spawn, so that even the earliest exit is noticed.
     let changes = ChildChanges::listen().map_err(refused)?;
     let mut command = Command::new(&program);

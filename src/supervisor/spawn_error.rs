@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::domain::missing_program::{MissingProgram, Searched};
+use crate::domain::text::visible_letters::beginning;
 use crate::sys::process::is_executable;
 
 /// Why a child could not be started, with a hint.
@@ -34,21 +36,50 @@ pub enum SpawnError {
         #[source]
         source: io::Error,
     },
-    /// Any other refusal of the system: too many processes, too long arguments, or too many open files.
-    #[error("the system refused to start `{}`", program.display())]
-    Refused {
-        program: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    /// Any other refusal of the system: too many processes, too long arguments, or too many open files. The cause is part of the
+    /// text, because agents and tasks carry the text alone.
+    #[error("the system refused to start `{}`: {cause}", program.display())]
+    Refused { program: PathBuf, cause: io::Error },
     /// The child's shim could not be started, or did not start the child.
-    #[error("failed to start the shim of an agent, `{}`: check that this binary is still there", binary.display())]
-    Shim {
-        binary: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    #[error("failed to start the shim of an agent, `{}`: {cause}", binary.display())]
+    Shim { binary: PathBuf, cause: ShimFailure },
 }
+
+/// Why a shim did not start its child.
+#[derive(Debug, thiserror::Error)]
+pub enum ShimFailure {
+    /// An upgrade or an uninstall has removed the binary since this process started.
+    #[error("this file is gone: install it again, or restart this session")]
+    Gone,
+    /// The system refused to start it.
+    #[error("{0}")]
+    System(#[from] io::Error),
+    /// It ended, and printed nothing.
+    #[error("it ended without a word")]
+    EndedSilently,
+    /// It ended, and this is what it printed.
+    #[error("it ended: {0}")]
+    Ended(String),
+    /// It said nothing in time.
+    #[error("it did not start within {} s: the machine may be overloaded, so try again later", .0.as_secs())]
+    Late(Duration),
+}
+
+impl ShimFailure {
+    /// Returns the reason why the system refused to start it.
+    pub(super) fn of_system(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::NotFound { Self::Gone } else { Self::System(error) }
+    }
+
+    /// Returns the reason from the last words of a shim that has ended.
+    pub(super) fn of_words(stderr: &str) -> Self {
+        let last = stderr.trim().lines().next_back().unwrap_or_default();
+        if last.is_empty() { Self::EndedSilently } else { Self::Ended(beginning(last, LAST_WORDS)) }
+    }
+}
+
+/// The longest reason of a shim that is repeated: a sentence.
+const LAST_WORDS: usize = 300;
 
 /// "Exec format error" on Linux and macOS; `io::ErrorKind` has no name for it.
 const ENOEXEC: i32 = 8;
@@ -92,5 +123,5 @@ pub(super) fn explain(program: &Path, cwd: &Path, source: io::Error) -> SpawnErr
     if not_runnable {
         return SpawnError::NotRunnable { program, source };
     }
-    SpawnError::Refused { program, source }
+    SpawnError::Refused { program, cause: source }
 }

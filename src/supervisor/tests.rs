@@ -399,7 +399,42 @@ async fn a_failed_start_is_reported_with_a_hint() {
     let long = "x".repeat(8 << 20);
     assert_eq!(
         refusal(fixture.spec("/bin/sh", &["-c", &long])),
-        "the system refused to start `/bin/sh`"
+        "the system refused to start `/bin/sh`: Argument list too long (os error 7)"
+    );
+    fixture.assert_nothing_is_left();
+}
+
+#[tokio::test]
+async fn a_shim_that_does_not_start_says_why() {
+    let fixture = Fixture::new();
+    let folder = fixture.folder.path().display();
+    let broken = fixture.folder.path().join("broken");
+    let script = "printf '#!/bin/sh\necho first >&2\necho no room >&2\n' > $1; chmod +x $1";
+    let shell = std::process::Command::new("/bin/sh")
+        .args(["-c", script, "sh"])
+        .arg(&broken)
+        .status()
+        .unwrap();
+    assert!(shell.success());
+    let refusal = async |binary: &Path| {
+        let shim = Some(Shim { binary: binary.to_owned(), presence: None });
+        let spec = ChildSpec { shim, ..fixture.spec("/bin/sh", &[]) };
+        soon(spawn(spec)).await.map(drop).unwrap_err().to_string()
+    };
+    let shim = "failed to start the shim of an agent,";
+    assert_eq!(
+        refusal(&fixture.folder.path().join("gone")).await,
+        format!(
+            "{shim} `{folder}/gone`: this file is gone: install it again, or restart this session"
+        )
+    );
+    assert_eq!(
+        refusal(&broken).await,
+        format!("{shim} `{folder}/broken`: it ended: no room")
+    );
+    assert_eq!(
+        refusal(Path::new("/bin/false")).await,
+        format!("{shim} `/bin/false`: it ended without a word")
     );
     fixture.assert_nothing_is_left();
 }

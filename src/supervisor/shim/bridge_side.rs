@@ -22,7 +22,7 @@ use crate::supervisor::child_signal_deadlines::{SignalDeadlines, SignalsSent};
 use crate::supervisor::child_spec::{ChildSpec, Pipes, Shim};
 use crate::supervisor::force_kill;
 use crate::supervisor::leftovers::adopted_orphans::{self, OwnChild};
-use crate::supervisor::spawn_error::{SpawnError, explain};
+use crate::supervisor::spawn_error::{ShimFailure, SpawnError, explain};
 use crate::supervisor::stderr_tail::{Tail, drain, end_of};
 use crate::sys::fd_passing;
 use crate::sys::open_file_limit;
@@ -35,8 +35,9 @@ pub(crate) async fn spawn(
     shim: &Shim,
 ) -> Result<(Supervised, Pipes), SpawnError> {
     let binary = shim.binary.clone();
-    let failed = |source| SpawnError::Shim { binary: binary.clone(), source };
-    let (control, pipes, theirs) = connect(shim).map_err(failed)?;
+    let failed = |cause| SpawnError::Shim { binary: binary.clone(), cause };
+    let (control, pipes, theirs) =
+        connect(shim).map_err(|error| failed(ShimFailure::System(error)))?;
     let mut command = Command::new(&shim.binary);
     command
         .arg(SHIM)
@@ -53,13 +54,19 @@ pub(crate) async fn spawn(
     // Closes our copy of the shim's end.
     drop(command);
     let (own, mut child) = started.map_err(|source| {
-        if spec.cwd.is_dir() { failed(source) } else { explain(&program, &spec.cwd, source) }
+        if spec.cwd.is_dir() {
+            failed(ShimFailure::of_system(source))
+        } else {
+            explain(&program, &spec.cwd, source)
+        }
     })?;
     let control = Arc::new(control);
     force_kill::include(own.pid(), &control);
     let reports = child.stdout.take().expect("stdout was asked to be piped");
     let stderr = child.stderr.take().expect("stderr was asked to be piped");
     let mut reports = BufReader::new(reports).lines();
+    let tail = Arc::new(Tail::default());
+    let stderr = tokio::spawn(drain(stderr, Arc::clone(&tail)));
 
     // After an error from here on, the dropped control socket ends the shim, and with it the agent.
     let pid = match timeout(wait_times::SHIM_START, next(&mut reports)).await {
@@ -72,12 +79,12 @@ pub(crate) async fn spawn(
         }
         Ok(_) => {
             reap(&mut child).await;
-            return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+            end_of(stderr).await;
+            return Err(failed(ShimFailure::of_words(&tail.text())));
         }
-        Err(_) => return Err(failed(io::ErrorKind::TimedOut.into())),
+        Err(_) => return Err(failed(ShimFailure::Late(wait_times::SHIM_START))),
     };
 
-    let tail = Arc::new(Tail::default());
     let (deadlines, deadlines_receiver) = watch::channel(SignalDeadlines::default());
     let (end, ends) = watch::channel(None);
     let shim = Some((own.pid(), process::start_time(own.pid())));
@@ -91,7 +98,7 @@ pub(crate) async fn spawn(
         agent_started: start_time,
         deadlines: deadlines_receiver,
         end,
-        stderr: tokio::spawn(drain(stderr, Arc::clone(&tail))),
+        stderr,
     };
     // Joined by the end that it publishes; it owns and ends the reader of stderr.
     tokio::spawn(watcher.run());

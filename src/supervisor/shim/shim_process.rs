@@ -50,10 +50,15 @@ const SIGNALLED: i32 = 128;
 
 /// Runs an agent, and returns its exit code when none of its processes is left.
 pub fn run(agent: impl IntoIterator<Item = OsString>) -> ExitCode {
-    // Only the bridge needs the error, and it is gone or notices the missing report.
     match Shim::start(agent) {
         Ok(Some(shim)) => shim.run().unwrap_or(ExitCode::from(CANNOT_RUN)),
-        Ok(None) | Err(_) => ExitCode::from(CANNOT_RUN),
+        // The bridge knows the error from the report.
+        Ok(None) => ExitCode::from(CANNOT_RUN),
+        Err(error) => {
+            // The bridge reads the shim's stderr. If it is gone, the text is lost with it.
+            let _ = writeln!(io::stderr(), "{error}");
+            ExitCode::from(CANNOT_RUN)
+        }
     }
 }
 
