@@ -13,7 +13,7 @@ mod server;
 mod wire;
 
 pub(crate) use request::{Api, Newest};
-pub(crate) use rule::Rule;
+pub(crate) use rule::{Reading, Rule};
 pub(crate) use server::ModelServer;
 
 pub(crate) mod tests;

@@ -2,7 +2,7 @@
 
 use super::hidden_tools::{SEARCHES, ToolCall, ours, own};
 use super::request::{Newest, Request};
-use super::rule::{Reply, Rule};
+use super::rule::{Reading, Reply, Rule};
 use super::smallest_json;
 
 /// The answer of a model to a request.
@@ -56,7 +56,7 @@ fn fit(
         .calls
         .iter()
         .map(|call| {
-            let arguments = (call.arguments)(text);
+            let arguments = (call.arguments)(Reading { text, request: &request.raw });
             if call.is_own {
                 Some(own(request, &call.suffix, arguments))
             } else {

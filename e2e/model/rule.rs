@@ -43,8 +43,17 @@ pub(crate) struct Call {
     pub(super) is_own: bool,
 }
 
-/// Makes the arguments of a call from the text that the rule fitted.
-pub(super) type Arguments = Arc<dyn Fn(&str) -> Value + Send + Sync>;
+/// Makes the arguments of a call from what the model reads.
+pub(super) type Arguments = Arc<dyn Fn(Reading<'_>) -> Value + Send + Sync>;
+
+/// What a model reads before it calls a tool.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    /// The text that the rule fitted.
+    pub(crate) text: &'a str,
+    /// The whole request, with the instructions and the definitions of the tools.
+    pub(crate) request: &'a str,
+}
 
 impl Rule {
     /// Fits when the newest part of the conversation is a user's text that contains this.
@@ -92,9 +101,18 @@ impl Rule {
 
     /// Calls our tool with arguments that depend on the text.
     pub(crate) fn calls_with(
-        mut self,
+        self,
         suffix: &str,
         arguments: impl Fn(&str) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        self.calls_as_it_reads(suffix, move |reading| arguments(reading.text))
+    }
+
+    /// Calls our tool with arguments that depend on the whole request, such as the descriptions of the tools.
+    pub(crate) fn calls_as_it_reads(
+        mut self,
+        suffix: &str,
+        arguments: impl Fn(Reading<'_>) -> Value + Send + Sync + 'static,
     ) -> Self {
         self.reply.calls.push(Call {
             suffix: suffix.to_owned(),
@@ -117,7 +135,7 @@ impl Rule {
     ) -> Self {
         self.reply.calls.push(Call {
             suffix: name.to_owned(),
-            arguments: Arc::new(arguments),
+            arguments: Arc::new(move |reading: Reading<'_>| arguments(reading.text)),
             is_own: true,
         });
         self
