@@ -1,12 +1,12 @@
 //! `setup` with the real binary, in a home of its own, with programs that have the names of vendors' programs and do nothing.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::support::home_files::{everything, same};
 use crate::support::{Stage, Terminal};
 
 /// A script that does nothing.
@@ -35,47 +35,9 @@ fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Returns the contents of the home by path: files with their mode and bytes, links with their target, and directories, except
-/// the parents of the state directory.
-fn everything(stage: &Stage) -> BTreeMap<PathBuf, String> {
-    fn look(directory: &Path, found: &mut BTreeMap<PathBuf, String>) {
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            let metadata = path.symlink_metadata().unwrap();
-            let mode = metadata.permissions().mode();
-            if metadata.is_symlink() {
-                found.insert(path.clone(), format!("-> {}", path.read_link().unwrap().display()));
-            } else if metadata.is_dir() {
-                found.insert(path.clone(), format!("{mode:o}"));
-                look(&path, found);
-            } else if metadata.len() > 1024 * 1024 {
-                // A copy of the program.
-                found.insert(path, format!("{mode:o} {} bytes", metadata.len()));
-            } else {
-                let bytes = fs::read(&path).unwrap();
-                found.insert(path, format!("{mode:o} {}", String::from_utf8_lossy(&bytes)));
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    look(stage.home(), &mut found);
-    found.retain(|path, _| {
-        let last: Vec<_> = path.iter().rev().take(2).collect();
-        !(last[0] == ".local" || (last[0] == "state" && last[1] == ".local"))
-    });
-    found
-}
-
 async fn setup(stage: &Stage, arguments: &[&str]) -> (bool, String) {
     let (exit, said) = stage.ended(&[&["setup"], arguments].concat(), None).await;
     (exit.code == Some(0), said)
-}
-
-#[track_caller]
-fn same(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) {
-    let differs = |path: &&PathBuf| before.get(*path) != after.get(*path);
-    let paths: Vec<_> = before.keys().chain(after.keys()).filter(differs).collect();
-    assert!(paths.is_empty(), "these differ: {paths:?}");
 }
 
 #[tokio::test]
