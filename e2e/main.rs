@@ -28,6 +28,7 @@ use libtest_mimic::{Arguments, Conclusion, Trial};
 use self::agent_kinds::{KINDS, Kind};
 use self::results_table::Matrix;
 use programs::Programs;
+use support::npm::Packages;
 
 /// How many tests run at the same time: an agent takes up to half a GB, and a core while it starts.
 const AT_ONCE: usize = 2;
@@ -121,6 +122,19 @@ fn main() -> ExitCode {
         "lets_its_user_answer_an_agent_with_one_key",
         programs.missing(&suites::claude_shows_forms::PROGRAMS),
         suites::claude_shows_forms::lets_its_user_answer_an_agent_with_one_key,
+    ));
+    let missing = missing.or_else(|| (!Packages::can_be_made()).then_some("npm"));
+    trials.push(trial(
+        "claude",
+        "is_set_up_by_npx_and_restored_byte_for_byte",
+        missing,
+        suites::first_minutes::is_set_up_by_npx_and_restored_byte_for_byte,
+    ));
+    trials.push(trial(
+        "claude",
+        "delegates_a_task_right_after_setup_and_keeps_its_own_changes",
+        missing,
+        suites::first_minutes::delegates_a_task_right_after_setup_and_keeps_its_own_changes,
     ));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {

@@ -60,7 +60,7 @@ impl Packages {
     /// Returns the README's `npx -y cli-team-bridge`, for a user with a stage's home who is in its project, and for a registry.
     pub(crate) fn npx(&self, registry: &str, stage: &Stage) -> Command {
         let environment = stage.environment();
-        let of_stage = environment.iter().find(|(name, _)| name == "PATH").unwrap().1.clone();
+        let of_stage = environment.iter().rfind(|(name, _)| name == "PATH").unwrap().1.clone();
         // npm may be in a place of its own.
         let path = [of_stage, std::env::var_os("PATH").unwrap_or_default()];
         let folders = path.iter().flat_map(std::env::split_paths);
@@ -74,15 +74,17 @@ impl Packages {
         npx
     }
 
-    fn make() -> Option<Self> {
-        let platform = PLATFORM?;
+    /// Says whether this platform has a package, and Node.js and npm are there to make it.
+    pub(crate) fn can_be_made() -> bool {
         let answers = |program: &str| {
             let asked = Command::new(program).arg("--version").output();
             asked.is_ok_and(|output| output.status.success())
         };
-        if !answers("node") || !answers("npm") {
-            return None;
-        }
+        PLATFORM.is_some() && answers("node") && answers("npm")
+    }
+
+    fn make() -> Option<Self> {
+        let platform = PLATFORM.filter(|_| Self::can_be_made())?;
         let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("npm_packages");
         remove_unused(&folders);
         let folder = folders.join(std::process::id().to_string());
