@@ -40,7 +40,8 @@ fn fresh_home(model: &ModelServer) -> Stage {
     let turn = "[[agents.default.turns]]\nsteps = [{ say = \"there are 97 beans\" }]\n";
     fs::write(&script, turn).unwrap();
     let profile = format!(
-        "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = {script:?} }}\n"
+        "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = '{}' }}\n",
+        script.display()
     );
     for (file, text) in FILES {
         let path = home.join(file);

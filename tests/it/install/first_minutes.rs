@@ -35,7 +35,8 @@ fn fresh_home() -> Stage {
     fs::write(&script, "[[agents.default.turns]]\nsteps = [{ say = \"there are 97 beans\" }]\n")
         .unwrap();
     let profile = format!(
-        "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = {script:?} }}\n"
+        "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = '{}' }}\n",
+        script.display()
     );
     for (file, text) in FILES {
         let path = home.join(file);

@@ -42,9 +42,9 @@ pub(crate) fn everything(stage: &Stage) -> BTreeMap<PathBuf, String> {
 /// The records of setup count, because they go with the last change that is undone.
 pub(crate) fn everything_but_caches(stage: &Stage) -> BTreeMap<PathBuf, String> {
     let mut found = everything(stage);
-    let state = stage.home().join(".local/state/cli-team-bridge");
+    let own = stage.home().join(".local/state/cli-team-bridge");
     found.retain(|path, _| {
-        let is_kept = path.starts_with(&state) && !path.starts_with(state.join("setup"));
+        let is_kept = path.starts_with(&own) && !path.starts_with(own.join("setup"));
         !(is_kept || path.starts_with(stage.home().join(".npm")))
     });
     found
