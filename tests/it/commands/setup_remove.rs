@@ -121,3 +121,21 @@ async fn a_moved_project_loses_its_entries_at_its_new_place() {
     assert!(!stage.home().join(".local/state/cli-team-bridge/setup").exists());
     assert!(!old.exists());
 }
+
+#[tokio::test]
+async fn without_records_the_copy_of_the_program_stays_and_is_named() {
+    let stage = stage(&[("claude", IDLE)]);
+    let cached = stage.home().join("_npx/1f/cli-team-bridge");
+    fs::create_dir_all(cached.parent().unwrap()).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_cli-team-bridge"), &cached).unwrap();
+    let mut program = std::process::Command::new(&cached);
+    program.args(["setup", "--yes"]).env_clear().envs(stage.environment());
+    let output = program.current_dir(stage.project()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    lose_records(&stage);
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done && said.contains("Removed setup's entries from"), "{said}");
+    let why = "cli-team-bridge\": setup may have made this copy of the program";
+    assert!(said.contains(why), "{said}");
+    assert!(stage.home().join(".local/bin/cli-team-bridge").exists(), "{said}");
+}
