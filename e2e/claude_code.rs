@@ -53,16 +53,25 @@ pub(crate) fn claude_with_bridge(stage: &Stage, model: &ModelServer) -> Command 
     claude
 }
 
-/// Runs `claude` in print mode until it ends, and returns the lines that it printed.
+/// Runs `claude` in print mode with these tools allowed until it ends, and returns the lines that it printed.
 pub(crate) async fn print(
     mut claude: Command,
     prompt: &str,
     allowed_tools: &str,
     model: &ModelServer,
 ) -> String {
+    claude.args(["--allowedTools", allowed_tools]);
+    print_as_set_up(claude, prompt, model).await
+}
+
+/// Does the same with no tools allowed but those of the user's own settings.
+pub(crate) async fn print_as_set_up(
+    mut claude: Command,
+    prompt: &str,
+    model: &ModelServer,
+) -> String {
     let running = claude
-        .args(["-p", prompt, "--allowedTools", allowed_tools])
-        .args(["--output-format", "stream-json", "--verbose"])
+        .args(["-p", prompt, "--output-format", "stream-json", "--verbose"])
         .stdin(Stdio::null())
         .output();
     let output = tokio::time::timeout(DEADLINE, running).await;

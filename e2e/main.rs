@@ -28,6 +28,7 @@ use libtest_mimic::{Arguments, Conclusion, Trial};
 use self::agent_kinds::{KINDS, Kind};
 use self::results_table::Matrix;
 use programs::Programs;
+use support::npm::Packages;
 
 /// How many tests run at the same time: an agent takes up to half a GB, and a core while it starts.
 const AT_ONCE: usize = 2;
@@ -122,6 +123,7 @@ fn main() -> ExitCode {
         programs.missing(&suites::claude_shows_forms::PROGRAMS),
         suites::claude_shows_forms::lets_its_user_answer_an_agent_with_one_key,
     ));
+    trials.extend(trials_of_first_minutes(missing));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
         write_matrix(&matrix, &conclusion, Path::new(&document));
@@ -193,6 +195,25 @@ fn trials_of(kind: &'static Kind, programs: &Programs, matrix: &Matrix) -> Vec<T
         trials.push(trial!("says_how_to_log_in", suites::every_agent::says_how_to_log_in));
     }
     trials
+}
+
+/// Returns the tests that begin with the npm packages. They also need npm.
+fn trials_of_first_minutes(missing: Option<&str>) -> [Trial; 2] {
+    let missing = missing.or_else(|| (!Packages::can_be_made()).then_some("npm"));
+    [
+        trial(
+            "claude",
+            "is_set_up_by_npx_and_restored_byte_for_byte",
+            missing,
+            suites::first_minutes::is_set_up_by_npx_and_restored_byte_for_byte,
+        ),
+        trial(
+            "claude",
+            "delegates_a_task_right_after_setup_and_keeps_its_own_changes",
+            missing,
+            suites::first_minutes::delegates_a_task_right_after_setup_and_keeps_its_own_changes,
+        ),
+    ]
 }
 
 /// Returns a test that needs programs. If one is missing, the test is skipped and its name says which.

@@ -7,6 +7,7 @@ pub(crate) mod claude_plugin;
 pub(crate) mod claude_shows_forms;
 pub(crate) mod doctor_examines;
 pub(crate) mod every_agent;
+pub(crate) mod first_minutes;
 pub(crate) mod killed_orchestrator;
 pub(crate) mod permission_policies;
 pub(crate) mod shown_before_seen;

@@ -1,19 +1,19 @@
 //! The configuration file of another program: read with a bound, and replaced whole or not at all.
 //!
-//! Links are followed, so that a link to a file kept elsewhere stays a link. A crash leaves the old or the new content, and perhaps a
-//! temporary file beside it. Other programs may write the file at any time, so it is read again right before it is replaced.
+//! Links are followed, so that a link to a file kept elsewhere stays a link. A file with hard links is refused: a new file would cut
+//! them, and writing into the old one would change the others, perhaps a backup, and could leave half a file. A crash leaves the old or
+//! the new content, and perhaps a temporary file, which the next change sweeps. Other programs may write the file at any time, so it is
+//! read again right before it is replaced.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::domain::limits::MAX_CLIENT_FILE_BYTES;
-use crate::sys::fs::disk::{
-    Disk as _, RealDisk, Writes, belongs_to_us, create_private, make_directory,
-};
-use crate::sys::fs::{bounded_file, real_path};
-use crate::sys::random_ids;
+use crate::sys::fs::disk::{belongs_to_us, has_other_names, make_directory};
+use crate::sys::fs::temporary_file::{self, TemporaryFile};
+use crate::sys::fs::{bounded_file, kept_attributes, real_path};
 
 /// The mode of a new file: for its owner alone, as clients create theirs, because some hold keys.
 const NEW_FILE: u32 = 0o600;
@@ -50,6 +50,12 @@ pub enum ConfigFileError {
     ReadOnly,
     #[error("it belongs to another user")]
     OtherOwner,
+    #[error("it belongs to a group that you are not in, so a new file cannot keep that group")]
+    OtherGroup,
+    #[error(
+        "it has further names (hard links), which a change would cut off: give it a file of its own (`cp -p`, then `mv`), or edit it by hand"
+    )]
+    OtherNames,
     #[error("another program has just changed it; run setup again")]
     Changed,
     #[error(transparent)]
@@ -95,6 +101,9 @@ impl ConfigFile {
         if !belongs_to_us(&self.path) {
             return Err(ConfigFileError::OtherOwner);
         }
+        if has_other_names(&self.path) {
+            return Err(ConfigFileError::OtherNames);
+        }
         Ok(())
     }
 
@@ -104,27 +113,31 @@ impl ConfigFile {
         self.may_be_replaced()?;
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         let made = make_missing(directory)?;
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = directory.join(format!(".{name}.{}.tmp", random_ids::blob()));
-        let written = self.write_and_rename(&temporary, text);
+        let written = self.write_and_rename(text);
         if written.is_err() {
-            // An error here leaves only a useless temporary file.
-            let _ = fs::remove_file(&temporary);
             remove_empty(&made);
         }
         written?;
         Ok(made)
     }
 
-    fn write_and_rename(&self, temporary: &Path, text: &str) -> Result<(), ConfigFileError> {
-        let mut file = create_private(temporary, Writes::AtTheEnd)?;
-        file.write_all(text.as_bytes())?;
-        file.set_permissions(Permissions::from_mode(self.mode))?;
-        file.sync_all()?;
+    fn write_and_rename(&self, text: &str) -> Result<(), ConfigFileError> {
+        temporary_file::sweep(&self.path);
+        let new = TemporaryFile::beside(&self.path)?;
+        new.file().write_all(text.as_bytes())?;
+        if self.text.is_some() {
+            let old = bounded_file::open(&self.path)?;
+            kept_attributes::keep_group(&old, new.file()).map_err(|error| {
+                if error.kind() == io::ErrorKind::PermissionDenied {
+                    ConfigFileError::OtherGroup
+                } else {
+                    error.into()
+                }
+            })?;
+            kept_attributes::keep_mode_and_attributes(&old, new.file())?;
+        }
         self.check_unchanged()?;
-        RealDisk.rename(temporary, &self.path)?;
-        RealDisk.sync_directory(self.path.parent().unwrap_or(Path::new("/")))?;
-        Ok(())
+        Ok(new.replace_target()?)
     }
 
     /// Removes the file, which must not have changed since it was read.
@@ -179,6 +192,7 @@ fn text_of(path: &Path) -> Result<String, ConfigFileError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -250,6 +264,9 @@ mod tests {
         fs::write(home.path().join("fixed"), "{}").unwrap();
         fs::set_permissions(home.path().join("fixed"), Permissions::from_mode(0o444)).unwrap();
         assert!(refusal("fixed").starts_with("it is read-only"));
+        fs::write(home.path().join("linked"), "{}").unwrap();
+        fs::hard_link(home.path().join("linked"), home.path().join("backup")).unwrap();
+        assert!(refusal("linked").starts_with("it has further names (hard links)"));
         let huge = fs::File::create(home.path().join("huge")).unwrap();
         huge.set_len(MAX_CLIENT_FILE_BYTES + 1).unwrap();
         assert!(refusal("huge").starts_with("it is longer than"));

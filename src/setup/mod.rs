@@ -15,6 +15,7 @@ pub mod known_client;
 pub mod setup_plan;
 pub mod setup_record;
 pub mod stable_program;
+pub mod unrecorded_edits;
 pub mod written_entry;
 
 #[cfg(test)]

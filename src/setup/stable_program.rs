@@ -10,8 +10,7 @@ use super::config_edit::PROGRAM;
 use super::config_file::{make_missing, remove_empty};
 use super::setup_record::{ProgramCopy, sha256};
 use crate::sys::fs::bounded_file;
-use crate::sys::fs::disk::{Disk as _, RealDisk};
-use crate::sys::random_ids;
+use crate::sys::fs::temporary_file::{self, TemporaryFile};
 
 /// The largest program that is copied: ten times the size of this one.
 const MOST_BYTES: u64 = 512 * 1024 * 1024;
@@ -35,11 +34,7 @@ impl StablePath {
         let parts: Vec<_> = parts.collect();
         let is_cached = parts.contains(&"_npx")
             || parts.windows(2).any(|two| two == ["node_modules", ".cache"]);
-        if is_cached {
-            Self::Copy(home.join(".local/bin").join(PROGRAM))
-        } else {
-            Self::Own(own.to_owned())
-        }
+        if is_cached { Self::Copy(place_of_copy(home)) } else { Self::Own(own.to_owned()) }
     }
 
     /// Returns the path for clients' entries.
@@ -47,6 +42,11 @@ impl StablePath {
         let (Self::Own(path) | Self::Copy(path)) = self;
         path
     }
+}
+
+/// Returns where a program is copied to.
+pub fn place_of_copy(home: &Path) -> PathBuf {
+    home.join(".local/bin").join(PROGRAM)
 }
 
 /// Why the program cannot be copied.
@@ -76,20 +76,15 @@ pub fn copy_to(
     }
     let directory = place.parent().unwrap_or(Path::new("/"));
     let made = make_missing(directory).map_err(failed)?;
-    let temporary = directory.join(format!(".{PROGRAM}.{}.tmp", random_ids::blob()));
     let copied = || -> io::Result<()> {
-        fs::copy(own, &temporary)?;
-        fs::set_permissions(&temporary, Permissions::from_mode(0o755))?;
-        fs::File::open(&temporary)?.sync_all()?;
+        temporary_file::sweep(place);
+        let new = TemporaryFile::beside(place)?;
+        io::copy(&mut fs::File::open(own)?, &mut new.file())?;
+        new.file().set_permissions(Permissions::from_mode(0o755))?;
         // A process that runs the earlier copy keeps its file.
-        RealDisk.rename(&temporary, place)?;
-        RealDisk.sync_directory(directory)
+        new.replace_target()
     };
-    copied().map_err(|error| {
-        // An error here leaves only a useless temporary file.
-        let _ = fs::remove_file(&temporary);
-        failed(error)
-    })?;
+    copied().map_err(failed)?;
     let directories = ours.map_or(made, |copy| copy.directories);
     Ok(Some(ProgramCopy { path: place.to_owned(), sha256: sha, directories }))
 }

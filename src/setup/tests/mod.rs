@@ -3,3 +3,4 @@
 mod every_client;
 mod json_texts;
 mod toml_texts;
+mod unrecorded_files;

@@ -6,6 +6,8 @@ pub mod disk;
 pub mod file_lock;
 pub mod forget_deleted;
 pub mod git_worktrees;
+pub mod kept_attributes;
 pub mod network_fs;
 pub mod real_path;
+pub mod temporary_file;
 pub mod user_state_dir;

@@ -9,5 +9,6 @@ pub(crate) mod manners;
 pub(crate) mod run;
 pub(crate) mod run_tree;
 pub(crate) mod setup;
+pub(crate) mod setup_remove;
 #[cfg(target_os = "linux")]
 pub(crate) mod watch;

@@ -1,19 +1,20 @@
 //! `setup` with the real binary, in a home of its own, with programs that have the names of vendors' programs and do nothing.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{XattrFlags, getxattr, setxattr};
 use serde_json::Value;
 
+use crate::support::home_files::{everything, same};
 use crate::support::{Stage, Terminal};
 
 /// A script that does nothing.
-const IDLE: &str = "#!/bin/sh\n";
+pub(super) const IDLE: &str = "#!/bin/sh\n";
 
 /// Builds a home in which only these programs are on `PATH`.
-fn stage(programs: &[(&str, &str)]) -> Stage {
+pub(super) fn stage(programs: &[(&str, &str)]) -> Stage {
     let stage = Stage::new("[agents.default]");
     let bin = stage.home().join("bin");
     fs::create_dir(&bin).unwrap();
@@ -25,57 +26,19 @@ fn stage(programs: &[(&str, &str)]) -> Stage {
     stage.with_env(vec![("PATH".into(), path)])
 }
 
-fn write(stage: &Stage, file: &str, text: &str) {
+pub(super) fn write(stage: &Stage, file: &str, text: &str) {
     let path = stage.home().join(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-fn json(path: &Path) -> Value {
+pub(super) fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Returns the contents of the home by path: files with their mode and bytes, links with their target, and directories, except
-/// the parents of the state directory.
-fn everything(stage: &Stage) -> BTreeMap<PathBuf, String> {
-    fn look(directory: &Path, found: &mut BTreeMap<PathBuf, String>) {
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            let metadata = path.symlink_metadata().unwrap();
-            let mode = metadata.permissions().mode();
-            if metadata.is_symlink() {
-                found.insert(path.clone(), format!("-> {}", path.read_link().unwrap().display()));
-            } else if metadata.is_dir() {
-                found.insert(path.clone(), format!("{mode:o}"));
-                look(&path, found);
-            } else if metadata.len() > 1024 * 1024 {
-                // A copy of the program.
-                found.insert(path, format!("{mode:o} {} bytes", metadata.len()));
-            } else {
-                let bytes = fs::read(&path).unwrap();
-                found.insert(path, format!("{mode:o} {}", String::from_utf8_lossy(&bytes)));
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    look(stage.home(), &mut found);
-    found.retain(|path, _| {
-        let last: Vec<_> = path.iter().rev().take(2).collect();
-        !(last[0] == ".local" || (last[0] == "state" && last[1] == ".local"))
-    });
-    found
-}
-
-async fn setup(stage: &Stage, arguments: &[&str]) -> (bool, String) {
+pub(super) async fn setup(stage: &Stage, arguments: &[&str]) -> (bool, String) {
     let (exit, said) = stage.ended(&[&["setup"], arguments].concat(), None).await;
     (exit.code == Some(0), said)
-}
-
-#[track_caller]
-fn same(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) {
-    let differs = |path: &&PathBuf| before.get(*path) != after.get(*path);
-    let paths: Vec<_> = before.keys().chain(after.keys()).filter(differs).collect();
-    assert!(paths.is_empty(), "these differ: {paths:?}");
 }
 
 #[tokio::test]
@@ -174,6 +137,42 @@ async fn a_damaged_record_is_named_and_the_other_changes_are_undone() {
     assert!(!stage.home().join(".claude.json").exists(), "{said}");
     assert!(stage.home().join(".codex/config.toml").exists(), "{said}");
     assert!(damaged.exists(), "its user may want to look at it");
+}
+
+#[tokio::test]
+async fn a_file_with_a_second_name_is_left_alone() {
+    let stage = stage(&[("claude", IDLE), ("codex", IDLE)]);
+    write(&stage, ".codex/config.toml", "a = 1\n");
+    let (file, backup) = (stage.home().join(".codex/config.toml"), stage.home().join("backup"));
+    fs::hard_link(&file, &backup).unwrap();
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(!is_done && said.contains(".codex/config.toml\": it has further names"), "{said}");
+    assert!(stage.home().join(".claude.json").exists(), "the others go on: {said}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "a = 1\n");
+    assert_eq!(file.metadata().unwrap().ino(), backup.metadata().unwrap().ino());
+}
+
+#[tokio::test]
+async fn a_changed_file_keeps_its_attributes_and_leftovers_of_a_killed_setup_go() {
+    let stage = stage(&[("codex", IDLE)]);
+    write(&stage, ".codex/config.toml", "a = 1\n");
+    let file = stage.home().join(".codex/config.toml");
+    let set = setxattr(&file, "user.mine", b"kept", XattrFlags::empty());
+    let left = ".codex/.config.toml.01a0b1c2-d3e4-7f56-8a9b-0c1d2e3f4a5b.tmp";
+    write(&stage, left, "a = 1\n[mcp_ser");
+    write(&stage, ".codex/.config.toml.mine.tmp", "");
+    for arguments in [&["--yes"][..], &["--remove", "--yes"]] {
+        let (is_done, said) = setup(&stage, arguments).await;
+        assert!(is_done, "{said}");
+        assert!(!stage.home().join(left).exists(), "{said}");
+        assert!(stage.home().join(".codex/.config.toml.mine.tmp").exists(), "{said}");
+        // Not every file system has such attributes.
+        if set.is_ok() {
+            let mut value = [0; 8];
+            let length = getxattr(&file, "user.mine", value.as_mut_slice()).unwrap();
+            assert_eq!(&value[..length], b"kept");
+        }
+    }
 }
 
 #[tokio::test]

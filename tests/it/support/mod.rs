@@ -1,9 +1,12 @@
 //! What the tests with real processes share: a project of their own, and clients of the programs that run in it.
 
+mod fake_registry;
 mod mcp_client;
 mod raw_client;
 mod project;
 mod terminal;
+pub(crate) mod home_files;
+pub(crate) mod npm;
 #[cfg(target_os = "linux")]
 pub(crate) mod misbehaving_agents;
 

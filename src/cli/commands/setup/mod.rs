@@ -5,6 +5,7 @@ mod found_report;
 mod install_adapters;
 mod questions;
 mod remove_changes;
+mod remove_unrecorded;
 mod run_setup;
 mod setup_arguments;
 mod shown_edits;

@@ -1,13 +1,16 @@
-//! `setup --remove`: undoes setup's changes file by file, and finally removes its copy of this program.
+//! `setup --remove`: undoes setup's changes file by file, and finally removes its copy of this program. Clients without a record are
+//! looked at by `remove_unrecorded`.
 
 use std::path::Path;
 
 use super::questions::Asking;
+use super::remove_unrecorded::Unrecorded;
 use super::setup_arguments::SetupArguments;
 use super::shown_edits;
 use crate::cli::{Failure, output};
 use crate::config::quoted;
 use crate::setup::config_file::{ConfigFile, remove_empty};
+use crate::setup::known_client::Places;
 use crate::setup::setup_plan::{Earlier, Removal, plan_removal};
 use crate::setup::setup_record::{Records, SetupRecord};
 use crate::setup::stable_program;
@@ -23,6 +26,7 @@ struct PlannedRemoval {
 pub(super) fn run(
     arguments: &SetupArguments,
     project: Option<&Path>,
+    places: &Places,
     records: &Records,
 ) -> Result<(), Failure> {
     let (all, unreadable) = records.all()?;
@@ -33,12 +37,18 @@ pub(super) fn run(
     let selected: Vec<_> = all.iter().filter(is_selected).cloned().collect();
     let is_all = selected.len() == all.len() && unreadable.is_empty();
     let copy = records.program()?.filter(|_| is_all);
-    if selected.is_empty() && copy.is_none() && unreadable.is_empty() {
-        output::tell("Nothing to undo: setup has no such changes on record.");
-        return Ok(());
-    }
+    let unrecorded = Unrecorded::look(arguments, project, places, records);
+    let has_recorded = !selected.is_empty() || copy.is_some();
     let mut planned = Vec::new();
     let mut refused: Vec<_> = unreadable.iter().map(ToString::to_string).collect();
+    refused.extend(unrecorded.refused.iter().cloned());
+    if !has_recorded && unrecorded.is_empty() && refused.is_empty() {
+        output::tell(
+            "Nothing to undo: setup has no such changes on record, and found no entry of its form.",
+        );
+        unrecorded.tell_notes();
+        return Ok(());
+    }
     for record in selected {
         let file = quoted(&record.file);
         match plan(record, records) {
@@ -47,11 +57,12 @@ pub(super) fn run(
         }
     }
     planned.iter().for_each(show);
+    unrecorded.show();
     if let Some(copy) = &copy {
         output::say(&format!("\n{}, setup's copy of this program: removed", quoted(&copy.path)));
     }
     let asking = Asking::of(arguments);
-    let has_changes = !planned.is_empty() || copy.is_some();
+    let has_changes = !planned.is_empty() || !unrecorded.is_empty() || copy.is_some();
     if has_changes {
         asking.refuse_without_terminal()?;
     }
@@ -62,6 +73,7 @@ pub(super) fn run(
                 Err(error) => refused.push(format!("{}: {error}", quoted(&one.record.file))),
             }
         }
+        refused.extend(unrecorded.remove());
         if let Some(copy) = copy.filter(|_| refused.is_empty()) {
             if stable_program::remove_copy(&copy)? {
                 output::tell(&format!("Removed {}.", quoted(&copy.path)));
@@ -76,6 +88,7 @@ pub(super) fn run(
     } else {
         output::tell("Nothing was changed.");
     }
+    unrecorded.tell_notes();
     if refused.is_empty() {
         return Ok(());
     }

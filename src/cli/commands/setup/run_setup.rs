@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, 
         None => None,
     };
     if arguments.remove {
-        remove_changes::run(arguments, project.as_deref(), &records)?;
+        remove_changes::run(arguments, project.as_deref(), &places, &records)?;
         return Ok(None);
     }
     let search_path = std::env::var_os("PATH");

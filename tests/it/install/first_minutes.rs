@@ -1,0 +1,80 @@
+//! The first minutes of a new user: from the packages by `npx` to a task that an agent has done, and back to the files as they were.
+//!
+//! This has a fake Claude Code, `fake_claude.cjs`; `e2e/suites/first_minutes.rs` does the same with the real one.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+
+use super::npm_packages::packages;
+use crate::support::home_files::{everything_but_caches, same};
+use crate::support::npm::checked;
+use crate::support::{Stage, Terminal};
+
+/// A terminal that shows all of setup's report.
+const SIZE: (u16, u16) = (120, 160);
+
+/// The user's own files, in forms that no program would write: `setup --remove` has to bring back every byte.
+const FILES: [(&str, &str); 3] = [
+    (
+        ".claude.json",
+        "{\"numStartups\" :3,\n\n\t\"mcpServers\":{ \"other\" : {\"command\":\"true\"}}  }",
+    ),
+    (
+        ".claude/settings.json",
+        "{\r\n\"permissions\": {\"allow\":[ \"Read\" ]},\r\n   \"env\":{}}\r\n\r\n",
+    ),
+    (".codex/config.toml", "# mine\nmodel=\"x\"   # why\n\n\n[tui]\n  a = 1"),
+];
+
+/// Makes a home with the user's files, the fake Claude Code, and a profile of the user's own whose agent plays a script.
+fn fresh_home() -> Stage {
+    let stage = Stage::new("");
+    let home = stage.home().to_owned();
+    let script = home.join("worker.toml");
+    fs::write(&script, "[[agents.default.turns]]\nsteps = [{ say = \"there are 97 beans\" }]\n")
+        .unwrap();
+    let profile = format!(
+        "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = '{}' }}\n",
+        script.display()
+    );
+    for (file, text) in FILES {
+        let path = home.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let bin = home.join("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("claude"), include_str!("fake_claude.cjs")).unwrap();
+    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    let path = [bin].into_iter().chain(std::env::split_paths(&inherited));
+    let path = std::env::join_paths(path).unwrap();
+    stage.with_profiles(&profile).with_env(vec![("PATH".into(), path)])
+}
+
+#[tokio::test]
+async fn npx_setup_and_a_delegated_task_need_no_further_step_and_leave_no_trace() {
+    let Some(packages) = packages() else { return };
+    let stage = fresh_home();
+    let registry = packages.registry();
+    let before = everything_but_caches(&stage);
+
+    let mut setup = packages.npx(&registry, &stage);
+    let mut terminal = Terminal::run_program(setup.args(["setup", "--yes"]), SIZE);
+    let code = terminal.ended("Next: start Claude Code in a project").await;
+    assert_eq!(code, Some(0), "{:#?}", terminal.all());
+
+    // Once npm has cleared its cache, only the copy outside of it is left.
+    fs::remove_dir_all(stage.home().join(".npm/_npx")).unwrap();
+    let mut claude = Command::new(stage.home().join("bin/claude"));
+    claude.args(["-p", "count the beans"]).env_clear().envs(stage.environment());
+    let printed = checked(claude.current_dir(stage.project()).stdin(Stdio::null()));
+    assert!(printed.contains("there are 97 beans"), "{printed}");
+
+    let mut remove = packages.npx(&registry, &stage);
+    let mut terminal = Terminal::run_program(remove.args(["setup", "--remove", "--yes"]), SIZE);
+    let code = terminal.ended("Removed ").await;
+    assert_eq!(code, Some(0), "{:#?}", terminal.all());
+    same(&before, &everything_but_caches(&stage));
+}
