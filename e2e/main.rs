@@ -11,6 +11,7 @@
 
 mod agent_kinds;
 mod claude_code;
+mod conformance;
 mod results_table;
 mod model;
 mod programs;
@@ -39,6 +40,8 @@ fn main() -> ExitCode {
     let programs = Programs::find();
     let matrix = Matrix::default();
     let mut trials = model::tests::trials();
+    trials.extend(conformance::tests::trials());
+    trials.extend(trials_of_judges(&programs));
     for kind in &KINDS {
         trials.extend(trials_of(kind, &programs, &matrix));
     }
@@ -212,6 +215,44 @@ fn trials_of_first_minutes(missing: Option<&str>) -> [Trial; 2] {
             "delegates_a_task_right_after_setup_and_keeps_its_own_changes",
             missing,
             suites::first_minutes::delegates_a_task_right_after_setup_and_keeps_its_own_changes,
+        ),
+    ]
+}
+
+/// Returns the tests in which programs of others judge ours.
+fn trials_of_judges(programs: &Programs) -> Vec<Trial> {
+    use conformance::mcp_suite::Server;
+    use conformance::{acp_judges, mcp_suite};
+
+    let by_suite = programs.missing(&mcp_suite::PROGRAMS);
+    let by_schema = programs.missing(&acp_judges::SCHEMA_PROGRAMS);
+    vec![
+        trial(
+            "conformance",
+            "the_suite_finds_of_an_orchestrator_what_the_document_says",
+            by_suite,
+            || mcp_suite::finds_what_the_document_says(Server::Orchestrator),
+        ),
+        trial("conformance", "the_suite_finds_of_a_peer_what_the_document_says", by_suite, || {
+            mcp_suite::finds_what_the_document_says(Server::Peer)
+        }),
+        trial(
+            "conformance",
+            "every_message_of_a_team_follows_the_schema",
+            by_schema,
+            acp_judges::every_message_of_a_team_follows_the_schema,
+        ),
+        trial(
+            "conformance",
+            "the_judge_of_messages_finds_faults",
+            by_schema,
+            acp_judges::the_judge_of_messages_finds_faults,
+        ),
+        trial(
+            "conformance",
+            "a_client_of_another_project_understands_the_scripted_agent",
+            programs.missing(&acp_judges::CLIENT_PROGRAMS),
+            acp_judges::a_client_of_another_project_understands_the_scripted_agent,
         ),
     ]
 }

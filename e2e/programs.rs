@@ -31,16 +31,25 @@ impl Programs {
 
     /// Returns a `PATH` with exactly these programs, `node` and the system's programs.
     pub(crate) fn path(&self, names: &[&str]) -> OsString {
-        let bin = |name: &&str| self.place(name).join("node_modules/.bin");
+        let bin = |name: &&str| self.modules(name).join(".bin");
         let folders = ["node"].iter().chain(names).map(bin);
         let system = ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from);
         std::env::join_paths(folders.chain(system)).unwrap()
     }
 
+    /// Returns a program of an npm package.
+    pub(crate) fn command(&self, name: &str, program: &str) -> PathBuf {
+        self.modules(name).join(".bin").join(program)
+    }
+
+    /// Returns the folder of the npm packages that were installed for a program.
+    pub(crate) fn modules(&self, name: &str) -> PathBuf {
+        self.place(name).join("node_modules")
+    }
+
     /// Returns the executable of an npm package that ships one package for each platform.
     pub(crate) fn native(&self, name: &str, package: &str, program: &str) -> PathBuf {
-        let modules = self.place(name).join("node_modules");
-        let folder = modules.join(Path::new(package).parent().unwrap());
+        let folder = self.modules(name).join(Path::new(package).parent().unwrap());
         let prefix = format!("{}-", Path::new(package).file_name().unwrap().to_str().unwrap());
         let mut platforms = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
         let platform =

@@ -9,9 +9,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::outcome::Outcome;
 use super::receive_mail::{self, ReceivedMail};
+use super::send_prompt::send_unless_recalled;
 use super::transcript;
 use super::turn_record::Turn;
-use crate::acp::PromptOutcome;
 use crate::bus::rules::Operation;
 use crate::bus::state::Task;
 use crate::bus::storage::LogError;
@@ -273,12 +273,13 @@ impl Actor {
         let (hold, recall) = (collected.hold(), CancellationToken::new());
         let recalled = recall.clone();
         let prompting = tokio::spawn(async move {
-            if let Some(hold) = hold
-                && recalled.run_until_cancelled(hold.wait()).await.is_none()
-            {
-                return Ok(PromptOutcome::unsent());
-            }
-            connection.prompt(&session, &prompt).await
+            let until_released = async {
+                if let Some(hold) = hold {
+                    hold.wait().await;
+                }
+            };
+            send_unless_recalled(until_released, &recalled, connection.prompt(&session, &prompt))
+                .await
         });
         let mut turn = Turn::new(task, transcript, AbortOnDropHandle::new(prompting));
         turn.collected = collected;

@@ -7,6 +7,7 @@ pub(crate) mod end_turn;
 pub(crate) mod outcome;
 pub(crate) mod proof_of_reading;
 pub(crate) mod receive_mail;
+mod send_prompt;
 pub(crate) mod tool_answers;
 pub(crate) mod transcript;
 pub(crate) mod turn_record;
