@@ -1,5 +1,6 @@
 //! The whole examination: all parts run at the same time, each with a time limit, and their findings make one report.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::agents::examine_agents::{self, Starting};
@@ -7,7 +8,8 @@ use super::examination_step::{OnStep, Step};
 use super::finding::{Finding, Level, Report, Subject};
 use super::fix;
 use super::places::examine_bus_directory::{self, NetworkPlace};
-use super::places::{examine_clients, examine_environment, examine_project_file};
+use super::places::examine_clients::{self, StartedIn};
+use super::places::{examine_environment, examine_project_file};
 use crate::bus::storage::file::{Foreign, Proof};
 use crate::config::Config;
 use crate::domain::wait_times;
@@ -23,6 +25,8 @@ pub struct Examination {
     pub config_problem: Option<String>,
     /// Why there is no project here, if there is none; then neither a bus nor a project file is examined.
     pub no_project: Option<String>,
+    /// The directories in which a client may be started, links resolved: it may keep an entry for sessions in one of them alone.
+    pub client_directories: Vec<PathBuf>,
     pub state: Option<StateDirectory>,
     pub starting: Starting,
     pub fixing: Fixing,
@@ -70,9 +74,11 @@ pub async fn examine(
     let clients = {
         let launch = launch.clone();
         let has_project = examination.no_project.is_none();
+        let directories = examination.client_directories.clone();
         let work = move || {
             let project = has_project.then_some(launch.project.as_path());
-            examine_clients::examine(&launch.environment, &launch.own_binary, project)
+            let places = StartedIn { project, directories: &directories };
+            examine_clients::examine(&launch.environment, &launch.own_binary, places)
         };
         within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work)
     };

@@ -34,6 +34,20 @@ pub struct Client {
     pub for_user: fn(&Places, &Server) -> Vec<ClientFile>,
     /// The files to write for one project; none if the client has no project files.
     pub for_project: fn(&Path, &Server) -> Vec<ClientFile>,
+    /// Its entries for one project in the user's own file, if it has such entries.
+    pub local: Option<LocalScope>,
+}
+
+/// The entries that a client keeps in the user's own file for one project alone. There, they take precedence over all others. Setup
+/// writes none, but the client's own command may.
+#[derive(Clone, Copy)]
+pub struct LocalScope {
+    /// Returns the file with the place of our entry for a session that is started in a directory, links resolved.
+    pub file: fn(&Places, &Path, &Server) -> ClientFile,
+    /// The files to write for a project that has such an entry.
+    pub beside: fn(&Path, &Server) -> Vec<ClientFile>,
+    /// The command that removes such an entry, run in the project.
+    pub removal: &'static str,
 }
 
 /// A file of a client, and the edits that setup makes to it.

@@ -1,5 +1,6 @@
 //! Judges the files of a client. Pure.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -23,10 +24,41 @@ pub(super) struct ExaminedClient {
 /// A file of a client.
 pub(super) struct ExaminedFile {
     pub(super) path: PathBuf,
-    /// Whether the file applies to this project only, not to all of the user's.
-    pub(super) of_project: bool,
+    pub(super) scope: Scope,
     /// Setup's edits in the file, or why it cannot be read.
     pub(super) written: Result<Written, String>,
+}
+
+/// Where the parts of a file that were examined apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// In all of the user's projects.
+    User,
+    /// In the project of this directory alone, although the file is the user's own. The command removes the entry.
+    Local { directory: PathBuf, removal: &'static str },
+    /// In the project that has the file.
+    Project,
+}
+
+impl ExaminedFile {
+    /// Names the file, with its scope where the path alone would mislead.
+    fn place(&self) -> String {
+        match &self.scope {
+            Scope::Local { directory, .. } => {
+                let (path, directory) = (self.path.display(), directory.display());
+                format!("{path} (scope \"local\", in {directory})")
+            }
+            Scope::User | Scope::Project => self.path.display().to_string(),
+        }
+    }
+
+    /// Says how to remove its entry.
+    fn removal(&self) -> String {
+        match &self.scope {
+            Scope::Local { removal, .. } => format!("remove the entry (`{removal}`)"),
+            Scope::User | Scope::Project => "remove the entry".to_owned(),
+        }
+    }
 }
 
 /// Judges a client. `is_executable` says whether a program can be started.
@@ -34,8 +66,12 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
     let subject = Subject::Client(client.name.to_owned());
     let set_up = format!("run `cli-team-bridge setup --client {}`", client.name);
     let mut findings = Vec::new();
+    let mut named = BTreeSet::new();
     for file in &client.files {
-        if let Err(why) = &file.written {
+        // One file may have entries of two scopes.
+        if let Err(why) = &file.written
+            && named.insert(&file.path)
+        {
             let says = format!("cannot read {}: {why}", file.path.display());
             findings.push(Finding::problem(&subject, "file", says, "correct that file"));
         }
@@ -48,7 +84,7 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
             continue;
         };
         is_set_up = true;
-        let place = file.path.display();
+        let place = file.place();
         let command = entry["command"].as_str().unwrap_or_default();
         if command.is_empty() {
             let says = format!("the entry `bridge` in {place} starts no program");
@@ -63,7 +99,7 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
         } else {
             let says =
                 format!("{place} starts `{command}`, which does not exist or is not executable");
-            let remedy = format!("correct that path, or remove the entry and {set_up}");
+            let remedy = format!("correct that path, or {} and {set_up}", file.removal());
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         }
         findings.extend(judge_limit(&subject, written, entry));
@@ -85,7 +121,7 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
                 && !written.missing.iter().any(|missing| missing == list)
         })
     };
-    let of_user = read.iter().filter(|(file, _)| !file.of_project);
+    let of_user = read.iter().filter(|(file, _)| file.scope == Scope::User);
     for (file, written) in of_user {
         let lacks = |beginning: &str| {
             let mut missing = written.missing.iter().filter(|list| !complete(list));
@@ -152,13 +188,14 @@ mod tests {
     fn servers(entry: Option<Value>) -> ExaminedFile {
         let expected = Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
         let written = Ok(Written { entry, expected, missing: Vec::new() });
-        ExaminedFile { path: "/f.json".into(), of_project: false, written }
+        ExaminedFile { path: "/f.json".into(), scope: Scope::User, written }
     }
 
     fn settings(missing: &[&str], of_project: bool) -> ExaminedFile {
         let missing = missing.iter().map(|list| (*list).to_owned()).collect();
         let written = Ok(Written { entry: None, expected: None, missing });
-        ExaminedFile { path: "/s.json".into(), of_project, written }
+        let scope = if of_project { Scope::Project } else { Scope::User };
+        ExaminedFile { path: "/s.json".into(), scope, written }
     }
 
     /// Returns the check and the level of each finding.
@@ -205,7 +242,7 @@ mod tests {
     fn a_file_that_cannot_be_read_is_a_problem() {
         let unreadable = ExaminedFile {
             path: "/f.json".into(),
-            of_project: false,
+            scope: Scope::User,
             written: Err("it does not parse".into()),
         };
         let findings = judge(&client(vec![unreadable]), |_| true);

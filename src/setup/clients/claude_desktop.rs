@@ -13,4 +13,5 @@ pub(super) const CLIENT: Client = Client {
         vec![json_file(file, "mcpServers", server.entry())]
     },
     for_project: |_, _| Vec::new(),
+    local: None,
 };

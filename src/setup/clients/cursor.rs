@@ -14,4 +14,5 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| {
         vec![json_file(project.join(".cursor/mcp.json"), "mcpServers", server.entry())]
     },
+    local: None,
 };

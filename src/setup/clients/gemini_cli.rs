@@ -19,6 +19,7 @@ pub(super) const CLIENT: Client = Client {
         let entry = server.entry_with(&[timeout_ms()]);
         vec![json_file(project.join(".gemini/settings.json"), "mcpServers", entry)]
     },
+    local: None,
 };
 
 fn directory(places: &Places) -> PathBuf {

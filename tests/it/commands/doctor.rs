@@ -367,6 +367,37 @@ async fn a_client_whose_entry_leads_nowhere_is_named_and_one_without_an_entry_no
     check(&report, ("claude-code", "entry"), "ok", "starts `", "");
 }
 
+/// `claude mcp add` without `--scope` keeps an entry under the project's directory in the user's file.
+#[tokio::test]
+async fn an_entry_for_one_project_is_seen_there_and_its_scope_is_named() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let write = |directory: &Path, program: &str| {
+        let mut all = json!({ "projects": {} });
+        let entry = json!({ "bridge": { "command": program, "args": ["orchestrator"] } });
+        all["projects"][directory.to_str().unwrap()] = json!({ "mcpServers": entry });
+        fs::write(stage.home().join(".claude.json"), all.to_string()).unwrap();
+    };
+    let scope = format!("scope \"local\", in {}", stage.project().display());
+    write(stage.project(), "/gone/cli-team-bridge");
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    check(&report, ("claude-code", "entry"), "problem", "which does not exist", "claude-code");
+    check(&report, ("claude-code", "entry"), "problem", &scope, "mcp remove bridge -s local");
+    check(&report, ("claude-code", "timeout"), "note", "not set", "150000");
+    write(stage.project(), env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "ok", &scope, "");
+    write(stage.home(), env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "note", "does not know the bridge", "setup");
+    fs::write(stage.home().join(".claude.json"), "{").unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let all = report["findings"].as_array().unwrap().iter();
+    let unreadable = all.filter(|one| one["name"] == "claude-code" && one["check"] == "file");
+    assert_eq!(unreadable.count(), 1, "a file is named once: {report:#}");
+}
+
 #[tokio::test]
 async fn below_an_agent_it_is_refused() {
     let stage = stage().with_variable("BRIDGE_RUN", "0198c0de-0000-7000-8000-000000000000");

@@ -259,6 +259,21 @@ async fn without_a_command_a_terminal_shows_what_is_there_and_the_next_step() {
 }
 
 #[tokio::test]
+async fn the_overview_sees_an_entry_for_one_project() {
+    let stage = stage();
+    std::fs::create_dir(stage.home().join(".claude")).unwrap();
+    let entry = serde_json::json!({ "bridge": { "command": "/x/cli-team-bridge" } });
+    let mut all = serde_json::json!({ "projects": {} });
+    let project = stage.project().to_str().unwrap();
+    all["projects"][project] = serde_json::json!({ "mcpServers": entry });
+    std::fs::write(stage.home().join(".claude.json"), all.to_string()).unwrap();
+    let shown = overview(&stage, stage.project()).await;
+    assert!(shown.contains("clients  connected: Claude Code\n"), "{shown}");
+    let shown = overview(&stage, stage.home()).await;
+    assert!(shown.contains("clients  not connected: Claude Code\n"), "{shown}");
+}
+
+#[tokio::test]
 async fn the_overview_counts_live_members_and_quotes_the_project() {
     let stage = stage();
     let odd = stage.project().join("a\u{1b}[2J\nnext: run evil");
