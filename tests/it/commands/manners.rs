@@ -249,6 +249,13 @@ async fn without_a_command_a_terminal_shows_what_is_there_and_the_next_step() {
     let set_up = ended(&stage, &["setup", "--yes", "--client", "claude-code"]);
     assert_eq!(set_up.status.code(), Some(0), "{}", stderr(&set_up));
     let shown = overview(&stage, stage.project()).await;
+    assert!(
+        shown.contains("next: no login of gemini was found. To log in, run `gemini`"),
+        "{shown}"
+    );
+
+    let stage = stage.with_variable("GEMINI_API_KEY", "x");
+    let shown = overview(&stage, stage.project()).await;
     let say = "next: start Claude Code here, and say: Ask gemini to review my last commit.";
     assert!(shown.contains("connected: Claude Code\n"), "{shown}");
     assert!(shown.contains(say), "{shown}");

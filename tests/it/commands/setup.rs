@@ -282,6 +282,24 @@ async fn a_client_with_an_entry_of_another_author_for_one_project_is_left_alone(
 }
 
 #[tokio::test]
+async fn the_next_step_is_to_lead_only_if_an_agent_can_be_started() {
+    let stage = stage(&[("claude", IDLE)]);
+    let (_, said) = setup(&stage, &["--yes"]).await;
+    assert!(!said.contains("Next:"), "no agent is installed: {said}");
+    assert!(said.contains("no agent can be started yet"), "{said}");
+
+    let gemini = stage.home().join("bin/gemini");
+    fs::write(&gemini, IDLE).unwrap();
+    fs::set_permissions(&gemini, fs::Permissions::from_mode(0o755)).unwrap();
+    let (_, said) = setup(&stage, &["--yes"]).await;
+    assert!(said.contains("Next: no login of gemini was found. To log in, run `gemini`"), "{said}");
+
+    let stage = stage.with_variable("GEMINI_API_KEY", "x");
+    let (_, said) = setup(&stage, &["--yes"]).await;
+    assert!(said.contains("Next: start Claude Code in a project, and say: Ask gemini "), "{said}");
+}
+
+#[tokio::test]
 async fn no_value_of_the_users_files_is_shown() {
     let stage = stage(&[("claude", IDLE), ("codex", IDLE), ("gemini", IDLE)]);
     let servers = "{\"mcpServers\":{\"gh\":{\"command\":\"npx\",\"env\":{\"TOKEN\":\"SECRET\"}}}}";

@@ -7,10 +7,11 @@ use super::client_changes::{self, PlannedClient};
 use super::questions::Asking;
 use super::setup_arguments::SetupArguments;
 use super::{found_report, install_adapters, remove_changes};
+use crate::cli::commands::overview::{FirstRequest, first_request};
 use crate::cli::{Failure, below_agent, find_project, load_config, output, with_hint};
 use crate::config::quoted;
 use crate::setup::clients::CLIENTS;
-use crate::setup::installed_agents;
+use crate::setup::installed_agents::{self, InstalledAgent};
 use crate::setup::known_client::{Client, ClientFile, Places, Server};
 use crate::setup::local_entry;
 use crate::setup::setup_record::{Owner, Records};
@@ -72,7 +73,9 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, 
     if session.asking != Asking::DryRun {
         session.refused.extend(install_adapters::offer(&agents, arguments, program)?);
     }
-    session.end(chosen.is_empty())
+    // An adapter may have been installed just now.
+    let agents = installed_agents::look(&config, &places, &own, program, variable);
+    session.end(chosen.is_empty(), &agents)
 }
 
 /// One run of setup.
@@ -206,7 +209,11 @@ impl Session {
     }
 
     /// Returns the next step, or fails with the changes that could not be made.
-    fn end(self, has_no_client: bool) -> Result<Option<String>, Failure> {
+    fn end(
+        self,
+        has_no_client: bool,
+        agents: &[InstalledAgent],
+    ) -> Result<Option<String>, Failure> {
         if !self.refused.is_empty() {
             let all = self.refused.join("\n  ");
             return Err(format!("not everything could be set up:\n  {all}").into());
@@ -217,8 +224,8 @@ impl Session {
                 None
             }
             (_, Some(client)) => Some(format!(
-                "Next: start {client} in a project, and ask it to give an agent a task. \
-                 `cli-team-bridge setup --remove` undoes all of this."
+                "{} `cli-team-bridge setup --remove` undoes all of this.",
+                next_step(client, agents)
             )),
             (_, None) if has_no_client => Some(
                 "No client was found. Install one, or name one with --client; \
@@ -229,6 +236,17 @@ impl Session {
                 "No client was set up. Run `cli-team-bridge setup` again at any time.".to_owned(),
             ),
         })
+    }
+}
+
+/// Returns the step after a client was set up.
+fn next_step(client: &str, agents: &[InstalledAgent]) -> String {
+    match first_request(agents) {
+        FirstRequest::Say(say) => format!("Next: start {client} in a project, and say: {say}"),
+        FirstRequest::LogIn(how) => format!("Next: {how}. Then start {client} in a project."),
+        FirstRequest::Install => {
+            "But no agent can be started yet: install one of those above, and log in.".to_owned()
+        }
     }
 }
 
