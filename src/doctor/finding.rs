@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::domain::text::visible_letters::seen;
+use crate::domain::text::visible_letters::one_line;
 
 /// The subject of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,6 +110,7 @@ impl Finding {
             subject: subject.clone(),
             check,
             level,
+            // Texts from agents, files and the system may contain line breaks or control a terminal.
             says: one_line(&says.into()),
             remedy: None,
             fix: None,
@@ -154,11 +155,6 @@ impl Finding {
         self.facts.insert(name, value.into());
         self
     }
-}
-
-/// Makes one harmless line of a text. Texts from agents, files and the system may contain line breaks or control a terminal.
-fn one_line(text: &str) -> String {
-    seen(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// All findings of one examination, in the order of their subjects.
