@@ -280,6 +280,31 @@ async fn the_overview_sees_an_entry_for_one_project() {
     assert!(shown.contains("clients  not connected: Claude Code\n"), "{shown}");
 }
 
+/// A repository may bring a file for each client. The old parser of 8 MB of empty lines took five seconds for each.
+#[tokio::test]
+async fn files_of_a_repository_cannot_delay_the_overview() {
+    let stage = stage();
+    let long = format!("{{{}}}", "\n".repeat(8 * 1024 * 1024 - 2));
+    for (folder, file) in [
+        (".claude", ".mcp.json"),
+        (".gemini", ".gemini/settings.json"),
+        (".qwen", ".qwen/settings.json"),
+        (".factory", ".factory/mcp.json"),
+        (".cursor", ".cursor/mcp.json"),
+    ] {
+        std::fs::create_dir(stage.home().join(folder)).unwrap();
+        let path = stage.project().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, &long).unwrap();
+    }
+    let began = std::time::Instant::now();
+    let shown = overview(&stage, stage.project()).await;
+    let took = began.elapsed();
+    assert!(shown.contains("unknown, a file of theirs cannot be read: Claude Code"), "{shown}");
+    // Five such files took over twenty seconds.
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+}
+
 #[tokio::test]
 async fn the_overview_counts_live_members_and_quotes_the_project() {
     let stage = stage();
