@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::agents::examine_agents::{self, Starting};
 use super::examination_step::{OnStep, Step};
-use super::finding::{Finding, Level, Report, Subject};
+use super::finding::{Finding, Fixing, Level, Report, Subject};
 use super::fix;
 use super::places::examine_bus_directory::{self, NetworkPlace};
 use super::places::examine_clients::{self, StartedIn};
-use super::places::{examine_environment, examine_project_file};
+use super::places::{examine_environment, examine_project_file, examine_rights};
 use crate::bus::storage::file::{Foreign, Proof};
 use crate::config::Config;
 use crate::domain::wait_times;
@@ -32,13 +32,6 @@ pub struct Examination {
     pub fixing: Fixing,
 }
 
-/// Whether safe fixes are made or only offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fixing {
-    Offered,
-    Done,
-}
-
 /// Examines everything. `force` resolves when the started agents have to end quickly.
 pub async fn examine(
     examination: Examination,
@@ -47,6 +40,16 @@ pub async fn examine(
 ) -> Report {
     let Examination { launch, config, state, starting, fixing, .. } = &examination;
     let proof = Proof { state: state.clone(), foreign: Foreign::PutAside };
+    // First, because a directory to which others may write is not used, and then much cannot be examined.
+    let state_rights = {
+        let (state, fixing) = (state.clone(), *fixing);
+        let work = move || {
+            let state = state.map(|state| state.path());
+            let finding = state.and_then(|path| examine_rights::of_state(&path, fixing));
+            finding.into_iter().collect()
+        };
+        within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work).await
+    };
     let environment = {
         let (launch, state) = (launch.clone(), state.clone());
         let work = move || {
@@ -66,7 +69,8 @@ pub async fn examine(
         } else {
             NetworkPlace::Refused
         };
-        let work = move || examine_bus_directory::examine(&directory, &proof, place);
+        let fixing = *fixing;
+        let work = move || examine_bus_directory::examine(&directory, &proof, place, fixing);
         let mut findings = limited(&Subject::Bus, work, on_step).await;
         findings.extend(tracked_by_git(launch).await);
         findings
@@ -85,6 +89,7 @@ pub async fn examine(
     let agents = examine_agents::examine(launch, config, *starting, on_step, force);
     let (environment, bus, clients, agents) = tokio::join!(environment, bus, clients, agents);
     let mut findings = environment;
+    findings.extend(state_rights);
     findings.extend(project(&examination));
     findings.extend(bus);
     findings.extend(clients);

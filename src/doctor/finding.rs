@@ -79,9 +79,18 @@ impl Level {
     }
 }
 
+/// Whether safe fixes are made or only offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fixing {
+    Offered,
+    Done,
+}
+
 /// A fix that loses nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fix {
+    /// Take away the rights of other users to private files. The examination does it itself, because more can be examined then.
+    RightsOfOthers,
     /// Remove the presences that dead sessions have left in this bus.
     LeftPresences(PathBuf),
 }

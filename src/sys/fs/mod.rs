@@ -8,4 +8,5 @@ pub mod forget_deleted;
 pub mod git_worktrees;
 pub mod network_fs;
 pub mod real_path;
+pub mod rights_of_others;
 pub mod user_state_dir;
