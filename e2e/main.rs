@@ -140,6 +140,12 @@ fn trials_of_doctor(programs: &Programs) -> Vec<Trial> {
             programs.missing(&claude_code::PROGRAMS),
             doctor_reads_clients::entries_for_one_project_apply_where_claude_uses_them,
         ),
+        trial(
+            "doctor",
+            "folders_are_trusted_as_gemini_trusts_them",
+            programs.missing(&doctor_reads_clients::GEMINI),
+            doctor_reads_clients::folders_are_trusted_as_gemini_trusts_them,
+        ),
     ]
 }
 

@@ -37,6 +37,11 @@ impl Programs {
         std::env::join_paths(folders.chain(system)).unwrap()
     }
 
+    /// Returns the command of an installed program.
+    pub(crate) fn command(&self, name: &str) -> PathBuf {
+        self.place(name).join("node_modules/.bin").join(name)
+    }
+
     /// Returns the executable of an npm package that ships one package for each platform.
     pub(crate) fn native(&self, name: &str, package: &str, program: &str) -> PathBuf {
         let modules = self.place(name).join("node_modules");

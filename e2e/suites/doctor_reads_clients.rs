@@ -1,15 +1,18 @@
-//! What the doctor reads in the files of clients, against the real clients: where an entry applies.
+//! What the doctor reads in the files of clients, against the real clients: where an entry applies, and which folders are trusted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::claude_code::DEADLINE;
 use crate::programs::Programs;
 use crate::support::Stage;
+
+/// The programs that the test with Gemini CLI needs.
+pub(crate) const GEMINI: [&str; 2] = ["node", "gemini"];
 
 /// A program that ends at once, as the MCP server of a client.
 const SERVER: &str = "/bin/false";
@@ -73,5 +76,39 @@ pub(crate) async fn entries_for_one_project_apply_where_claude_uses_them() {
         let is_seen = entries.iter().any(|says| says.contains("scope \"local\""));
         assert_eq!(said.contains("Scope: Local"), expected, "{folder}: {said}");
         assert_eq!(is_seen, expected, "{folder}: {entries:?}");
+    }
+}
+
+/// Gemini CLI starts no MCP servers in a folder that it does not trust. The doctor and Gemini CLI agree which folders these are.
+pub(crate) async fn folders_are_trusted_as_gemini_trusts_them() {
+    let stage = Stage::new("[agents.default]\n")
+        .with_env(vec![("PATH".into(), Programs::find().path(&["gemini"]))])
+        .with_variable("GEMINI_API_KEY", "no-key")
+        .with_variable("GEMINI_CLI_NO_RELAUNCH", "true");
+    let own = stage.home().join(".gemini");
+    fs::create_dir(&own).unwrap();
+    let project = stage.project().to_owned();
+    let inner = project.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let name = |path: &Path| path.to_str().unwrap().to_owned();
+    let on = json!({});
+    let off = json!({ "folderTrust": { "enabled": false } });
+    for (security, rules, expected) in [
+        (&on, json!({}), false),
+        (&on, json!({ name(&project): "TRUST_FOLDER" }), true),
+        (&on, json!({ name(&project.join("other")): "TRUST_PARENT" }), true),
+        (&on, json!({ name(&project): "TRUST_FOLDER", name(&inner): "DO_NOT_TRUST" }), false),
+        (&off, json!({ name(&project): "DO_NOT_TRUST" }), true),
+    ] {
+        let settings =
+            json!({ "mcpServers": { "bridge": { "command": SERVER } }, "security": security });
+        fs::write(own.join("settings.json"), settings.to_string()).unwrap();
+        fs::write(own.join("trustedFolders.json"), rules.to_string()).unwrap();
+        let gemini = Programs::find().command("gemini");
+        let said = printed(&stage, gemini, &inner, &["mcp", "list"]).await;
+        let untrusted = findings(&stage, &inner, "gemini", "trust").await;
+        assert!(said.contains("bridge"), "{said}");
+        assert_eq!(!said.contains("this folder is untrusted"), expected, "{rules}: {said}");
+        assert_eq!(untrusted.is_empty(), expected, "{rules}: {untrusted:?}");
     }
 }

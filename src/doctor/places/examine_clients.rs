@@ -8,7 +8,7 @@ use super::judge_client::{self, ExaminedClient, ExaminedFile, Scope};
 use crate::doctor::finding::Finding;
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
-use crate::setup::known_client::{Client, ClientFile, Places, Server};
+use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
 use crate::setup::written_entry;
 use crate::sys::process::find_program;
 
@@ -57,10 +57,31 @@ pub(crate) fn examine(
             files = read_files(&command);
         }
         let has_plugin = client.has_plugin(&places);
-        let examined = ExaminedClient { name: client.name, title: client.title, has_plugin, files };
+        let untrusted = untrusted(client, &places, started_in.directories);
+        let examined =
+            ExaminedClient { name: client.name, title: client.title, has_plugin, untrusted, files };
         findings.extend(judge_client::judge(&examined, |program| find(program).is_some()));
     }
     findings
+}
+
+/// Returns the directories in which a client does not start MCP servers, as far as its files show, each with the trust.
+fn untrusted(
+    client: &Client,
+    places: &Places,
+    directories: &[PathBuf],
+) -> Vec<(PathBuf, FolderTrust)> {
+    let Some(trust) = client.folder_trust else {
+        return Vec::new();
+    };
+    let mut untrusted = Vec::new();
+    for directory in directories {
+        let found = (directory.clone(), trust(places, directory));
+        if found.1 != FolderTrust::Trusted && !untrusted.contains(&found) {
+            untrusted.push(found);
+        }
+    }
+    untrusted
 }
 
 /// Returns the program that a client's entry starts.

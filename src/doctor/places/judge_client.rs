@@ -1,12 +1,13 @@
 //! Judges the files of a client. Pure.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::doctor::finding::{Finding, Subject};
 use crate::setup::config_edit::runs_bridge;
+use crate::setup::known_client::FolderTrust;
 use crate::setup::written_entry::Written;
 
 /// The keys under which a client's entry may have its limit for one call.
@@ -18,6 +19,8 @@ pub(super) struct ExaminedClient {
     pub(super) title: &'static str,
     /// Whether it has the bridge as a plugin.
     pub(super) has_plugin: bool,
+    /// The directories that it does not trust, so that it starts no MCP servers there.
+    pub(super) untrusted: Vec<(PathBuf, FolderTrust)>,
     pub(super) files: Vec<ExaminedFile>,
 }
 
@@ -104,6 +107,14 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
         }
         findings.extend(judge_limit(&subject, written, entry));
     }
+    if is_set_up || client.has_plugin {
+        findings.extend(
+            client
+                .untrusted
+                .iter()
+                .map(|(directory, trust)| judge_trust(client.title, &subject, directory, trust)),
+        );
+    }
     if client.has_plugin {
         findings.push(judge_plugin(client, &subject, is_set_up));
         return findings;
@@ -157,6 +168,22 @@ fn judge_plugin(client: &ExaminedClient, subject: &Subject, has_entry: bool) -> 
     Finding::problem(subject, "plugin", says, remedy)
 }
 
+/// Judges a directory that the client does not trust.
+fn judge_trust(title: &str, subject: &Subject, directory: &Path, trust: &FolderTrust) -> Finding {
+    let directory = directory.display();
+    let not = match trust {
+        FolderTrust::Unknown(why) => {
+            let says = format!("cannot tell whether {title} trusts {directory}: {why}");
+            return Finding::unknown(subject, "trust", says).with_remedy("correct that file");
+        }
+        FolderTrust::Refused => "does not trust",
+        FolderTrust::Undecided | FolderTrust::Trusted => "does not trust yet",
+    };
+    let says = format!("{title} {not} {directory}, and starts no MCP servers there");
+    Finding::note(subject, "trust", says)
+        .with_remedy("start it there and trust the folder when it asks, or with its /permissions")
+}
+
 /// Judges the client's limit for one call, if setup would set one.
 fn judge_limit(subject: &Subject, written: &Written, entry: &Value) -> Option<Finding> {
     let key = LIMITS.into_iter().find(|key| {
@@ -182,7 +209,13 @@ mod tests {
     use crate::doctor::finding::Level;
 
     fn client(files: Vec<ExaminedFile>) -> ExaminedClient {
-        ExaminedClient { name: "claude-code", title: "Claude Code", has_plugin: false, files }
+        ExaminedClient {
+            name: "claude-code",
+            title: "Claude Code",
+            has_plugin: false,
+            untrusted: Vec::new(),
+            files,
+        }
     }
 
     fn servers(entry: Option<Value>) -> ExaminedFile {

@@ -39,6 +39,7 @@ pub(super) const CLIENT: Client = Client {
             settings(project.join(".claude/settings.local.json"), server, &enabled),
         ]
     },
+    folder_trust: None,
     local: Some(LocalScope {
         file: |places, directory, server| {
             let key = project_key(directory);

@@ -466,6 +466,33 @@ async fn an_entry_for_one_project_is_seen_there_and_its_scope_is_named() {
     assert_eq!(unreadable.count(), 1, "a file is named once: {report:#}");
 }
 
+/// Gemini CLI starts no MCP servers in a folder that it does not trust, and it trusts none by default.
+#[tokio::test]
+async fn a_folder_that_gemini_does_not_trust_is_named() {
+    let stage = stage();
+    let own = stage.home().join(".gemini");
+    fs::create_dir(&own).unwrap();
+    let entry = json!({ "bridge": { "command": env!("CARGO_BIN_EXE_cli-team-bridge") } });
+    let write = |settings: &Value| {
+        fs::write(own.join("settings.json"), settings.to_string()).unwrap();
+    };
+    write(&json!({ "mcpServers": entry }));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let project = stage.project().to_str().unwrap();
+    let says = format!("does not trust yet {project}, and starts no MCP servers there");
+    let of_client = |report: &Value| {
+        let mut all = report["findings"].as_array().unwrap().iter();
+        all.find(|one| one["check"] == "trust" && one["subject"] == "client").cloned()
+    };
+    let found = of_client(&report).unwrap();
+    assert!(found["says"].as_str().unwrap().contains(&says), "{found}");
+    assert_eq!(found["level"], "note");
+    let rule = json!({ project: "TRUST_FOLDER" });
+    fs::write(own.join("trustedFolders.json"), rule.to_string()).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(of_client(&report), None, "{report:#}");
+}
+
 #[tokio::test]
 async fn below_an_agent_it_is_refused() {
     let stage = stage().with_variable("BRIDGE_RUN", "0198c0de-0000-7000-8000-000000000000");
