@@ -90,12 +90,7 @@ fn main() -> ExitCode {
         missing,
         suites::claude_is_notified::is_woken_by_a_finished_task_when_idle,
     ));
-    trials.push(trial(
-        "doctor",
-        "finds_all_agents_healthy_without_a_prompt",
-        programs.missing(&suites::doctor_examines::PROGRAMS),
-        suites::doctor_examines::finds_all_agents_healthy_without_a_prompt,
-    ));
+    trials.extend(trials_of_doctor(&programs));
     trials.push(trial(
         "claude",
         "leads_and_gets_messages_from_its_hook",
@@ -132,6 +127,31 @@ fn main() -> ExitCode {
         write_matrix(&matrix, &conclusion, Path::new(&document));
     }
     conclusion.exit_code()
+}
+
+/// Returns the tests of what the doctor says of real programs.
+fn trials_of_doctor(programs: &Programs) -> Vec<Trial> {
+    use suites::{doctor_examines, doctor_reads_clients};
+    vec![
+        trial(
+            "doctor",
+            "finds_all_agents_healthy_without_a_prompt",
+            programs.missing(&doctor_examines::PROGRAMS),
+            doctor_examines::finds_all_agents_healthy_without_a_prompt,
+        ),
+        trial(
+            "doctor",
+            "entries_for_one_project_apply_where_claude_uses_them",
+            programs.missing(&claude_code::PROGRAMS),
+            doctor_reads_clients::entries_for_one_project_apply_where_claude_uses_them,
+        ),
+        trial(
+            "doctor",
+            "folders_are_trusted_as_gemini_trusts_them",
+            programs.missing(&doctor_reads_clients::GEMINI),
+            doctor_reads_clients::folders_are_trusted_as_gemini_trusts_them,
+        ),
+    ]
 }
 
 /// Writes the matrix into its document, if all tests ran and passed.

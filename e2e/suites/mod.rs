@@ -6,6 +6,7 @@ pub(crate) mod claude_leads_on;
 pub(crate) mod claude_plugin;
 pub(crate) mod claude_shows_forms;
 pub(crate) mod doctor_examines;
+pub(crate) mod doctor_reads_clients;
 pub(crate) mod every_agent;
 pub(crate) mod first_minutes;
 pub(crate) mod killed_orchestrator;

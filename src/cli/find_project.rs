@@ -72,10 +72,14 @@ pub(super) fn find(named: Option<&Path>) -> Result<Project, ProjectError> {
             Err(ProjectError::NotADirectory { path: path.to_owned() })
         };
     }
-    let current = std::env::current_dir()
+    of_directory(&current_directory()?, home().as_deref())
+}
+
+/// Returns the current directory with its links resolved.
+pub(super) fn current_directory() -> Result<PathBuf, ProjectError> {
+    std::env::current_dir()
         .and_then(fs::canonicalize)
-        .map_err(|source| ProjectError::NoCurrentDirectory { source })?;
-    of_directory(&current, home().as_deref())
+        .map_err(|source| ProjectError::NoCurrentDirectory { source })
 }
 
 /// Finds the project that a directory belongs to, as if it were the current one.

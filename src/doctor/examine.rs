@@ -1,13 +1,15 @@
 //! The whole examination: all parts run at the same time, each with a time limit, and their findings make one report.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::agents::examine_agents::{self, Starting};
 use super::examination_step::{OnStep, Step};
-use super::finding::{Finding, Level, Report, Subject};
+use super::finding::{Finding, Fixing, Level, Report, Subject};
 use super::fix;
 use super::places::examine_bus_directory::{self, NetworkPlace};
-use super::places::{examine_clients, examine_environment, examine_project_file};
+use super::places::examine_clients::{self, StartedIn};
+use super::places::{examine_environment, examine_project_file, examine_rights};
 use crate::bus::storage::file::{Foreign, Proof};
 use crate::config::Config;
 use crate::domain::wait_times;
@@ -23,16 +25,11 @@ pub struct Examination {
     pub config_problem: Option<String>,
     /// Why there is no project here, if there is none; then neither a bus nor a project file is examined.
     pub no_project: Option<String>,
+    /// The directories in which a client may be started, links resolved: it may keep an entry for sessions in one of them alone.
+    pub client_directories: Vec<PathBuf>,
     pub state: Option<StateDirectory>,
     pub starting: Starting,
     pub fixing: Fixing,
-}
-
-/// Whether safe fixes are made or only offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fixing {
-    Offered,
-    Done,
 }
 
 /// Examines everything. `force` resolves when the started agents have to end quickly.
@@ -43,6 +40,16 @@ pub async fn examine(
 ) -> Report {
     let Examination { launch, config, state, starting, fixing, .. } = &examination;
     let proof = Proof { state: state.clone(), foreign: Foreign::PutAside };
+    // First, because a directory to which others may write is not used, and then much cannot be examined.
+    let state_rights = {
+        let (state, fixing) = (state.clone(), *fixing);
+        let work = move || {
+            let state = state.map(|state| state.path());
+            let finding = state.and_then(|path| examine_rights::of_state(&path, fixing));
+            finding.into_iter().collect()
+        };
+        within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work).await
+    };
     let environment = {
         let (launch, state) = (launch.clone(), state.clone());
         let work = move || {
@@ -62,7 +69,8 @@ pub async fn examine(
         } else {
             NetworkPlace::Refused
         };
-        let work = move || examine_bus_directory::examine(&directory, &proof, place);
+        let fixing = *fixing;
+        let work = move || examine_bus_directory::examine(&directory, &proof, place, fixing);
         let mut findings = limited(&Subject::Bus, work, on_step).await;
         findings.extend(tracked_by_git(launch).await);
         findings
@@ -70,15 +78,18 @@ pub async fn examine(
     let clients = {
         let launch = launch.clone();
         let has_project = examination.no_project.is_none();
+        let directories = examination.client_directories.clone();
         let work = move || {
             let project = has_project.then_some(launch.project.as_path());
-            examine_clients::examine(&launch.environment, &launch.own_binary, project)
+            let places = StartedIn { project, directories: &directories };
+            examine_clients::examine(&launch.environment, &launch.own_binary, places)
         };
         within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work)
     };
     let agents = examine_agents::examine(launch, config, *starting, on_step, force);
     let (environment, bus, clients, agents) = tokio::join!(environment, bus, clients, agents);
     let mut findings = environment;
+    findings.extend(state_rights);
     findings.extend(project(&examination));
     findings.extend(bus);
     findings.extend(clients);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::domain::text::visible_letters::seen;
+use crate::domain::text::visible_letters::one_line;
 
 /// The subject of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,9 +79,18 @@ impl Level {
     }
 }
 
+/// Whether safe fixes are made or only offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fixing {
+    Offered,
+    Done,
+}
+
 /// A fix that loses nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fix {
+    /// Take away the rights of other users to private files. The examination does it itself, because more can be examined then.
+    RightsOfOthers,
     /// Remove the presences that dead sessions have left in this bus.
     LeftPresences(PathBuf),
 }
@@ -110,6 +119,7 @@ impl Finding {
             subject: subject.clone(),
             check,
             level,
+            // Texts from agents, files and the system may contain line breaks or control a terminal.
             says: one_line(&says.into()),
             remedy: None,
             fix: None,
@@ -154,11 +164,6 @@ impl Finding {
         self.facts.insert(name, value.into());
         self
     }
-}
-
-/// Makes one harmless line of a text. Texts from agents, files and the system may contain line breaks or control a terminal.
-fn one_line(text: &str) -> String {
-    seen(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// All findings of one examination, in the order of their subjects.

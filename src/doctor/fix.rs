@@ -1,5 +1,4 @@
-//! Fixes problems that can be fixed without losing anything. Files that others may have written, and decisions of the user, are left
-//! alone.
+//! Fixes problems that can be fixed without losing anything. Decisions of the user are left alone.
 
 use super::finding::{Finding, Fix};
 use crate::bus::storage::file::{Proof, clear_left_presences};

@@ -67,6 +67,9 @@ pub const QUESTION_PATHS: usize = 10;
 /// kilobytes in years.
 pub const MAX_CLIENT_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
+/// The longest file of a client that a project may bring: a real one has some servers and permissions, a few kilobytes.
+pub const MAX_PROJECT_CLIENT_FILE_BYTES: u64 = 1024 * 1024;
+
 /// The largest file that an agent reads or writes through the bridge: half of the longest line that is read from an agent, as JSON may
 /// need two bytes for one.
 pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;

@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::domain::text::visible_letters::one_line;
+
 /// The file name of our program, wherever it is installed.
 pub const PROGRAM: &str = "cli-team-bridge";
 
@@ -84,7 +86,9 @@ pub enum EditError {
 
 /// Names a place in a file for a message.
 fn place(path: &[String]) -> String {
-    if path.is_empty() { "its whole content".to_owned() } else { format!("`{}`", path.join(".")) }
+    // A key may be the name of a directory.
+    let keys = one_line(&path.join("."));
+    if path.is_empty() { "its whole content".to_owned() } else { format!("`{keys}`") }
 }
 
 /// Returns what an MCP server's entry starts, for a message: without arguments and paths of an address, which may contain keys.

@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::domain::limits::MAX_CLIENT_FILE_BYTES;
+use crate::domain::limits::{MAX_CLIENT_FILE_BYTES, MAX_PROJECT_CLIENT_FILE_BYTES};
 use crate::sys::fs::disk::{belongs_to_us, has_other_names, make_directory};
 use crate::sys::fs::temporary_file::{self, TemporaryFile};
 use crate::sys::fs::{bounded_file, kept_attributes, real_path};
@@ -42,8 +42,8 @@ pub enum ConfigFileError {
     Linked,
     #[error("it is not a regular file")]
     NotAFile,
-    #[error("it is longer than {MAX_CLIENT_FILE_BYTES} bytes")]
-    TooLong,
+    #[error("it is longer than {most} bytes")]
+    TooLong { most: u64 },
     #[error("it is not UTF-8")]
     NotText,
     #[error("it is read-only; make it writable (`chmod u+w`) if setup may change it")]
@@ -64,7 +64,7 @@ pub enum ConfigFileError {
 
 impl ConfigFile {
     /// Reads a file. A project's file must be inside the project and reached without links: a repository may bring links that lead
-    /// out of it, or into its `.git`.
+    /// out of it, or into its `.git`. It must also be short, because a repository may bring one that takes long to parse.
     pub fn read(path: &Path, project: Option<&Path>) -> Result<Self, ConfigFileError> {
         let named = path;
         let path = real_path::resolve(Path::new("/"), path).ok_or(ConfigFileError::NotFollowed)?;
@@ -86,7 +86,11 @@ impl ConfigFile {
         if !metadata.is_file() {
             return Err(ConfigFileError::NotAFile);
         }
-        let text = Some(text_of(&path)?);
+        let most = match project {
+            Some(_) => MAX_PROJECT_CLIENT_FILE_BYTES,
+            None => MAX_CLIENT_FILE_BYTES,
+        };
+        let text = Some(text_of(&path, most)?);
         Ok(Self { path, text, mode: metadata.permissions().mode() & 0o7777 })
     }
 
@@ -149,7 +153,7 @@ impl ConfigFile {
     }
 
     fn check_unchanged(&self) -> Result<(), ConfigFileError> {
-        let now = match text_of(&self.path) {
+        let now = match text_of(&self.path, MAX_CLIENT_FILE_BYTES) {
             Ok(text) => Some(text),
             Err(ConfigFileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -179,10 +183,10 @@ pub(super) fn make_missing(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(missing.into_iter().map(Path::to_owned).collect())
 }
 
-fn text_of(path: &Path) -> Result<String, ConfigFileError> {
-    let bytes = bounded_file::read(path, MAX_CLIENT_FILE_BYTES).map_err(|error| {
+fn text_of(path: &Path, most: u64) -> Result<String, ConfigFileError> {
+    let bytes = bounded_file::read(path, most).map_err(|error| {
         if error.kind() == io::ErrorKind::FileTooLarge {
-            ConfigFileError::TooLong
+            ConfigFileError::TooLong { most }
         } else {
             ConfigFileError::Io(error)
         }

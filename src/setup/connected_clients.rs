@@ -8,7 +8,7 @@ use super::clients::CLIENTS;
 use super::config_edit::{FileEdits, JsonEdit, runs_bridge};
 use super::config_file::ConfigFile;
 use super::known_client::{Client, ClientFile, Places, SERVER, Server};
-use super::written_entry;
+use super::{local_entry, written_entry};
 
 /// An installed client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,24 +27,40 @@ pub enum Connection {
     Unknown,
 }
 
+/// The places at which a client that is started now looks for entries.
+#[derive(Clone, Copy, Debug)]
+pub struct StartedIn<'a> {
+    /// The project with its files.
+    pub project: Option<&'a Path>,
+    /// The directory, links resolved.
+    pub directory: Option<&'a Path>,
+}
+
 /// Examines all installed clients, with the files of the user and of a project. `program` finds a program by its name.
 pub fn look(
     places: &Places,
-    project: Option<&Path>,
+    started_in: StartedIn<'_>,
     program: impl Fn(&str) -> Option<PathBuf>,
 ) -> Vec<InstalledClient> {
     let installed = CLIENTS.iter().filter(|client| client.find(places, &program).is_some());
     installed
         .map(|client| InstalledClient {
             title: client.title,
-            connection: connection(client, places, project),
+            connection: connection(client, places, started_in),
         })
         .collect()
 }
 
-fn connection(client: &Client, places: &Places, project: Option<&Path>) -> Connection {
+fn connection(client: &Client, places: &Places, started_in: StartedIn<'_>) -> Connection {
     if client.has_plugin(places) {
         return Connection::Connected;
+    }
+    let StartedIn { project, directory } = started_in;
+    let local = directory.map(|directory| local_entry::find(client, places, directory));
+    // It takes precedence over all others. If its file cannot be read, the search below finds that out too.
+    if let Some(Ok(Some(local))) = local {
+        let starts = local.runs_bridge();
+        return if starts { Connection::Connected } else { Connection::NotConnected };
     }
     // Only the places of the entries count here, not their content.
     let server = Server { program: SERVER.to_owned() };
@@ -99,7 +115,8 @@ mod tests {
         let places = places.unwrap();
         let has = |name: &str| ["claude", "codex"].contains(&name).then(|| PathBuf::from("/bin/x"));
         let look = || {
-            let all = look(&places, Some(project.path()), has);
+            let here = StartedIn { project: Some(project.path()), directory: None };
+            let all = look(&places, here, has);
             all.into_iter().map(|client| (client.title, client.connection)).collect::<Vec<_>>()
         };
         let entry = r#"{ "mcpServers": { "bridge": { "command": "/x/cli-team-bridge" } } }"#;
@@ -114,5 +131,40 @@ mod tests {
         fs::create_dir(home.path().join(".codex")).unwrap();
         fs::write(home.path().join(".codex/config.toml"), "[").unwrap();
         assert_eq!(look(), [("Claude Code", present), ("Codex", Connection::Unknown)]);
+    }
+
+    #[test]
+    fn an_entry_for_one_project_takes_precedence_there_in_all_worktrees() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        for folder in ["main/.git/worktrees/topic", "main/sub", "topic", "other/sub"] {
+            fs::create_dir_all(base.join(folder)).unwrap();
+        }
+        fs::write(base.join("main/.git/HEAD"), "").unwrap();
+        let own = base.join("main/.git/worktrees/topic");
+        fs::write(own.join("commondir"), "../..\n").unwrap();
+        fs::write(own.join("gitdir"), format!("{}\n", base.join("topic/.git").display())).unwrap();
+        fs::write(base.join("topic/.git"), format!("gitdir: {}\n", own.display())).unwrap();
+        let places = Places::read(|name| (name == "HOME").then(|| base.clone().into()), false);
+        let places = places.unwrap();
+        let connection = |directory: &str| {
+            let directory = base.join(directory);
+            let here = StartedIn { project: None, directory: Some(&directory) };
+            look(&places, here, |name| (name == "claude").then(|| "/bin/x".into()))[0].connection
+        };
+        let write = |key: &str, of_project: &str, of_user: &str| {
+            let servers = |program: &str| serde_json::json!({ "bridge": { "command": program } });
+            let mut all = serde_json::json!({ "mcpServers": servers(of_user), "projects": {} });
+            all["projects"][base.join(key).to_str().unwrap()] =
+                serde_json::json!({ "mcpServers": servers(of_project) });
+            fs::write(base.join(".claude.json"), all.to_string()).unwrap();
+        };
+
+        let (absent, present) = (Connection::NotConnected, Connection::Connected);
+        write("main", "/x/cli-team-bridge", "x");
+        let seen = ["main", "main/sub", "topic", "other"].map(connection);
+        assert_eq!(seen, [present, present, present, absent]);
+        write("other", "x", "/x/cli-team-bridge");
+        assert_eq!(["other", "other/sub", "main"].map(connection), [absent, present, present]);
     }
 }

@@ -1,9 +1,9 @@
 //! Adds edits to the text of a JSON file, with comments or without, and removes them again. The rest of the text stays as it is.
 
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{
     CstArray, CstContainerNode, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode,
 };
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::Value;
 
 use super::config_edit::{
@@ -53,11 +53,41 @@ pub(super) fn has(text: &str, edits: &[JsonEdit]) -> Result<bool, EditError> {
 
 /// Returns the value under these keys in a text.
 pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
-    if text.trim().is_empty() {
+    let (_, json) = without_mark(text);
+    // Unlike the tree for edits, this one has no nodes for spaces and comments: it is made many times as fast.
+    let parsed = parse_to_ast(json, &CollectOptions::default(), &OPTIONS);
+    let root = parsed.map_err(|error| EditError::Unparsable(error.to_string()))?.value;
+    let Some(mut value) = root else {
         return Ok(None);
+    };
+    for (depth, key) in path.iter().enumerate() {
+        let ast::Value::Object(object) = value else {
+            return Err(other_shape(&path[..depth], "an object"));
+        };
+        let is_named = |prop: &ast::ObjectProp<'_>| prop.name.as_str() == key;
+        let mut found = object.properties.into_iter().filter(is_named);
+        value = match (found.next(), found.next()) {
+            (_, Some(_)) => return Err(EditError::Twice { path: path[..=depth].to_vec() }),
+            (None, None) => return Ok(None),
+            (Some(prop), None) => prop.value,
+        };
     }
-    let (_, root) = parse(text)?;
-    Ok(find(&root, path)?.and_then(|prop| value_of(&prop)))
+    Ok(Some(value.into()))
+}
+
+/// Says whether a text has neither an item nor another one of the same purpose.
+pub(super) fn lacks(text: &str, item: &Item) -> Result<bool, EditError> {
+    match value_at(text, &item.path)? {
+        None => Ok(true),
+        Some(Value::Array(list)) => Ok(!list.iter().any(|value| has_purpose(item, value))),
+        Some(_) => Err(other_shape(&item.path, "a list")),
+    }
+}
+
+/// Says whether a value has the purpose of an item.
+fn has_purpose(item: &Item, value: &Value) -> bool {
+    let contains = |text: &String| value.to_string().contains(text);
+    *value == item.value || item.same_purpose.as_ref().is_some_and(contains)
 }
 
 /// Adds to a text the edits that are missing from it.
@@ -130,11 +160,16 @@ fn remove_field(prop: CstObjectProp, path: &[String]) -> Result<(), EditError> {
     Ok(())
 }
 
-fn parse(text: &str) -> Result<(&'static str, CstRootNode), EditError> {
-    let (mark, json) = match text.strip_prefix(BYTE_ORDER_MARK) {
+/// Splits a text into its mark, if it has one, and its JSON.
+fn without_mark(text: &str) -> (&'static str, &str) {
+    match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(json) => ("\u{feff}", json),
         None => ("", text),
-    };
+    }
+}
+
+fn parse(text: &str) -> Result<(&'static str, CstRootNode), EditError> {
+    let (mark, json) = without_mark(text);
     let root = CstRootNode::parse(json, &OPTIONS)
         .map_err(|error| EditError::Unparsable(error.to_string()))?;
     if root.to_string() != json {
@@ -173,11 +208,7 @@ fn add_item(
         made.push(item.path.clone());
         object.array_value_or_create(key).ok_or_else(|| other_shape(&item.path, "a list"))?
     };
-    let has_same_purpose = |value: &Value| {
-        *value == item.value
-            || item.same_purpose.as_ref().is_some_and(|text| value.to_string().contains(text))
-    };
-    if elements(&list).any(|(_, value)| has_same_purpose(&value)) {
+    if elements(&list).any(|(_, value)| has_purpose(item, &value)) {
         return Ok(false);
     }
     in_bounds(&item.path, list.children().len())?;

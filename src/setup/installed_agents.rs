@@ -44,6 +44,17 @@ pub enum LoginSign {
     NotSeen,
 }
 
+/// Which of the agents can be given work, as far as files and variables show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UsableAgents<'a> {
+    /// These are installed, and there is a sign of a login of each.
+    Ready(Vec<&'a InstalledAgent>),
+    /// Some are installed, but there is no sign of any login. This is the first of them.
+    LoggedOut(&'a InstalledAgent),
+    /// None is installed, or only without its adapter.
+    NotInstalled,
+}
+
 /// Facts about an agent beyond its profile.
 struct Kind {
     profile: &'static str,
@@ -115,6 +126,17 @@ pub fn look(
             how_to_log_in: profile.login.as_ref().map(|login| login.value.clone()),
         })
         .collect()
+}
+
+/// Finds the agents that can be given work.
+pub fn usable(agents: &[InstalledAgent]) -> UsableAgents<'_> {
+    let installed: Vec<_> = agents.iter().filter(|agent| agent.is_ready()).collect();
+    let Some(first) = installed.first().copied() else {
+        return UsableAgents::NotInstalled;
+    };
+    let has_login = |agent: &&InstalledAgent| agent.login != LoginSign::NotSeen;
+    let ready: Vec<_> = installed.into_iter().filter(has_login).collect();
+    if ready.is_empty() { UsableAgents::LoggedOut(first) } else { UsableAgents::Ready(ready) }
 }
 
 impl InstalledAgent {

@@ -34,6 +34,34 @@ pub struct Client {
     pub for_user: fn(&Places, &Server) -> Vec<ClientFile>,
     /// The files to write for one project; none if the client has no project files.
     pub for_project: fn(&Path, &Server) -> Vec<ClientFile>,
+    /// Whether it starts MCP servers in a directory (links resolved), if that depends on the directory.
+    pub folder_trust: Option<fn(&Places, &Path) -> FolderTrust>,
+    /// Its entries for one project in the user's own file, if it has such entries.
+    pub local: Option<LocalScope>,
+}
+
+/// Whether a client trusts a directory, according to its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FolderTrust {
+    Trusted,
+    /// The user has not been asked yet.
+    Undecided,
+    /// The user has refused.
+    Refused,
+    /// A file of the client cannot be read, for this reason.
+    Unknown(String),
+}
+
+/// The entries that a client keeps in the user's own file for one project alone. There, they take precedence over all others. Setup
+/// writes none, but the client's own command may.
+#[derive(Clone, Copy)]
+pub struct LocalScope {
+    /// Returns the file with the place of our entry for a session that is started in a directory, links resolved.
+    pub file: fn(&Places, &Path, &Server) -> ClientFile,
+    /// The files to write for a project that has such an entry.
+    pub beside: fn(&Path, &Server) -> Vec<ClientFile>,
+    /// The command that removes such an entry, run in the project.
+    pub removal: &'static str,
 }
 
 /// A file of a client, and the edits that setup makes to it.
@@ -55,11 +83,12 @@ pub struct Places {
 }
 
 /// The variables that relocate a program's files.
-const MOVING: [&str; 6] = [
+const MOVING: [&str; 7] = [
     "XDG_CONFIG_HOME",
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
     "GEMINI_CLI_HOME",
+    "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
     "QWEN_HOME",
     "FACTORY_HOME_OVERRIDE",
 ];
@@ -78,8 +107,13 @@ impl Places {
 
     /// Returns the directory that a variable names, or this default in the home directory.
     pub(super) fn or_in_home(&self, variable: &str, default: &str) -> PathBuf {
+        self.moved_to(variable).unwrap_or_else(|| self.home.join(default))
+    }
+
+    /// Returns the path that a variable names, if it is set.
+    pub(super) fn moved_to(&self, variable: &str) -> Option<PathBuf> {
         let moved = self.moved.iter().find(|(name, _)| name == variable);
-        moved.map_or_else(|| self.home.join(default), |(_, path)| path.clone())
+        moved.map(|(_, path)| path.clone())
     }
 
     /// Returns the home directory that a variable names for one program, or the user's.

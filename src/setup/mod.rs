@@ -12,6 +12,7 @@ mod edit_toml;
 pub mod installed_agents;
 pub mod installed_plugin;
 pub mod known_client;
+pub mod local_entry;
 pub mod setup_plan;
 pub mod setup_record;
 pub mod stable_program;

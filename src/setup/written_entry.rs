@@ -28,8 +28,7 @@ pub fn look(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
                         written.expected = Some(entry.value.clone());
                     }
                     JsonEdit::Item(item) => {
-                        let added = edit_json::add(text, std::slice::from_ref(edit))?.added;
-                        if !added.is_empty() {
+                        if edit_json::lacks(text, item)? {
                             written.missing.push(item.path.join("."));
                         }
                     }

@@ -428,10 +428,7 @@ async fn a_shim_that_does_not_start_says_why() {
             "{shim} `{folder}/gone`: this file is gone: install it again, or restart this session"
         )
     );
-    assert_eq!(
-        refusal(&broken).await,
-        format!("{shim} `{folder}/broken`: it ended: no room")
-    );
+    assert_eq!(refusal(&broken).await, format!("{shim} `{folder}/broken`: it ended: no room"));
     assert_eq!(
         refusal(Path::new("/bin/false")).await,
         format!("{shim} `/bin/false`: it ended without a word")

@@ -147,7 +147,7 @@ fn judge_own(outcome: &judge_trial::Trial) -> Finding {
         ),
         other => {
             let reason = match other {
-                judge_trial::Trial::Ended(reason) => reason.clone(),
+                judge_trial::Trial::Ended(reason) => judge_trial::clipped(reason),
                 _ => format!("not ready within {} s", wait_times::DOCTOR_START.as_secs()),
             };
             Finding::problem(

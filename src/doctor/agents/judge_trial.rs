@@ -6,6 +6,7 @@ use super::agent_kinds;
 use crate::doctor::finding::{Finding, Level, Subject};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::task::error_class;
+use crate::domain::text::visible_letters::one_line;
 use crate::domain::wait_times;
 use crate::sys::process::memory_use::MemoryUse;
 
@@ -139,15 +140,18 @@ fn proves_login(started: &Finding) -> bool {
     kind.is_some_and(|kind| kind.session_needs_login)
 }
 
-/// Leaves out the middle of a long text: the beginning says what happened, the end says why.
-fn clipped(words: &str) -> String {
-    let length = words.chars().count();
+/// Returns an agent's words as one harmless line. Of many words the middle is left out: the beginning says what happened, the end
+/// says why.
+pub(super) fn clipped(words: &str) -> String {
+    // Only what is shown counts: empty lines take no room from the words.
+    let line = one_line(words);
+    let length = line.chars().count();
     if length <= SHOWN_CHARS {
-        return words.to_owned();
+        return line;
     }
-    let beginning: String = words.chars().take(SHOWN_CHARS / 2).collect();
-    let end: String = words.chars().skip(length - SHOWN_CHARS / 2).collect();
-    format!("{beginning} … {end}")
+    let beginning: String = line.chars().take(SHOWN_CHARS / 2).collect();
+    let end: String = line.chars().skip(length - SHOWN_CHARS / 2).collect();
+    format!("{} … {}", beginning.trim_end(), end.trim_start())
 }
 
 #[cfg(test)]
@@ -238,6 +242,14 @@ mod tests {
         assert!(finding.says.chars().count() < 600);
         assert!(finding.says.starts_with("it did not start: it ended;"), "{finding:?}");
         assert!(finding.says.ends_with("no such model"), "{finding:?}");
+    }
+
+    #[test]
+    fn last_words_are_one_line_and_only_what_is_visible_counts() {
+        let blank = format!("it ended; its stderr ends: first{}last\u{202e}", "\n".repeat(2_000));
+        assert_eq!(clipped(&blank), "it ended; its stderr ends: first last");
+        let ended = judge(&tried(), &Trial::Ended(blank)).says;
+        assert_eq!(ended, "it did not start: it ended; its stderr ends: first last");
     }
 
     #[test]

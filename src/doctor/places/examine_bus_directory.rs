@@ -1,12 +1,13 @@
-//! Examines the bus of a project: its place, its health, and the processes of its agents. Changes nothing.
+//! Examines the bus of a project: its place, its rights, its health, and the processes of its agents. Changes nothing but the rights, and
+//! these only if that is asked for.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{judge_bus, judge_sessions};
+use super::{examine_rights, judge_bus, judge_sessions};
 use crate::bus::state::State;
 use crate::bus::storage::file::{Examined, Proof, examine as examine_bus};
-use crate::doctor::finding::{Finding, Subject};
+use crate::doctor::finding::{Finding, Fixing, Subject};
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
@@ -25,9 +26,24 @@ pub(crate) enum NetworkPlace {
 }
 
 /// Examines the bus in a directory. Blocks while it reads its log.
-pub(crate) fn examine(directory: &Path, proof: &Proof, place: NetworkPlace) -> Vec<Finding> {
+pub(crate) fn examine(
+    directory: &Path,
+    proof: &Proof,
+    place: NetworkPlace,
+    fixing: Fixing,
+) -> Vec<Finding> {
     let mut findings = vec![file_system(directory, place)];
-    let examined = match examine_bus(directory, proof) {
+    let mut examined = examine_bus(directory, proof);
+    // A bus that was made elsewhere is not ours to change: the next session puts it aside.
+    if !matches!(examined, Ok(Examined::Absent | Examined::Foreign))
+        && let Some(rights) = examine_rights::of_bus(directory, fixing)
+    {
+        if rights.is_fixed && examined.is_err() {
+            examined = examine_bus(directory, proof);
+        }
+        findings.push(rights);
+    }
+    let examined = match examined {
         Ok(examined) => examined,
         Err(error) => {
             findings.push(judge_bus::judge_unusable(&error));

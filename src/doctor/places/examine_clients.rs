@@ -2,21 +2,30 @@
 //! settings.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::judge_client::{self, ExaminedClient, ExaminedFile};
+use super::judge_client::{self, ExaminedClient, ExaminedFile, Scope};
 use crate::doctor::finding::Finding;
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
-use crate::setup::known_client::{ClientFile, Places, Server};
+use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
 use crate::setup::written_entry;
 use crate::sys::process::find_program;
+
+/// Where a client may be started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StartedIn<'a> {
+    /// The project with its files, if there is one.
+    pub(crate) project: Option<&'a Path>,
+    /// The directories, links resolved.
+    pub(crate) directories: &'a [PathBuf],
+}
 
 /// Examines all installed clients. Blocks while it reads their files.
 pub(crate) fn examine(
     environment: &[(OsString, OsString)],
     own_binary: &Path,
-    project: Option<&Path>,
+    started_in: StartedIn<'_>,
 ) -> Vec<Finding> {
     let variable = |name: &str| {
         let found = environment.iter().find(|(known, _)| known == name);
@@ -34,9 +43,11 @@ pub(crate) fn examine(
         }
         let read_files = |program: &str| {
             let server = Server { program: program.to_owned() };
-            let mut files = read_all((client.for_user)(&places, &server), None);
-            if let Some(project) = project {
-                files.extend(read_all((client.for_project)(project, &server), Some(project)));
+            let mut files = read_all((client.for_user)(&places, &server), &Scope::User, None);
+            files.extend(read_local(client, &places, started_in.directories, &server));
+            if let Some(project) = started_in.project {
+                let of_project = (client.for_project)(project, &server);
+                files.extend(read_all(of_project, &Scope::Project, Some(project)));
             }
             files
         };
@@ -46,10 +57,31 @@ pub(crate) fn examine(
             files = read_files(&command);
         }
         let has_plugin = client.has_plugin(&places);
-        let examined = ExaminedClient { name: client.name, title: client.title, has_plugin, files };
+        let untrusted = untrusted(client, &places, started_in.directories);
+        let examined =
+            ExaminedClient { name: client.name, title: client.title, has_plugin, untrusted, files };
         findings.extend(judge_client::judge(&examined, |program| find(program).is_some()));
     }
     findings
+}
+
+/// Returns the directories in which a client does not start MCP servers, as far as its files show, each with the trust.
+fn untrusted(
+    client: &Client,
+    places: &Places,
+    directories: &[PathBuf],
+) -> Vec<(PathBuf, FolderTrust)> {
+    let Some(trust) = client.folder_trust else {
+        return Vec::new();
+    };
+    let mut untrusted = Vec::new();
+    for directory in directories {
+        let found = (directory.clone(), trust(places, directory));
+        if found.1 != FolderTrust::Trusted && !untrusted.contains(&found) {
+            untrusted.push(found);
+        }
+    }
+    untrusted
 }
 
 /// Returns the program that a client's entry starts.
@@ -60,15 +92,38 @@ fn command(files: &[ExaminedFile]) -> Option<String> {
     })
 }
 
-fn read_all(files: Vec<ClientFile>, project: Option<&Path>) -> Vec<ExaminedFile> {
-    let of_project = project.is_some();
+/// Reads the entries that a client keeps for sessions in one of these directories alone.
+fn read_local(
+    client: &Client,
+    places: &Places,
+    directories: &[PathBuf],
+    server: &Server,
+) -> Vec<ExaminedFile> {
+    let Some(local) = client.local else {
+        return Vec::new();
+    };
+    let mut files: Vec<ClientFile> = Vec::new();
+    let mut read = Vec::new();
+    for directory in directories {
+        let file = (local.file)(places, directory, server);
+        // All directories of a repository have the same entry.
+        if !files.contains(&file) {
+            files.push(file.clone());
+            let scope = Scope::Local { directory: directory.clone(), removal: local.removal };
+            read.extend(read_all(vec![file], &scope, None));
+        }
+    }
+    read
+}
+
+fn read_all(files: Vec<ClientFile>, scope: &Scope, project: Option<&Path>) -> Vec<ExaminedFile> {
     let read = |file: ClientFile| {
         let content = ConfigFile::read(&file.path, project).map_err(|error| format!("{error}"));
         let written = content.and_then(|content| {
             let text = content.text.unwrap_or_default();
             written_entry::look(&text, &file.edits).map_err(|error| format!("{error}"))
         });
-        ExaminedFile { path: file.path, of_project, written }
+        ExaminedFile { path: file.path, scope: scope.clone(), written }
     };
     files.into_iter().map(read).collect()
 }

@@ -1,11 +1,13 @@
 //! Judges the files of a client. Pure.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::doctor::finding::{Finding, Subject};
 use crate::setup::config_edit::runs_bridge;
+use crate::setup::known_client::FolderTrust;
 use crate::setup::written_entry::Written;
 
 /// The keys under which a client's entry may have its limit for one call.
@@ -17,16 +19,49 @@ pub(super) struct ExaminedClient {
     pub(super) title: &'static str,
     /// Whether it has the bridge as a plugin.
     pub(super) has_plugin: bool,
+    /// The directories that it does not trust, so that it starts no MCP servers there.
+    pub(super) untrusted: Vec<(PathBuf, FolderTrust)>,
     pub(super) files: Vec<ExaminedFile>,
 }
 
 /// A file of a client.
 pub(super) struct ExaminedFile {
     pub(super) path: PathBuf,
-    /// Whether the file applies to this project only, not to all of the user's.
-    pub(super) of_project: bool,
+    pub(super) scope: Scope,
     /// Setup's edits in the file, or why it cannot be read.
     pub(super) written: Result<Written, String>,
+}
+
+/// Where the parts of a file that were examined apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// In all of the user's projects.
+    User,
+    /// In the project of this directory alone, although the file is the user's own. The command removes the entry.
+    Local { directory: PathBuf, removal: &'static str },
+    /// In the project that has the file.
+    Project,
+}
+
+impl ExaminedFile {
+    /// Names the file, with its scope where the path alone would mislead.
+    fn place(&self) -> String {
+        match &self.scope {
+            Scope::Local { directory, .. } => {
+                let (path, directory) = (self.path.display(), directory.display());
+                format!("{path} (scope \"local\", in {directory})")
+            }
+            Scope::User | Scope::Project => self.path.display().to_string(),
+        }
+    }
+
+    /// Says how to remove its entry.
+    fn removal(&self) -> String {
+        match &self.scope {
+            Scope::Local { removal, .. } => format!("remove the entry (`{removal}`)"),
+            Scope::User | Scope::Project => "remove the entry".to_owned(),
+        }
+    }
 }
 
 /// Judges a client. `is_executable` says whether a program can be started.
@@ -34,8 +69,12 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
     let subject = Subject::Client(client.name.to_owned());
     let set_up = format!("run `cli-team-bridge setup --client {}`", client.name);
     let mut findings = Vec::new();
+    let mut named = BTreeSet::new();
     for file in &client.files {
-        if let Err(why) = &file.written {
+        // One file may have entries of two scopes.
+        if let Err(why) = &file.written
+            && named.insert(&file.path)
+        {
             let says = format!("cannot read {}: {why}", file.path.display());
             findings.push(Finding::problem(&subject, "file", says, "correct that file"));
         }
@@ -48,7 +87,7 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
             continue;
         };
         is_set_up = true;
-        let place = file.path.display();
+        let place = file.place();
         let command = entry["command"].as_str().unwrap_or_default();
         if command.is_empty() {
             let says = format!("the entry `bridge` in {place} starts no program");
@@ -63,10 +102,18 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
         } else {
             let says =
                 format!("{place} starts `{command}`, which does not exist or is not executable");
-            let remedy = format!("correct that path, or remove the entry and {set_up}");
+            let remedy = format!("correct that path, or {} and {set_up}", file.removal());
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         }
         findings.extend(judge_limit(&subject, written, entry));
+    }
+    if is_set_up || client.has_plugin {
+        findings.extend(
+            client
+                .untrusted
+                .iter()
+                .map(|(directory, trust)| judge_trust(client.title, &subject, directory, trust)),
+        );
     }
     if client.has_plugin {
         findings.push(judge_plugin(client, &subject, is_set_up));
@@ -85,7 +132,7 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
                 && !written.missing.iter().any(|missing| missing == list)
         })
     };
-    let of_user = read.iter().filter(|(file, _)| !file.of_project);
+    let of_user = read.iter().filter(|(file, _)| file.scope == Scope::User);
     for (file, written) in of_user {
         let lacks = |beginning: &str| {
             let mut missing = written.missing.iter().filter(|list| !complete(list));
@@ -121,6 +168,22 @@ fn judge_plugin(client: &ExaminedClient, subject: &Subject, has_entry: bool) -> 
     Finding::problem(subject, "plugin", says, remedy)
 }
 
+/// Judges a directory that the client does not trust.
+fn judge_trust(title: &str, subject: &Subject, directory: &Path, trust: &FolderTrust) -> Finding {
+    let directory = directory.display();
+    let not = match trust {
+        FolderTrust::Unknown(why) => {
+            let says = format!("cannot tell whether {title} trusts {directory}: {why}");
+            return Finding::unknown(subject, "trust", says).with_remedy("correct that file");
+        }
+        FolderTrust::Refused => "does not trust",
+        FolderTrust::Undecided | FolderTrust::Trusted => "does not trust yet",
+    };
+    let says = format!("{title} {not} {directory}, and starts no MCP servers there");
+    Finding::note(subject, "trust", says)
+        .with_remedy("start it there and trust the folder when it asks, or with its /permissions")
+}
+
 /// Judges the client's limit for one call, if setup would set one.
 fn judge_limit(subject: &Subject, written: &Written, entry: &Value) -> Option<Finding> {
     let key = LIMITS.into_iter().find(|key| {
@@ -146,19 +209,26 @@ mod tests {
     use crate::doctor::finding::Level;
 
     fn client(files: Vec<ExaminedFile>) -> ExaminedClient {
-        ExaminedClient { name: "claude-code", title: "Claude Code", has_plugin: false, files }
+        ExaminedClient {
+            name: "claude-code",
+            title: "Claude Code",
+            has_plugin: false,
+            untrusted: Vec::new(),
+            files,
+        }
     }
 
     fn servers(entry: Option<Value>) -> ExaminedFile {
         let expected = Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
         let written = Ok(Written { entry, expected, missing: Vec::new() });
-        ExaminedFile { path: "/f.json".into(), of_project: false, written }
+        ExaminedFile { path: "/f.json".into(), scope: Scope::User, written }
     }
 
     fn settings(missing: &[&str], of_project: bool) -> ExaminedFile {
         let missing = missing.iter().map(|list| (*list).to_owned()).collect();
         let written = Ok(Written { entry: None, expected: None, missing });
-        ExaminedFile { path: "/s.json".into(), of_project, written }
+        let scope = if of_project { Scope::Project } else { Scope::User };
+        ExaminedFile { path: "/s.json".into(), scope, written }
     }
 
     /// Returns the check and the level of each finding.
@@ -205,7 +275,7 @@ mod tests {
     fn a_file_that_cannot_be_read_is_a_problem() {
         let unreadable = ExaminedFile {
             path: "/f.json".into(),
-            of_project: false,
+            scope: Scope::User,
             written: Err("it does not parse".into()),
         };
         let findings = judge(&client(vec![unreadable]), |_| true);

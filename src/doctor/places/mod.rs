@@ -4,6 +4,7 @@ pub(super) mod examine_bus_directory;
 pub(super) mod examine_clients;
 pub(super) mod examine_environment;
 pub(super) mod examine_project_file;
+pub(super) mod examine_rights;
 mod judge_bus;
 mod judge_client;
 mod judge_sessions;

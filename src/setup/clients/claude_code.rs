@@ -1,5 +1,7 @@
 //! Claude Code: the server for all projects is in `~/.claude.json`, permissions and hooks are in `settings.json`.
 //!
+//! `claude mcp add` without `--scope` writes an entry for one project alone, also into `~/.claude.json`.
+//!
 //! A running Claude Code reads `~/.claude.json` again before it writes to it, so it keeps an entry that setup has just added.
 
 use std::path::{Path, PathBuf};
@@ -7,11 +9,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::domain::text::shell_word::shell_word;
-use crate::setup::config_edit::{FileEdits, Item, JsonEdit, PROGRAM};
+use crate::setup::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
 use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{
-    Client, ClientFile, Places, SERVER, Server, json_file, timeout_ms,
+    Client, ClientFile, LocalScope, Places, SERVER, Server, json_file, timeout_ms,
 };
+use crate::sys::fs::git_worktrees::Worktree;
 
 pub(super) const CLIENT: Client = Client {
     name: "claude-code",
@@ -36,6 +39,24 @@ pub(super) const CLIENT: Client = Client {
             settings(project.join(".claude/settings.local.json"), server, &enabled),
         ]
     },
+    folder_trust: None,
+    local: Some(LocalScope {
+        file: |places, directory, server| {
+            let key = project_key(directory);
+            let path = ["projects", &key, "mcpServers", SERVER].map(str::to_owned).to_vec();
+            let entry = Entry { path, value: server_entry(server) };
+            ClientFile {
+                path: main_file(places),
+                purpose: "the MCP server",
+                edits: FileEdits::Json(vec![JsonEdit::Entry(entry)]),
+            }
+        },
+        // Nothing that enables servers of `.mcp.json`: one that the project brings later would run without a question.
+        beside: |project, server| {
+            vec![settings(project.join(".claude/settings.local.json"), server, &[])]
+        },
+        removal: "claude mcp remove bridge -s local",
+    }),
 };
 
 /// How long Claude Code waits for a hook, in seconds: the hook waits up to one second for the bus.
@@ -60,9 +81,20 @@ fn main_file(places: &Places) -> PathBuf {
     places.or_in_home("CLAUDE_CONFIG_DIR", "").join(".claude.json")
 }
 
+/// Returns the key of a directory among the projects in `~/.claude.json`, as Claude Code 2.1 chooses it: in a git repository the root
+/// of the main worktree, or the repository itself if that is bare; elsewhere the directory itself, and none of its parents.
+fn project_key(directory: &Path) -> String {
+    let worktree = Worktree::around(directory);
+    let key = worktree.as_ref().map(|worktree| worktree.main().unwrap_or(worktree.common()));
+    key.unwrap_or(directory).to_string_lossy().into_owned()
+}
+
 fn servers(path: PathBuf, server: &Server) -> ClientFile {
-    let entry = server.entry_with(&[("type", json!("stdio")), timeout_ms()]);
-    json_file(path, "mcpServers", entry)
+    json_file(path, "mcpServers", server_entry(server))
+}
+
+fn server_entry(server: &Server) -> Value {
+    server.entry_with(&[("type", json!("stdio")), timeout_ms()])
 }
 
 fn settings(path: PathBuf, server: &Server, further: &[JsonEdit]) -> ClientFile {

@@ -13,4 +13,6 @@ pub(super) const CLIENT: Client = Client {
         vec![json_file(file, "mcpServers", server.entry())]
     },
     for_project: |_, _| Vec::new(),
+    folder_trust: None,
+    local: None,
 };

@@ -21,6 +21,8 @@ pub(super) const CLIENT: Client = Client {
         vec![servers(places.or_in_home("CODEX_HOME", ".codex").join("config.toml"), server)]
     },
     for_project: |project, server| vec![servers(project.join(".codex/config.toml"), server)],
+    folder_trust: None,
+    local: None,
 };
 
 fn servers(path: PathBuf, server: &Server) -> ClientFile {

@@ -14,4 +14,6 @@ pub(super) const CLIENT: Client = Client {
     for_project: |project, server| {
         vec![json_file(project.join(".cursor/mcp.json"), "mcpServers", server.entry())]
     },
+    folder_trust: None,
+    local: None,
 };

@@ -20,6 +20,8 @@ pub(super) const CLIENT: Client = Client {
         let entry = server.entry_with(&[("type", json!("stdio"))]);
         vec![json_file(project.join(".factory/mcp.json"), "mcpServers", entry)]
     },
+    folder_trust: None,
+    local: None,
 };
 
 fn directory(places: &Places) -> PathBuf {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::gemini_trust::TrustFiles;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{Client, Places, json_file, timeout_ms};
 
@@ -19,6 +20,15 @@ pub(super) const CLIENT: Client = Client {
         let entry = server.entry_with(&[timeout_ms()]);
         vec![json_file(project.join(".gemini/settings.json"), "mcpServers", entry)]
     },
+    folder_trust: Some(|places, folder| {
+        let rules = places.moved_to("GEMINI_CLI_TRUSTED_FOLDERS_PATH");
+        let files = TrustFiles {
+            settings: directory(places).join("settings.json"),
+            rules: rules.unwrap_or_else(|| directory(places).join("trustedFolders.json")),
+        };
+        files.trust(folder)
+    }),
+    local: None,
 };
 
 fn directory(places: &Places) -> PathBuf {

@@ -7,6 +7,7 @@ mod codex_cli;
 mod cursor;
 mod droid_cli;
 mod gemini_cli;
+mod gemini_trust;
 mod qwen_code;
 mod vscode;
 mod zed;

@@ -20,4 +20,6 @@ pub(super) const CLIENT: Client = Client {
         let entry = server.entry_with(&[timeout_ms()]);
         vec![json_file(project.join(".qwen/settings.json"), "mcpServers", entry)]
     },
+    folder_trust: None,
+    local: None,
 };

@@ -18,4 +18,6 @@ pub(super) const CLIENT: Client = Client {
         let entry = server.entry_with(&[("type", json!("stdio"))]);
         vec![json_file(project.join(".vscode/mcp.json"), "servers", entry)]
     },
+    folder_trust: None,
+    local: None,
 };

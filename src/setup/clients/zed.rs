@@ -14,6 +14,8 @@ pub(super) const CLIENT: Client = Client {
     plugin: |_| None,
     for_user: |places, server| vec![settings(directory(places).join("settings.json"), server)],
     for_project: |project, server| vec![settings(project.join(".zed/settings.json"), server)],
+    folder_trust: None,
+    local: None,
 };
 
 /// Unlike other desktop programs, Zed uses the same directory on a Mac.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::setup::config_edit::{EditError, Edited, Entry, FileEdits, Item, JsonEdit};
-use crate::setup::edit_json::{add, has, take_out};
+use crate::setup::edit_json::{add, has, take_out, value_at};
 
 fn entry(value: Value) -> JsonEdit {
     JsonEdit::Entry(Entry { path: vec!["mcpServers".to_owned(), "bridge".to_owned()], value })
@@ -147,4 +147,27 @@ fn changes_of_others_stay_when_ours_are_removed() {
     assert_eq!(take_out("{}", &[ours()], &[]), Ok("{}".to_owned()));
     assert!(matches!(untouched.added, FileEdits::Json(none) if none.is_empty()));
     assert!(matches!(take_out("{", &[], &[]), Err(EditError::Unparsable(_))));
+}
+
+#[test]
+fn a_value_is_read_between_comments_and_in_no_other_place() {
+    let value = |text: &str| {
+        let path = ["servers", "bridge"].map(str::to_owned);
+        value_at(text, &path)
+    };
+    let text = "\u{feff}// mine\n{ \"servers\": { \"a\": 1, /* it */ \"bri\\u0064ge\": { \"x\": [1, ] }, }, }\n";
+    assert_eq!(value(text), Ok(Some(json!({ "x": [1] }))));
+    for none in ["", " \n", "// only a comment", "{}", "{ \"bridge\": 1 }", "{ \"servers\": {} }"] {
+        assert_eq!(value(none), Ok(None), "{none}");
+    }
+    for (text, problem) in [
+        ("[1]", "its whole content is not an object"),
+        ("{ \"servers\": [] }", "`servers` is not an object"),
+        ("{ \"servers\": {}, \"servers\": {} }", "the key `servers` appears twice"),
+        ("{ \"servers\": { \"bridge\": 1, \"bridge\": 2 } }", "`servers.bridge` appears twice"),
+        ("{ \"servers\": ", "it does not parse"),
+    ] {
+        let error = value(text).unwrap_err().to_string();
+        assert!(error.contains(problem), "{text}: {error}");
+    }
 }

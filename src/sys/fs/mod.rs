@@ -9,5 +9,6 @@ pub mod git_worktrees;
 pub mod kept_attributes;
 pub mod network_fs;
 pub mod real_path;
+pub mod rights_of_others;
 pub mod temporary_file;
 pub mod user_state_dir;

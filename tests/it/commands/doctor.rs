@@ -305,6 +305,74 @@ async fn leftovers_of_dead_sessions_are_removed_only_on_request() {
     assert!(!left.exists());
 }
 
+/// Returns the mode of a file or directory.
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn rights_of_others_are_named_and_taken_away_only_on_request() {
+    let stage = stage();
+    let lead = stage.orchestrator().await;
+    assert_eq!(lead.start_and_wait("ann", "x").await, "done");
+    lead.close().await;
+    let records = stage.home().join(".local/state/cli-team-bridge");
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let is_rights = |finding: &&Value| finding["check"] == "rights";
+    let all = report["findings"].as_array().unwrap();
+    assert!(!all.iter().any(|one| is_rights(&one) && one["level"] != "ok"), "{report:#}");
+
+    let log = fs::read_dir(stage.bus().join("log")).unwrap().next().unwrap().unwrap().path();
+    let record = records.join("buses");
+    let record = fs::read_dir(&record).unwrap().next().unwrap().unwrap().path();
+    let outside = stage.home().join("outside");
+    fs::write(&outside, "").unwrap();
+    symlink(&outside, stage.bus().join("tasks/link")).unwrap();
+    let open = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(&outside, 0o666);
+    let opened = [(stage.bus(), 0o755), (log, 0o644), (records, 0o777), (record, 0o664)];
+    for (path, mode) in &opened[..2] {
+        open(path, *mode);
+    }
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    check(&report, ("bus", "rights"), "problem", "others may read 2 parts", "doctor --fix");
+    check(&report, ("bridge", "rights"), "ok", "only you", "");
+    for (path, mode) in &opened[2..] {
+        open(path, *mode);
+    }
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("bridge", "rights"), "problem", "others may write to 2 parts", "doctor --fix");
+    for (path, was) in &opened {
+        assert_eq!(mode(path), *was, "without --fix nothing is changed: {}", path.display());
+    }
+    let (_, report) = examined(&stage, &["--no-start", "--fix"]).await;
+    for subject in ["bus", "bridge"] {
+        assert_eq!(finding(&report, subject, "rights")["fix"], "done", "{report:#}");
+    }
+    for ((path, _), expected) in opened.iter().zip([0o700, 0o600, 0o700, 0o600]) {
+        assert_eq!(mode(path), expected, "{}", path.display());
+    }
+    assert_eq!(mode(&outside), 0o666, "a link is not followed");
+    check(&report, ("bus", "log"), "ok", "no damage", "");
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let all = report["findings"].as_array().unwrap();
+    assert!(!all.iter().any(|one| is_rights(&one) && one["level"] != "ok"), "{report:#}");
+}
+
+#[tokio::test]
+async fn an_agents_last_words_are_one_short_line_without_escapes() {
+    let stage = stage().with_variable("GEMINI_API_KEY", "x");
+    let gap = "printf '\\n%400s\\n' '' >&2";
+    let words = "printf 'first\\033]0;x\\007\\n' >&2";
+    install(&stage, "gemini", &format!("{words}; {gap}; echo last >&2; exit 3"));
+    let (_, report) = examined(&stage, &[]).await;
+    let says = finding(&report, "gemini", "start")["says"].as_str().unwrap();
+    assert!(says.contains("first]0;x last"), "{says:?}");
+}
+
 #[tokio::test]
 async fn an_agent_that_the_user_has_not_approved_is_not_started() {
     let stage = stage();
@@ -365,6 +433,64 @@ async fn a_client_whose_entry_leads_nowhere_is_named_and_one_without_an_entry_no
     write(env!("CARGO_BIN_EXE_cli-team-bridge"));
     let (_, report) = examined(&stage, &["--no-start"]).await;
     check(&report, ("claude-code", "entry"), "ok", "starts `", "");
+}
+
+/// `claude mcp add` without `--scope` keeps an entry under the project's directory in the user's file.
+#[tokio::test]
+async fn an_entry_for_one_project_is_seen_there_and_its_scope_is_named() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let write = |directory: &Path, program: &str| {
+        let mut all = json!({ "projects": {} });
+        let entry = json!({ "bridge": { "command": program, "args": ["orchestrator"] } });
+        all["projects"][directory.to_str().unwrap()] = json!({ "mcpServers": entry });
+        fs::write(stage.home().join(".claude.json"), all.to_string()).unwrap();
+    };
+    let scope = format!("scope \"local\", in {}", stage.project().display());
+    write(stage.project(), "/gone/cli-team-bridge");
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    check(&report, ("claude-code", "entry"), "problem", "which does not exist", "claude-code");
+    check(&report, ("claude-code", "entry"), "problem", &scope, "mcp remove bridge -s local");
+    check(&report, ("claude-code", "timeout"), "note", "not set", "150000");
+    write(stage.project(), env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "ok", &scope, "");
+    write(stage.home(), env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "note", "does not know the bridge", "setup");
+    fs::write(stage.home().join(".claude.json"), "{").unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let all = report["findings"].as_array().unwrap().iter();
+    let unreadable = all.filter(|one| one["name"] == "claude-code" && one["check"] == "file");
+    assert_eq!(unreadable.count(), 1, "a file is named once: {report:#}");
+}
+
+/// Gemini CLI starts no MCP servers in a folder that it does not trust, and it trusts none by default.
+#[tokio::test]
+async fn a_folder_that_gemini_does_not_trust_is_named() {
+    let stage = stage();
+    let own = stage.home().join(".gemini");
+    fs::create_dir(&own).unwrap();
+    let entry = json!({ "bridge": { "command": env!("CARGO_BIN_EXE_cli-team-bridge") } });
+    let write = |settings: &Value| {
+        fs::write(own.join("settings.json"), settings.to_string()).unwrap();
+    };
+    write(&json!({ "mcpServers": entry }));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let project = stage.project().to_str().unwrap();
+    let says = format!("does not trust yet {project}, and starts no MCP servers there");
+    let of_client = |report: &Value| {
+        let mut all = report["findings"].as_array().unwrap().iter();
+        all.find(|one| one["check"] == "trust" && one["subject"] == "client").cloned()
+    };
+    let found = of_client(&report).unwrap();
+    assert!(found["says"].as_str().unwrap().contains(&says), "{found}");
+    assert_eq!(found["level"], "note");
+    let rule = json!({ project: "TRUST_FOLDER" });
+    fs::write(own.join("trustedFolders.json"), rule.to_string()).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(of_client(&report), None, "{report:#}");
 }
 
 #[tokio::test]

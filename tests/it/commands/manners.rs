@@ -249,6 +249,13 @@ async fn without_a_command_a_terminal_shows_what_is_there_and_the_next_step() {
     let set_up = ended(&stage, &["setup", "--yes", "--client", "claude-code"]);
     assert_eq!(set_up.status.code(), Some(0), "{}", stderr(&set_up));
     let shown = overview(&stage, stage.project()).await;
+    assert!(
+        shown.contains("next: no login of gemini was found. To log in, run `gemini`"),
+        "{shown}"
+    );
+
+    let stage = stage.with_variable("GEMINI_API_KEY", "x");
+    let shown = overview(&stage, stage.project()).await;
     let say = "next: start Claude Code here, and say: Ask gemini to review my last commit.";
     assert!(shown.contains("connected: Claude Code\n"), "{shown}");
     assert!(shown.contains(say), "{shown}");
@@ -256,6 +263,46 @@ async fn without_a_command_a_terminal_shows_what_is_there_and_the_next_step() {
     let shown = overview(&stage, stage.home()).await;
     assert!(shown.contains("project  none: "), "{shown}");
     assert!(shown.contains("next: start Claude Code in a project's directory"), "{shown}");
+}
+
+#[tokio::test]
+async fn the_overview_sees_an_entry_for_one_project() {
+    let stage = stage();
+    std::fs::create_dir(stage.home().join(".claude")).unwrap();
+    let entry = serde_json::json!({ "bridge": { "command": "/x/cli-team-bridge" } });
+    let mut all = serde_json::json!({ "projects": {} });
+    let project = stage.project().to_str().unwrap();
+    all["projects"][project] = serde_json::json!({ "mcpServers": entry });
+    std::fs::write(stage.home().join(".claude.json"), all.to_string()).unwrap();
+    let shown = overview(&stage, stage.project()).await;
+    assert!(shown.contains("clients  connected: Claude Code\n"), "{shown}");
+    let shown = overview(&stage, stage.home()).await;
+    assert!(shown.contains("clients  not connected: Claude Code\n"), "{shown}");
+}
+
+/// A repository may bring a file for each client. The old parser of 8 MB of empty lines took five seconds for each.
+#[tokio::test]
+async fn files_of_a_repository_cannot_delay_the_overview() {
+    let stage = stage();
+    let long = format!("{{{}}}", "\n".repeat(8 * 1024 * 1024 - 2));
+    for (folder, file) in [
+        (".claude", ".mcp.json"),
+        (".gemini", ".gemini/settings.json"),
+        (".qwen", ".qwen/settings.json"),
+        (".factory", ".factory/mcp.json"),
+        (".cursor", ".cursor/mcp.json"),
+    ] {
+        std::fs::create_dir(stage.home().join(folder)).unwrap();
+        let path = stage.project().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, &long).unwrap();
+    }
+    let began = std::time::Instant::now();
+    let shown = overview(&stage, stage.project()).await;
+    let took = began.elapsed();
+    assert!(shown.contains("unknown, a file of theirs cannot be read: Claude Code"), "{shown}");
+    // Five such files took over twenty seconds.
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
 }
 
 #[tokio::test]

@@ -41,6 +41,20 @@ pub(super) async fn setup(stage: &Stage, arguments: &[&str]) -> (bool, String) {
     (exit.code == Some(0), said)
 }
 
+/// Runs setup in the project's directory, without naming it.
+fn setup_here(stage: &Stage, arguments: &[&str]) -> (bool, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
+        .arg("setup")
+        .args(arguments)
+        .env_clear()
+        .envs(stage.environment())
+        .current_dir(stage.project())
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(said).unwrap())
+}
+
 #[tokio::test]
 async fn everything_that_setup_writes_is_undone_byte_for_byte() {
     let stage = stage(&[("claude", IDLE), ("codex", IDLE), ("cursor", IDLE), ("zed", IDLE)]);
@@ -220,6 +234,68 @@ async fn a_client_with_an_entry_of_another_author_is_left_alone() {
     let (exit, report) = stage.ended(&["doctor", "--no-start", "--project", named], None).await;
     assert_eq!(exit.code, Some(1), "{report}");
     assert!(report.contains("starts another program: `sh`"), "{report}");
+}
+
+/// Writes an entry as `claude mcp add` does without `--scope`.
+fn add_for_one_project(stage: &Stage, program: &str) {
+    let entry = serde_json::json!({ "command": program, "args": ["orchestrator"] });
+    let mut all = serde_json::json!({ "projects": {} });
+    let servers = serde_json::json!({ "mcpServers": { "bridge": entry } });
+    all["projects"][stage.project().to_str().unwrap()] = servers;
+    write(stage, ".claude.json", &all.to_string());
+}
+
+#[tokio::test]
+async fn a_project_with_an_entry_in_the_users_own_file_gets_no_second_one() {
+    let stage = stage(&[("claude", IDLE)]);
+    let project = stage.project().to_owned();
+    let named = project.to_str().unwrap();
+    add_for_one_project(&stage, env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let (is_done, said) = setup(&stage, &["--yes", "--project", named]).await;
+    assert!(is_done && said.contains("scope \"local\""), "{said}");
+    assert!(!project.join(".mcp.json").exists(), "{said}");
+    let local = json(&project.join(".claude/settings.local.json"));
+    assert_eq!(local["permissions"]["allow"][0], "mcp__bridge", "{local}");
+    // It would let a server run that the project brings later.
+    assert!(local.get("enabledMcpjsonServers").is_none(), "{local}");
+    // The entry for all projects is another one, and the user learns which of them runs here.
+    let (is_done, said) = setup_here(&stage, &["--yes"]);
+    assert!(is_done && said.contains("takes precedence"), "{said}");
+    let all = json(&stage.home().join(".claude.json"));
+    assert!(all["mcpServers"]["bridge"].is_object(), "{all}");
+}
+
+#[tokio::test]
+async fn a_client_with_an_entry_of_another_author_for_one_project_is_left_alone() {
+    let stage = stage(&[("claude", IDLE)]);
+    let project = stage.project().to_owned();
+    add_for_one_project(&stage, "sh");
+    let before = everything(&stage);
+    let named = project.to_str().unwrap();
+    for arguments in [&["--yes", "--project", named][..], &["--yes"]] {
+        let (is_done, said) = setup_here(&stage, arguments);
+        assert!(!is_done && said.contains("setup did not write it: `sh`"), "{said}");
+        same(&before, &everything(&stage));
+        assert!(!project.join(".mcp.json").exists(), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn the_next_step_is_to_lead_only_if_an_agent_can_be_started() {
+    let stage = stage(&[("claude", IDLE)]);
+    let (_, said) = setup(&stage, &["--yes"]).await;
+    assert!(!said.contains("Next:"), "no agent is installed: {said}");
+    assert!(said.contains("no agent can be started yet"), "{said}");
+
+    let gemini = stage.home().join("bin/gemini");
+    fs::write(&gemini, IDLE).unwrap();
+    fs::set_permissions(&gemini, fs::Permissions::from_mode(0o755)).unwrap();
+    let (_, said) = setup(&stage, &["--yes"]).await;
+    assert!(said.contains("Next: no login of gemini was found. To log in, run `gemini`"), "{said}");
+
+    let stage = stage.with_variable("GEMINI_API_KEY", "x");
+    let (_, said) = setup(&stage, &["--yes"]).await;
+    assert!(said.contains("Next: start Claude Code in a project, and say: Ask gemini "), "{said}");
 }
 
 #[tokio::test]

@@ -103,11 +103,19 @@ fn prepare(arguments: &DoctorArguments) -> Result<Examination, Failure> {
             Ok(config) => (config, None),
             Err(error) => (built_in(&load_config::nowhere())?, Some(error.to_string())),
         };
+    let mut client_directories: Vec<_> = match arguments.project {
+        Some(_) => Vec::new(),
+        None => find_project::current_directory().into_iter().collect(),
+    };
+    if no_project.is_none() {
+        client_directories.push(project.root.clone());
+    }
     Ok(Examination {
         launch: lead_team::launch_in(project)?,
         config,
         config_problem,
         no_project,
+        client_directories,
         state: StateDirectory::of_process(),
         starting: if arguments.no_start { Starting::LeftOut } else { Starting::Allowed },
         fixing: if arguments.fix { Fixing::Done } else { Fixing::Offered },

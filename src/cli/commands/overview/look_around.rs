@@ -9,8 +9,9 @@ use crate::bus::state::State;
 use crate::bus::storage::file::{Foreign, PresentState, Proof, SeenPresence, read_state};
 use crate::cli::commands::run::can_be_resumed;
 use crate::cli::{Failure, find_project, load_config, output, with_hint};
+use crate::setup::connected_clients::{self, StartedIn};
+use crate::setup::installed_agents;
 use crate::setup::known_client::Places;
-use crate::setup::{connected_clients, installed_agents};
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process;
 
@@ -35,9 +36,13 @@ fn look() -> Result<Overview, Failure> {
         .map(|config| installed_agents::look(&config, &places, &own, program, variable))
         .map_err(|error| error.to_string());
     let project = find_project::find(None);
-    let root = project.as_ref().ok().map(|project| project.root.as_path());
+    let directory = find_project::current_directory().ok();
+    let started_in = StartedIn {
+        project: project.as_ref().ok().map(|project| project.root.as_path()),
+        directory: directory.as_deref(),
+    };
     Ok(Overview {
-        clients: connected_clients::look(&places, root, program),
+        clients: connected_clients::look(&places, started_in, program),
         agents,
         project: match &project {
             Err(error) => ProjectView::Absent(error.to_string()),

@@ -1,8 +1,8 @@
 //! The next step that the overview suggests. Pure.
 
+use super::first_request::{FirstRequest, first_request};
 use super::overview_parts::{BusView, Overview, ProjectView};
 use crate::setup::connected_clients::Connection;
-use crate::setup::installed_agents::{InstalledAgent, LoginSign};
 
 /// Returns the one step that helps most: what was begun comes before what could be, and what is missing before its use.
 pub(super) fn suggested_step(overview: &Overview) -> String {
@@ -42,16 +42,12 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
             None => doctor(),
         };
     };
-    let mut ready: Vec<&InstalledAgent> = agents.iter().filter(|agent| agent.is_ready()).collect();
-    // An agent without a sign of a login may still be logged in.
-    ready.sort_by_key(|agent| agent.login == LoginSign::NotSeen);
-    let say = match &ready[..] {
-        [] => return "`cli-team-bridge setup` says how to install an agent".to_owned(),
-        [one] => format!("Ask {} to review my last commit.", one.profile),
-        [one, other, ..] => format!(
-            "Ask {} to fix the failing test, and {} to review the change.",
-            one.profile, other.profile
-        ),
+    let say = match first_request(agents) {
+        FirstRequest::Install => {
+            return "`cli-team-bridge setup` says how to install an agent".to_owned();
+        }
+        FirstRequest::LogIn(how) => return how,
+        FirstRequest::Say(say) => say,
     };
     let place = if bus.is_some() { "here" } else { "in a project's directory" };
     format!("start {} {place}, and say: {say}", client.title)
@@ -66,7 +62,7 @@ mod tests {
     use super::*;
     use crate::domain::ids::WorkflowId;
     use crate::setup::connected_clients::InstalledClient;
-    use crate::setup::installed_agents::FoundProgram;
+    use crate::setup::installed_agents::{FoundProgram, InstalledAgent, LoginSign};
 
     fn agent(profile: &'static str, login: LoginSign) -> InstalledAgent {
         let found = FoundProgram { name: profile.to_owned(), path: Some("/bin/x".into()) };
@@ -76,7 +72,7 @@ mod tests {
             adapter: found,
             login,
             install: None,
-            how_to_log_in: None,
+            how_to_log_in: Some("run `it` and log in".to_owned()),
         }
     }
 
@@ -111,8 +107,6 @@ mod tests {
         check(&whole(), &format!("start Zed here, and say: {say}"));
         let nowhere = Overview { project: ProjectView::Absent("x".to_owned()), ..whole() };
         check(&nowhere, &format!("start Zed in a project's directory, and say: {say}"));
-        let one = Overview { agents: Ok(vec![agent("qwen", LoginSign::NotSeen)]), ..whole() };
-        check(&one, "start Zed here, and say: Ask qwen to review my last commit.");
     }
 
     #[test]
@@ -144,6 +138,9 @@ mod tests {
         check(&none, "install Claude Code or another client, then run `cli-team-bridge setup`");
         let agentless = Overview { agents: Ok(Vec::new()), ..whole() };
         check(&agentless, "`cli-team-bridge setup` says how to install an agent");
+        let logged_out =
+            Overview { agents: Ok(vec![agent("qwen", LoginSign::NotSeen)]), ..whole() };
+        check(&logged_out, "no login of qwen was found. To log in, run `it` and log in");
         check(&Overview { agents: Err("x".to_owned()), ..whole() }, &doctor);
         check(&with_bus(BusView::Unusable("x".to_owned())), &doctor);
         check(&with_bus(BusView::Foreign), &doctor);

@@ -7,11 +7,13 @@ use super::client_changes::{self, PlannedClient};
 use super::questions::Asking;
 use super::setup_arguments::SetupArguments;
 use super::{found_report, install_adapters, remove_changes};
+use crate::cli::commands::overview::{FirstRequest, first_request};
 use crate::cli::{Failure, below_agent, find_project, load_config, output, with_hint};
 use crate::config::quoted;
 use crate::setup::clients::CLIENTS;
-use crate::setup::installed_agents;
-use crate::setup::known_client::{Client, Places, Server};
+use crate::setup::installed_agents::{self, InstalledAgent};
+use crate::setup::known_client::{Client, ClientFile, Places, Server};
+use crate::setup::local_entry;
 use crate::setup::setup_record::{Owner, Records};
 use crate::setup::stable_program::{self, StablePath};
 use crate::sys::fs::user_state_dir::StateDirectory;
@@ -62,6 +64,7 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, 
     let mut session = Session {
         asking: Asking::of(arguments),
         records,
+        directory: project.clone().or_else(|| find_project::current_directory().ok()),
         project,
         refused: Vec::new(),
         ready: None,
@@ -70,7 +73,9 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, 
     if session.asking != Asking::DryRun {
         session.refused.extend(install_adapters::offer(&agents, arguments, program)?);
     }
-    session.end(chosen.is_empty())
+    // An adapter may have been installed just now.
+    let agents = installed_agents::look(&config, &places, &own, program, variable);
+    session.end(chosen.is_empty(), &agents)
 }
 
 /// One run of setup.
@@ -78,6 +83,8 @@ struct Session {
     asking: Asking,
     records: Records,
     project: Option<PathBuf>,
+    /// The project, or the current directory, if it can be read.
+    directory: Option<PathBuf>,
     /// The changes that could not be made, each with its reason.
     refused: Vec<String>,
     /// The title of the first client that is set up.
@@ -106,14 +113,9 @@ impl Session {
                 self.ready.get_or_insert(client.title);
                 continue;
             }
-            let files = match &self.project {
-                Some(project) => (client.for_project)(project, server),
-                None => (client.for_user)(places, server),
-            };
-            if files.is_empty() {
-                output::tell(&format!("{} has no project files.", client.title));
+            let Some(files) = self.files_of(client, places, server) else {
                 continue;
-            }
+            };
             let planned = client_changes::plan(&files, self.project.as_deref(), &self.records);
             say_up_to_date(client, &planned);
             // A permission for an entry of another author would let that one run.
@@ -146,6 +148,52 @@ impl Session {
         if has_changes { self.asking.refuse_without_terminal() } else { Ok(()) }
     }
 
+    /// Returns the files to write for a client; none if there are none, or if they must not be changed.
+    fn files_of(
+        &mut self,
+        client: &Client,
+        places: &Places,
+        server: &Server,
+    ) -> Option<Vec<ClientFile>> {
+        let local = self.directory.as_ref().map(|here| local_entry::find(client, places, here));
+        let refusal = match &local {
+            Some(Ok(Some(local))) => {
+                local.refusal().map(|error| format!("{}: {error}", quoted(&local.file)))
+            }
+            Some(Err(error)) => Some(format!("{}: {error}", client.title)),
+            Some(Ok(None)) | None => None,
+        };
+        if let Some(refusal) = refusal {
+            output::tell(&format!("\nNothing of {} is changed: see the end.", client.title));
+            self.refused.push(refusal);
+            return None;
+        }
+        let found = local.and_then(Result::ok).flatten();
+        let files = match (&self.project, client.local.filter(|_| found.is_some())) {
+            (Some(project), Some(scope)) => (scope.beside)(project, server),
+            (Some(project), None) => (client.for_project)(project, server),
+            (None, _) => (client.for_user)(places, server),
+        };
+        if files.is_empty() {
+            output::tell(&format!("{} has no project files.", client.title));
+            return None;
+        }
+        if let Some(found) = found {
+            let (title, file) = (client.title, quoted(&found.file));
+            output::say(&if self.project.is_some() {
+                format!(
+                    "\n{title} has an entry for this project in {file} already (scope \"local\"), so setup adds no second one."
+                )
+            } else {
+                format!(
+                    "\n{title} has an entry for the project of this directory in {file} (scope \"local\"). There it takes \
+                     precedence over the entry for all projects."
+                )
+            });
+        }
+        Some(files)
+    }
+
     /// Copies this program out of its package cache, if it is in one.
     fn copy_program(&self, stable: &StablePath, own: &Path) -> Result<(), Failure> {
         if let StablePath::Copy(place) = stable {
@@ -161,7 +209,11 @@ impl Session {
     }
 
     /// Returns the next step, or fails with the changes that could not be made.
-    fn end(self, has_no_client: bool) -> Result<Option<String>, Failure> {
+    fn end(
+        self,
+        has_no_client: bool,
+        agents: &[InstalledAgent],
+    ) -> Result<Option<String>, Failure> {
         if !self.refused.is_empty() {
             let all = self.refused.join("\n  ");
             return Err(format!("not everything could be set up:\n  {all}").into());
@@ -172,8 +224,8 @@ impl Session {
                 None
             }
             (_, Some(client)) => Some(format!(
-                "Next: start {client} in a project, and ask it to give an agent a task. \
-                 `cli-team-bridge setup --remove` undoes all of this."
+                "{} `cli-team-bridge setup --remove` undoes all of this.",
+                next_step(client, agents)
             )),
             (_, None) if has_no_client => Some(
                 "No client was found. Install one, or name one with --client; \
@@ -184,6 +236,17 @@ impl Session {
                 "No client was set up. Run `cli-team-bridge setup` again at any time.".to_owned(),
             ),
         })
+    }
+}
+
+/// Returns the step after a client was set up.
+fn next_step(client: &str, agents: &[InstalledAgent]) -> String {
+    match first_request(agents) {
+        FirstRequest::Say(say) => format!("Next: start {client} in a project, and say: {say}"),
+        FirstRequest::LogIn(how) => format!("Next: {how}. Then start {client} in a project."),
+        FirstRequest::Install => {
+            "But no agent can be started yet: install one of those above, and log in.".to_owned()
+        }
     }
 }
 

@@ -1,0 +1,114 @@
+//! What the doctor reads in the files of clients, against the real clients: where an entry applies, and which folders are trusted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::claude_code::DEADLINE;
+use crate::programs::Programs;
+use crate::support::Stage;
+
+/// The programs that the test with Gemini CLI needs.
+pub(crate) const GEMINI: [&str; 2] = ["node", "gemini"];
+
+/// A program that ends at once, as the MCP server of a client.
+const SERVER: &str = "/bin/false";
+
+/// Runs a program in a directory of a stage, and returns all that it printed.
+async fn printed(stage: &Stage, program: PathBuf, directory: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(&program);
+    command.args(arguments).current_dir(directory).env_clear().envs(stage.environment());
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let ended = tokio::time::timeout(DEADLINE, command.output()).await;
+    let output =
+        ended.unwrap_or_else(|_| panic!("`{}` {arguments:?} does not end", program.display()));
+    let output = output.unwrap_or_else(|error| panic!("`{}`: {error}", program.display()));
+    [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat()
+}
+
+/// Runs the doctor in a directory; returns what it says of a client in this check.
+async fn findings(stage: &Stage, directory: &Path, client: &str, check: &str) -> Vec<String> {
+    let binary = env!("CARGO_BIN_EXE_cli-team-bridge").into();
+    let said = printed(stage, binary, directory, &["doctor", "--json", "--no-start"]).await;
+    let report = serde_json::Deserializer::from_str(&said).into_iter::<Value>().next();
+    let report = report.unwrap().unwrap_or_else(|error| panic!("{error}: {said}"));
+    let of_client = |one: &&Value| one["name"] == client && one["check"] == check;
+    let all = report["findings"].as_array().unwrap().iter().filter(of_client);
+    all.map(|one| one["says"].as_str().unwrap().to_owned()).collect()
+}
+
+/// `claude mcp add` without `--scope` writes an entry for one project. It is the doctor's in the same directories as Claude Code's.
+pub(crate) async fn entries_for_one_project_apply_where_claude_uses_them() {
+    let claude = || Programs::find().native("claude", "@anthropic-ai/claude-code", "claude");
+    let stage = Stage::new("[agents.default]\n")
+        .with_variable("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .with_variable("DISABLE_AUTOUPDATER", "1");
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let base = stage.project().to_owned();
+    for folder in ["plain/sub", "main/sub"] {
+        fs::create_dir_all(base.join(folder)).unwrap();
+    }
+    for arguments in [
+        &["init", "-q"][..],
+        &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"],
+        &["worktree", "add", "-q", "../linked"],
+    ] {
+        printed(&stage, "/usr/bin/git".into(), &base.join("main"), arguments).await;
+    }
+    for folder in ["plain", "linked"] {
+        let add = ["mcp", "add", "bridge", "--", SERVER];
+        let said = printed(&stage, claude(), &base.join(folder), &add).await;
+        assert!(said.contains("to local config"), "{said}");
+    }
+    for (folder, expected) in [
+        ("plain", true),
+        ("plain/sub", false),
+        ("main", true),
+        ("main/sub", true),
+        ("linked", true),
+    ] {
+        let directory = base.join(folder);
+        let said = printed(&stage, claude(), &directory, &["mcp", "get", "bridge"]).await;
+        let entries = findings(&stage, &directory, "claude-code", "entry").await;
+        let is_seen = entries.iter().any(|says| says.contains("scope \"local\""));
+        assert_eq!(said.contains("Scope: Local"), expected, "{folder}: {said}");
+        assert_eq!(is_seen, expected, "{folder}: {entries:?}");
+    }
+}
+
+/// Gemini CLI starts no MCP servers in a folder that it does not trust. The doctor and Gemini CLI agree which folders these are.
+pub(crate) async fn folders_are_trusted_as_gemini_trusts_them() {
+    let stage = Stage::new("[agents.default]\n")
+        .with_env(vec![("PATH".into(), Programs::find().path(&["gemini"]))])
+        .with_variable("GEMINI_API_KEY", "no-key")
+        .with_variable("GEMINI_CLI_NO_RELAUNCH", "true");
+    let own = stage.home().join(".gemini");
+    fs::create_dir(&own).unwrap();
+    let project = stage.project().to_owned();
+    let inner = project.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let name = |path: &Path| path.to_str().unwrap().to_owned();
+    let on = json!({});
+    let off = json!({ "folderTrust": { "enabled": false } });
+    for (security, rules, expected) in [
+        (&on, json!({}), false),
+        (&on, json!({ name(&project): "TRUST_FOLDER" }), true),
+        (&on, json!({ name(&project.join("other")): "TRUST_PARENT" }), true),
+        (&on, json!({ name(&project): "TRUST_FOLDER", name(&inner): "DO_NOT_TRUST" }), false),
+        (&off, json!({ name(&project): "DO_NOT_TRUST" }), true),
+    ] {
+        let settings =
+            json!({ "mcpServers": { "bridge": { "command": SERVER } }, "security": security });
+        fs::write(own.join("settings.json"), settings.to_string()).unwrap();
+        fs::write(own.join("trustedFolders.json"), rules.to_string()).unwrap();
+        let gemini = Programs::find().command("gemini", "gemini");
+        let said = printed(&stage, gemini, &inner, &["mcp", "list"]).await;
+        let untrusted = findings(&stage, &inner, "gemini", "trust").await;
+        assert!(said.contains("bridge"), "{said}");
+        assert_eq!(!said.contains("this folder is untrusted"), expected, "{rules}: {said}");
+        assert_eq!(untrusted.is_empty(), expected, "{rules}: {untrusted:?}");
+    }
+}

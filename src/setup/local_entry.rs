@@ -1,0 +1,65 @@
+//! The entry of our server that a client keeps in the user's own file for one project alone. Setup reads it, and never writes it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::config_edit::{EditError, FileEdits, JsonEdit, runs_bridge, started_by};
+use super::config_file::{ConfigFile, ConfigFileError};
+use super::known_client::{Client, Places, SERVER, Server};
+use super::written_entry;
+
+/// An entry for one project alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalEntry {
+    /// The file that has it.
+    pub file: PathBuf,
+    /// The keys that lead to it.
+    path: Vec<String>,
+    entry: Value,
+}
+
+/// Why it is not known whether there is such an entry.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalEntryError {
+    #[error(transparent)]
+    Unreadable(#[from] ConfigFileError),
+    #[error(transparent)]
+    Unparsable(#[from] EditError),
+}
+
+/// Finds the entry for a session that is started in a directory, links resolved.
+pub fn find(
+    client: &Client,
+    places: &Places,
+    directory: &Path,
+) -> Result<Option<LocalEntry>, LocalEntryError> {
+    let Some(local) = client.local else {
+        return Ok(None);
+    };
+    // Only the place of the entry counts here, not its content.
+    let file = (local.file)(places, directory, &Server { program: SERVER.to_owned() });
+    let text = ConfigFile::read(&file.path, None)?.text.unwrap_or_default();
+    let found = written_entry::look(&text, &file.edits)?.entry;
+    let path = match file.edits {
+        FileEdits::Json(edits) => edits.into_iter().find_map(|edit| match edit {
+            JsonEdit::Entry(entry) => Some(entry.path),
+            JsonEdit::Item(_) => None,
+        }),
+        FileEdits::Toml(entries) => entries.into_iter().next().map(|entry| entry.path),
+    };
+    Ok(found.map(|entry| LocalEntry { file: file.path, path: path.unwrap_or_default(), entry }))
+}
+
+impl LocalEntry {
+    /// Says whether it starts this program.
+    pub fn runs_bridge(&self) -> bool {
+        runs_bridge(&self.entry)
+    }
+
+    /// Returns why setup does nothing beside it, if it starts another program: with a permission for our server, that one would run.
+    pub fn refusal(&self) -> Option<EditError> {
+        (!self.runs_bridge())
+            .then(|| EditError::Taken { path: self.path.clone(), runs: started_by(&self.entry) })
+    }
+}
