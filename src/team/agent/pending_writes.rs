@@ -244,7 +244,9 @@ impl End {
 
 /// Halves the optional text of a fact; returns whether any text remains.
 fn cut(ask: &mut Operation) -> bool {
-    let (Operation::Leave { detail: Some(detail), .. } | Operation::Crash { detail, .. }) = ask
+    let (Operation::Leave { detail: Some(detail), .. }
+    | Operation::Fail { detail: Some(detail), .. }
+    | Operation::Crash { detail, .. }) = ask
     else {
         return false;
     };
