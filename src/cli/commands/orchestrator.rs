@@ -90,7 +90,7 @@ async fn lead(
     )));
     serve_mcp::until_the_end_of_team(&server, &mut stop).await;
     drop((keeping, clearing));
-    team.shutdown(stop.force_stop()).await;
+    team.shutdown(stop.force_stop(|line| tracing::warn!("{line}"))).await;
     serve_mcp::leave(&membership).await;
     Ok(())
 }

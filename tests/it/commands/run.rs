@@ -322,6 +322,7 @@ async fn a_run_with_a_script_is_not_resumed_with_real_agents() {
     let project = stage.project().to_str().unwrap().to_owned();
     let (_, said) = stage.ended(&["run", "--project", &project, "--resume"], None).await;
     assert!(said.contains("no workflow of "), "{said}");
+    assert!(said.contains("hint: run its plan again"), "{said}");
     let (exit, said) = stage.ended(&["run", "--project", &project, "--resume", &id], None).await;
     assert_eq!(exit.code, Some(1), "{said}");
     assert!(said.contains("was a trial, in which a script played the agents"), "{said}");

@@ -1,0 +1,91 @@
+//! What commands say to a person who does not know them yet: sentences instead of log lines, numbers with the right noun, and the next
+//! step.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{DEADLINE, Stage, until};
+
+/// An agent that ends only by force, and one that says one thing.
+const SCRIPT: &str = r#"
+[agents.red.start]
+ignore_term = true
+ignore_eof = true
+[[agents.red.turns]]
+steps = [{ ignore_cancel = true }, { hang = true }]
+[[agents.blue.turns]]
+steps = [{ say = "done" }]
+"#;
+
+const PLAN: &str = r#"
+name = "one"
+[[steps]]
+name = "only"
+agent = "blue"
+prompt = "look"
+"#;
+
+fn stage(plan: &str) -> Stage {
+    Stage::new(SCRIPT).with_plan(plan).with_scripted_profiles(&["red", "blue"])
+}
+
+/// Runs a command in the stage's project to its end; returns its exit code, and what it said.
+async fn ended(stage: &Stage, arguments: &[&str]) -> (Option<i32>, String) {
+    let (exit, said) = stage.ended(arguments, None).await;
+    (exit.code, said)
+}
+
+fn is_sentence(said: &str) -> bool {
+    // A log line has a level, and the module that wrote it.
+    !said.contains("WARN") && !said.contains("ERROR") && !said.contains("cli_team_bridge::")
+}
+
+fn path<'p>(stage: &'p Stage, name: &'p str) -> String {
+    stage.project().join(name).to_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_second_signal_and_a_warning_of_a_run_are_sentences_and_no_log_lines() {
+    let stage = stage(&PLAN.replace("blue", "red"))
+        .with_project_file("[workflows]\nresume = \"auto\"\n[limits]\nagents = 30\n");
+    let (child, _pipes) = stage.start(&["run", &path(&stage, "plan.toml")]).await;
+    until("the agent is in its turn", || !stage.events_of("task_started").is_empty()).await;
+    let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    until("the agent is asked to end", || !stage.events_of("stop_asked").is_empty()).await;
+    kill(pid, Signal::SIGINT).unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+    let said = child.stderr_tail();
+    assert_eq!(exit.code, Some(1), "{said}");
+    let killing = "SIGINT: killing all agents; another signal ends this process at once";
+    assert!(said.lines().any(|line| line == killing), "{said}");
+    assert!(said.contains("warning: the project's own bridge.toml would run programs"), "{said}");
+    assert!(is_sentence(&said), "{said}");
+}
+
+#[tokio::test]
+async fn a_resume_that_fails_says_in_sentences_what_can_be_resumed() {
+    let stage = stage(PLAN).with_project_file("[limits]\nagents = 30\n");
+    let project = path(&stage, "");
+    let arguments = ["run", "--project", &project, "--resume", "wf-k3j7x2abq5wt"];
+    let (code, said) = ended(&stage, &arguments).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("error: there is no workflow `wf-k3j7x2abq5wt` in this project"),
+        "{said}"
+    );
+    assert!(said.contains("hint: `cli-team-bridge run --resume` lists the workflows"), "{said}");
+    assert!(said.contains("warning: the project's own bridge.toml"), "{said}");
+    assert!(is_sentence(&said), "{said}");
+}
+
+#[tokio::test]
+async fn an_orchestrator_still_writes_a_log() {
+    let stage = stage(PLAN).with_project_file("[limits]\nagents = 30\n");
+    let (child, pipes) = stage.start(&["orchestrator"]).await;
+    drop(pipes.stdin);
+    tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+    let said = child.stderr_tail();
+    assert!(said.contains(" WARN ") && said.contains("the project's own bridge.toml"), "{said}");
+    assert!(!said.contains("This is an MCP server"), "its client reads no greeting: {said}");
+}
