@@ -4,7 +4,7 @@
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{DEADLINE, Stage, until};
+use crate::support::{DEADLINE, Stage, Terminal, until};
 
 /// An agent that ends only by force, and one that says one thing.
 const SCRIPT: &str = r#"
@@ -24,6 +24,8 @@ name = "only"
 agent = "blue"
 prompt = "look"
 "#;
+
+const SIZE: (u16, u16) = (24, 120);
 
 fn stage(plan: &str) -> Stage {
     Stage::new(SCRIPT).with_plan(plan).with_scripted_profiles(&["red", "blue"])
@@ -88,4 +90,20 @@ async fn an_orchestrator_still_writes_a_log() {
     let said = child.stderr_tail();
     assert!(said.contains(" WARN ") && said.contains("the project's own bridge.toml"), "{said}");
     assert!(!said.contains("This is an MCP server"), "its client reads no greeting: {said}");
+}
+
+#[tokio::test]
+async fn one_step_is_one_step_everywhere() {
+    let stage = stage(PLAN);
+    let plan = path(&stage, "plan.toml");
+    let project = path(&stage, "");
+    let (_, drawn) = ended(&stage, &["run", &plan, "--project", &project, "--dry-run"]).await;
+    assert!(drawn.starts_with("one: 1 step\n"), "{drawn}");
+    let mut terminal = Terminal::run(&stage, &["run", &plan], SIZE);
+    assert_eq!(terminal.ended("is done").await, Some(0));
+    let all = terminal.all();
+    assert!(all[0].contains("1 of 1 step done"), "{all:#?}");
+    let sent = stage.events_of("message_sent");
+    let texts: Vec<_> = sent.iter().filter_map(|sent| sent["body"]["text"].as_str()).collect();
+    assert!(texts.iter().any(|text| text.contains("is done: 1 of 1 step done")), "{texts:?}");
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::bus::state::{State, StepRun, Task, Workflow};
 use crate::domain::member::Activity;
+use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::is_invisible;
 use crate::domain::workflow::StepStatus;
 
@@ -98,12 +99,12 @@ fn note(workflow: &Workflow, step: &StepRun, state: &State) -> String {
 
 /// Returns how many of its items are over.
 fn items(workflow: &Workflow, step: &StepRun) -> String {
-    let (mut over, mut all) = (0, 0);
+    let (mut over, mut all) = (0_usize, 0_usize);
     for item in workflow.items_of(step) {
         all += 1;
         over += usize::from(item.status.is_final());
     }
-    format!("{over} of {all} items")
+    format!("{over} of {}", counted(all, "item"))
 }
 
 /// Returns what a step waits for.
