@@ -74,13 +74,9 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
     let mut lines =
         vec![format!("{} ({}) {}", workflow.name, workflow.id, workflow.status.phrase())];
     for step in &workflow.steps {
-        let took = match (step.started_ms, step.ended_ms) {
-            (Some(from), Some(to)) => {
-                let ms = u64::try_from(to - from).unwrap_or_default();
-                format!("  {:.1} s", Duration::from_millis(ms).as_secs_f64())
-            }
-            _ => String::new(),
-        };
+        let took = step.took_ms().map_or_else(String::new, |ms| {
+            format!("  {:.1} s", Duration::from_millis(ms).as_secs_f64())
+        });
         let agent = step.agent.as_ref();
         let agent = agent.map_or_else(String::new, |agent| format!("  {agent}"));
         let status = step.status.as_str();

@@ -31,7 +31,7 @@ pub(crate) struct Shown {
 pub(crate) enum Time {
     /// It has not begun, or waits again.
     None,
-    /// It has been running since this wall time.
+    /// It has been running since this wall time, later by the pauses in which no session led the workflow.
     Since(i64),
     Took(Duration),
 }
@@ -69,9 +69,12 @@ pub(crate) fn shown(workflow: &Workflow, state: &State) -> Vec<Shown> {
 }
 
 fn time(step: &StepRun) -> Time {
-    match (step.status, step.started_ms, step.ended_ms) {
-        (StepStatus::Running, Some(from), _) => Time::Since(from),
-        (status, Some(from), Some(to)) if status.is_final() => Time::Took(between(from, to)),
+    match (step.status, step.started_ms, step.took_ms()) {
+        (StepStatus::Running, Some(from), _) => {
+            let paused = i64::try_from(step.paused_ms.unwrap_or_default()).unwrap_or(i64::MAX);
+            Time::Since(from.saturating_add(paused))
+        }
+        (status, _, Some(ms)) if status.is_final() => Time::Took(Duration::from_millis(ms)),
         _ => Time::None,
     }
 }
