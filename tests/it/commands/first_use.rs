@@ -100,10 +100,32 @@ async fn one_step_is_one_step_everywhere() {
     let (_, drawn) = ended(&stage, &["run", &plan, "--project", &project, "--dry-run"]).await;
     assert!(drawn.starts_with("one: 1 step\n"), "{drawn}");
     let mut terminal = Terminal::run(&stage, &["run", &plan], SIZE);
-    assert_eq!(terminal.ended("is done").await, Some(0));
+    assert_eq!(terminal.ended("Transcripts:").await, Some(0));
     let all = terminal.all();
     assert!(all[0].contains("1 of 1 step done"), "{all:#?}");
     let sent = stage.events_of("message_sent");
     let texts: Vec<_> = sent.iter().filter_map(|sent| sent["body"]["text"].as_str()).collect();
     assert!(texts.iter().any(|text| text.contains("is done: 1 of 1 step done")), "{texts:?}");
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_names_the_transcript_of_each_step() {
+    let more = "[[steps]]\nname = \"second\"\nagent = \"blue\"\nprompt = \"look\"\ndepends_on = [\"only\"]\n";
+    let stage = stage(&(PLAN.to_owned() + more));
+    let project = path(&stage, "");
+    let arguments = ["run", &path(&stage, "plan.toml"), "--project", &project];
+    let (code, said) = ended(&stage, &arguments).await;
+    assert_eq!(code, Some(0), "{said}");
+    let (_, below) = said.split_once("\nTranscripts:\n").expect(&said);
+    for (step, line) in ["only", "second"].into_iter().zip(below.lines()) {
+        let (name, path) = line.trim().split_once(' ').expect(line);
+        assert_eq!(name, step, "{below}");
+        let begun = stage.events_of("step_started").into_iter().find(|begun| begun["step"] == step);
+        let task = begun.unwrap()["task"].as_str().unwrap().to_owned();
+        assert!(path.ends_with(&format!("{task}.jsonl")), "{line}");
+        // It is shown from the directory of the command, which is above the project.
+        let above = stage.project().parent().unwrap();
+        let text = std::fs::read_to_string(above.join(path.trim())).unwrap();
+        assert!(text.contains("done"), "{text}");
+    }
 }

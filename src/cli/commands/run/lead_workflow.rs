@@ -3,6 +3,8 @@
 use super::follow_workflow::{self, Approving, Begun};
 use crate::bus::BusError;
 use crate::bus::rules::{Operation, Refusal};
+use crate::bus::state::Workflow;
+use crate::bus::storage::file::TRANSCRIPTS;
 use crate::cli::lead_team::JoinTarget;
 use crate::cli::signal_policy::StopRequests;
 use crate::cli::{Failure, lead_team, output, serve_mcp, with_hint};
@@ -27,10 +29,12 @@ pub(super) async fn lead(
     approving: Approving,
     mut stop: StopRequests,
 ) -> Result<(), Failure> {
+    let transcripts = launch.bus_dir.join(TRANSCRIPTS);
     let membership = lead_team::join(target.into()).await?;
     let team = Team::new(membership.clone(), config, launch, UserReachable::default());
     let workflows = Workflows::new(team);
     let begun = begin(&workflows, &request).await;
+    let begun = begun.map(|workflow| Begun::of(workflow, transcripts));
     let outcome = match begun {
         Ok(begun) => follow_workflow::follow(&workflows, begun, &mut stop, approving).await,
         Err(error) => Err(error),
@@ -40,16 +44,15 @@ pub(super) async fn lead(
     outcome
 }
 
-async fn begin(workflows: &Workflows, request: &Request) -> Result<Begun, Failure> {
-    let workflow = match request {
+async fn begin(workflows: &Workflows, request: &Request) -> Result<Workflow, Failure> {
+    match request {
         Request::Plan(written) => {
             let plan = planned(written, &workflows.team().candidates())?;
             end_trials(workflows).await;
-            workflows.create(plan).await?
+            Ok(workflows.create(plan).await?)
         }
-        Request::Resume(id) => workflows.resume(id).await.map_err(for_a_person)?,
-    };
-    Ok(Begun::of(workflow))
+        Request::Resume(id) => workflows.resume(id).await.map_err(for_a_person),
+    }
 }
 
 /// Returns an error of a workflow in the words of the command line; it is otherwise written for a model with tools.
