@@ -129,3 +129,14 @@ async fn the_end_of_a_run_names_the_transcript_of_each_step() {
         assert!(text.contains("done"), "{text}");
     }
 }
+
+#[tokio::test]
+async fn the_demo_and_a_removed_setup_name_the_next_step() {
+    let stage = stage(PLAN);
+    let (code, said) = ended(&stage, &["demo"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("\nnext: `cli-team-bridge setup` connects Claude Code"), "{said}");
+    let (code, said) = ended(&stage, &["setup", "--remove", "--yes"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("\nnext: `cli-team-bridge setup` connects your clients."), "{said}");
+}

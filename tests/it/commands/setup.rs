@@ -307,10 +307,10 @@ async fn nothing_is_written_without_a_yes() {
     let mut terminal = Terminal::run_with(&stage, &["setup"], (100, 140));
     terminal.until_shows("Set up Claude Code this way? [y/N]").await;
     terminal.press("y\n");
-    assert_eq!(terminal.ended("Next:").await, Some(0));
+    assert_eq!(terminal.ended("next:").await, Some(0));
     let all = terminal.all();
     let line = |part: &str| all.iter().rposition(|line| line.contains(part)).unwrap();
-    assert!(line("doctor --no-start") < line("Next:"), "the next step stands last: {all:#?}");
+    assert!(line("doctor --no-start") < line("next:"), "the next step stands last: {all:#?}");
     assert!(stage.home().join(".claude.json").exists());
 }
 

@@ -34,8 +34,7 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, 
         None => None,
     };
     if arguments.remove {
-        remove_changes::run(arguments, project.as_deref(), &places, &records)?;
-        return Ok(None);
+        return remove_changes::run(arguments, project.as_deref(), &places, &records).map(Some);
     }
     let search_path = std::env::var_os("PATH");
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
@@ -172,16 +171,17 @@ impl Session {
                 None
             }
             (_, Some(client)) => Some(format!(
-                "Next: start {client} in a project, and ask it to give an agent a task. \
+                "next: start {client} in a project, and ask it to give an agent a task. \
                  `cli-team-bridge setup --remove` undoes all of this."
             )),
             (_, None) if has_no_client => Some(
-                "No client was found. Install one, or name one with --client; \
+                "No client was found.\nnext: install one, or name one with --client; \
                  `cli-team-bridge setup --help` lists them."
                     .to_owned(),
             ),
             (_, None) => Some(
-                "No client was set up. Run `cli-team-bridge setup` again at any time.".to_owned(),
+                "No client was set up.\nnext: run `cli-team-bridge setup` again at any time."
+                    .to_owned(),
             ),
         })
     }
