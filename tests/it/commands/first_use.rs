@@ -131,6 +131,54 @@ async fn the_end_of_a_run_names_the_transcript_of_each_step() {
 }
 
 #[tokio::test]
+async fn trust_says_why_there_is_nothing_to_approve() {
+    let stage = stage(PLAN);
+    let (project, plan) = (path(&stage, ""), path(&stage, "plan.toml"));
+    let (code, said) = ended(&stage, &["trust", &plan]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("plan.toml\" has no gates, so it runs no programs."), "{said}");
+    let (code, said) = ended(&stage, &["trust", &project]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("\" has no `.claude/bridge.toml`."), "{said}");
+    let (code, said) = ended(&stage, &["trust", &path(&stage, "plna.toml")]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("error: there is no file or directory "), "{said}");
+    assert!(said.contains("hint: name a plan file, or the directory of a project"), "{said}");
+    let stage = stage.with_project_file("[limits]\nagents = 1\n");
+    let (code, said) = ended(&stage, &["trust", &project]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("bridge.toml\" runs no programs and raises no limits."), "{said}");
+    let (code, said) = ended(&stage, &["trust", &path(&stage, ".claude/bridge.toml")]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("hint: name the project's directory"), "{said}");
+}
+
+#[tokio::test]
+async fn a_script_in_place_of_its_plan_is_named_with_the_plan() {
+    let stage = stage(PLAN);
+    let script = path(&stage, "plan.script.toml");
+    std::fs::write(&script, SCRIPT).unwrap();
+    let project = path(&stage, "");
+    for command in [&["run", "--project", &project, &script][..], &["trust", &script]] {
+        let (code, said) = ended(&stage, command).await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(
+            said.contains("plan.script.toml\" is a script for --scripted, not a plan"),
+            "{said}"
+        );
+        let plan = path(&stage, "plan.toml");
+        assert!(
+            said.contains(&format!("hint: the plan is {plan:?}: `cli-team-bridge run ")),
+            "{said}"
+        );
+    }
+    let alone = path(&stage, "team.toml");
+    std::fs::write(&alone, SCRIPT).unwrap();
+    let (_, said) = ended(&stage, &["run", "--project", &project, &alone]).await;
+    assert!(said.contains("hint: name the plan: `cli-team-bridge run PLAN --scripted "), "{said}");
+}
+
+#[tokio::test]
 async fn the_demo_and_a_removed_setup_name_the_next_step() {
     let stage = stage(PLAN);
     let (code, said) = ended(&stage, &["demo"]).await;
