@@ -179,6 +179,17 @@ async fn a_script_in_place_of_its_plan_is_named_with_the_plan() {
 }
 
 #[tokio::test]
+async fn the_tree_says_that_a_step_waits_for_the_person() {
+    let stage = stage(&(PLAN.to_owned() + "approve = \"human\"\n"));
+    let plan = path(&stage, "plan.toml");
+    let mut terminal = Terminal::run(&stage, &["run", &plan], SIZE);
+    terminal.until_shows("waits for you to approve it").await;
+    terminal.until_shows("Start `only`? [y/N]").await;
+    terminal.press("y\r");
+    assert_eq!(terminal.ended("Transcripts:").await, Some(0));
+}
+
+#[tokio::test]
 async fn the_demo_and_a_removed_setup_name_the_next_step() {
     let stage = stage(PLAN);
     let (code, said) = ended(&stage, &["demo"]).await;

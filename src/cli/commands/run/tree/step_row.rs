@@ -89,7 +89,7 @@ fn note(workflow: &Workflow, step: &StepRun, state: &State) -> String {
     let why = || step.why.clone().unwrap_or_default();
     match step.status {
         StepStatus::Waiting => awaited(workflow, step),
-        StepStatus::Asking => "for approval".to_owned(),
+        StepStatus::Asking => "waits for you to approve it".to_owned(),
         StepStatus::Running if step.items.is_some() => items(workflow, step),
         StepStatus::Running => {
             let task = step.task.as_ref().and_then(|id| state.task(id));
