@@ -63,6 +63,7 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     let target = JoinTarget::of(outside, &config, choice, Vec::new());
     let watch = (!arguments.no_watch).then(|| watch_command(&launch.project));
     let team = OrchestratorTeam::new(config, launch);
+    serve_mcp::greet_person();
     serve_mcp::run_team(async move || {
         signal_policy::obey(async move |stop| lead(target, team, watch.as_deref(), stop).await)
             .await

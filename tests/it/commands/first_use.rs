@@ -190,6 +190,24 @@ async fn the_tree_says_that_a_step_waits_for_the_person() {
 }
 
 #[tokio::test]
+async fn an_mcp_server_at_a_terminal_says_what_it_is_and_ends_with_its_input() {
+    let stage = stage(PLAN);
+    for command in [&["orchestrator"][..], &["peer", "--name", "ann"], &["agent"]] {
+        let project = path(&stage, "");
+        let of_project = ["--project", &project];
+        let more = if command == ["agent"] { &[][..] } else { &of_project };
+        let mut terminal = Terminal::run_with(&stage, &[command, more].concat(), SIZE);
+        terminal.until_shows("This is an MCP server, which waits for its client on stdin").await;
+        terminal.until_shows("`cli-team-bridge setup`").await;
+        // Ctrl-D
+        terminal.press("\u{4}");
+        assert_eq!(terminal.ended("`cli-team-bridge setup`").await, Some(0), "{command:?}");
+        let all = terminal.all();
+        assert!(is_sentence(&all.join("\n")), "{all:#?}");
+    }
+}
+
+#[tokio::test]
 async fn the_demo_and_a_removed_setup_name_the_next_step() {
     let stage = stage(PLAN);
     let (code, said) = ended(&stage, &["demo"]).await;
