@@ -28,7 +28,7 @@ pub(crate) async fn continues_the_session_of_an_interrupted_step(kind: &Kind) {
     let lead = stage.orchestrator().await;
     let workflow = json!({ "workflow_id": created["workflow_id"] });
     lead.call("resume_workflow", workflow.clone()).await;
-    lead.hear_notice("(\"build\") is done: 1 of 1 steps done").await;
+    lead.hear_notice("(\"build\") is done: 1 of 1 step done").await;
     let status = lead.call("get_workflow_status", workflow).await;
     let step = &status["steps"][0];
     assert_eq!(

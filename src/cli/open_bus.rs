@@ -11,6 +11,7 @@ use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::config::Config;
 use crate::domain::env_vars;
 use crate::domain::name::Name;
+use crate::domain::text::counted::counted;
 use crate::mcp::ToolError;
 use crate::sys::clock;
 use crate::sys::fs::disk::{Disk, RealDisk};
@@ -150,7 +151,8 @@ pub(super) fn keep_counterparts(directory: &Path) {
     match kept {
         Ok(0) => {}
         Ok(gone) => {
-            tracing::debug!("removed {gone} files of deleted projects from the state directory");
+            let files = counted(gone, "file");
+            tracing::debug!("removed {files} of deleted projects from the state directory");
         }
         Err(error) => tracing::debug!("failed to clean up the state directory: {error}"),
     }

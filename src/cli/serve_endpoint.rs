@@ -31,6 +31,7 @@ pub(super) fn serve(explain: impl FnOnce(IdentityError) -> String) -> Result<(),
     if let Err(error) = &identity {
         tracing::error!("{error}");
     }
+    serve_mcp::greet_person();
     serve_mcp::run(async move || {
         signal_policy::obey(async move |mut stop| {
             let membership = LazyMembership::new(move || find_membership(identity.clone()));

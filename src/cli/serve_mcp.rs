@@ -1,9 +1,11 @@
 //! The common parts of commands that serve MCP on stdio: the runtime, serving, and the end.
 
+use std::io::{IsTerminal as _, stdin};
+
 use tokio_util::sync::CancellationToken;
 
-use super::Failure;
 use super::signal_policy::StopRequests;
+use super::{Failure, output};
 use crate::bus::Membership;
 use crate::domain::grace_periods;
 use crate::domain::member::Departure;
@@ -39,6 +41,16 @@ where
     });
     runtime.shutdown_timeout(grace_periods::THREADS);
     done
+}
+
+/// Tells a person who started such a command at a terminal what it is, because it would wait there silently.
+pub(super) fn greet_person() {
+    if stdin().is_terminal() {
+        output::tell(
+            "This is an MCP server, which waits for its client on stdin; Ctrl-D ends it. Clients \
+             start it themselves: `cli-team-bridge setup` connects yours.",
+        );
+    }
 }
 
 /// Serves on stdin and stdout until the client closes its end or a signal requests a stop.

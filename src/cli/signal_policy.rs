@@ -52,10 +52,10 @@ impl StopRequests {
         signal
     }
 
-    /// Waits for the signal to kill the agents, which are stopping gracefully. Cancel safe.
-    pub(crate) async fn force_stop(&mut self) {
+    /// Waits for the signal to kill the agents, which are stopping gracefully, and reports it. Cancel safe.
+    pub(crate) async fn force_stop(&mut self, report: impl FnOnce(&str)) {
         let signal = self.next().await;
-        tracing::warn!("{signal}: killing all agents; another signal ends this process at once");
+        report(&format!("{signal}: killing all agents; another signal ends this process at once"));
     }
 }
 

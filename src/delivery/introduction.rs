@@ -2,6 +2,7 @@
 
 use super::recipient::Reader;
 use crate::domain::name::Name;
+use crate::domain::text::counted::counted;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 
 /// The longest introduction: 120 tokens at four bytes each.
@@ -32,7 +33,7 @@ pub fn introduce<'r>(reader: impl Into<Reader<'r>>, mates: &[Name], tools: bool)
         let rest = mates.len() - named;
         let text = match (listed.is_empty(), rest) {
             (true, 0) => with(""),
-            (true, rest) => with(&format!(" with {rest} others")),
+            (true, rest) => with(&format!(" with {}", counted(rest, "other"))),
             (false, 0) => with(&format!(" with {}", listed.join(", "))),
             (false, rest) => with(&format!(" with {} and {rest} more", listed.join(", "))),
         };

@@ -17,6 +17,7 @@ use super::script::script_format::Script;
 
 mod midturn;
 mod servers;
+mod shipped_scripts;
 
 /// Far more than any step here takes; a test that reaches it has failed.
 const DEADLINE: Duration = Duration::from_secs(20);

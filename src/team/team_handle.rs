@@ -106,8 +106,9 @@ impl Team {
             if let Err(error) = ended {
                 // A bug of ours. The panic dropped the actor's state, so the process is killed; record it on the bus.
                 let detail = format!("the bridge hit a bug: {error}");
-                let left = (session, Departure::Failed, Some(detail));
-                lifetime::leave(&mut Unwritten::default(), &membership, left, &force_stop).await;
+                let (departure, detail) = (Departure::Failed, Some(detail));
+                let leaving = (session, Operation::Leave { session, departure, detail });
+                lifetime::leave(&mut Unwritten::default(), &membership, leaving, &force_stop).await;
             }
             ends.forget(session);
         });

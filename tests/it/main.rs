@@ -11,6 +11,7 @@ pub(crate) mod agents;
 mod architecture;
 pub(crate) mod bus;
 pub(crate) mod commands;
+mod documents;
 pub(crate) mod ending;
 pub(crate) mod install;
 mod support;

@@ -118,6 +118,9 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::Leave { session, departure, detail } => {
             members::leave(writer, me, *session, *departure, detail.as_deref())
         }
+        Operation::Fail { session, detail, error } => {
+            members::fail(writer, me, *session, detail.as_deref(), error)
+        }
         Operation::Send { to, body, reply_to, priority } => {
             messages::send(writer, me, to, (body, *priority), reply_to.as_deref())
         }

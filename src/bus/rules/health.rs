@@ -4,10 +4,10 @@ use super::command::Broken;
 use super::decision::Decision;
 use super::event_writer::Writer;
 use super::members::leaders_of;
-use super::notice::{notice, quoted};
+use super::notice::notice;
 use super::refusal::Refusal;
 use super::requests;
-use super::tasks::{ended, write_finished};
+use super::tasks::{AgentEnd, ended, write_ends_with_agent, write_finished};
 use super::workflows::notify_hung;
 use crate::bus::event::{Event, Runs, Skip};
 use crate::bus::state::{Session, State};
@@ -113,16 +113,19 @@ pub(super) fn crash(
     for call in agent.in_flight.keys() {
         writer.requeue(session, *call);
     }
-    let running = agent.running.as_ref();
-    if let Some(task) = running.and_then(|id| writer.state.task(id))
-        && broken == Broken::Interrupted
-    {
-        let why = format!("{} crashed and is being restarted: {detail}", agent.name);
-        let ending = ended(TaskStatus::Interrupted, "crashed", why);
-        write_finished(writer, task, &ending);
-    }
-    let text = notice![agent.name, " crashed and is being restarted: ", quoted(detail, usize::MAX)];
-    writer.notice_to_each(&leaders_of(writer.state, agent), &text);
+    let end = AgentEnd {
+        what: "crashed and is being restarted",
+        detail: Some(detail),
+        error: None,
+        stopped: false,
+    };
+    let running = agent.running.as_ref().filter(|_| broken == Broken::Interrupted);
+    let running = running.and_then(|id| writer.state.task(id));
+    let why = format!("{} {}: {detail}", agent.name, end.what);
+    let ends = running.map(|task| (task, ended(TaskStatus::Interrupted, "crashed", why)));
+    let leaders = leaders_of(writer.state, agent);
+    let ends: Vec<_> = ends.into_iter().collect();
+    write_ends_with_agent(writer, (agent, &leaders), end, "", &ends);
     Ok(())
 }
 

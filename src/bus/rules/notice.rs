@@ -4,6 +4,7 @@
 use std::fmt::{self, Display, Write as _};
 
 use crate::domain::ids::{MessageId, PermissionId, RequestId, TaskId, WorkflowId};
+use crate::domain::limits;
 use crate::domain::name::Name;
 
 /// A text from the bridge itself; see [`notice!`].
@@ -60,6 +61,21 @@ impl Notice {
     pub(super) fn into_text(self) -> String {
         self.0
     }
+}
+
+/// Lists the first ones, and counts the rest.
+pub(super) fn listed(all: Vec<Notice>) -> Notice {
+    let more = all.len().saturating_sub(limits::NOTICE_IDS);
+    let shown = all.len() - more;
+    let mut text = Notice::default();
+    for (index, one) in all.into_iter().take(shown).enumerate() {
+        text = if index == 0 { text } else { text.and(&", ") };
+        text = text.and(&one);
+    }
+    if more > 0 {
+        text = text.and(&" and ").and(&more).and(&" more");
+    }
+    text
 }
 
 /// Makes a notice of its parts.

@@ -8,6 +8,7 @@ use crate::domain::messaging::RequestStatus;
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
+use crate::domain::text::counted::{counted, counted_as};
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
 
 /// Why the rules refuse a command.
@@ -73,7 +74,10 @@ pub enum Refusal {
         /// What to do instead.
         hint: &'static str,
     },
-    #[error("the inbox of `{name}` is full ({limit} unread messages): wait until it has read some")]
+    #[error(
+        "the inbox of `{name}` is full ({}): wait until it has read some",
+        counted(*.limit, "unread message")
+    )]
     InboxFull { name: Name, limit: usize },
     /// The inbox has few messages, but long ones.
     #[error(
@@ -82,13 +86,15 @@ pub enum Refusal {
     )]
     InboxHeavy { name: Name },
     #[error(
-        "{limit} of your requests are unanswered, which is the limit: wait until some are answered"
+        "{} unanswered, which is the limit: wait until some are answered",
+        counted_as(*.limit, "of your requests is", "of your requests are")
     )]
     TooManyRequests { limit: usize },
     #[error(
-        "{limit} agents are live, which is the limit: assign the task to one of them (it queues; \
+        "{} live, which is the limit: assign the task to one of them (it queues; \
             list_agents shows them), or stop one with shutdown_agent. `agents` under [limits] of \
-            the configuration raises the limit"
+            the configuration raises the limit",
+        counted_as(*.limit, "agent is", "agents are")
     )]
     TooManyAgents { limit: usize },
     #[error(
@@ -157,8 +163,9 @@ pub enum Refusal {
     #[error("the step `{step}` is {}, so this does not apply to it", .status.as_str())]
     StepElsewhere { step: Name, status: StepStatus },
     #[error(
-        "the list for step `{step}` has {count} items; the limits are {} items per list, and {} \
+        "the list for step `{step}` has {}; the limits are {} items per list, and {} \
             steps and items per workflow",
+        counted(*.count, "item"),
         limits::MAX_ITEMS,
         limits::MAX_PLAYED
     )]
@@ -181,8 +188,8 @@ pub enum Refusal {
     #[error("`{name}` is in a turn: the next task starts when it ends")]
     TurnRuns { name: Name },
     #[error(
-        "`{name}` has {limit} queued tasks, which is the limit: assign the task to another agent, \
-            or wait"
+        "`{name}` has {}, which is the limit: assign the task to another agent, or wait",
+        counted(*.limit, "queued task")
     )]
     QueueFull { name: Name, limit: usize },
     #[error(

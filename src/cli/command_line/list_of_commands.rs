@@ -1,6 +1,7 @@
 //! The commands of the program, with their one-line help. The flags of each are in its own file.
 
 use std::ffi::OsString;
+use std::io::{IsTerminal as _, stdin};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -17,6 +18,7 @@ use crate::cli::commands::scripted_agent::ScriptedArguments;
 use crate::cli::commands::setup::SetupArguments;
 use crate::cli::commands::trust::TrustArguments;
 use crate::cli::commands::watch::WatchArguments;
+use crate::cli::logging::LogReader;
 
 /// Runs a team of coding agents from several vendors that message each other while they work.
 #[derive(Debug, Parser)]
@@ -63,6 +65,28 @@ impl Arguments {
         let mut program = help_groups::grouped(Self::command());
         let mut matches = program.try_get_matches_from_mut(arguments)?;
         Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut program))
+    }
+}
+
+impl Command {
+    /// Says who reads the stderr of a command. At a terminal that is a person, whatever the command is for.
+    pub(super) fn log_reader(&self) -> LogReader {
+        match self {
+            _ if stdin().is_terminal() => LogReader::Person,
+            Self::Orchestrator(_)
+            | Self::Agent
+            | Self::Peer(_)
+            | Self::Watch(_)
+            | Self::Hook(_)
+            | Self::ScriptedAgent(_) => LogReader::Program,
+            Self::Setup(_)
+            | Self::Run(_)
+            | Self::Trust(_)
+            | Self::Doctor(_)
+            | Self::Demo(_)
+            | Self::Completions(_)
+            | Self::Man(_) => LogReader::Person,
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use clap::CommandFactory as _;
 use super::list_of_commands::{Arguments, Command};
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::setup::SetupArguments;
-use crate::cli::{Failure, commands, logging, output};
+use crate::cli::logging::{self, LogReader};
+use crate::cli::{Failure, commands, output};
 use crate::supervisor::shim_process;
 
 /// The exit code for wrong usage, as in most programs.
@@ -30,7 +31,7 @@ fn perform() -> ExitCode {
         return shim_process::run(words);
     }
     if std::env::args_os().len() == 1 && std::io::stdout().is_terminal() {
-        logging::start();
+        logging::start(LogReader::Person);
         return exit_code(commands::overview::run());
     }
     let arguments = match Arguments::read(std::env::args_os()) {
@@ -46,7 +47,7 @@ fn perform() -> ExitCode {
             };
         }
     };
-    logging::start();
+    logging::start(arguments.command.log_reader());
     let done = match arguments.command {
         Command::Setup(arguments) => set_up(&arguments),
         Command::Orchestrator(arguments) => commands::orchestrator::run(arguments),

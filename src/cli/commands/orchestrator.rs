@@ -63,6 +63,7 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     let target = JoinTarget::of(outside, &config, choice, Vec::new());
     let watch = (!arguments.no_watch).then(|| watch_command(&launch.project));
     let team = OrchestratorTeam::new(config, launch);
+    serve_mcp::greet_person();
     serve_mcp::run_team(async move || {
         signal_policy::obey(async move |stop| lead(target, team, watch.as_deref(), stop).await)
             .await
@@ -90,7 +91,7 @@ async fn lead(
     )));
     serve_mcp::until_the_end_of_team(&server, &mut stop).await;
     drop((keeping, clearing));
-    team.shutdown(stop.force_stop()).await;
+    team.shutdown(stop.force_stop(|line| tracing::warn!("{line}"))).await;
     serve_mcp::leave(&membership).await;
     Ok(())
 }

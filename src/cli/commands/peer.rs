@@ -55,6 +55,7 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
         kind: MemberKind::Peer,
         roles: arguments.roles,
     };
+    serve_mcp::greet_person();
     serve_mcp::run(async move || {
         signal_policy::obey(async move |mut stop| {
             let membership = LazyMembership::new(move || join(outside.clone(), joining.clone()));

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::cli::commands::run::read_plan;
 use crate::cli::{
     Failure, below_agent, find_project, hidden_agents, load_config, open_bus, output, with_hint,
 };
-use crate::config::Brought;
+use crate::config::{Brought, quoted};
 use crate::sys::terminal;
 use crate::team::Trust;
-use crate::workflow::plan::toml_plan;
 
 /// What to approve.
 #[derive(Clone, Debug, Args)]
@@ -47,11 +47,12 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     if arguments.revoke {
         return revoke(&trust, arguments.path.as_deref());
     }
-    let Some(UntrustedFile { file, lines }) = asking(arguments.path.as_deref())? else {
-        output::tell(
-            "Nothing to approve: there is no such file, or it runs no programs and raises no limits.",
-        );
-        return Ok(());
+    let UntrustedFile { file, lines } = match asking(arguments.path.as_deref())? {
+        Needed::Approval(untrusted) => untrusted,
+        Needed::Nothing(why) => {
+            output::tell(&format!("Nothing to approve: {why}."));
+            return Ok(());
+        }
     };
     output::say(&format!(
         "{}\nSHA-256 {}\nwould set:\n\n{}\n",
@@ -160,16 +161,46 @@ struct UntrustedFile {
     lines: Vec<String>,
 }
 
-/// Reads the file to approve: a plan if a file is named, else the `bridge.toml` of a project. `None` if it needs no approval.
-fn asking(path: Option<&Path>) -> Result<Option<UntrustedFile>, Failure> {
+/// What a file needs from its user.
+enum Needed {
+    Approval(UntrustedFile),
+    /// Nothing, for this reason.
+    Nothing(String),
+}
+
+/// Reads the file to approve: a plan if a file is named, else the `bridge.toml` of a project.
+fn asking(path: Option<&Path>) -> Result<Needed, Failure> {
     if let Some(plan) = path.filter(|path| path.is_file()) {
-        let written = toml_plan::read(plan, &plan.display().to_string())?;
+        let written = read_plan(plan)?;
         let (file, lines) = (written.brought(plan), written.gates());
-        return Ok((!lines.is_empty()).then_some(UntrustedFile { file, lines }));
+        if lines.is_empty() {
+            let why = format!("the plan {} has no gates, so it runs no programs", quoted(plan));
+            return Ok(Needed::Nothing(why));
+        }
+        return Ok(Needed::Approval(UntrustedFile { file, lines }));
     }
-    let config = load_config::load(&find_project::find(path)?.root, None)?;
-    let file = config.project_file().filter(|file| file.needs_yes());
-    Ok(file.map(|file| UntrustedFile { file: file.file.clone(), lines: file.lines() }))
+    if let Some(missing) = path.filter(|path| !path.exists()) {
+        return Err(with_hint(
+            format!("there is no file or directory {}", quoted(missing)),
+            "name a plan file, or the directory of a project; `cli-team-bridge trust --list` \
+             lists the files that you approved",
+        ));
+    }
+    let root = find_project::find(path)?.root;
+    let config = load_config::load(&root, None)?;
+    Ok(match config.project_file() {
+        Some(file) if file.needs_yes() => {
+            Needed::Approval(UntrustedFile { file: file.file.clone(), lines: file.lines() })
+        }
+        Some(file) => {
+            let file = file.file.quoted();
+            Needed::Nothing(format!("{file} runs no programs and raises no limits"))
+        }
+        None => {
+            let root = quoted(&root);
+            Needed::Nothing(format!("the project {root} has no `.claude/bridge.toml`"))
+        }
+    })
 }
 
 /// Refuses an approval that a live agent may be giving: below the agent, where this process cannot see the agent, or without a

@@ -6,6 +6,7 @@ use super::agent_kinds;
 use crate::doctor::finding::{Finding, Level, Subject};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::task::error_class;
+use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::wait_times;
 use crate::sys::process::memory_use::MemoryUse;
@@ -62,9 +63,9 @@ pub(super) fn judge(tried: &Tried, trial: &Trial) -> Finding {
                 &subject,
                 "start",
                 format!(
-                    "has the bridge's tools after {seconds:.1} s; {megabytes} MB in {} processes; \
+                    "has the bridge's tools after {seconds:.1} s; {megabytes} MB in {}; \
                      messages by {}",
-                    memory.processes,
+                    counted_as(memory.processes, "process", "processes"),
                     methods.join(", ")
                 ),
             );

@@ -11,6 +11,7 @@ use crate::doctor::finding::{Finding, Fixing, Subject};
 use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
+use crate::domain::text::counted::counted_as;
 use crate::sys::clock;
 use crate::sys::fs::network_fs;
 use crate::sys::process::{self, descendants};
@@ -137,7 +138,7 @@ fn put_aside(directory: &Path) -> Option<Finding> {
         "put aside",
         format!(
             "{} beside it, the newest {newest:?}",
-            judge_bus::count(aside.len(), "foreign bus is", "foreign buses are")
+            counted_as(aside.len(), "foreign bus is", "foreign buses are")
         ),
     );
     Some(finding.with_remedy(format!("remove what you do not need from {}", around.display())))

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use super::judge_bus::count;
 use crate::doctor::finding::{Finding, Fix, Fixing, Subject};
+use crate::domain::text::counted::counted;
 use crate::sys::fs::rights_of_others::{OpenPart, Rights, of_directory};
 
 /// The check, in a word.
@@ -48,7 +48,7 @@ fn judge(subject: &Subject, directory: &Path, parts: &[OpenPart], fixing: Fixing
     }
     let writable = parts.iter().filter(|part| part.is_writable).count();
     let readable = parts.len() - writable;
-    let number = |number| count(number, "part", "parts");
+    let number = |number| counted(number, "part");
     let what = match (writable, readable) {
         (0, _) => format!("others may read {}", number(readable)),
         (_, 0) => format!("others may write to {}", number(writable)),

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::ExaminedBus;
 use crate::doctor::finding::{Finding, Subject};
+use crate::domain::text::counted::{counted, counted_as};
 
 const SUBJECT: Subject = Subject::Bus;
 
@@ -39,8 +40,8 @@ pub(super) fn judge(bus: &ExaminedBus) -> Vec<Finding> {
 }
 
 fn judge_log(bus: &ExaminedBus) -> Finding {
-    let size =
-        format!("{} lines in {} files, {} MB", bus.lines, bus.segments, megabytes(bus.bytes));
+    let (lines, files) = (counted(bus.lines, "line"), counted(bus.segments, "file"));
+    let size = format!("{lines} in {files}, {} MB", megabytes(bus.bytes));
     let finding = if bus.damaged_lines.is_empty() {
         let part = if bus.is_partly_read { "; only its beginning was read" } else { "" };
         Finding::ok(&SUBJECT, "log", format!("{size}, no damage{part}"))
@@ -50,7 +51,7 @@ fn judge_log(bus: &ExaminedBus) -> Finding {
             "log",
             format!(
                 "{size}; {} damaged: {}",
-                count(bus.damaged_lines.len(), "line is", "lines are"),
+                counted_as(bus.damaged_lines.len(), "line is", "lines are"),
                 named(&bus.damaged_lines)
             ),
             "members skip damaged lines, and their content is lost. If a copy of the log is \
@@ -124,11 +125,6 @@ fn named(places: &[String]) -> String {
     };
     let first: Vec<_> = places.iter().take(NAMED).map(String::as_str).collect();
     first.join(", ") + &more
-}
-
-/// Returns a number with its noun and verb.
-pub(super) fn count(number: usize, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
 #[cfg(test)]

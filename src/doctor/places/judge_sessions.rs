@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::judge_bus::count;
 use crate::bus::state::{Session, State};
 use crate::bus::storage::file::{ExaminedBus, SeenPresence};
 use crate::doctor::finding::{Finding, Fix, Subject};
 use crate::domain::ids::SessionId;
+use crate::domain::text::counted::counted_as;
 use crate::domain::wait_times;
 
 const SUBJECT: Subject = Subject::Bus;
@@ -32,7 +32,7 @@ pub(super) fn judge(
     }
     let says = match live.len() {
         0 => "none is live".to_owned(),
-        number => format!("{}, all well", count(number, "is live", "are live")),
+        number => format!("{}, all well", counted_as(number, "is live", "are live")),
     };
     vec![Finding::ok(&SUBJECT, "sessions", says).with_fact("live", live.len())]
 }
@@ -94,7 +94,7 @@ pub(super) fn judge_leftovers(pids: &[u32]) -> Finding {
         "leftovers",
         format!(
             "{} left behind by agents that have ended: {}",
-            count(pids.len(), "process was", "processes were"),
+            counted_as(pids.len(), "process was", "processes were"),
             listed.join(", ")
         ),
         "start an orchestrator in the project, which ends them",
@@ -110,7 +110,7 @@ pub(super) fn judge_presences(directory: &Path, bus: &ExaminedBus) -> Option<Fin
     if left == 0 {
         return None;
     }
-    let says = format!("{} by dead sessions", count(left, "file was left", "files were left"));
+    let says = format!("{} by dead sessions", counted_as(left, "file was left", "files were left"));
     Some(
         Finding::note(&SUBJECT, "presences", says)
             .with_remedy("`cli-team-bridge doctor --fix` removes them; they do no harm")

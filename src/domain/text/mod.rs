@@ -1,5 +1,6 @@
-//! Text that is shown or stored: hiding secrets, quoting what others wrote, and suggesting a known word for an unknown one.
+//! Text that is shown or stored: counting, hiding secrets, quoting what others wrote, and suggesting a known word for an unknown one.
 
+pub mod counted;
 pub mod redact;
 pub mod shell_word;
 pub mod suggest;

@@ -6,6 +6,7 @@ use crate::bus::Bus;
 use crate::bus::state::{BodyRef, Session, State};
 use crate::domain::limits;
 use crate::domain::member::{Activity, MemberKind};
+use crate::domain::text::counted::counted;
 use crate::domain::time::Now;
 
 /// What a member is doing, before the prompt of its task has been read.
@@ -39,8 +40,7 @@ impl Doing {
         }
         let more = match session.queue.len() {
             0 => String::new(),
-            1 => ", 1 task in its queue".to_owned(),
-            number => format!(", {number} tasks in its queue"),
+            number => format!(", {} in its queue", counted(number, "task")),
         };
         let running = session.running.as_ref().and_then(|id| state.task(id));
         match (running, session.activity) {

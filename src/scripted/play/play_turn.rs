@@ -25,7 +25,7 @@ use super::mid_turn_words::{self, Words};
 use super::ordered_output::{Gone, Wire};
 use super::text_blocks::chunk;
 use crate::domain::wait_times;
-use crate::scripted::script::script_format::{Part, ScriptedTurn};
+use crate::scripted::script::script_format::Part;
 use crate::scripted::script::script_template::{Scope, TemplateError};
 use crate::scripted::script::verbs::{
     AskPermission, Call, Expect, OnReject, ReadFile, ScriptStep, WriteFile,
@@ -107,19 +107,13 @@ impl Player<'_> {
     pub(crate) async fn play(&mut self, prompt: String) -> TurnEnd {
         let part = Arc::clone(&self.part);
         self.memory.played.resize(part.turns.len(), 0);
-        let played = &mut self.memory.played;
-        let fits = |(turn, played): (&ScriptedTurn, &mut u32)| {
-            let is_left = turn.times.is_none_or(|times| *played < times);
-            let is_meant = turn.when.as_ref().is_none_or(|when| prompt.contains(when));
-            *played += u32::from(is_left && is_meant);
-            is_left && is_meant
-        };
-        let Some(index) = part.turns.iter().zip(played).map(fits).position(|fits| fits) else {
+        let Some(index) = part.next_turn(&prompt, &self.memory.played) else {
             return TurnEnd::failed(&format!(
                 "no turn of `{}` is left that matches this prompt",
                 part.name
             ));
         };
+        self.memory.played[index] += 1;
         self.memory.scope.insert("prompt".to_owned(), Value::String(prompt));
         self.memory.inbox.clear();
         match self.steps(&part.turns[index].steps).await {

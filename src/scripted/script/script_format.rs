@@ -190,6 +190,12 @@ impl Script {
         self.agents.get("default").filter(|_| self.agents.len() == 1).cloned()
     }
 
+    /// Returns the names of all tables.
+    #[cfg(test)]
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.agents.keys().map(String::as_str)
+    }
+
     /// Says whether any agent of the script can load sessions.
     pub(crate) fn any_loads(&self) -> bool {
         self.agents.values().any(|part| part.start.load)
@@ -233,6 +239,16 @@ impl Part {
             .map(|turn| ScriptedTurn::read(&Fields::of(fields.source(), turn, "a turn")?))
             .collect::<Result<_, _>>()?;
         Ok(Self { name: name.to_owned(), start, turns })
+    }
+}
+
+impl Part {
+    /// Returns the turn that answers a prompt: the first that fits it and is not used up. `played` says how often each was played.
+    pub(crate) fn next_turn(&self, prompt: &str, played: &[u32]) -> Option<usize> {
+        self.turns.iter().zip(played).position(|(turn, played)| {
+            let is_left = turn.times.is_none_or(|times| *played < times);
+            is_left && turn.when.as_ref().is_none_or(|when| prompt.contains(when))
+        })
     }
 }
 

@@ -7,16 +7,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::actor::Actor;
 use super::context::AgentContext;
-use super::pending_writes::{End, Unwritten};
+use super::pending_writes::Unwritten;
 use super::restart_policy::{Restarts, Verdict};
 use crate::acp::AcpSessionId;
 use crate::bus::Membership;
-use crate::bus::event::{Body, TaskReport};
-use crate::bus::rules::{self, Broken, Operation};
+use crate::bus::rules::{Broken, Operation};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
-use crate::domain::member::Departure;
-use crate::domain::task::{TaskError, TaskStatus};
 
 /// How `run` and the handle that started it agree on the end.
 pub(crate) struct Ending {
@@ -83,39 +80,17 @@ pub(crate) async fn run(
             }
         };
         gone.cancel();
-        if let Some(error) = ended.error {
-            let message = format!("{} has failed: {}", agent.name(), error.message);
-            let error = TaskError { message, ..error }.written(&agent.secrets);
-            fail_queue(&mut unwritten, membership, session, &error);
-        }
-        let departure = ended.departure;
-        leave(&mut unwritten, membership, (session, departure, detail), &closing).await;
+        let leaving = match ended.error {
+            Some(error) => {
+                let error = Box::new(error.written(&agent.secrets));
+                Operation::Fail { session, detail, error }
+            }
+            None => Operation::Leave { session, departure: ended.departure, detail },
+        };
+        leave(&mut unwritten, membership, (session, leaving), &closing).await;
         agent.offers.forget(session);
         agent.doing.forget(session);
         return;
-    }
-}
-
-/// Fails the tasks that waited for an agent which could not be started, with the reason. Any others end with the agent's departure.
-fn fail_queue(
-    unwritten: &mut Unwritten,
-    membership: &Membership,
-    session: SessionId,
-    error: &TaskError,
-) {
-    let queue: Vec<_> = membership.bus().look(|state| {
-        let live = state.session(session);
-        live.map(|live| live.queue.iter().cloned().collect()).unwrap_or_default()
-    });
-    for task in queue {
-        let ending = rules::Ending {
-            status: TaskStatus::Failed,
-            output: Body::Text(String::new()),
-            stop_reason: None,
-            error: Some(error.clone()),
-            report: TaskReport::default(),
-        };
-        unwritten.push_end(End::new(task, ending, String::new()));
     }
 }
 
@@ -140,10 +115,10 @@ fn is_to_end(agent: &AgentContext) -> bool {
 pub(crate) async fn leave(
     unwritten: &mut Unwritten,
     membership: &Membership,
-    (session, departure, detail): (SessionId, Departure, Option<String>),
+    (session, leaving): (SessionId, Operation),
     force_stop: &CancellationToken,
 ) {
-    unwritten.push(Operation::Leave { session, departure, detail });
+    unwritten.push(leaving);
     // If a force stop leaves no time for that, another process records it: with the presence gone, every process finds the agent
     // dead.
     unwritten.write_all(membership, force_stop).await;

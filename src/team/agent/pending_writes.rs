@@ -18,6 +18,7 @@ use crate::domain::ids::{CommandId, TaskId};
 use crate::domain::limits;
 use crate::domain::task::error_class;
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::text::counted::counted_as;
 use crate::domain::text::redact::Secrets;
 use crate::domain::wait_times;
 use crate::sys::backoff::Backoff;
@@ -185,7 +186,8 @@ impl Unwritten {
             };
             if is_last {
                 let left = self.facts.len();
-                tracing::warn!("{left} events of an agent were not recorded before the end");
+                let events = counted_as(left, "event of an agent was", "events of an agent were");
+                tracing::warn!("{events} not recorded before the end");
                 return;
             }
             tokio::select! {
@@ -244,7 +246,9 @@ impl End {
 
 /// Halves the optional text of a fact; returns whether any text remains.
 fn cut(ask: &mut Operation) -> bool {
-    let (Operation::Leave { detail: Some(detail), .. } | Operation::Crash { detail, .. }) = ask
+    let (Operation::Leave { detail: Some(detail), .. }
+    | Operation::Fail { detail: Some(detail), .. }
+    | Operation::Crash { detail, .. }) = ask
     else {
         return false;
     };

@@ -14,6 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::git_query::{GitTrouble, Repository};
 use super::git_snapshot::{GitSnapshot, compare};
 use crate::domain::task::result::{Change, GitLook};
+use crate::domain::text::counted::counted_as;
 use crate::domain::wait_times;
 
 /// A look at the start of a task, running or done.
@@ -55,7 +56,10 @@ impl Repository {
             let _looked = looked;
             let look = self.look(&BTreeMap::new()).await;
             match &look {
-                Ok(look) => done(&format!("looked: {} files differ", look.dirty.len())),
+                Ok(look) => {
+                    let files = counted_as(look.dirty.len(), "file differs", "files differ");
+                    done(&format!("looked: {files}"));
+                }
                 Err(trouble) => done(&trouble.to_string()),
             }
             look

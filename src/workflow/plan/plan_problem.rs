@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::domain::text::counted::counted;
+
 /// How many problems an error lists. The rest is only counted.
 const MOST_PROBLEMS: usize = 40;
 
@@ -31,7 +33,8 @@ impl fmt::Display for Problem {
 fn listed(problems: &[Problem]) -> String {
     let mut shown: Vec<_> = problems.iter().take(MOST_PROBLEMS).map(ToString::to_string).collect();
     if problems.len() > MOST_PROBLEMS {
-        shown.push(format!("and {} more problems", problems.len() - MOST_PROBLEMS));
+        let more = counted(problems.len() - MOST_PROBLEMS, "more problem");
+        shown.push(format!("and {more}"));
     }
     shown.join("; ")
 }

@@ -10,6 +10,7 @@ use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::{TaskError, TaskStatus, error_class};
+use crate::domain::text::counted::counted;
 use crate::domain::workflow::{Again, StepMove, StepStatus};
 use crate::workflow::plan::evaluate_condition::ConditionResult;
 
@@ -233,8 +234,9 @@ fn after_items(workflow: &Workflow, step: &StepRun) -> Option<Action> {
             let (name, outcome) = (&first.plan.name, first.status.phrase());
             let why = first.why.as_deref().unwrap_or_default();
             let why = format!(
-                "{} of {count} items did not succeed: {name} {outcome}: {why}",
-                failed.len()
+                "{} of {} did not succeed: {name} {outcome}: {why}",
+                failed.len(),
+                counted(count, "item")
             );
             StepMove::Fail(short(&why))
         }
@@ -259,7 +261,7 @@ fn after_end(workflow: &Workflow, step: &StepRun, end: &TaskEnd) -> StepMove {
                 StepMove::Again(Again::Interrupted, reason("it was interrupted"))
             } else {
                 let times = step.interruptions + 1;
-                StepMove::Fail(format!("it was interrupted {times} times"))
+                StepMove::Fail(format!("it was interrupted {}", counted(times, "time")))
             }
         }
         TaskStatus::Cancelled if class_of(end) != "timeout" => {
@@ -276,7 +278,7 @@ fn after_gate(workflow: &Workflow, step: &StepRun, why: &str) -> Vec<Action> {
         return vec![Action::Move(name, after_failure(step, "gate", why))];
     };
     if step.rounds + 1 >= repeat.times {
-        let why = format!("after {} rounds, {why}", step.rounds + 1);
+        let why = format!("after {}, {why}", counted(step.rounds + 1, "round"));
         return vec![Action::Move(name, StepMove::Fail(short(&why)))];
     }
     let done = |name: &&Name| {

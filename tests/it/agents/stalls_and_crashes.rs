@@ -179,7 +179,7 @@ async fn work_beyond_the_configured_limits_is_refused_with_a_hint() {
     let queued = lead.call("assign_task", json!({ "agent": "ann", "prompt": "next" })).await;
     assert_eq!(queued["position"], 1);
     let refused = lead.refused("assign_task", json!({ "agent": "ann", "prompt": "more" })).await;
-    assert!(refused.starts_with("`ann` has 1 queued tasks, which is the limit: "), "{refused}");
+    assert!(refused.starts_with("`ann` has 1 queued task, which is the limit: "), "{refused}");
     lead.call("kill_agent", json!({ "agent": "cid" })).await;
     lead.call("assign_task", fourth).await;
     lead.call("kill_agent", json!({ "agent": "ann" })).await;

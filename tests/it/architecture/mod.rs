@@ -5,6 +5,8 @@ mod documents;
 mod imports;
 mod rooms;
 
+pub(crate) use self::documents::test_names;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

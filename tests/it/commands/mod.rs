@@ -3,6 +3,7 @@
 pub(crate) mod bad_input;
 #[cfg(target_os = "linux")]
 pub(crate) mod doctor;
+pub(crate) mod first_use;
 #[cfg(target_os = "linux")]
 pub(crate) mod hook;
 pub(crate) mod manners;

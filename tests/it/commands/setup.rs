@@ -284,18 +284,18 @@ async fn a_client_with_an_entry_of_another_author_for_one_project_is_left_alone(
 async fn the_next_step_is_to_lead_only_if_an_agent_can_be_started() {
     let stage = stage(&[("claude", IDLE)]);
     let (_, said) = setup(&stage, &["--yes"]).await;
-    assert!(!said.contains("Next:"), "no agent is installed: {said}");
+    assert!(!said.contains("next:"), "no agent is installed: {said}");
     assert!(said.contains("no agent can be started yet"), "{said}");
 
     let gemini = stage.home().join("bin/gemini");
     fs::write(&gemini, IDLE).unwrap();
     fs::set_permissions(&gemini, fs::Permissions::from_mode(0o755)).unwrap();
     let (_, said) = setup(&stage, &["--yes"]).await;
-    assert!(said.contains("Next: no login of gemini was found. To log in, run `gemini`"), "{said}");
+    assert!(said.contains("next: no login of gemini was found. To log in, run `gemini`"), "{said}");
 
     let stage = stage.with_variable("GEMINI_API_KEY", "x");
     let (_, said) = setup(&stage, &["--yes"]).await;
-    assert!(said.contains("Next: start Claude Code in a project, and say: Ask gemini "), "{said}");
+    assert!(said.contains("next: start Claude Code in a project, and say: Ask gemini "), "{said}");
 }
 
 #[tokio::test]
@@ -383,10 +383,10 @@ async fn nothing_is_written_without_a_yes() {
     let mut terminal = Terminal::run_with(&stage, &["setup"], (100, 140));
     terminal.until_shows("Set up Claude Code this way? [y/N]").await;
     terminal.press("y\n");
-    assert_eq!(terminal.ended("Next:").await, Some(0));
+    assert_eq!(terminal.ended("next:").await, Some(0));
     let all = terminal.all();
     let line = |part: &str| all.iter().rposition(|line| line.contains(part)).unwrap();
-    assert!(line("doctor --no-start") < line("Next:"), "the next step stands last: {all:#?}");
+    assert!(line("doctor --no-start") < line("next:"), "the next step stands last: {all:#?}");
     assert!(stage.home().join(".claude.json").exists());
 }
 

@@ -270,6 +270,13 @@ async fn a_peer_leaves_by_the_end_of_its_input_and_by_each_signal() {
     assert_eq!(stage.events_of("member_left").len(), 4);
 }
 
+/// Returns the texts of all notices to a member.
+fn notices_to(stage: &Stage, name: &str) -> Vec<String> {
+    let sent = stage.events_of("message_sent").into_iter();
+    let notices = sent.filter(|sent| sent["kind"] == "notice" && sent["audience"] == name);
+    notices.map(|sent| sent["body"]["text"].as_str().unwrap().to_owned()).collect()
+}
+
 #[tokio::test]
 async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
     let stage = Stage::new(AGENTS);
@@ -286,8 +293,11 @@ async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
     assert_eq!(result["status"], "interrupted", "{result}");
     assert_eq!(result["error"], json!({ "class": "crashed", "message": why }));
     assert_eq!(result["output"], "half of it", "what it had said is kept");
-    let notice = "crasher has failed: \"exit code 7; its stderr ends: out of memory\"";
-    lead.hear_notice(notice).await;
+    let notice = format!(
+        "crasher has failed: \"exit code 7; its stderr ends: out of memory\"; {task} was interrupted"
+    );
+    let to_lead = notices_to(&stage, "orchestrator");
+    assert_eq!(to_lead, [notice], "it is said once");
     bob.hear_notice(&format!(
         "your request {request} is open again: crasher, which claimed it, is gone"
     ))
@@ -333,6 +343,10 @@ async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
     assert_eq!(result["status"], "failed", "{result}");
     // The end of its stderr shows that the login is missing.
     assert_eq!(result["error"], json!({ "class": "auth", "message": why }));
+    let task = assigned["task_id"].as_str().unwrap();
+    let notice = "dead has failed: \"it ended before it was ready: exit code 3; its stderr ends: no api key\"";
+    let to_lead = notices_to(&stage, "orchestrator");
+    assert_eq!(to_lead, [format!("{notice}; {task} has failed")], "it is said once");
 
     let babbling = lead.assign("babbling", "x").await;
     let result = lead.ended(&babbling).await;

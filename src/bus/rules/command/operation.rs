@@ -13,6 +13,7 @@ use crate::domain::member::{Activity, Departure, Tools};
 use crate::domain::messaging::{DeliveryMethod, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
+use crate::domain::task::TaskError;
 use crate::domain::workflow::{StepMove, StepOf};
 
 /// One command: an operation, and the session that asks for it.
@@ -60,6 +61,13 @@ pub enum Operation {
         departure: Departure,
         /// An explanation of the departure.
         detail: Option<String>,
+    },
+    /// An agent of this bridge could not start or begin a task, and leaves; the tasks that it never began fail with the error.
+    Fail {
+        session: SessionId,
+        /// An explanation of the departure.
+        detail: Option<String>,
+        error: Box<TaskError>,
     },
     /// These sessions are dead: no process holds their presence.
     Reap(Vec<SessionId>),

@@ -3,16 +3,16 @@
 use super::undelivered_mail::{abandon_mail, drop_obsolete_mail};
 use crate::bus::event::Event;
 use crate::bus::rules::event_writer::Writer;
-use crate::bus::rules::notice::{notice, quoted};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{end_with_team, withdraw_own};
-use crate::bus::rules::tasks::end_work;
+use crate::bus::rules::tasks::{AgentEnd, ends_of_work, write_ends_with_agent, write_finished};
 use crate::bus::rules::workflows::notify_left;
 use crate::bus::rules::{permissions, requests};
 use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::name::Name;
+use crate::domain::task::TaskError;
 
 pub(in crate::bus::rules) fn leave(
     writer: &mut Writer<'_>,
@@ -22,8 +22,31 @@ pub(in crate::bus::rules) fn leave(
     detail: Option<&str>,
 ) -> Result<(), Refusal> {
     let leaving = writer.acts_for(me, session)?;
-    write_left(writer, leaving, (departure, detail), EndNotice::Separate);
+    write_left(writer, leaving, Leaving { departure, detail, error: None }, EndNotice::Separate);
     Ok(())
+}
+
+/// Ends the session of an agent that could not start or begin a task: its queue fails with this error.
+pub(in crate::bus::rules) fn fail(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    detail: Option<&str>,
+    error: &TaskError,
+) -> Result<(), Refusal> {
+    let leaving = writer.acts_for(me, session)?;
+    let how = Leaving { departure: Departure::Failed, detail, error: Some(error) };
+    write_left(writer, leaving, how, EndNotice::Separate);
+    Ok(())
+}
+
+/// How a session ends.
+#[derive(Clone, Copy)]
+pub(in crate::bus::rules) struct Leaving<'a> {
+    pub(in crate::bus::rules) departure: Departure,
+    pub(in crate::bus::rules) detail: Option<&'a str>,
+    /// The error of the tasks that an agent never began.
+    pub(in crate::bus::rules) error: Option<&'a TaskError>,
 }
 
 /// How the leaders of an agent are notified of its end.
@@ -36,7 +59,7 @@ pub(in crate::bus::rules) enum EndNotice {
 pub(in crate::bus::rules) fn write_left(
     writer: &mut Writer<'_>,
     session: &Session,
-    (departure, detail): (Departure, Option<&str>),
+    Leaving { departure, detail, error }: Leaving<'_>,
     end_notice: EndNotice,
 ) {
     permissions::end_all(writer, session.id);
@@ -47,7 +70,19 @@ pub(in crate::bus::rules) fn write_left(
     });
     requests::reopen_claims(writer, session);
     let stopped = departure == Departure::Stopped || departure == Departure::Closed;
-    end_work(writer, session, (departed(departure), detail), stopped);
+    let end = AgentEnd { what: departed(departure), detail, error, stopped };
+    let ends = ends_of_work(writer.state, session, end);
+    if session.kind == MemberKind::Agent && !stopped && end_notice == EndNotice::Separate {
+        let is_unexplained = departure == Departure::Dead && detail.is_none();
+        let advice =
+            if is_unexplained { ". assign_task with its name starts it again" } else { "" };
+        let leaders = leaders_of(writer.state, session);
+        write_ends_with_agent(writer, (session, &leaders), end, advice, &ends);
+    } else {
+        for (task, ending) in &ends {
+            write_finished(writer, task, ending);
+        }
+    }
     let member = writer.state.member(&session.name);
     let is_chosen = member.is_some_and(|member| member.chosen);
     if !is_chosen {
@@ -59,17 +94,6 @@ pub(in crate::bus::rules) fn write_left(
         abandon_mail(writer, &session.name, "has left");
     }
     end_with_team(writer, session);
-    if session.kind == MemberKind::Agent && !stopped && end_notice == EndNotice::Separate {
-        let what = notice![session.name, " ", departed(departure)];
-        let text = match detail {
-            Some(detail) => what.and(&": ").and(&quoted(detail, usize::MAX)),
-            None if departure == Departure::Dead => {
-                what.and(&". assign_task with its name starts it again")
-            }
-            None => what,
-        };
-        writer.notice_to_each(&leaders_of(writer.state, session), &text);
-    }
     notify_left(writer, session);
 }
 

@@ -1,6 +1,6 @@
 //! Reaping sessions whose processes are gone.
 
-use super::leave::{EndNotice, write_left};
+use super::leave::{EndNotice, Leaving, write_left};
 use super::session_summary::notify_all;
 use crate::bus::rules::decision::Decision;
 use crate::bus::rules::refusal::Refusal;
@@ -27,7 +27,8 @@ pub(in crate::bus::rules) fn reap(
                     gone.push(session.name.clone());
                 }
                 let notice = if is_orphan { EndNotice::InSummary } else { EndNotice::Separate };
-                write_left(writer, session, (Departure::Dead, None), notice);
+                let how = Leaving { departure: Departure::Dead, detail: None, error: None };
+                write_left(writer, session, how, notice);
             }
             Ok(())
         })?;

@@ -10,10 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::event::Event;
 use crate::bus::rules::event_writer::Writer;
-use crate::bus::rules::notice::{Notice, notice};
+use crate::bus::rules::notice::{Notice, listed, notice};
 use crate::bus::state::{Message, Session, State, Task};
 use crate::domain::ids::{MessageId, SessionId};
-use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind, PLAN_ROLE};
 use crate::domain::name::Name;
 
@@ -174,19 +173,4 @@ impl<'a> EndNotices<'a> {
             })
         })
     }
-}
-
-/// Lists the first ones, and counts the rest.
-fn listed(all: Vec<Notice>) -> Notice {
-    let more = all.len().saturating_sub(limits::NOTICE_IDS);
-    let shown = all.len() - more;
-    let mut text = Notice::default();
-    for (index, one) in all.into_iter().take(shown).enumerate() {
-        text = if index == 0 { text } else { text.and(&", ") };
-        text = text.and(&one);
-    }
-    if more > 0 {
-        text = text.and(&" and ").and(&more).and(&" more");
-    }
-    text
 }

@@ -4,12 +4,29 @@ use crate::bus::event::{Body, Event, Finished, TaskReport};
 use crate::bus::rules::command::Ending;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::{Notice, notice, quoted};
-use crate::bus::state::{Session, Task};
+use crate::bus::state::Task;
 use crate::domain::limits;
 use crate::domain::task::{TaskError, TaskStatus};
 
 /// Writes the end of a task, and notifies the assigner.
 pub(in crate::bus::rules) fn write_finished(writer: &mut Writer<'_>, task: &Task, ending: &Ending) {
+    write_end(writer, task, ending);
+    if !has_reader(writer, task) {
+        return;
+    }
+    let mut post = Post::notice(task.by.clone(), end_notice(task, ending));
+    post.task = Some(task.id.clone());
+    writer.post(post);
+}
+
+/// Says whether a notice of a task's end is of use: the leader of a workflow is notified of the workflow's end, not of each task in
+/// it.
+pub(super) fn has_reader(writer: &Writer<'_>, task: &Task) -> bool {
+    task.workflow.is_none() && writer.reaches(&task.by)
+}
+
+/// Writes the end of a task alone.
+pub(super) fn write_end(writer: &mut Writer<'_>, task: &Task, ending: &Ending) {
     writer.push(Event::TaskFinished(Finished {
         id: task.id.clone(),
         status: ending.status,
@@ -18,13 +35,6 @@ pub(in crate::bus::rules) fn write_finished(writer: &mut Writer<'_>, task: &Task
         error: ending.error.clone(),
         report: ending.report.clone(),
     }));
-    // The leader of a workflow is notified of the workflow's end, not of each task in it.
-    if task.workflow.is_some() || !writer.reaches(&task.by) {
-        return;
-    }
-    let mut post = Post::notice(task.by.clone(), end_notice(task, ending));
-    post.task = Some(task.id.clone());
-    writer.post(post);
 }
 
 /// Returns the notice of how a task ended, with the beginning of its error or of its last words.
@@ -56,40 +66,5 @@ pub(in crate::bus::rules) fn ended(status: TaskStatus, class: &str, message: Str
         stop_reason: None,
         error: Some(TaskError::new(class, message)),
         report: TaskReport::default(),
-    }
-}
-
-/// Ends all tasks of an agent that leaves. Only the first task gets the full reason, because the ends of a full queue must fit
-/// into one line.
-pub(in crate::bus::rules) fn end_work(
-    writer: &mut Writer<'_>,
-    agent: &Session,
-    (what, detail): (&str, Option<&str>),
-    stopped: bool,
-) {
-    let state = writer.state;
-    let is_begun = |task: &Task| !agent.queue.contains(&task.id);
-    // More than one was begun only if a line with an end was lost.
-    let begun = state.tasks_of(agent.id);
-    let begun = begun.filter(|task| !task.status.is_final() && is_begun(task));
-    let queued = agent.queue.iter().filter_map(|id| state.task(id));
-    let tasks: Vec<_> = begun.chain(queued).collect();
-    for (place, task) in tasks.iter().enumerate() {
-        let why = match detail {
-            Some(detail) if place == 0 => format!("{} {what}: {detail}", agent.name),
-            Some(_) => format!("{} {what}; see {} for the reason", agent.name, tasks[0].id),
-            None => format!("{} {what}", agent.name),
-        };
-        let never_started = agent.pid.is_none();
-        let (status, class) = if is_begun(task) && !stopped {
-            (TaskStatus::Interrupted, "crashed")
-        } else if never_started && !stopped {
-            // The agent could not start, so its tasks have failed. Other tasks that never began are cancelled: the assigner can
-            // assign them again.
-            (TaskStatus::Failed, "start")
-        } else {
-            (TaskStatus::Cancelled, "cancelled")
-        };
-        write_finished(writer, task, &ended(status, class, why));
     }
 }

@@ -184,10 +184,12 @@ fn a_restart_requeues_the_messages_and_reopens_the_claims_of_the_old_process() {
     world.ask(lead, Operation::StartTask(running.clone()));
 
     let events = world.ask(lead, crash(agent, Broken::Interrupted));
-    let notices = notices(&events, "orchestrator");
-    let says = |words: &str| notices.iter().any(|text| text.contains(words));
-    assert!(says("codex crashed and is being restarted: \"exit code 7"));
-    assert!(says("was interrupted"), "{notices:?}");
+    assert_eq!(
+        notices(&events, "orchestrator"),
+        [format!(
+            "codex crashed and is being restarted: \"exit code 7\"; {running} was interrupted"
+        )]
+    );
     assert!(world.unread("codex").contains(&message));
     assert_eq!(request_status(&world, &request), RequestStatus::Open);
     assert_eq!(world.state.task(&running).unwrap().status, TaskStatus::Interrupted);

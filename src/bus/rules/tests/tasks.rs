@@ -3,7 +3,8 @@
 use super::*;
 use crate::bus::event::TaskReport;
 use crate::bus::rules::Ending;
-use crate::domain::task::TaskStatus;
+use crate::domain::limits;
+use crate::domain::task::{TaskError, TaskStatus};
 
 fn done() -> Ending {
     Ending {
@@ -100,7 +101,74 @@ fn the_death_of_an_agent_interrupts_its_task_and_cancels_its_queue() {
     let events = world.reap(&[agent]);
     assert_eq!(status(&world, &running), TaskStatus::Interrupted);
     assert_eq!(status(&world, &queued), TaskStatus::Cancelled);
-    assert_eq!(notices(&events, "orchestrator").len(), 3, "two tasks and the agent");
+    assert_eq!(
+        notices(&events, "orchestrator"),
+        [format!(
+            "codex ended: its bridge was killed; {running} was interrupted, {queued} was \
+             cancelled. assign_task with its name starts it again"
+        )]
+    );
+}
+
+/// The first is the leader of the agent, who gets the whole reason; another assigner gets its beginning, and its own tasks.
+#[test]
+fn the_end_of_an_agent_is_one_notice_to_each_with_the_tasks_that_ended() {
+    let mut world = World::new();
+    let (lead, other) = (world.lead(), world.lead());
+    let agent = world.agent(lead, "codex");
+    let tasks = [world.assign(lead, agent), world.assign(other, agent), world.assign(lead, agent)];
+    world.ask(lead, Operation::StartTask(tasks[0].clone()));
+    let reason = format!("exit code 7; {}", "x".repeat(limits::NOTICE_HEAD_CHARS));
+    let detail = Some(reason.clone());
+    let departure = Departure::Failed;
+    let events = world.ask(lead, Operation::Leave { session: agent, departure, detail });
+    let [first, second, third] = tasks;
+    assert_eq!(
+        notices(&events, "orchestrator"),
+        [format!("codex has failed: \"{reason}\"; {first} was interrupted, {third} was cancelled")]
+    );
+    let head = &reason[..limits::NOTICE_HEAD_CHARS];
+    assert_eq!(
+        notices(&events, "orchestrator-2"),
+        [format!("codex has failed: \"{head}…\"; {second} was cancelled")]
+    );
+    // The result of one task does not stand for a notice about two, but for one about itself.
+    for (by, task, is_taken) in [(lead, &first, false), (other, &second, true)] {
+        let call = world.call();
+        world.ask(by, Operation::TakeNotice(call, task.clone()));
+        assert_eq!(!world.held(by, call).is_empty(), is_taken, "{task}");
+    }
+}
+
+#[test]
+fn tasks_that_an_agent_never_began_fail_with_its_error_in_the_notice_of_its_end() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let new = world.new_agent(NameChoice::Like(name("codex")));
+    let agent = new.starting.session;
+    let events = world.ask(lead, Operation::Start(Box::new(new), Some(task())));
+    let tasks = [assigned(&events), world.assign(lead, agent)];
+    let error = TaskError {
+        login: Some("run `codex login`".into()),
+        retry_ms: Some(7),
+        ..TaskError::new("auth", "no api key")
+    };
+    let (detail, error) = (Some("no api key".to_owned()), Box::new(error));
+    let events = world.ask(lead, Operation::Fail { session: agent, detail, error });
+    let [first, second] = &tasks;
+    assert_eq!(
+        notices(&events, "orchestrator"),
+        [format!("codex has failed: \"no api key\"; {first} has failed, {second} has failed")]
+    );
+    let error = |task: &TaskId| world.state.task(task).unwrap().error.clone().unwrap();
+    assert_eq!(error(first).message, "codex has failed: no api key");
+    assert_eq!(error(first).login.as_deref(), Some("run `codex login`"));
+    assert_eq!(error(second).message, format!("codex has failed; see {first} for the reason"));
+    for task in &tasks {
+        assert_eq!((error(task).class.as_str(), error(task).retry_ms), ("auth", Some(7)));
+        assert_eq!(status(&world, task), TaskStatus::Failed);
+    }
+    assert!(world.state.session(agent).is_none());
 }
 
 #[test]

@@ -362,6 +362,38 @@ fn a_step_is_expanded_once_when_it_is_ready_and_by_its_leader_alone() {
     assert_eq!(led.status(), WorkflowStatus::Done);
 }
 
+/// A step whose task ended with its leader, or just before, is over only when the next leader finds that, which may be days later.
+#[test]
+fn the_time_of_a_step_is_the_time_in_which_a_session_led_its_workflow() {
+    let took = |led: &Led, step: &str| {
+        let workflow = led.world.state.workflow(&led.id).unwrap();
+        workflow.step(&name(step)).unwrap().took_ms()
+    };
+    for departure in [Departure::Closed, Departure::Dead] {
+        let mut led = Led::new();
+        led.run("a", TaskStatus::Done);
+        led.world.pass(2_000);
+        if departure == Departure::Dead {
+            // Its last sign of life; its death is found when the pause is over.
+            led.world.send(led.lead, "codex", "still here");
+        } else {
+            led.world.leave(led.lead);
+        }
+        led.world.pass(3_600_000);
+        if departure == Departure::Dead {
+            led.world.reap(&[led.lead]);
+        }
+        assert_eq!(led.status(), WorkflowStatus::Interrupted);
+        led.lead = led.world.lead();
+        led.world.ask(led.lead, Operation::ResumeWorkflow(led.id.clone()));
+        led.world.pass(500);
+        let finish = led.moving("a", StepMove::Finish);
+        led.world.ask(led.lead, finish);
+        assert_eq!(took(&led, "a"), Some(2_500), "{departure:?}");
+        assert_eq!(took(&led, "b"), None);
+    }
+}
+
 #[test]
 fn a_hung_leader_loses_its_workflows_and_is_notified_for_its_return() {
     let mut led = Led::new();

@@ -8,6 +8,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
+use crate::domain::text::counted::noun;
 use crate::domain::workflow::WorkflowStatus;
 
 /// Notifies a new orchestrator of the workflows without a leader.
@@ -70,19 +71,21 @@ fn limited(mut texts: Vec<Notice>) -> Vec<Notice> {
 }
 
 fn interrupted_notice(workflow: &Workflow) -> Notice {
+    let steps = workflow.planned().count();
     let over = workflow.planned();
     let over = over.filter(|step| step.status.is_final()).count();
     let next = if workflow.is_trial {
-        " steps finished: it was a trial with scripted agents, so only cancel_workflow ends it"
+        " finished: it was a trial with scripted agents, so only cancel_workflow ends it"
     } else {
-        " steps finished: resume_workflow continues it, cancel_workflow ends it"
+        " finished: resume_workflow continues it, cancel_workflow ends it"
     };
     notice![
         named(workflow),
         " was interrupted with ",
         over,
         " of ",
-        workflow.planned().count(),
+        steps,
+        noun(steps, " step", " steps"),
         next,
     ]
 }

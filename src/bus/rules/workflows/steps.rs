@@ -12,6 +12,7 @@ use crate::bus::state::{Readiness, State, StepRun, Workflow};
 use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::name::Name;
+use crate::domain::text::counted::noun;
 use crate::domain::workflow::{Again, StepMove, StepOf, StepStatus, WorkflowStatus, outcome};
 
 /// Writes that a step begins, as the task that is assigned in the same append.
@@ -224,6 +225,7 @@ fn end_notice(workflow: &Workflow, status: WorkflowStatus) -> Notice {
         planned.filter(|step| step.status == status).count()
     };
     let done = count(StepStatus::Done);
+    let steps = workflow.planned().count();
     let unneeded = match count(StepStatus::Unneeded) {
         0 => Notice::default(),
         count => notice![", ", count, " not needed"],
@@ -241,8 +243,8 @@ fn end_notice(workflow: &Workflow, status: WorkflowStatus) -> Notice {
         ": ",
         done,
         " of ",
-        workflow.planned().count(),
-        " steps done",
+        steps,
+        noun(steps, " step done", " steps done"),
         unneeded,
         why,
         ". get_workflow_status has the outputs",

@@ -91,7 +91,7 @@ impl State {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.hung = true;
             self.reopen_soon(id, at);
-            self.workflows_left_by(id);
+            self.workflows_left_by(id, at.ts);
         }
     }
 

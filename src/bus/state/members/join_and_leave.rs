@@ -168,7 +168,9 @@ impl State {
             self.timers.stop(&Due::Requeue(id, *call));
         }
         self.permissions_end(id);
-        self.workflows_left_by(id);
+        // A dead session is found some time after its end, often by the next process of the project.
+        let is_dead = departure == Departure::Dead;
+        self.workflows_left_by(id, if is_dead { session.last_ms } else { at.ts });
         if let Some(member) = self.members.get_mut(&session.name)
             && member.session == Some(id)
         {
@@ -178,7 +180,7 @@ impl State {
             self.name_is_absent(&session.name, waits.then_some(at.ts));
         }
         self.reopen_soon(id, at);
-        if departure == Departure::Dead && session.kind == MemberKind::Agent {
+        if is_dead && session.kind == MemberKind::Agent {
             self.leave_to_be_swept(id, session.run.clone());
         }
         self.forget_member_if_idle(&session.name);

@@ -60,9 +60,7 @@ impl State {
             }
             Event::WorkflowResumed(resumed) => {
                 if let Some(workflow) = self.unended(&resumed.id) {
-                    workflow.by = resumed.by.clone();
-                    workflow.owner = Some(resumed.owner);
-                    workflow.status = WorkflowStatus::Running;
+                    workflow.resume(resumed, at.ts);
                 }
             }
             Event::WorkflowCancelAsked { id, .. } => {
@@ -106,12 +104,11 @@ impl State {
         }
     }
 
-    /// Interrupts the workflows of a session that has left or hangs. Another orchestrator can resume them.
-    pub(in crate::bus::state) fn workflows_left_by(&mut self, session: SessionId) {
+    /// Interrupts the workflows of a session that has left or hangs since a wall time. Another orchestrator can resume them.
+    pub(in crate::bus::state) fn workflows_left_by(&mut self, session: SessionId, since_ms: i64) {
         for workflow in self.workflows.values_mut() {
             if workflow.owner == Some(session) {
-                workflow.owner = None;
-                workflow.status = WorkflowStatus::Interrupted;
+                workflow.interrupt(since_ms);
             }
         }
     }

@@ -51,6 +51,9 @@ pub struct StepRun {
     pub started_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
+    /// For how many milliseconds of that time no session led the workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_ms: Option<u64>,
     /// Why the last attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -76,8 +79,30 @@ impl StepRun {
             begun_by: None,
             started_ms: None,
             ended_ms: None,
+            paused_ms: None,
             why: None,
         }
+    }
+
+    /// Notes that the last attempt begins, in wall time.
+    pub(super) fn begins(&mut self, now_ms: i64) {
+        self.status = StepStatus::Running;
+        self.attempts = self.attempts.saturating_add(1);
+        self.started_ms = Some(now_ms);
+        self.ended_ms = None;
+        self.paused_ms = None;
+    }
+
+    /// Returns for how many milliseconds the last attempt had run at a wall time, without the pauses in which no session led the
+    /// workflow; zero if the clock was set back meanwhile.
+    pub fn ran_ms(&self, until_ms: i64) -> Option<u64> {
+        let ms = until_ms.saturating_sub(self.started_ms?).max(0).unsigned_abs();
+        Some(ms.saturating_sub(self.paused_ms.unwrap_or_default()))
+    }
+
+    /// Returns for how many milliseconds the last attempt ran, if it has ended.
+    pub fn took_ms(&self) -> Option<u64> {
+        self.ran_ms(self.ended_ms?)
     }
 
     /// Returns the profile or the live agent for the next attempt.

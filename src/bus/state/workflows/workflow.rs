@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::step_run::{Item, Items};
-use crate::bus::event::{Created, Event, StepEnded, StepExpanded, StepReturned, StepStarted};
+use crate::bus::event::{
+    Created, Event, Resumed, StepEnded, StepExpanded, StepReturned, StepStarted,
+};
 use crate::bus::state::event_place::At;
 use crate::bus::state::{BodyRef, StepRun};
 use crate::domain::ids::{SessionId, WorkflowId};
@@ -36,6 +38,9 @@ pub struct Workflow {
     pub created_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
+    /// Since when no session leads it, while it is interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted_ms: Option<i64>,
 }
 
 /// Whether the dependencies of a step allow it to begin.
@@ -63,6 +68,30 @@ impl Workflow {
             is_trial: created.is_trial,
             created_ms: at.ts,
             ended_ms: None,
+            interrupted_ms: None,
+        }
+    }
+
+    /// Notes that its owner is gone, and since when.
+    pub(super) fn interrupt(&mut self, since_ms: i64) {
+        self.owner = None;
+        self.status = WorkflowStatus::Interrupted;
+        self.interrupted_ms = Some(since_ms);
+    }
+
+    /// Notes that it has an owner again. The time without one does not count as time of its running steps.
+    pub(super) fn resume(&mut self, resumed: &Resumed, now_ms: i64) {
+        self.by = resumed.by.clone();
+        self.owner = Some(resumed.owner);
+        self.status = WorkflowStatus::Running;
+        let Some(since_ms) = self.interrupted_ms.take() else {
+            return;
+        };
+        for step in self.steps.iter_mut().filter(|step| step.status == StepStatus::Running) {
+            // A step may have begun after the last sign of life of its owner.
+            let from_ms = step.started_ms.map_or(since_ms, |started| started.max(since_ms));
+            let pause_ms = now_ms.saturating_sub(from_ms).max(0).unsigned_abs();
+            step.paused_ms = Some(step.paused_ms.unwrap_or_default().saturating_add(pause_ms));
         }
     }
 
@@ -133,10 +162,7 @@ impl Workflow {
         let most = u32::try_from(limits::MAX_ITEMS).unwrap_or(u32::MAX);
         let count = expanded.count.min(most);
         let step = &mut self.steps[place];
-        step.status = StepStatus::Running;
-        step.attempts = step.attempts.saturating_add(1);
-        step.started_ms = Some(at.ts);
-        step.ended_ms = None;
+        step.begins(at.ts);
         step.items = Some(Items { count, list: at.body(&expanded.items) });
         let plan = step.plan.clone();
         let items = (1..=count).map(|number| StepRun {
@@ -173,14 +199,11 @@ impl Workflow {
                 step.status = StepStatus::Waiting;
             }
             Event::StepStarted(StepStarted { task, agent, .. }) => {
-                step.status = StepStatus::Running;
-                step.attempts = step.attempts.saturating_add(1);
+                step.begins(now_ms);
                 step.interrupted = false;
                 step.task = Some(task.clone());
                 step.agent = Some(agent.clone());
                 step.begun_by = owner;
-                step.started_ms = Some(now_ms);
-                step.ended_ms = None;
             }
             Event::StepReturned(StepReturned { again, why, .. }) => {
                 let counter = match again {

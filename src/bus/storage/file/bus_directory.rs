@@ -6,13 +6,22 @@ use std::path::{Path, PathBuf};
 use super::io_failure::failed;
 use super::{Networks, bus_json, git_exclude};
 use crate::bus::storage::LogError;
+use crate::domain::ids::TaskId;
 use crate::sys::fs::disk::{
     Disk as _, PrivateDirectory, RealDisk, look_at_directory, make_directory, private_directory,
 };
 use crate::sys::fs::network_fs;
 
 /// The subdirectories of a bus.
-pub(crate) const PARTS: [&str; 6] = ["log", "snapshot", "presence", "bell", "tasks", "blobs"];
+pub(crate) const PARTS: [&str; 6] = ["log", "snapshot", "presence", "bell", TRANSCRIPTS, "blobs"];
+
+/// The subdirectory of the transcripts.
+pub(crate) const TRANSCRIPTS: &str = "tasks";
+
+/// Returns the name of a task's transcript.
+pub(crate) fn transcript_name(task: &TaskId) -> String {
+    format!("{task}.jsonl")
+}
 
 /// Creates the directory with its parts, or checks an existing one and refuses it with a reason.
 pub(crate) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogError> {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::bus_directory::{TRANSCRIPTS, transcript_name};
 use super::io_failure::failed;
 use super::log::file_write_turn::FileWriteTurn;
 use super::log::last_line::{LastLine, Tail};
@@ -204,7 +205,7 @@ impl Log for FileLog {
         if self.full_transcripts.contains(task) {
             return Ok(());
         }
-        let path = self.part("tasks", &format!("{task}.jsonl"));
+        let path = self.part(TRANSCRIPTS, &transcript_name(task));
         if long_texts::add_line(&path, line, limits::TRANSCRIPT_BYTES)? == long_texts::Added::Full {
             self.full_transcripts.insert(task.clone());
         }

@@ -33,6 +33,7 @@ mod simulated_disk;
 mod tests;
 mod wakeup_files;
 
+pub(crate) use self::bus_directory::{TRANSCRIPTS, transcript_name};
 pub(crate) use self::bus_json::BUS_JSON;
 pub use self::examine_bus::{
     Examined, ExaminedBus, PresentState, SeenPresence, clear_left_presences, examine, read_state,

@@ -10,6 +10,7 @@ use crate::bus::state::{Delivery, State};
 use crate::bus::storage::{LogError, LogPosition};
 use crate::cli::{Failure, open_bus, output};
 use crate::domain::env_vars;
+use crate::domain::text::counted::{counted, counted_as, noun};
 use crate::sys::process::marked;
 use crate::team::run_mark;
 
@@ -57,13 +58,17 @@ pub(super) fn print(
         output::say(&format!("Kept: {}", project.display()));
     }
     let left = count.processes_left();
-    output::say(&format!("{left} processes left. Took {:.1} s.", began.elapsed().as_secs_f64()));
+    let processes = counted_as(left, "process", "processes");
+    output::say(&format!("{processes} left. Took {:.1} s.", began.elapsed().as_secs_f64()));
     if left > 0 {
-        return Err(format!("{left} processes of the team are still running").into());
+        let are = noun(left, "is", "are");
+        return Err(format!("{processes} of the team {are} still running").into());
     }
     if count.lost > 0 {
-        return Err(format!("{} messages were lost", count.lost).into());
+        let lost = counted_as(count.lost, "message was", "messages were");
+        return Err(format!("{lost} lost").into());
     }
+    output::tell("\nnext: `cli-team-bridge setup` connects Claude Code and your other clients.");
     Ok(())
 }
 
@@ -104,9 +109,13 @@ impl Count {
     /// Returns the totals in a sentence.
     fn sentence(&self) -> String {
         format!(
-            "{} deliveries on the bus: {} read by their recipient's model, {} withdrawn or \
-             returned to their sender, {} lost. {} events in the log.",
-            self.sent, self.seen, self.settled, self.lost, self.events
+            "{} on the bus: {} read by their recipient's model, {} withdrawn or \
+             returned to their sender, {} lost. {} in the log.",
+            counted_as(self.sent, "delivery", "deliveries"),
+            self.seen,
+            self.settled,
+            self.lost,
+            counted(self.events, "event")
         )
     }
 

@@ -3,6 +3,7 @@
 use console::Style;
 
 use crate::doctor::{Finding, Level, Report, Subject};
+use crate::domain::text::counted::counted;
 
 /// Returns the lines of a report.
 pub(super) fn of(report: &Report, colours: bool) -> Vec<String> {
@@ -37,8 +38,7 @@ fn of_finding(finding: &Finding, width: usize, colours: bool) -> Vec<String> {
 fn summary(report: &Report) -> String {
     let problems = match report.count(Level::Problem) {
         0 => "No problems".to_owned(),
-        1 => "1 problem".to_owned(),
-        more => format!("{more} problems"),
+        some => counted(some, "problem"),
     };
     let unknown = match report.count(Level::Unknown) {
         0 => String::new(),

@@ -2,6 +2,7 @@
 
 use super::overview_parts::{BusView, Overview, ProjectView};
 use super::suggested_step::suggested_step;
+use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::setup::connected_clients::{Connection, InstalledClient};
 use crate::setup::installed_agents::InstalledAgent;
@@ -80,7 +81,6 @@ fn project(project: &ProjectView) -> String {
 fn count(number: usize, what: &str) -> String {
     match number {
         0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        more => format!("{more} {what}s"),
+        some => counted(some, what),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stderr, stdin};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use futures::FutureExt as _;
@@ -40,11 +41,13 @@ impl Approving {
 pub(crate) struct Begun {
     workflow: Workflow,
     at: Instant,
+    /// The directory of the transcripts.
+    transcripts: PathBuf,
 }
 
 impl Begun {
-    pub(crate) fn of(workflow: Workflow) -> Self {
-        Self { workflow, at: Instant::now() }
+    pub(crate) fn of(workflow: Workflow, transcripts: PathBuf) -> Self {
+        Self { workflow, at: Instant::now(), transcripts }
     }
 }
 
@@ -145,7 +148,7 @@ pub(crate) async fn follow(
     };
     match until_over(workflows, &begun, stop, approving, &mut progress).await {
         Ok(FollowEnd::Over(workflow)) => tokio::select! {
-            () = progress.leave(Some(&workflow)) => end(workflows, &workflow),
+            () = progress.leave(Some(&workflow)) => end(workflows, &workflow, &begun.transcripts),
             signal = further(stop) => {
                 Err(format!("{signal}: the workflow {}", workflow.status.phrase()).into())
             }
@@ -342,20 +345,21 @@ async fn person_answers(question: TerminalQuestion) -> Result<Option<String>, Fa
     Ok(Some(line.await??))
 }
 
-/// Prints how the workflow ended, with the output of the last steps that ran, and where the other outputs are.
-fn end(workflows: &Workflows, workflow: &Workflow) -> Result<(), Failure> {
+/// Prints how the workflow ended, with the output of the last steps that ran, and where the transcript of each step is.
+fn end(workflows: &Workflows, workflow: &Workflow, transcripts: &Path) -> Result<(), Failure> {
     output::say(&plain_step_lines::summary(workflow));
     let bus = workflows.team().bus();
-    let last = plain_step_lines::last(workflow);
-    for step in &last {
+    for step in plain_step_lines::last(workflow) {
         let Some(id) = &step.task else { continue };
         let task = bus.find_task(id)?;
         if let Some(body) = task.and_then(|task| task.output) {
             output::say(&format!("\n{}:\n{}", step.plan.name, bus.text(body)?.trim_end()));
         }
     }
-    if last.len() < workflow.steps.len() {
-        output::tell("\nThe transcripts of all steps are in .claude/bridge/tasks of the project.");
+    let here = std::env::current_dir().unwrap_or_default();
+    let below = transcripts.strip_prefix(here).unwrap_or(transcripts);
+    for line in plain_step_lines::transcripts(workflow, below) {
+        output::tell(&line);
     }
     match workflow.status {
         WorkflowStatus::Done => Ok(()),

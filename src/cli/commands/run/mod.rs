@@ -10,12 +10,14 @@ mod missing_programs;
 mod plain_step_lines;
 mod plan_drawing;
 mod plan_order;
+mod read_plan;
 mod resumable_workflows;
 mod run_arguments;
 mod run_plan;
 mod terminal_question;
 mod tree;
 
+pub(in crate::cli::commands) use self::read_plan::read_plan;
 pub(in crate::cli::commands) use self::resumable_workflows::can_be_resumed;
 pub(crate) use self::run_arguments::RunArguments;
 pub(crate) use self::run_plan::run;

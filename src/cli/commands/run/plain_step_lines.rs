@@ -1,11 +1,13 @@
 //! The plain report of a run: a line for every change of a step, and a summary at the end.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::bus::state::{StepRun, Workflow};
+use crate::bus::storage::file::transcript_name;
 use crate::domain::name::Name;
-use crate::domain::text::visible_letters::seen;
+use crate::domain::text::visible_letters::{one_line, seen};
 use crate::domain::workflow::StepStatus;
 
 /// The changes reported so far.
@@ -74,19 +76,33 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
     let mut lines =
         vec![format!("{} ({}) {}", workflow.name, workflow.id, workflow.status.phrase())];
     for step in &workflow.steps {
-        let took = match (step.started_ms, step.ended_ms) {
-            (Some(from), Some(to)) => {
-                let ms = u64::try_from(to - from).unwrap_or_default();
-                format!("  {:.1} s", Duration::from_millis(ms).as_secs_f64())
-            }
-            _ => String::new(),
-        };
+        let took = step.took_ms().map_or_else(String::new, |ms| {
+            format!("  {:.1} s", Duration::from_millis(ms).as_secs_f64())
+        });
         let agent = step.agent.as_ref();
         let agent = agent.map_or_else(String::new, |agent| format!("  {agent}"));
         let status = step.status.as_str();
         lines.push(format!("  {:width$}  {status:<9}{took}{agent}", step.plan.name.as_str()));
     }
     lines.join("\n")
+}
+
+/// Returns a line with the transcript of each step that has begun, below a heading. The directory is that of the transcripts.
+pub(crate) fn transcripts(workflow: &Workflow, directory: &Path) -> Vec<String> {
+    let begun = workflow.steps.iter().filter_map(|step| Some((step, step.task.as_ref()?)));
+    let begun: Vec<_> = begun.collect();
+    let width = begun.iter().map(|(step, _)| step.plan.name.as_str().len()).max();
+    let Some(width) = width else {
+        return Vec::new();
+    };
+    let is_repeated = begun.iter().any(|(step, _)| step.attempts > 1);
+    let of = if is_repeated { "Transcripts of the last attempts:" } else { "Transcripts:" };
+    let mut lines = vec![format!("\n{of}")];
+    lines.extend(begun.iter().map(|(step, task)| {
+        let path = directory.join(transcript_name(task));
+        format!("  {:width$}  {}", step.plan.name.as_str(), one_line(&path.to_string_lossy()))
+    }));
+    lines
 }
 
 /// Returns the last steps of a workflow: those that are done and on which no step that ran depends.

@@ -3,13 +3,15 @@
 use std::fmt::Write as _;
 
 use super::plan_drawing::conditions;
+use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
 
 /// Returns a line for each group of steps that run in parallel, and below it a line for each gate, approval, round and limit.
 pub(super) fn order(plan: &Plan) -> String {
-    let mut text = format!("{}: {} steps", one_line(&plan.name), plan.steps.len());
+    let steps = counted(plan.steps.len(), "step");
+    let mut text = format!("{}: {steps}", one_line(&plan.name));
     for (number, group) in plan.order().iter().enumerate() {
         let steps: Vec<_> = plan.steps.iter().filter(|step| group.contains(&step.name)).collect();
         let members: Vec<_> = steps.iter().map(|step| member(step)).collect();

@@ -5,6 +5,7 @@ use crate::bus::state::Workflow;
 use crate::cli::find_project::Project;
 use crate::cli::{Failure, open_bus, output};
 use crate::domain::ids::SessionId;
+use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::iso8601;
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
@@ -49,10 +50,10 @@ pub(in crate::cli::commands) fn can_be_resumed(
 fn line(workflow: &Workflow) -> String {
     let done = workflow.planned().filter(|step| step.status == StepStatus::Done).count();
     format!(
-        "{}  {}  {done} of {} steps done  {}",
+        "{}  {}  {done} of {} done  {}",
         workflow.id,
         iso8601(workflow.created_ms),
-        workflow.planned().count(),
+        counted(workflow.planned().count(), "step"),
         one_line(&workflow.name)
     )
 }

@@ -2,6 +2,7 @@
 
 use super::follow_workflow::Approving;
 use super::lead_workflow::{Request, lead, planned};
+use super::read_plan::read_plan;
 use super::run_arguments::{Graph, LIST, RunArguments};
 use super::{missing_programs, plan_drawing, plan_order, resumable_workflows};
 use crate::bus::rules::NameChoice;
@@ -16,7 +17,7 @@ use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
 use crate::scripted::Script;
 use crate::team::Candidates;
-use crate::workflow::plan::toml_plan::{self, LocatedDraft};
+use crate::workflow::plan::toml_plan::LocatedDraft;
 
 /// The name of this session on the bus.
 const NAME: &str = "run";
@@ -27,10 +28,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut config = load_config::load(&project.root, arguments.config.as_deref())?;
     let request = match (&arguments.file, &arguments.resume) {
         (None, Some(id)) if id == LIST => return resumable_workflows::list(&project),
-        (Some(path), _) => {
-            let written = toml_plan::read(path, &path.display().to_string())?;
-            Request::Plan(Box::new(written))
-        }
+        (Some(path), _) => Request::Plan(Box::new(read_plan(path)?)),
         (None, Some(id)) => Request::Resume(WorkflowId::parse(id)?),
         // clap refuses this.
         (None, None) => return Err("name a plan file, or a workflow with --resume".into()),

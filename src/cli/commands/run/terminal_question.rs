@@ -199,6 +199,7 @@ mod tests {
             is_trial: false,
             created_ms: 0,
             ended_ms: None,
+            interrupted_ms: None,
         }
     }
 

@@ -22,13 +22,13 @@ struct PlannedRemoval {
     removal: Removal,
 }
 
-/// Undoes the recorded changes.
+/// Undoes the recorded changes. Returns the next step for the user.
 pub(super) fn run(
     arguments: &SetupArguments,
     project: Option<&Path>,
     places: &Places,
     records: &Records,
-) -> Result<(), Failure> {
+) -> Result<String, Failure> {
     let (all, unreadable) = records.all()?;
     let is_selected = |record: &&SetupRecord| {
         (arguments.clients.is_empty() || arguments.clients.contains(&record.client))
@@ -47,7 +47,7 @@ pub(super) fn run(
             "Nothing to undo: setup has no such changes on record, and found no entry of its form.",
         );
         unrecorded.tell_notes();
-        return Ok(());
+        return Ok("next: `cli-team-bridge setup` connects your clients.".to_owned());
     }
     for record in selected {
         let file = quoted(&record.file);
@@ -66,7 +66,8 @@ pub(super) fn run(
     if has_changes {
         asking.refuse_without_terminal()?;
     }
-    if has_changes && asking.agrees("Undo this?")? {
+    let is_agreed = has_changes && asking.agrees("Undo this?")?;
+    if is_agreed {
         for one in &planned {
             match undo(one, records) {
                 Ok(()) => output::tell(&format!("Undone in {}.", quoted(&one.record.file))),
@@ -90,7 +91,12 @@ pub(super) fn run(
     }
     unrecorded.tell_notes();
     if refused.is_empty() {
-        return Ok(());
+        return Ok(if is_agreed {
+            "next: restart the clients that are open. `cli-team-bridge setup` connects them again."
+        } else {
+            "next: run `cli-team-bridge setup --remove` again when you want to undo this."
+        }
+        .to_owned());
     }
     Err(format!("not everything could be undone:\n  {}", refused.join("\n  ")).into())
 }

@@ -36,8 +36,7 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, 
         None => None,
     };
     if arguments.remove {
-        remove_changes::run(arguments, project.as_deref(), &places, &records)?;
-        return Ok(None);
+        return remove_changes::run(arguments, project.as_deref(), &places, &records).map(Some);
     }
     let search_path = std::env::var_os("PATH");
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
@@ -228,12 +227,13 @@ impl Session {
                 next_step(client, agents)
             )),
             (_, None) if has_no_client => Some(
-                "No client was found. Install one, or name one with --client; \
+                "No client was found.\nnext: install one, or name one with --client; \
                  `cli-team-bridge setup --help` lists them."
                     .to_owned(),
             ),
             (_, None) => Some(
-                "No client was set up. Run `cli-team-bridge setup` again at any time.".to_owned(),
+                "No client was set up.\nnext: run `cli-team-bridge setup` again at any time."
+                    .to_owned(),
             ),
         })
     }
@@ -242,8 +242,8 @@ impl Session {
 /// Returns the step after a client was set up.
 fn next_step(client: &str, agents: &[InstalledAgent]) -> String {
     match first_request(agents) {
-        FirstRequest::Say(say) => format!("Next: start {client} in a project, and say: {say}"),
-        FirstRequest::LogIn(how) => format!("Next: {how}. Then start {client} in a project."),
+        FirstRequest::Say(say) => format!("next: start {client} in a project, and say: {say}"),
+        FirstRequest::LogIn(how) => format!("next: {how}. Then start {client} in a project."),
         FirstRequest::Install => {
             "But no agent can be started yet: install one of those above, and log in.".to_owned()
         }

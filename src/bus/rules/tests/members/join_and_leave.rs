@@ -471,7 +471,11 @@ fn the_reason_for_an_agents_end_is_recorded_once_however_long_its_queue_is() {
         departure: Departure::Failed,
         detail: Some(detail.clone()),
     };
-    world.ask(lead, leave);
+    let events = world.ask(lead, leave);
+    // Ten tasks are named, and the others counted.
+    let [notice] = &notices(&events, "orchestrator")[..] else { panic!("one notice: {events:?}") };
+    assert!(notice.contains(&format!("{} was interrupted", tasks[0])), "{notice}");
+    assert!(notice.ends_with(&format!(" and {} more", tasks.len() - limits::NOTICE_IDS)));
     let error = |task: &TaskId| world.state.task(task).unwrap().error.clone().unwrap();
     assert!(error(&tasks[0]).message.contains(&detail));
     for task in &tasks[1..] {

@@ -7,10 +7,11 @@ use console::{Style, truncate_str};
 use super::fold::{self, Row};
 use super::layout::{self, TreePosition};
 use super::shown_time::going_on;
-use super::status_counts::counted;
+use super::status_counts::status_counts;
 use super::step_row::Shown;
 use super::tree_line::{Columns, Line};
 use super::tree_style::{TreeStyle, paint};
+use crate::domain::text::counted::counted;
 use crate::domain::workflow::StepStatus;
 
 /// The line above the tree.
@@ -55,7 +56,7 @@ fn line<'s>(row: &Row, places: &[TreePosition<'s>], steps: &'s [Shown]) -> Line<
             let statuses = hidden.iter().map(|at| steps[places[*at].step].status);
             Line::Folded {
                 guides: shallowest.map_or_else(String::new, TreePosition::guides_before),
-                summary: format!("⋮ {}", counted(statuses)),
+                summary: format!("⋮ {}", status_counts(statuses)),
             }
         }
     }
@@ -67,7 +68,8 @@ fn header(head: &Head, steps: &[Shown], look: &TreeStyle) -> String {
     let statuses = || planned().map(|step| step.status);
     let done = statuses().filter(|status| *status == StepStatus::Done);
     let ended = statuses().filter(|status| status.is_final() && *status != StepStatus::Done);
-    let totals = [format!("{} of {} steps done", done.count(), planned().count()), counted(ended)];
+    let all = counted(planned().count(), "step");
+    let totals = [format!("{} of {all} done", done.count()), status_counts(ended)];
     let totals: Vec<_> = totals.into_iter().filter(|it| !it.is_empty()).collect();
     let name = paint(&head.name, look, Style::bold);
     let elapsed = going_on(head.elapsed);

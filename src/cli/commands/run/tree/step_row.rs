@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::bus::state::{State, StepRun, Task, Workflow};
 use crate::domain::member::Activity;
+use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::is_invisible;
 use crate::domain::workflow::StepStatus;
 
@@ -30,7 +31,7 @@ pub(crate) struct Shown {
 pub(crate) enum Time {
     /// It has not begun, or waits again.
     None,
-    /// It has been running since this wall time.
+    /// It has been running since this wall time, later by the pauses in which no session led the workflow.
     Since(i64),
     Took(Duration),
 }
@@ -68,9 +69,12 @@ pub(crate) fn shown(workflow: &Workflow, state: &State) -> Vec<Shown> {
 }
 
 fn time(step: &StepRun) -> Time {
-    match (step.status, step.started_ms, step.ended_ms) {
-        (StepStatus::Running, Some(from), _) => Time::Since(from),
-        (status, Some(from), Some(to)) if status.is_final() => Time::Took(between(from, to)),
+    match (step.status, step.started_ms, step.took_ms()) {
+        (StepStatus::Running, Some(from), _) => {
+            let paused = i64::try_from(step.paused_ms.unwrap_or_default()).unwrap_or(i64::MAX);
+            Time::Since(from.saturating_add(paused))
+        }
+        (status, _, Some(ms)) if status.is_final() => Time::Took(Duration::from_millis(ms)),
         _ => Time::None,
     }
 }
@@ -85,7 +89,7 @@ fn note(workflow: &Workflow, step: &StepRun, state: &State) -> String {
     let why = || step.why.clone().unwrap_or_default();
     match step.status {
         StepStatus::Waiting => awaited(workflow, step),
-        StepStatus::Asking => "for approval".to_owned(),
+        StepStatus::Asking => "waits for you to approve it".to_owned(),
         StepStatus::Running if step.items.is_some() => items(workflow, step),
         StepStatus::Running => {
             let task = step.task.as_ref().and_then(|id| state.task(id));
@@ -98,12 +102,12 @@ fn note(workflow: &Workflow, step: &StepRun, state: &State) -> String {
 
 /// Returns how many of its items are over.
 fn items(workflow: &Workflow, step: &StepRun) -> String {
-    let (mut over, mut all) = (0, 0);
+    let (mut over, mut all) = (0_usize, 0_usize);
     for item in workflow.items_of(step) {
         all += 1;
         over += usize::from(item.status.is_final());
     }
-    format!("{over} of {all} items")
+    format!("{over} of {}", counted(all, "item"))
 }
 
 /// Returns what a step waits for.

@@ -1,0 +1,219 @@
+//! What commands say to a person who does not know them yet: sentences instead of log lines, numbers with the right noun, and the next
+//! step.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{DEADLINE, Stage, Terminal, until};
+
+/// An agent that ends only by force, and one that says one thing.
+const SCRIPT: &str = r#"
+[agents.red.start]
+ignore_term = true
+ignore_eof = true
+[[agents.red.turns]]
+steps = [{ ignore_cancel = true }, { hang = true }]
+[[agents.blue.turns]]
+steps = [{ say = "done" }]
+"#;
+
+const PLAN: &str = r#"
+name = "one"
+[[steps]]
+name = "only"
+agent = "blue"
+prompt = "look"
+"#;
+
+const SIZE: (u16, u16) = (24, 120);
+
+fn stage(plan: &str) -> Stage {
+    Stage::new(SCRIPT).with_plan(plan).with_scripted_profiles(&["red", "blue"])
+}
+
+/// Runs a command in the stage's project to its end; returns its exit code, and what it said.
+async fn ended(stage: &Stage, arguments: &[&str]) -> (Option<i32>, String) {
+    let (exit, said) = stage.ended(arguments, None).await;
+    (exit.code, said)
+}
+
+fn is_sentence(said: &str) -> bool {
+    // A log line has a level, and the module that wrote it.
+    !said.contains("WARN") && !said.contains("ERROR") && !said.contains("cli_team_bridge::")
+}
+
+fn path<'p>(stage: &'p Stage, name: &'p str) -> String {
+    stage.project().join(name).to_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_second_signal_and_a_warning_of_a_run_are_sentences_and_no_log_lines() {
+    let stage = stage(&PLAN.replace("blue", "red"))
+        .with_project_file("[workflows]\nresume = \"auto\"\n[limits]\nagents = 30\n");
+    let (child, _pipes) = stage.start(&["run", &path(&stage, "plan.toml")]).await;
+    until("the agent is in its turn", || !stage.events_of("task_started").is_empty()).await;
+    let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    until("the agent is asked to end", || !stage.events_of("stop_asked").is_empty()).await;
+    kill(pid, Signal::SIGINT).unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+    let said = child.stderr_tail();
+    assert_eq!(exit.code, Some(1), "{said}");
+    let killing = "SIGINT: killing all agents; another signal ends this process at once";
+    assert!(said.lines().any(|line| line == killing), "{said}");
+    assert!(said.contains("warning: the project's own bridge.toml would run programs"), "{said}");
+    assert!(is_sentence(&said), "{said}");
+}
+
+#[tokio::test]
+async fn a_resume_that_fails_says_in_sentences_what_can_be_resumed() {
+    let stage = stage(PLAN).with_project_file("[limits]\nagents = 30\n");
+    let project = path(&stage, "");
+    let arguments = ["run", "--project", &project, "--resume", "wf-k3j7x2abq5wt"];
+    let (code, said) = ended(&stage, &arguments).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("error: there is no workflow `wf-k3j7x2abq5wt` in this project"),
+        "{said}"
+    );
+    assert!(said.contains("hint: `cli-team-bridge run --resume` lists the workflows"), "{said}");
+    assert!(said.contains("warning: the project's own bridge.toml"), "{said}");
+    assert!(is_sentence(&said), "{said}");
+}
+
+#[tokio::test]
+async fn an_orchestrator_still_writes_a_log() {
+    let stage = stage(PLAN).with_project_file("[limits]\nagents = 30\n");
+    let (child, pipes) = stage.start(&["orchestrator"]).await;
+    drop(pipes.stdin);
+    tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+    let said = child.stderr_tail();
+    assert!(said.contains(" WARN ") && said.contains("the project's own bridge.toml"), "{said}");
+    assert!(!said.contains("This is an MCP server"), "its client reads no greeting: {said}");
+}
+
+#[tokio::test]
+async fn one_step_is_one_step_everywhere() {
+    let stage = stage(PLAN);
+    let plan = path(&stage, "plan.toml");
+    let project = path(&stage, "");
+    let (_, drawn) = ended(&stage, &["run", &plan, "--project", &project, "--dry-run"]).await;
+    assert!(drawn.starts_with("one: 1 step\n"), "{drawn}");
+    let mut terminal = Terminal::run(&stage, &["run", &plan], SIZE);
+    assert_eq!(terminal.ended("Transcripts:").await, Some(0));
+    let all = terminal.all();
+    assert!(all[0].contains("1 of 1 step done"), "{all:#?}");
+    let sent = stage.events_of("message_sent");
+    let texts: Vec<_> = sent.iter().filter_map(|sent| sent["body"]["text"].as_str()).collect();
+    assert!(texts.iter().any(|text| text.contains("is done: 1 of 1 step done")), "{texts:?}");
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_names_the_transcript_of_each_step() {
+    let more = "[[steps]]\nname = \"second\"\nagent = \"blue\"\nprompt = \"look\"\ndepends_on = [\"only\"]\n";
+    let stage = stage(&(PLAN.to_owned() + more));
+    let project = path(&stage, "");
+    let arguments = ["run", &path(&stage, "plan.toml"), "--project", &project];
+    let (code, said) = ended(&stage, &arguments).await;
+    assert_eq!(code, Some(0), "{said}");
+    let (_, below) = said.split_once("\nTranscripts:\n").expect(&said);
+    for (step, line) in ["only", "second"].into_iter().zip(below.lines()) {
+        let (name, path) = line.trim().split_once(' ').expect(line);
+        assert_eq!(name, step, "{below}");
+        let begun = stage.events_of("step_started").into_iter().find(|begun| begun["step"] == step);
+        let task = begun.unwrap()["task"].as_str().unwrap().to_owned();
+        assert!(path.ends_with(&format!("{task}.jsonl")), "{line}");
+        // It is shown from the directory of the command, which is above the project.
+        let above = stage.project().parent().unwrap();
+        let text = std::fs::read_to_string(above.join(path.trim())).unwrap();
+        assert!(text.contains("done"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn trust_says_why_there_is_nothing_to_approve() {
+    let stage = stage(PLAN);
+    let (project, plan) = (path(&stage, ""), path(&stage, "plan.toml"));
+    let (code, said) = ended(&stage, &["trust", &plan]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("plan.toml\" has no gates, so it runs no programs."), "{said}");
+    let (code, said) = ended(&stage, &["trust", &project]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("\" has no `.claude/bridge.toml`."), "{said}");
+    let (code, said) = ended(&stage, &["trust", &path(&stage, "plna.toml")]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("error: there is no file or directory "), "{said}");
+    assert!(said.contains("hint: name a plan file, or the directory of a project"), "{said}");
+    let stage = stage.with_project_file("[limits]\nagents = 1\n");
+    let (code, said) = ended(&stage, &["trust", &project]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("bridge.toml\" runs no programs and raises no limits."), "{said}");
+    let (code, said) = ended(&stage, &["trust", &path(&stage, ".claude/bridge.toml")]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("hint: name the project's directory"), "{said}");
+}
+
+#[tokio::test]
+async fn a_script_in_place_of_its_plan_is_named_with_the_plan() {
+    let stage = stage(PLAN);
+    let script = path(&stage, "plan.script.toml");
+    std::fs::write(&script, SCRIPT).unwrap();
+    let project = path(&stage, "");
+    for command in [&["run", "--project", &project, &script][..], &["trust", &script]] {
+        let (code, said) = ended(&stage, command).await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(
+            said.contains("plan.script.toml\" is a script for --scripted, not a plan"),
+            "{said}"
+        );
+        let plan = path(&stage, "plan.toml");
+        assert!(
+            said.contains(&format!("hint: the plan is {plan:?}: `cli-team-bridge run ")),
+            "{said}"
+        );
+    }
+    let alone = path(&stage, "team.toml");
+    std::fs::write(&alone, SCRIPT).unwrap();
+    let (_, said) = ended(&stage, &["run", "--project", &project, &alone]).await;
+    assert!(said.contains("hint: name the plan: `cli-team-bridge run PLAN --scripted "), "{said}");
+}
+
+#[tokio::test]
+async fn the_tree_says_that_a_step_waits_for_the_person() {
+    let stage = stage(&(PLAN.to_owned() + "approve = \"human\"\n"));
+    let plan = path(&stage, "plan.toml");
+    let mut terminal = Terminal::run(&stage, &["run", &plan], SIZE);
+    terminal.until_shows("waits for you to approve it").await;
+    terminal.until_shows("Start `only`? [y/N]").await;
+    terminal.press("y\r");
+    assert_eq!(terminal.ended("Transcripts:").await, Some(0));
+}
+
+#[tokio::test]
+async fn an_mcp_server_at_a_terminal_says_what_it_is_and_ends_with_its_input() {
+    let stage = stage(PLAN);
+    for command in [&["orchestrator"][..], &["peer", "--name", "ann"], &["agent"]] {
+        let project = path(&stage, "");
+        let of_project = ["--project", &project];
+        let more = if command == ["agent"] { &[][..] } else { &of_project };
+        let mut terminal = Terminal::run_with(&stage, &[command, more].concat(), SIZE);
+        terminal.until_shows("This is an MCP server, which waits for its client on stdin").await;
+        terminal.until_shows("`cli-team-bridge setup`").await;
+        // Ctrl-D
+        terminal.press("\u{4}");
+        assert_eq!(terminal.ended("`cli-team-bridge setup`").await, Some(0), "{command:?}");
+        let all = terminal.all();
+        assert!(is_sentence(&all.join("\n")), "{all:#?}");
+    }
+}
+
+#[tokio::test]
+async fn the_demo_and_a_removed_setup_name_the_next_step() {
+    let stage = stage(PLAN);
+    let (code, said) = ended(&stage, &["demo"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("\nnext: `cli-team-bridge setup` connects Claude Code"), "{said}");
+    let (code, said) = ended(&stage, &["setup", "--remove", "--yes"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("\nnext: `cli-team-bridge setup` connects your clients."), "{said}");
+}

@@ -1,0 +1,5 @@
+//! The command lines that documents and the heads of files print: each is known, and most are run.
+
+mod find_commands;
+mod known_commands;
+mod run_commands;
