@@ -15,12 +15,14 @@ pub struct PromptOutcome {
     pub usage: Option<TokenUsage>,
     /// The agent's own additions.
     pub meta: Option<Value>,
+    /// Whether the agent was given the prompt at all.
+    pub was_sent: bool,
 }
 
 impl PromptOutcome {
     /// Returns the end of a turn whose prompt was cancelled before it was sent.
     pub fn unsent() -> Self {
-        Self { stop_reason: StopReason::Cancelled, usage: None, meta: None }
+        Self { stop_reason: StopReason::Cancelled, usage: None, meta: None, was_sent: false }
     }
 }
 
@@ -108,6 +110,7 @@ impl PromptOutcome {
             stop_reason: StopReason::of(raw.get("stopReason")?.as_str()?, secrets),
             usage: usage(raw),
             meta: present(raw, "_meta").cloned(),
+            was_sent: true,
         })
     }
 }

@@ -27,13 +27,13 @@ use crate::bus::state::{State, StopMode};
 use crate::domain::ids::{CommandId, SessionId, TaskId};
 use crate::domain::member::{Departure, Tools};
 use crate::domain::task::TaskStatus;
-use crate::domain::task::result::Context;
 use crate::domain::text::redact::Hidden;
 use crate::domain::wait_times;
 use crate::sys::random_ids;
 use crate::team::permissions::open_questions::OpenQuestions;
 use crate::team::results::session_cost::{SessionCost, at_start_of_process};
 use crate::team::stop::stop_agent;
+use crate::team::turn::conversation::Conversation;
 use crate::team::turn::deliver_mid_turn::{LiveAgent, MidTurnDelivery};
 use crate::team::turn::turn_record::Turn;
 
@@ -43,10 +43,6 @@ pub(crate) struct Actor {
     pub(crate) session_since: Instant,
     /// When the bus first said whether the session has our tools.
     pub(crate) tools_since: Option<Instant>,
-    /// Whether the session has had its introduction.
-    pub(crate) introduced: bool,
-    /// Whether the session has had a turn.
-    pub(crate) used: bool,
     pub(crate) turn: Option<Turn>,
     /// Events that are not on the bus yet.
     pub(crate) unwritten: Unwritten,
@@ -57,8 +53,7 @@ pub(crate) struct Actor {
     pub(crate) interrupted: Option<TaskId>,
     /// The id of the command that continues it.
     pub(crate) resuming: CommandId,
-    /// What the conversation contains when the next turn begins.
-    pub(crate) conversation: Context,
+    pub(crate) conversation: Conversation,
     pub(crate) session_cost: SessionCost,
 }
 
@@ -102,14 +97,12 @@ impl Actor {
             }
         };
         let resumed = process.resumed;
-        let (conversation, session_cost) = at_start_of_process(earlier.is_some(), resumed);
+        let (context, session_cost) = at_start_of_process(earlier.is_some(), resumed);
         let mut actor = Self {
             agent,
             process,
             session_since: Instant::now(),
             tools_since: None,
-            introduced: resumed,
-            used: resumed,
             turn: None,
             unwritten: Unwritten::default(),
             questions: OpenQuestions::default(),
@@ -117,7 +110,7 @@ impl Actor {
             mid_turn: MidTurnDelivery::default(),
             interrupted,
             resuming: random_ids::command(),
-            conversation,
+            conversation: Conversation::at_start(resumed, context),
             session_cost,
         };
         actor.record_session().await;
@@ -251,7 +244,7 @@ impl Actor {
             now,
             session_since: self.session_since,
             settled: self.tools_since.map(|since| since + self.agent.profile.settle.value),
-            renews: self.used && self.agent.profile.one_session.value,
+            renews: self.conversation.used && self.agent.profile.one_session.value,
             turn,
             stopping_since: self.stopping_since,
             woken: self.mid_turn.woken,

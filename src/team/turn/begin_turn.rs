@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::conversation::Conversation;
 use super::outcome::Outcome;
 use super::receive_mail::{self, ReceivedMail};
 use super::send_prompt::send_unless_recalled;
@@ -24,7 +25,6 @@ use crate::domain::member::Tools;
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
-use crate::domain::task::result::Context;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::sys::random_ids;
 use crate::team::agent::actor::Actor;
@@ -150,7 +150,18 @@ impl Actor {
                 let call = random_ids::call();
                 let ReceivedMail { messages, more, .. } =
                     self.receive_mail(call, DeliveryMethod::Inject).await;
-                let prompt = interrupt::again_prompt(&messages, self.agent.reader(), more, &text);
+                let reader = self.agent.reader();
+                let prompt = match self.introduction() {
+                    // The interrupted prompt was never sent.
+                    Some(introduction) => before_task::task_prompt(
+                        Some(&introduction),
+                        &messages,
+                        reader,
+                        more,
+                        &text,
+                    ),
+                    None => interrupt::again_prompt(&messages, reader, more, &text),
+                };
                 self.begin_turn(Some(id), prompt, call, &messages);
                 if let Some(turn) = &mut self.turn {
                     turn.continue_from(earlier);
@@ -167,7 +178,7 @@ impl Actor {
     /// Prepares the session for the task: a fresh one, another mode, another model.
     async fn prepare(&mut self, task: &Task) -> Result<(), Outcome> {
         let policy = effective_policy::of_task(&self.agent, task);
-        if task.fresh && self.used {
+        if task.fresh && self.conversation.used {
             let servers = std::slice::from_ref(&self.process.endpoint);
             let beginning = self.process.connection.new_session(&self.agent.identity.cwd, servers);
             let limit = self.agent.profile.start.value;
@@ -180,16 +191,14 @@ impl Actor {
             self.process.session = session;
             self.questions.forget_calls();
             self.agent.offers.note(self.agent.session(), &self.process.session);
-            self.introduced = false;
-            self.used = false;
-            self.conversation = Context::New;
+            self.conversation = Conversation::NEW;
             self.session_cost = SessionCost::Nothing;
             self.record_session().await;
             // The new session must load the tools again, and some agents show them late.
             tokio::time::sleep(self.agent.profile.settle.value).await;
         }
         self.enter_mode(policy).await.map_err(Outcome::failed)?;
-        let default = self.agent.profile.default_model.as_ref().filter(|_| !self.used);
+        let default = self.agent.profile.default_model.as_ref().filter(|_| !self.conversation.used);
         let default = default.map(|model| model.value.clone());
         if let Some(model) = task.model.clone().or(default) {
             let AgentProcess { connection, session, .. } = &self.process;
@@ -268,7 +277,7 @@ impl Actor {
         let (connection, session) =
             (self.process.connection.clone(), self.process.session.id.clone());
         let collected =
-            task.as_ref().map(|task| report::begin(&self.agent, task, self.conversation));
+            task.as_ref().map(|task| report::begin(&self.agent, task, self.conversation.context));
         let collected = collected.unwrap_or_default();
         let (hold, recall) = (collected.hold(), CancellationToken::new());
         let recalled = recall.clone();
@@ -285,14 +294,13 @@ impl Actor {
         turn.collected = collected;
         turn.recall = recall;
         turn.prompt_call = (!messages.is_empty()).then_some(call);
+        turn.before = Some(self.conversation);
         self.turn = Some(turn);
-        self.introduced = true;
-        self.used = true;
-        self.conversation = Context::Kept;
+        self.conversation = Conversation::BEGUN;
     }
 
     fn introduction(&self) -> Option<String> {
-        if self.introduced {
+        if self.conversation.introduced {
             return None;
         }
         let (name, session) = (self.agent.name(), self.agent.session());

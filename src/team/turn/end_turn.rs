@@ -86,6 +86,10 @@ impl Actor {
         let Some(mut turn) = self.turn.take() else {
             return false;
         };
+        if let (Some(before), Ok(PromptOutcome { was_sent: false, .. })) = (turn.before, &ended) {
+            // The session knows nothing of this turn, so the next one begins where this one did.
+            self.conversation = before;
+        }
         self.agent.doing.forget(self.agent.session());
         let advice = Advice { resets_at: turn.collected.resets_at, ..self.agent.advice() };
         let asked = turn.cancelled.is_some() || turn.interrupted.is_some();
@@ -172,7 +176,8 @@ impl Actor {
     }
 
     pub(crate) async fn finish(&mut self, id: TaskId, outcome: Outcome, output: String) {
-        let report = TaskReport { context: Some(self.conversation), ..TaskReport::default() };
+        let report =
+            TaskReport { context: Some(self.conversation.context), ..TaskReport::default() };
         self.finish_with(id, outcome, output, (report, None)).await;
     }
 

@@ -1,6 +1,7 @@
 //! One turn of an agent: its beginning, the messages delivered in it, and the meaning of its end.
 
 pub(crate) mod begin_turn;
+pub(crate) mod conversation;
 pub(crate) mod deliver_mid_turn;
 pub(crate) mod doing_now;
 pub(crate) mod end_turn;

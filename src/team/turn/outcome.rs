@@ -128,7 +128,7 @@ mod tests {
 
     fn stop(reason: StopReason) -> Outcome {
         Outcome::of(
-            &Ok(PromptOutcome { stop_reason: reason, usage: None, meta: None }),
+            &Ok(PromptOutcome { stop_reason: reason, usage: None, meta: None, was_sent: true }),
             false,
             Advice::default(),
         )

@@ -33,7 +33,12 @@ mod tests {
 
     /// Returns the end of a prompt whose agent would answer at once, with a refusal.
     fn sent(held: impl Future<Output = ()>, recall: &CancellationToken) -> Option<StopReason> {
-        let answer = PromptOutcome { stop_reason: StopReason::Refusal, usage: None, meta: None };
+        let answer = PromptOutcome {
+            stop_reason: StopReason::Refusal,
+            usage: None,
+            meta: None,
+            was_sent: true,
+        };
         let prompt = async { Ok(answer) };
         let ended = send_unless_recalled(held, recall, prompt).now_or_never()?;
         Some(ended.unwrap().stop_reason)

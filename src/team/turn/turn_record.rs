@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::conversation::Conversation;
 use super::outcome::Outcome;
 use crate::acp::{AcpError, PromptOutcome, ToolCalls, Update};
 use crate::delivery::methods::wake_idle::Tried;
@@ -30,6 +31,8 @@ pub(crate) struct Turn {
     /// The messages for which a wake was begun.
     pub(crate) wake: Tried,
     pub(crate) prompting: Prompting,
+    /// What the session had before, in case the prompt is never sent.
+    pub(crate) before: Option<Conversation>,
     /// Holds back a prompt that has not been sent yet.
     pub(crate) recall: CancellationToken,
     /// When it was cancelled.
@@ -65,6 +68,7 @@ impl Turn {
             prompt_call: None,
             wake: Tried::default(),
             prompting,
+            before: None,
             recall: CancellationToken::new(),
             cancelled: None,
             interrupted: None,

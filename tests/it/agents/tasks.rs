@@ -1,7 +1,10 @@
 //! Tasks and their turns: cancelling, waiting, choosing a model, a directory and a session, and agents that lack a capability.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
+use super::results::git;
 use crate::ending::signals_and_shutdown::AGENTS;
 use crate::support::{Raw, Stage, until};
 
@@ -23,6 +26,46 @@ async fn a_running_or_queued_task_is_cancelled_and_its_agent_goes_on() {
     let again = lead.refused("cancel_task", json!({ "task_id": running })).await;
     assert_eq!(again, format!("the task `{running}` was cancelled already"));
     assert_eq!(lead.assign_and_wait("ann", "go on").await, "Your task: go on");
+    lead.close().await;
+}
+
+/// An agent that repeats each of its prompts, and does not end the first of its tasks.
+const REPEATING: &str = r#"
+[[agents.ann.turns]]
+when = "the first task"
+steps = [{ say = "{{prompt}}" }, { call = "wait_for_message", with = { timeout_seconds = 60 } }]
+[[agents.ann.turns]]
+steps = [{ say = "{{prompt}}" }]
+"#;
+
+/// A git that hangs while a file `slow` is beside it.
+const SLOW_GIT: &str = r#"#!/bin/sh
+[ -e "${0%/*}/slow" ] && exec sleep 30
+PATH=${PATH#*:} exec git "$@"
+"#;
+
+#[tokio::test]
+async fn an_agent_whose_first_prompt_was_never_sent_is_introduced_by_its_next() {
+    let stage = Stage::new(REPEATING);
+    git(stage.project(), stage.home(), &["init", "-q"]);
+    let bin = stage.home().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::fs::write(bin.join("git"), SLOW_GIT).unwrap();
+    std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = [bin.clone().into_os_string(), std::env::var_os("PATH").unwrap()];
+    let path = std::env::join_paths(path.iter().flat_map(std::env::split_paths)).unwrap();
+    let stage = stage.with_variable("PATH", path.to_str().unwrap());
+    let lead = stage.orchestrator().await;
+    // The prompt waits for git's first look.
+    std::fs::write(bin.join("slow"), "").unwrap();
+    let first = lead.start("ann", "the first task").await;
+    lead.call("cancel_task", json!({ "task_id": first })).await;
+    let first = lead.ended(&first).await["output"].to_string();
+    std::fs::remove_file(bin.join("slow")).unwrap();
+    let second = lead.assign_and_wait("ann", "the second task").await;
+    // A machine that is too busy to cancel within git's time has sent the first prompt.
+    let introduced = [&first, &second].map(|said| said.contains("You are `ann`"));
+    assert_eq!(introduced, [!introduced[1], introduced[1]], "{first} {second}");
     lead.close().await;
 }
 

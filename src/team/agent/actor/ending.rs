@@ -78,7 +78,7 @@ impl Actor {
         ProcessEnd {
             departure: Departure::Failed,
             detail: Some(detail),
-            session: (can_continue && self.used).then_some(self.process.session.id),
+            session: (can_continue && self.conversation.used).then_some(self.process.session.id),
             unwritten: self.unwritten,
             error: None,
         }

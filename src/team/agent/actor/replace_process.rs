@@ -14,11 +14,11 @@ use crate::bus::rules::Operation;
 use crate::bus::state::StopMode;
 use crate::domain::member::Tools;
 use crate::domain::task::TaskError;
-use crate::domain::task::result::Context;
 use crate::team::agent::process_record::record_process;
 use crate::team::agent::start_process::{self, Continued, StartError};
 use crate::team::results::session_cost::SessionCost;
 use crate::team::stop::stop_agent;
+use crate::team::turn::conversation::Conversation;
 
 pub(super) enum Replacement {
     /// There is a new process, which has not shown its tools yet.
@@ -65,9 +65,7 @@ impl Actor {
         self.record_session().await;
         self.session_since = Instant::now();
         self.tools_since = None;
-        self.introduced = false;
-        self.used = false;
-        self.conversation = Context::New;
+        self.conversation = Conversation::NEW;
         self.session_cost = SessionCost::Nothing;
         self.announce().await;
         Ok(())
