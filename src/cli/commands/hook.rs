@@ -6,7 +6,7 @@
 //!
 //! What a hook of Qwen Code or Gemini CLI adds may be lost without the hook being told: they cut the results of a large step, and
 //! take back the end of a conversation when its user cancels or retries. So there the hook delivers nothing, and `check_messages`
-//! does.
+//! does. The same holds beside a prompt of Claude Code's user: who cancels it at once takes it back, with all that was added to it.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -17,7 +17,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bus::{Bus, Call, LoadedMessage, Membership};
+use crate::bus::{Bus, BusError, Call, LoadedMessage, Membership};
 use crate::cli::claude_session::ClaudeSession;
 use crate::cli::find_project::ProjectError;
 use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
@@ -81,8 +81,6 @@ enum Act {
 enum Outlet {
     /// Into the context, beside the result of a tool.
     BesideResult,
-    /// Into the context, beside a prompt of the user.
-    BesidePrompt,
     /// Into a turn that replaces the stop.
     NextTurn(Prolonging),
 }
@@ -92,6 +90,8 @@ enum Outlet {
 enum NoticePlace {
     /// Beside the results of all tools of a step.
     BesideResults,
+    /// Beside a prompt of the user.
+    BesidePrompt,
     /// Into a turn that replaces the stop.
     NextTurn,
 }
@@ -165,7 +165,7 @@ impl Occasion {
         let act = match (self.hook_event_name.as_str(), client) {
             _ if self.agent_id.is_some() => return None,
             ("PostToolUse", ClaudeCode) => Act::Deliver(Outlet::BesideResult),
-            ("UserPromptSubmit", ClaudeCode) => Act::Deliver(Outlet::BesidePrompt),
+            ("UserPromptSubmit", ClaudeCode) => Act::Announce(NoticePlace::BesidePrompt),
             ("Stop", ClaudeCode) => Act::Deliver(Outlet::NextTurn(match self.prompt_id {
                 Some(_) => Prolonging::ByContext,
                 None => Prolonging::ByReason,
@@ -192,13 +192,19 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
     found.filter(|session| bus.is_held(*session))
 }
 
-/// Prints a notice if there are unread messages, and changes nothing. It is repeated until they are read.
+/// Prints a notice if there are unread messages, and delivers none. It is repeated until they are read.
 async fn announce(
     bus: &Bus,
     session: SessionId,
     place: NoticePlace,
     again: bool,
 ) -> Result<(), Failure> {
+    if place == NoticePlace::BesidePrompt {
+        let membership = Membership::beside(bus, session)?;
+        end_earlier(&membership).await;
+        // What earlier hooks printed is not taken back with this prompt, so the model reads it now, or has read it.
+        settle(membership.call_after_a_step().printed()).await;
+    }
     let unread = bus.look(|state| {
         let session = state.session(session)?;
         Some(state.unread(&session.name).count())
@@ -222,13 +228,7 @@ async fn deliver(
     again: bool,
 ) -> Result<(), Failure> {
     let membership = Membership::beside(bus, session)?;
-    match tokio::time::timeout(wait_times::HOOK, membership.end_hooks()).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => {
-            tracing::warn!("failed to requeue the messages of an earlier hook: {error}");
-        }
-        Err(_) => tracing::warn!("timed out while requeueing messages of an earlier hook"),
-    }
+    end_earlier(&membership).await;
     let mut call =
         if outlet.is_behind_a_step() { membership.call_after_a_step() } else { membership.call() };
     let id = call.id();
@@ -248,15 +248,30 @@ async fn deliver(
         }
         Err(failure) => Err(failure),
     };
-    let settled =
-        async { if printed.is_ok() { call.printed().await } else { call.requeue().await } };
-    match tokio::time::timeout(wait_times::HOOK, settled).await {
+    settle(async { if printed.is_ok() { call.printed().await } else { call.requeue().await } })
+        .await;
+    Call::end_hook(&membership, id);
+    printed
+}
+
+/// Requeues the messages of earlier hooks that ended before they had printed them.
+async fn end_earlier(membership: &Membership) {
+    match tokio::time::timeout(wait_times::HOOK, membership.end_hooks()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!("failed to requeue the messages of an earlier hook: {error}");
+        }
+        Err(_) => tracing::warn!("timed out while requeueing messages of an earlier hook"),
+    }
+}
+
+/// Records what the model was shown.
+async fn settle(record: impl Future<Output = Result<(), BusError>>) {
+    match tokio::time::timeout(wait_times::HOOK, record).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to record what the hook delivered: {error}"),
         Err(_) => tracing::warn!("timed out while recording what the hook delivered"),
     }
-    Call::end_hook(&membership, id);
-    printed
 }
 
 async fn receive(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
@@ -270,12 +285,12 @@ async fn receive(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
 }
 
 impl Outlet {
-    /// Returns whether the model has been called since the earlier tools answered, or is called now with their results. A hook
-    /// after a tool may be one of several in one step.
+    /// Returns whether the model has been called since the earlier tools answered. A hook after a tool may be one of several in one
+    /// step.
     fn is_behind_a_step(self) -> bool {
         match self {
             Self::BesideResult => false,
-            Self::BesidePrompt | Self::NextTurn(_) => true,
+            Self::NextTurn(_) => true,
         }
     }
 
@@ -283,7 +298,6 @@ impl Outlet {
     fn answer(self, words: &str) -> String {
         match self {
             Self::BesideResult => context("PostToolUse", words),
-            Self::BesidePrompt => context("UserPromptSubmit", words),
             Self::NextTurn(Prolonging::ByContext) => context("Stop", words),
             Self::NextTurn(Prolonging::ByReason) => reason(words),
         }
@@ -295,6 +309,7 @@ impl NoticePlace {
     fn answer(self, words: &str) -> String {
         match self {
             Self::BesideResults => context("PostToolBatch", words),
+            Self::BesidePrompt => context("UserPromptSubmit", words),
             Self::NextTurn => reason(words),
         }
     }
@@ -329,7 +344,8 @@ mod tests {
         let tool = json!({ "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": { "a": [1] } });
         assert_eq!(outlet(&tool), Some(Outlet::BesideResult));
         let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
-        assert_eq!(outlet(&prompt), Some(Outlet::BesidePrompt));
+        let announced = Some(Act::Announce(NoticePlace::BesidePrompt));
+        assert_eq!(act(Client::ClaudeCode, &prompt), announced);
         let stop = json!({ "hook_event_name": "Stop", "stop_hook_active": false });
         assert_eq!(outlet(&stop), Some(Outlet::NextTurn(Prolonging::ByReason)));
         let stop = json!({ "hook_event_name": "Stop", "prompt_id": "p-1" });

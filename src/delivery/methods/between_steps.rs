@@ -1,5 +1,5 @@
-//! Hook: messages as additional context of a Claude Code session, between two of its own steps. Where a client's hooks cannot be
-//! trusted with the messages, a notice of them.
+//! Hook: messages as additional context of a Claude Code session, between two of its own steps. Where a hook cannot be trusted
+//! with the messages, a notice of them.
 
 use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;

@@ -127,6 +127,24 @@ async fn no_hook_or_call_of_the_same_step_proves_the_messages_of_a_hook() {
     lead.close().await;
 }
 
+/// Who cancels a prompt at once takes it back, with what a hook has added to it, and Claude Code tells no hook.
+#[tokio::test]
+async fn a_prompt_that_may_be_taken_back_carries_no_message() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "news").await;
+    for _ in 0..2 {
+        let answer = hook(&stage).on("UserPromptSubmit").await.unwrap();
+        let notice = "You have 1 unread message from your team. Call check_messages now.";
+        assert_eq!(context(&answer, "UserPromptSubmit"), notice);
+    }
+    assert_eq!(stage.events_of("message_seen").len(), 0);
+    assert_eq!(lead.all_heard().await.len(), 1);
+    ann.close().await;
+    lead.close().await;
+}
+
 #[tokio::test]
 async fn a_stop_is_put_off_once() {
     let stage = Stage::new("");
