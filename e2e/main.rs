@@ -122,6 +122,7 @@ fn main() -> ExitCode {
         suites::claude_shows_forms::lets_its_user_answer_an_agent_with_one_key,
     ));
     trials.extend(trials_of_first_minutes(missing));
+    trials.extend(trials_of_other_clients(&programs));
     let conclusion: Conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(document) = std::env::var_os("BRIDGE_E2E_MATRIX") {
         write_matrix(&matrix, &conclusion, Path::new(&document));
@@ -162,6 +163,23 @@ fn write_matrix(matrix: &Matrix, conclusion: &Conclusion, document: &Path) {
     } else {
         eprintln!("the matrix is not written: not all tests ran and passed");
     }
+}
+
+/// Returns the tests of Qwen Code and Gemini CLI as users.
+fn trials_of_other_clients(programs: &Programs) -> [Trial; 2] {
+    let qwen = trial(
+        "qwen",
+        "announces_messages_between_two_steps_and_before_it_stops",
+        programs.missing(&["node", "qwen"]),
+        suites::other_clients_announce::qwen_announces_between_two_steps_and_before_it_stops,
+    );
+    let gemini = trial(
+        "gemini",
+        "announces_messages_before_it_stops",
+        programs.missing(&["node", "gemini"]),
+        suites::other_clients_announce::gemini_announces_before_it_stops,
+    );
+    [qwen, gemini]
 }
 
 /// Returns the tests of one kind of agent.

@@ -1,6 +1,6 @@
 //! Finds the member for which a hook or a watcher acts: the one that the MCP server of the same client has joined as.
 //!
-//! Claude Code starts its MCP servers, its hooks, and the commands of its tools. When a server joins, it records the processes that
+//! Claude Code, like other clients with hooks, starts its MCP servers, its hooks, and the commands of its tools. When a server joins, it records the processes that
 //! started it ([`crate::sys::process::ancestors`]). A process that descends from the same client belongs to the same member.
 
 use super::below_agent;

@@ -9,12 +9,12 @@
 //! | interrupt | `methods/interrupt` | an urgent message ends a turn that no other method gets into; the next prompt has message and task |
 //! | prompt | `methods/wake_idle` | a prompt of its own, when the session is idle |
 //! | inject | `methods/before_task` | in front of the next task's prompt |
-//! | hook | `methods/claude_hook` | between two steps of a Claude Code that leads or has joined |
+//! | hook | `methods/between_steps` | between two steps of a Claude Code that leads or has joined |
 //! | pull, piggyback | the endpoint's tools | the model asks, or the result of another tool carries them |
 //!
 //! [`policy`] chooses the method in a running turn, by the agent's [`capabilities`] and its [`pending_mail`]. A delivery that is not
 //! proven in time is requeued for the next method: the bus allows at most one delivery of a message in flight. `watch_line` delivers
-//! nothing: it writes the lines that announce messages.
+//! nothing: it writes the lines that announce messages. Neither does the notice of `methods/between_steps`.
 //!
 //! [`policy`]: crate::delivery::policy
 //! [`capabilities`]: crate::delivery::capabilities

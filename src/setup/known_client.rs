@@ -9,14 +9,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::config_edit::{Entry, FileEdits, JsonEdit};
+use super::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
 use super::installed_plugin::PluginPlace;
+use crate::domain::text::shell_word::shell_word;
 
 /// The name of our server in every client. Clients put it before the names of its tools.
 pub const SERVER: &str = "bridge";
 
 /// How long a client should wait for one call, in seconds: a tool waits for up to 120 s, and then needs a moment to answer.
 pub const CALL_SECONDS: u64 = 150;
+
+/// How long a client should wait for a hook, in seconds: the hook waits up to one second for the bus.
+pub(super) const HOOK_SECONDS: u64 = 15;
 
 /// A program that can lead a team.
 pub struct Client {
@@ -167,6 +171,33 @@ pub(super) fn json_file(path: PathBuf, servers: &str, entry: Value) -> ClientFil
         purpose: "the MCP server",
         edits: FileEdits::Json(vec![JsonEdit::Entry(entry)]),
     }
+}
+
+/// Returns the edit that makes a client run our hook on this event. The clients count the limit in different units.
+pub(super) fn hook_on(event: &str, server: &Server, limit: u64) -> Item {
+    let command = format!("{} hook", shell_word(&server.program));
+    let hook = json!({ "type": "command", "command": command, "timeout": limit });
+    Item {
+        path: ["hooks", event].map(str::to_owned).to_vec(),
+        value: json!({ "hooks": [hook] }),
+        same_purpose: Some(format!("{PROGRAM} hook")),
+    }
+}
+
+/// Returns a JSON file with our server's entry, and with hooks that announce messages on these events.
+pub(super) fn json_file_with_hooks(
+    path: PathBuf,
+    servers: &str,
+    server: &Server,
+    events: &[&str],
+) -> ClientFile {
+    let mut file = json_file(path, servers, server.entry_with(&[timeout_ms()]));
+    let hooks = events.iter().map(|event| hook_on(event, server, HOOK_SECONDS * 1_000));
+    if let FileEdits::Json(edits) = &mut file.edits {
+        edits.extend(hooks.map(JsonEdit::Item));
+    }
+    file.purpose = "the MCP server, and hooks that announce messages";
+    file
 }
 
 impl Client {

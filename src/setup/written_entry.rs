@@ -12,7 +12,9 @@ pub struct Written {
     pub entry: Option<Value>,
     /// The entry that setup would write.
     pub expected: Option<Value>,
-    /// The lists that lack an item, each by its keys (`permissions.allow`).
+    /// The lists to which setup's edits add an item, each by its keys (`permissions.allow`).
+    pub lists: Vec<String>,
+    /// Those of them that lack one.
     pub missing: Vec<String>,
 }
 
@@ -28,6 +30,7 @@ pub fn look(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
                         written.expected = Some(entry.value.clone());
                     }
                     JsonEdit::Item(item) => {
+                        written.lists.push(item.path.join("."));
                         if edit_json::lacks(text, item)? {
                             written.missing.push(item.path.join("."));
                         }
@@ -42,6 +45,7 @@ pub fn look(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
             }
         }
     }
+    written.lists.dedup();
     written.missing.dedup();
     Ok(written)
 }
@@ -66,10 +70,11 @@ mod tests {
         };
         let edits = FileEdits::Json(vec![JsonEdit::Entry(entry.clone()), JsonEdit::Item(item)]);
         let text = r#"{ /* mine */ "servers": { "bridge": { "command": "y" } } }"#;
+        let lists = vec!["permissions.allow".to_owned()];
         let written = look(text, &edits).unwrap();
         assert_eq!(written.entry, Some(json!({ "command": "y" })));
         assert_eq!(written.expected, Some(json!({ "command": "x" })));
-        assert_eq!(written.missing, ["permissions.allow"]);
+        assert_eq!((&written.lists, &written.missing), (&lists, &lists));
         assert_eq!(look("", &edits).unwrap().entry, None);
         assert!(look("{", &edits).is_err());
 

@@ -47,7 +47,7 @@ pub(super) enum Command {
     Doctor(DoctorArguments),
     /// Print one line per new message, for Claude Code's Monitor tool.
     Watch(WatchArguments),
-    /// Deliver unread messages through a Claude Code hook.
+    /// Bring unread messages to a model through a hook of its client.
     Hook(HookArguments),
     /// Act as an ACP agent that follows a script instead of a model.
     ScriptedAgent(ScriptedArguments),

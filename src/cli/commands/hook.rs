@@ -1,7 +1,12 @@
-//! `hook`: delivers a member's unread messages into its Claude Code session, between two of the session's own steps.
+//! `hook`: delivers a member's unread messages into its Claude Code session, between two of the session's own steps. In Qwen Code and
+//! Gemini CLI, it says that there are some.
 //!
-//! Claude Code runs it after a tool, with a prompt of its user, and when it wants to stop, and waits for it. So it is quick, silent
+//! The client runs it after tools, with a prompt of its user, or when it wants to stop, and waits for it. So it is quick, silent
 //! without messages, and never fails: an error is a line on stderr, and the session continues without messages.
+//!
+//! What a hook of Qwen Code or Gemini CLI adds may be lost without the hook being told: they cut the results of a large step, and
+//! take back the end of a conversation when its user cancels or retries. So there the hook delivers nothing, and `check_messages`
+//! does. The same holds beside a prompt of Claude Code's user: who cancels it at once takes it back, with all that was added to it.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -12,18 +17,22 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bus::{Bus, Call, LoadedMessage, Membership};
+use crate::bus::{Bus, BusError, Call, LoadedMessage, Membership};
 use crate::cli::claude_session::ClaudeSession;
 use crate::cli::find_project::ProjectError;
 use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
-use crate::delivery::methods::claude_hook;
+use crate::delivery::methods::between_steps;
 use crate::domain::ids::SessionId;
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::wait_times;
 
-/// The variable in which Claude Code names its project; its current directory may have changed.
+/// The variable in which a client names its project to a hook; its current directory may have changed. Qwen Code and Gemini CLI set
+/// it like Claude Code.
 const PROJECT: &str = "CLAUDE_PROJECT_DIR";
+
+/// The variable that only hooks of Qwen Code have.
+const QWEN_PROJECT: &str = "QWEN_PROJECT_DIR";
 
 /// Which member it speaks for.
 #[derive(Clone, Debug, Args)]
@@ -51,15 +60,40 @@ struct Occasion {
     prompt_id: Option<Value>,
 }
 
-/// Where the text goes.
+/// The client that runs the hook, where two have events of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Client {
+    ClaudeCode,
+    QwenCode,
+}
+
+/// What the hook does on an occasion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    /// It delivers the unread messages.
+    Deliver(Outlet),
+    /// It only says that there are some.
+    Announce(NoticePlace),
+}
+
+/// Where the text of messages goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outlet {
     /// Into the context, beside the result of a tool.
     BesideResult,
-    /// Into the context, beside a prompt of the user.
-    BesidePrompt,
     /// Into a turn that replaces the stop.
     NextTurn(Prolonging),
+}
+
+/// Where a notice of unread messages goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NoticePlace {
+    /// Beside the results of all tools of a step.
+    BesideResults,
+    /// Beside a prompt of the user.
+    BesidePrompt,
+    /// Into a turn that replaces the stop.
+    NextTurn,
 }
 
 /// How the stop is turned into another turn.
@@ -92,10 +126,14 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let input = tokio::task::spawn_blocking(|| io::read_to_string(io::stdin().take(INPUT_BYTES)));
     let input = tokio::time::timeout(wait_times::HOOK, input)
         .await
-        .map_err(|_| "timed out while reading the hook's input from Claude Code")???;
+        .map_err(|_| "timed out while reading the hook's input from the client")???;
     let occasion: Occasion = serde_json::from_str(&input)
         .map_err(|error| format!("cannot parse the hook's input: {error}"))?;
-    let Some(place) = occasion.place() else {
+    let client = match std::env::var_os(QWEN_PROJECT) {
+        Some(_) => Client::QwenCode,
+        None => Client::ClaudeCode,
+    };
+    let Some(act) = occasion.act(client) else {
         return Ok(());
     };
     let found = match (&arguments.project, std::env::var_os(PROJECT)) {
@@ -110,25 +148,34 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let Some(bus) = open_bus::open_present_bus(&project.bus_directory())? else {
         return Ok(());
     };
-    let delivered = match session(&bus, arguments.name.as_ref()) {
-        Some(session) => deliver(&bus, session, place, occasion.stop_hook_active).await,
-        None => Ok(()),
+    let again = occasion.stop_hook_active;
+    let done = match (session(&bus, arguments.name.as_ref()), act) {
+        (Some(session), Act::Deliver(outlet)) => deliver(&bus, session, outlet, again).await,
+        (Some(session), Act::Announce(place)) => announce(&bus, session, place, again).await,
+        (None, _) => Ok(()),
     };
     bus.close().await;
-    delivered
+    done
 }
 
 impl Occasion {
-    /// Returns where text can go on this occasion, if anywhere.
-    fn place(&self) -> Option<Outlet> {
-        match self.hook_event_name.as_str() {
-            _ if self.agent_id.is_some() => None,
-            "PostToolUse" => Some(Outlet::BesideResult),
-            "UserPromptSubmit" => Some(Outlet::BesidePrompt),
-            "Stop" if self.prompt_id.is_some() => Some(Outlet::NextTurn(Prolonging::ByContext)),
-            "Stop" => Some(Outlet::NextTurn(Prolonging::ByReason)),
-            _ => None,
-        }
+    /// Returns what to do on this occasion, if anything.
+    fn act(&self, client: Client) -> Option<Act> {
+        use Client::{ClaudeCode, QwenCode};
+        let act = match (self.hook_event_name.as_str(), client) {
+            _ if self.agent_id.is_some() => return None,
+            ("PostToolUse", ClaudeCode) => Act::Deliver(Outlet::BesideResult),
+            ("UserPromptSubmit", ClaudeCode) => Act::Announce(NoticePlace::BesidePrompt),
+            ("Stop", ClaudeCode) => Act::Deliver(Outlet::NextTurn(match self.prompt_id {
+                Some(_) => Prolonging::ByContext,
+                None => Prolonging::ByReason,
+            })),
+            ("PostToolBatch", QwenCode) => Act::Announce(NoticePlace::BesideResults),
+            // Only Gemini CLI has the second one.
+            ("Stop", QwenCode) | ("AfterAgent", _) => Act::Announce(NoticePlace::NextTurn),
+            _ => return None,
+        };
+        Some(act)
     }
 }
 
@@ -145,21 +192,48 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
     found.filter(|session| bus.is_held(*session))
 }
 
-/// Delivers the unread messages, if this is the occasion for it.
-async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> Result<(), Failure> {
-    let membership = Membership::beside(bus, session)?;
-    match tokio::time::timeout(wait_times::HOOK, membership.end_hooks()).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => {
-            tracing::warn!("failed to requeue the messages of an earlier hook: {error}");
-        }
-        Err(_) => tracing::warn!("timed out while requeueing messages of an earlier hook"),
+/// Prints a notice if there are unread messages, and delivers none. It is repeated until they are read.
+async fn announce(
+    bus: &Bus,
+    session: SessionId,
+    place: NoticePlace,
+    again: bool,
+) -> Result<(), Failure> {
+    if place == NoticePlace::BesidePrompt {
+        let membership = Membership::beside(bus, session)?;
+        end_earlier(&membership).await;
+        // What earlier hooks printed is not taken back with this prompt, so the model reads it now, or has read it.
+        settle(membership.call_after_a_step().printed()).await;
     }
+    let unread = bus.look(|state| {
+        let session = state.session(session)?;
+        Some(state.unread(&session.name).count())
+    });
+    match unread {
+        None | Some(0) => Ok(()),
+        // As with messages, a stop is put off once.
+        Some(_) if again && place == NoticePlace::NextTurn => Ok(()),
+        Some(unread) => {
+            let answer = place.answer(&between_steps::notice(unread));
+            Ok(output::say_aside(answer + "\n").await?)
+        }
+    }
+}
+
+/// Delivers the unread messages, if this is the occasion for it.
+async fn deliver(
+    bus: &Bus,
+    session: SessionId,
+    outlet: Outlet,
+    again: bool,
+) -> Result<(), Failure> {
+    let membership = Membership::beside(bus, session)?;
+    end_earlier(&membership).await;
     let mut call =
-        if place.is_behind_a_step() { membership.call_after_a_step() } else { membership.call() };
+        if outlet.is_behind_a_step() { membership.call_after_a_step() } else { membership.call() };
     let id = call.id();
     // A session that was kept from stopping once may stop now: talkative agents must not keep their orchestrator busy for ever.
-    let messages = if matches!(place, Outlet::NextTurn(_)) && again {
+    let messages = if matches!(outlet, Outlet::NextTurn(_)) && again {
         Ok(Vec::new())
     } else {
         receive(&mut call).await
@@ -168,84 +242,139 @@ async fn deliver(bus: &Bus, session: SessionId, place: Outlet, again: bool) -> R
         Ok(messages) if messages.is_empty() => Ok(()),
         Ok(messages) => {
             let more = bus.look(|state| state.unread(membership.name()).count());
-            let words = claude_hook::context(&messages, membership.name(), more);
-            let printed = output::say_aside(place.answer(&words) + "\n").await;
+            let words = between_steps::context(&messages, membership.name(), more);
+            let printed = output::say_aside(outlet.answer(&words) + "\n").await;
             printed.map_err(Failure::from)
         }
         Err(failure) => Err(failure),
     };
-    let settled =
-        async { if printed.is_ok() { call.printed().await } else { call.requeue().await } };
-    match tokio::time::timeout(wait_times::HOOK, settled).await {
+    settle(async { if printed.is_ok() { call.printed().await } else { call.requeue().await } })
+        .await;
+    Call::end_hook(&membership, id);
+    printed
+}
+
+/// Requeues the messages of earlier hooks that ended before they had printed them.
+async fn end_earlier(membership: &Membership) {
+    match tokio::time::timeout(wait_times::HOOK, membership.end_hooks()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::warn!("failed to requeue the messages of an earlier hook: {error}");
+        }
+        Err(_) => tracing::warn!("timed out while requeueing messages of an earlier hook"),
+    }
+}
+
+/// Records what the model was shown.
+async fn settle(record: impl Future<Output = Result<(), BusError>>) {
+    match tokio::time::timeout(wait_times::HOOK, record).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("failed to record what the hook delivered: {error}"),
         Err(_) => tracing::warn!("timed out while recording what the hook delivered"),
     }
-    Call::end_hook(&membership, id);
-    printed
 }
 
 async fn receive(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
     call.begin_hook()?;
     let received = tokio::time::timeout(
         wait_times::HOOK,
-        call.receive(DeliveryMethod::Hook, claude_hook::pick()),
+        call.receive(DeliveryMethod::Hook, between_steps::pick()),
     )
     .await;
     Ok(received.map_err(|_| "timed out while reading the bus for the hook")??)
 }
 
 impl Outlet {
-    /// Returns whether the model has been called since the earlier tools answered, or is called now with their results. A hook
-    /// after a tool may be one of several in one step.
+    /// Returns whether the model has been called since the earlier tools answered. A hook after a tool may be one of several in one
+    /// step.
     fn is_behind_a_step(self) -> bool {
         match self {
             Self::BesideResult => false,
-            Self::BesidePrompt | Self::NextTurn(_) => true,
+            Self::NextTurn(_) => true,
         }
     }
 
-    /// Returns the answer in the form that Claude Code reads.
+    /// Returns the answer in the form that the client reads.
     fn answer(self, words: &str) -> String {
-        let event = match self {
-            Self::BesideResult => "PostToolUse",
-            Self::BesidePrompt => "UserPromptSubmit",
-            Self::NextTurn(Prolonging::ByContext) => "Stop",
-            Self::NextTurn(Prolonging::ByReason) => {
-                return json!({ "decision": "block", "reason": words }).to_string();
-            }
-        };
-        let output = json!({ "hookEventName": event, "additionalContext": words });
-        json!({ "hookSpecificOutput": output }).to_string()
+        match self {
+            Self::BesideResult => context("PostToolUse", words),
+            Self::NextTurn(Prolonging::ByContext) => context("Stop", words),
+            Self::NextTurn(Prolonging::ByReason) => reason(words),
+        }
     }
+}
+
+impl NoticePlace {
+    /// Returns the answer in the form that the clients read.
+    fn answer(self, words: &str) -> String {
+        match self {
+            Self::BesideResults => context("PostToolBatch", words),
+            Self::BesidePrompt => context("UserPromptSubmit", words),
+            Self::NextTurn => reason(words),
+        }
+    }
+}
+
+/// Returns the answer that adds to the context on an event.
+fn context(event: &str, words: &str) -> String {
+    let output = json!({ "hookEventName": event, "additionalContext": words });
+    json!({ "hookSpecificOutput": output }).to_string()
+}
+
+/// Returns the answer that makes the model go on, and says why.
+fn reason(words: &str) -> String {
+    json!({ "decision": "block", "reason": words }).to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn place(input: &Value) -> Option<Outlet> {
-        serde_json::from_value::<Occasion>(input.clone()).unwrap().place()
+    fn act(client: Client, input: &Value) -> Option<Act> {
+        serde_json::from_value::<Occasion>(input.clone()).unwrap().act(client)
     }
 
     #[test]
-    fn text_goes_only_where_the_hook_can_carry_it() {
+    fn messages_go_only_where_a_hook_of_claude_code_can_carry_them() {
+        let outlet = |input: &Value| match act(Client::ClaudeCode, input) {
+            Some(Act::Deliver(outlet)) => Some(outlet),
+            Some(Act::Announce(_)) => panic!("announced: {input}"),
+            None => None,
+        };
         let tool = json!({ "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": { "a": [1] } });
-        assert_eq!(place(&tool), Some(Outlet::BesideResult));
+        assert_eq!(outlet(&tool), Some(Outlet::BesideResult));
         let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
-        assert_eq!(place(&prompt), Some(Outlet::BesidePrompt));
+        let announced = Some(Act::Announce(NoticePlace::BesidePrompt));
+        assert_eq!(act(Client::ClaudeCode, &prompt), announced);
         let stop = json!({ "hook_event_name": "Stop", "stop_hook_active": false });
-        assert_eq!(place(&stop), Some(Outlet::NextTurn(Prolonging::ByReason)));
+        assert_eq!(outlet(&stop), Some(Outlet::NextTurn(Prolonging::ByReason)));
         let stop = json!({ "hook_event_name": "Stop", "prompt_id": "p-1" });
-        assert_eq!(place(&stop), Some(Outlet::NextTurn(Prolonging::ByContext)));
-        let other = json!({ "hook_event_name": "SessionStart" });
-        assert_eq!(place(&other), None);
+        assert_eq!(outlet(&stop), Some(Outlet::NextTurn(Prolonging::ByContext)));
+        for other in ["SessionStart", "PostToolBatch"] {
+            assert_eq!(outlet(&json!({ "hook_event_name": other })), None);
+        }
         let of_subagent = json!({ "hook_event_name": "PostToolUse", "agent_id": "a1" });
-        assert_eq!(place(&of_subagent), None);
+        assert_eq!(outlet(&of_subagent), None);
     }
 
     #[test]
-    fn the_answer_has_the_form_that_claude_code_reads() {
+    fn hooks_of_other_clients_only_announce() {
+        let on = |client, event: &str| {
+            act(client, &json!({ "hook_event_name": event, "prompt_id": "p-1" }))
+        };
+        let (beside, next) = (NoticePlace::BesideResults, NoticePlace::NextTurn);
+        assert_eq!(on(Client::QwenCode, "PostToolBatch"), Some(Act::Announce(beside)));
+        assert_eq!(on(Client::QwenCode, "Stop"), Some(Act::Announce(next)));
+        assert_eq!(on(Client::ClaudeCode, "AfterAgent"), Some(Act::Announce(next)));
+        for silent in ["PostToolUse", "UserPromptSubmit", "BeforeAgent", "AfterTool"] {
+            assert_eq!(on(Client::QwenCode, silent), None, "{silent}");
+        }
+        let of_subagent = json!({ "hook_event_name": "PostToolBatch", "agent_id": "a1" });
+        assert_eq!(act(Client::QwenCode, &of_subagent), None);
+    }
+
+    #[test]
+    fn the_answer_has_the_form_that_the_client_reads() {
         let answer: Value =
             serde_json::from_str(&Outlet::BesideResult.answer("a \"b\"\nc")).unwrap();
         let expected = json!({
@@ -260,5 +389,12 @@ mod tests {
         assert_eq!(answer(Prolonging::ByContext), expected);
         let expected = json!({ "decision": "block", "reason": "a" });
         assert_eq!(answer(Prolonging::ByReason), expected);
+        let answer =
+            |place: NoticePlace| -> Value { serde_json::from_str(&place.answer("a")).unwrap() };
+        assert_eq!(answer(NoticePlace::NextTurn), expected);
+        let expected = json!({
+            "hookSpecificOutput": { "hookEventName": "PostToolBatch", "additionalContext": "a" }
+        });
+        assert_eq!(answer(NoticePlace::BesideResults), expected);
     }
 }

@@ -1,7 +1,7 @@
 //! One file per delivery method: its messages and its words.
 
 pub mod before_task;
-pub mod claude_hook;
+pub mod between_steps;
 pub mod drain;
 pub mod interrupt;
 pub mod steer;

@@ -126,11 +126,8 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
     }
     // A list that is incomplete in the user's own settings may be complete in the project's.
     let complete = |list: &str| {
-        read.iter().any(|(_, written)| {
-            written.entry.is_none()
-                && written.expected.is_none()
-                && !written.missing.iter().any(|missing| missing == list)
-        })
+        let has = |lists: &[String]| lists.iter().any(|one| one == list);
+        read.iter().any(|(_, written)| has(&written.lists) && !has(&written.missing))
     };
     let of_user = read.iter().filter(|(file, _)| file.scope == Scope::User);
     for (file, written) in of_user {
@@ -141,7 +138,7 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
         let place = file.path.display();
         for (beginning, check, says) in [
             ("permissions", "permission", "not all of the bridge's tools and `watch` are allowed"),
-            ("hooks", "hooks", "not all hooks that deliver messages are set"),
+            ("hooks", "hooks", "not all hooks that bring messages are set"),
         ] {
             if lacks(beginning) {
                 let note = Finding::note(&subject, check, format!("{says} in {place}"));
@@ -220,13 +217,14 @@ mod tests {
 
     fn servers(entry: Option<Value>) -> ExaminedFile {
         let expected = Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
-        let written = Ok(Written { entry, expected, missing: Vec::new() });
+        let written = Ok(Written { entry, expected, ..Written::default() });
         ExaminedFile { path: "/f.json".into(), scope: Scope::User, written }
     }
 
     fn settings(missing: &[&str], of_project: bool) -> ExaminedFile {
+        let lists = ["permissions.allow", "hooks.Stop"].map(str::to_owned).to_vec();
         let missing = missing.iter().map(|list| (*list).to_owned()).collect();
-        let written = Ok(Written { entry: None, expected: None, missing });
+        let written = Ok(Written { lists, missing, ..Written::default() });
         let scope = if of_project { Scope::Project } else { Scope::User };
         ExaminedFile { path: "/s.json".into(), scope, written }
     }
@@ -257,6 +255,23 @@ mod tests {
         assert_eq!(levels(vec![entry(), lacks(), settings(&[], true)]), [("entry", Level::Ok)]);
         // Without an entry, the other settings have no use.
         assert_eq!(levels(vec![servers(None), lacks()]), [("entry", Level::Note)]);
+    }
+
+    #[test]
+    fn hooks_beside_the_entry_in_one_file_are_found() {
+        let whole = || Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
+        let file = |entry: Option<Value>, missing: &[&str], of_project| {
+            let (servers, settings) = (servers(entry), settings(missing, of_project));
+            let (servers, settings) = (servers.written.unwrap(), settings.written.unwrap());
+            let written = Written { lists: settings.lists, missing: settings.missing, ..servers };
+            let scope = if of_project { Scope::Project } else { Scope::User };
+            ExaminedFile { path: "/f.json".into(), scope, written: Ok(written) }
+        };
+        let lacking = ["permissions.allow", "hooks.Stop"];
+        let of_user = file(whole(), &["hooks.Stop"], false);
+        assert_eq!(levels(vec![of_user]), [("entry", Level::Ok), ("hooks", Level::Note)]);
+        let of_project = file(whole(), &[], true);
+        assert_eq!(levels(vec![file(None, &lacking, false), of_project]), [("entry", Level::Ok)]);
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::domain::text::shell_word::shell_word;
 use crate::setup::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
 use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{
-    Client, ClientFile, LocalScope, Places, SERVER, Server, json_file, timeout_ms,
+    Client, ClientFile, HOOK_SECONDS, LocalScope, Places, SERVER, Server, hook_on, json_file,
+    timeout_ms,
 };
 use crate::sys::fs::git_worktrees::Worktree;
 
@@ -59,9 +60,6 @@ pub(super) const CLIENT: Client = Client {
     }),
 };
 
-/// How long Claude Code waits for a hook, in seconds: the hook waits up to one second for the bus.
-const HOOK_SECONDS: u64 = 15;
-
 /// The events at which hooks deliver messages, and whether an event has a tool to match.
 const HOOKS: [(&str, bool); 3] =
     [("PostToolUse", true), ("UserPromptSubmit", false), ("Stop", false)];
@@ -106,17 +104,11 @@ fn settings(path: PathBuf, server: &Server, further: &[JsonEdit]) -> ClientFile 
         edits.push(item(&["permissions", "allow"], json!(format!("Bash({program} watch:*)"))));
     }
     for (event, has_tool) in HOOKS {
-        let command = format!("{program} hook");
-        let hook = json!({ "type": "command", "command": command, "timeout": HOOK_SECONDS });
-        let mut value = json!({ "hooks": [hook] });
+        let mut hook = hook_on(event, server, HOOK_SECONDS);
         if has_tool {
-            value["matcher"] = json!("*");
+            hook.value["matcher"] = json!("*");
         }
-        edits.push(JsonEdit::Item(Item {
-            path: ["hooks", event].map(str::to_owned).to_vec(),
-            value,
-            same_purpose: Some(format!("{PROGRAM} hook")),
-        }));
+        edits.push(JsonEdit::Item(hook));
     }
     let purpose = "permission for its tools and `watch`, and the hooks that deliver messages";
     ClientFile { path, purpose, edits: FileEdits::Json(edits) }

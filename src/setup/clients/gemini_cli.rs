@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::gemini_trust::TrustFiles;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
-use crate::setup::known_client::{Client, Places, json_file, timeout_ms};
+use crate::setup::known_client::{Client, ClientFile, Places, Server, json_file_with_hooks};
 
 pub(super) const CLIENT: Client = Client {
     name: "gemini",
@@ -12,14 +12,8 @@ pub(super) const CLIENT: Client = Client {
     programs: &["gemini"],
     directory: |places| Some(directory(places)),
     plugin: |places| Some(PluginPlace::Folder(directory(places).join(EXTENSION))),
-    for_user: |places, server| {
-        let entry = server.entry_with(&[timeout_ms()]);
-        vec![json_file(directory(places).join("settings.json"), "mcpServers", entry)]
-    },
-    for_project: |project, server| {
-        let entry = server.entry_with(&[timeout_ms()]);
-        vec![json_file(project.join(".gemini/settings.json"), "mcpServers", entry)]
-    },
+    for_user: |places, server| vec![settings(directory(places).join("settings.json"), server)],
+    for_project: |project, server| vec![settings(project.join(".gemini/settings.json"), server)],
     folder_trust: Some(|places, folder| {
         let rules = places.moved_to("GEMINI_CLI_TRUSTED_FOLDERS_PATH");
         let files = TrustFiles {
@@ -33,4 +27,9 @@ pub(super) const CLIENT: Client = Client {
 
 fn directory(places: &Places) -> PathBuf {
     places.home_by("GEMINI_CLI_HOME").join(".gemini")
+}
+
+/// Its event after a tool is of no use: it also comes for the tools of subagents, and does not say so.
+fn settings(path: PathBuf, server: &Server) -> ClientFile {
+    json_file_with_hooks(path, "mcpServers", server, &["AfterAgent"])
 }

@@ -1,25 +1,27 @@
 //! Qwen Code: its `settings.json`, in which comments are allowed.
 
+use std::path::PathBuf;
+
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
-use crate::setup::known_client::{Client, json_file, timeout_ms};
+use crate::setup::known_client::{Client, ClientFile, Places, Server, json_file_with_hooks};
 
 pub(super) const CLIENT: Client = Client {
     name: "qwen",
     title: "Qwen Code",
     programs: &["qwen"],
-    directory: |places| Some(places.or_in_home("QWEN_HOME", ".qwen")),
-    plugin: |places| {
-        let directory = places.or_in_home("QWEN_HOME", ".qwen");
-        Some(PluginPlace::Folder(directory.join(EXTENSION)))
-    },
-    for_user: |places, server| {
-        let file = places.or_in_home("QWEN_HOME", ".qwen").join("settings.json");
-        vec![json_file(file, "mcpServers", server.entry_with(&[timeout_ms()]))]
-    },
-    for_project: |project, server| {
-        let entry = server.entry_with(&[timeout_ms()]);
-        vec![json_file(project.join(".qwen/settings.json"), "mcpServers", entry)]
-    },
+    directory: |places| Some(directory(places)),
+    plugin: |places| Some(PluginPlace::Folder(directory(places).join(EXTENSION))),
+    for_user: |places, server| vec![settings(directory(places).join("settings.json"), server)],
+    for_project: |project, server| vec![settings(project.join(".qwen/settings.json"), server)],
     folder_trust: None,
     local: None,
 };
+
+fn directory(places: &Places) -> PathBuf {
+    places.or_in_home("QWEN_HOME", ".qwen")
+}
+
+/// It reads a hook's limit of 1,000 or more as milliseconds. Its older versions read every limit so.
+fn settings(path: PathBuf, server: &Server) -> ClientFile {
+    json_file_with_hooks(path, "mcpServers", server, &["PostToolBatch", "Stop"])
+}

@@ -92,18 +92,41 @@ fn a_moved_program_gets_its_new_path_and_the_original_is_kept() {
     }
 }
 
+/// Returns what is written into a JSON file that does not exist yet.
+fn written(file: &ClientFile) -> Value {
+    match plan_addition(None, &file.edits, None).unwrap() {
+        Addition::Write { after, .. } => serde_json::from_str(&after).unwrap(),
+        Addition::Nothing => panic!("nothing was written"),
+    }
+}
+
+#[test]
+fn qwen_code_and_gemini_cli_get_the_hooks_that_announce_messages() {
+    let places = places(&[("HOME", "/home/u")], false);
+    for (client, expected) in
+        [("qwen", &["PostToolBatch", "Stop"] as &[&str]), ("gemini", &["AfterAgent"])]
+    {
+        let files = (named(client).unwrap().for_user)(&places, &server());
+        let [file] = &files[..] else { panic!("{client}: {files:?}") };
+        let settings = written(file);
+        assert_eq!(settings["mcpServers"][SERVER]["timeout"], 150_000, "{client}");
+        let hooks = settings["hooks"].as_object().unwrap();
+        assert_eq!(hooks.keys().collect::<Vec<_>>(), expected, "{client}");
+        for definitions in hooks.values() {
+            let hook = &definitions[0]["hooks"][0];
+            assert_eq!(hook["command"], "/b/cli-team-bridge hook", "{client}");
+            // Milliseconds: older versions of Qwen Code would wait 15 ms.
+            assert_eq!(hook["timeout"], 15_000, "{client}");
+        }
+    }
+}
+
 #[test]
 fn the_files_for_claude_code_follow_its_documentation() {
     let places = places(&[("HOME", "/home/u"), ("CLAUDE_CONFIG_DIR", "/c")], false);
     let files = (named("claude-code").unwrap().for_user)(&places, &server());
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
     assert_eq!(paths, [PathBuf::from("/c/.claude.json"), PathBuf::from("/c/settings.json")]);
-    let written = |file: &ClientFile| -> Value {
-        match plan_addition(None, &file.edits, None).unwrap() {
-            Addition::Write { after, .. } => serde_json::from_str(&after).unwrap(),
-            Addition::Nothing => panic!("nothing was written"),
-        }
-    };
     let server = &written(&files[0])["mcpServers"][SERVER];
     assert_eq!(server["command"], "/b/cli-team-bridge");
     assert_eq!(server["timeout"], 150_000);

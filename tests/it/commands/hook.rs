@@ -15,7 +15,7 @@ struct Answer {
     stderr: String,
 }
 
-/// A run of the hook in a stage's project, as Claude Code runs it.
+/// A run of the hook in a stage's project, as a client runs it.
 struct Hook<'a> {
     stage: &'a Stage,
     arguments: &'a [&'a str],
@@ -127,6 +127,24 @@ async fn no_hook_or_call_of_the_same_step_proves_the_messages_of_a_hook() {
     lead.close().await;
 }
 
+/// Who cancels a prompt at once takes it back, with what a hook has added to it, and Claude Code tells no hook.
+#[tokio::test]
+async fn a_prompt_that_may_be_taken_back_carries_no_message() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "news").await;
+    for _ in 0..2 {
+        let answer = hook(&stage).on("UserPromptSubmit").await.unwrap();
+        let notice = "You have 1 unread message from your team. Call check_messages now.";
+        assert_eq!(context(&answer, "UserPromptSubmit"), notice);
+    }
+    assert_eq!(stage.events_of("message_seen").len(), 0);
+    assert_eq!(lead.all_heard().await.len(), 1);
+    ann.close().await;
+    lead.close().await;
+}
+
 #[tokio::test]
 async fn a_stop_is_put_off_once() {
     let stage = Stage::new("");
@@ -219,6 +237,43 @@ async fn neither_subagents_nor_agents_are_given_their_leaders_messages() {
     let in_agent = Hook { variables: &[("BRIDGE_RUN", "some-session")], ..hook(&stage) };
     assert_eq!(in_agent.on("PostToolUse").await, None);
     assert_eq!(lead.all_heard().await.len(), 1);
+    ann.close().await;
+    lead.close().await;
+}
+
+/// What their hooks add may be lost unnoticed, so nothing may count as delivered.
+#[tokio::test]
+async fn in_qwen_code_and_gemini_cli_messages_are_announced_and_stay_unread() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let project = stage.project().to_str().unwrap();
+    let in_qwen = Hook { variables: &[("QWEN_PROJECT_DIR", project)], ..hook(&stage) };
+    let in_gemini = hook(&stage);
+    assert_eq!(in_qwen.on("PostToolBatch").await, None);
+    assert_eq!(in_gemini.on("AfterAgent").await, None);
+
+    ann.send("orchestrator", "news").await;
+    ann.send("orchestrator", "more news").await;
+    let notice = "You have 2 unread messages from your team. Call check_messages now.";
+    for _ in 0..2 {
+        let answer = in_qwen.on("PostToolBatch").await.unwrap();
+        assert_eq!(context(&answer, "PostToolBatch"), notice);
+    }
+    let goes_on = json!({ "decision": "block", "reason": notice });
+    for (hook, stop) in [(&in_qwen, "Stop"), (&in_gemini, "AfterAgent")] {
+        assert_eq!(hook.on(stop).await.unwrap(), goes_on);
+        let again = json!({ "hook_event_name": stop, "stop_hook_active": true });
+        assert_eq!(hook.on_input(&again).await, None, "{stop} is put off once");
+    }
+    for silent in ["PostToolUse", "UserPromptSubmit"] {
+        assert_eq!(in_qwen.on(silent).await, None, "{silent}");
+    }
+    assert_eq!(stage.events_of("message_handed").len(), 0);
+
+    assert_eq!(lead.all_heard().await.len(), 2);
+    assert_eq!(in_qwen.on("PostToolBatch").await, None);
+    assert_eq!(in_gemini.on("AfterAgent").await, None);
     ann.close().await;
     lead.close().await;
 }

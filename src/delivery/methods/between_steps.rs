@@ -1,4 +1,5 @@
-//! Hook: messages as additional context of a Claude Code session, between two of its own steps.
+//! Hook: messages as additional context of a Claude Code session, between two of its own steps. Where a hook cannot be trusted
+//! with the messages, a notice of them.
 
 use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
@@ -25,4 +26,10 @@ pub fn pick() -> Pick {
 /// Writes the additional context.
 pub fn context(messages: &[LoadedMessage], reader: &Name, more: usize) -> String {
     format!("{}\n\n{REQUEST}", frame_with_ids(messages, reader, more))
+}
+
+/// Writes the notice of unread messages, of which there is at least one. It delivers none.
+pub fn notice(unread: usize) -> String {
+    let messages = if unread == 1 { "message" } else { "messages" };
+    format!("You have {unread} unread {messages} from your team. Call check_messages now.")
 }
