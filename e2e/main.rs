@@ -54,8 +54,8 @@ fn main() -> ExitCode {
     trials.push(trial(
         "claude",
         "leads_two_agents_that_talk_to_each_other",
-        programs.missing(&suites::claude_as_user::PROGRAMS),
-        suites::claude_as_user::leads_two_agents_that_talk_to_each_other,
+        programs.missing(&suites::claude::as_user::PROGRAMS),
+        suites::claude::as_user::leads_two_agents_that_talk_to_each_other,
     ));
     trials.push(trial(
         "workflow",
@@ -82,44 +82,44 @@ fn main() -> ExitCode {
         "claude",
         "gets_messages_between_two_steps_and_before_it_stops",
         missing,
-        suites::claude_is_notified::gets_messages_between_two_steps_and_before_it_stops,
+        suites::claude::is_notified::gets_messages_between_two_steps_and_before_it_stops,
     ));
     trials.push(trial(
         "claude",
         "is_woken_by_a_finished_task_when_idle",
         missing,
-        suites::claude_is_notified::is_woken_by_a_finished_task_when_idle,
+        suites::claude::is_notified::is_woken_by_a_finished_task_when_idle,
     ));
     trials.extend(trials_of_doctor(&programs));
     trials.push(trial(
         "claude",
         "leads_and_gets_messages_from_its_hook",
         missing,
-        suites::claude_plugin::leads_and_gets_messages_from_its_hook,
+        suites::claude::uses_plugin::leads_and_gets_messages_from_its_hook,
     ));
     trials.push(trial(
         "claude",
         "is_woken_by_its_monitor",
         missing,
-        suites::claude_plugin::is_woken_by_its_monitor,
+        suites::claude::uses_plugin::is_woken_by_its_monitor,
     ));
     trials.push(trial(
         "claude",
         "waits_for_two_members_at_once",
         missing,
-        suites::claude_leads_on::waits_for_two_members_at_once,
+        suites::claude::leads_on::waits_for_two_members_at_once,
     ));
     trials.push(trial(
         "claude",
         "finds_the_work_of_an_earlier_session",
         missing,
-        suites::claude_leads_on::finds_the_work_of_an_earlier_session,
+        suites::claude::leads_on::finds_the_work_of_an_earlier_session,
     ));
     trials.push(trial(
         "claude",
         "lets_its_user_answer_an_agent_with_one_key",
-        programs.missing(&suites::claude_shows_forms::PROGRAMS),
-        suites::claude_shows_forms::lets_its_user_answer_an_agent_with_one_key,
+        programs.missing(&suites::claude::shows_forms::PROGRAMS),
+        suites::claude::shows_forms::lets_its_user_answer_an_agent_with_one_key,
     ));
     trials.extend(trials_of_first_minutes(missing));
     trials.extend(trials_of_other_clients(&programs));

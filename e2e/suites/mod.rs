@@ -1,10 +1,6 @@
 //! The tests with real programs, by what they prove.
 
-pub(crate) mod claude_as_user;
-pub(crate) mod claude_is_notified;
-pub(crate) mod claude_leads_on;
-pub(crate) mod claude_plugin;
-pub(crate) mod claude_shows_forms;
+pub(crate) mod claude;
 pub(crate) mod doctor_examines;
 pub(crate) mod doctor_reads_clients;
 pub(crate) mod every_agent;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::clients::CLIENTS;
-use super::config_edit::{FileEdits, JsonEdit, runs_bridge};
 use super::config_file::ConfigFile;
+use super::edits::config_edit::{FileEdits, JsonEdit, runs_bridge};
 use super::known_client::{Client, ClientFile, Places, SERVER, Server};
 use super::{local_entry, written_entry};
 

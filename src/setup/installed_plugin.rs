@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::config_edit::PROGRAM;
 use super::config_file::ConfigFile;
-use super::{edit_json, edit_toml};
+use super::edits::config_edit::PROGRAM;
+use super::edits::{edit_json, edit_toml};
 
 /// The folder of the bridge as an extension, in the directory of Gemini CLI or Qwen Code.
 pub(super) const EXTENSION: &str = "extensions/cli-team-bridge";

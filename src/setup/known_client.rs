@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
+use super::edits::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
 use super::installed_plugin::PluginPlace;
 use crate::domain::text::shell_word::shell_word;
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::config_edit::{EditError, FileEdits, JsonEdit, runs_bridge, started_by};
 use super::config_file::{ConfigFile, ConfigFileError};
+use super::edits::config_edit::{EditError, FileEdits, JsonEdit, runs_bridge, started_by};
 use super::known_client::{Client, Places, SERVER, Server};
 use super::written_entry;
 

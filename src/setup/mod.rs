@@ -4,11 +4,9 @@
 //! `config_file` and `setup_record` carry it out, so that it can be undone byte for byte.
 
 pub mod clients;
-pub mod config_edit;
 pub mod config_file;
 pub mod connected_clients;
-mod edit_json;
-mod edit_toml;
+pub mod edits;
 pub mod installed_agents;
 pub mod installed_plugin;
 pub mod known_client;

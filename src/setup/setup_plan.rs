@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::config_edit::{EditError, Edited, Entry, FileEdits, JsonEdit, runs_bridge};
+use super::edits::config_edit::{EditError, Edited, Entry, FileEdits, JsonEdit, runs_bridge};
+use super::edits::{edit_json, edit_toml};
 use super::setup_record::SetupRecord;
-use super::{edit_json, edit_toml};
 
 /// An earlier change of a file by setup.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::config_edit::FileEdits;
+use super::edits::config_edit::FileEdits;
 use crate::domain::limits::MAX_CLIENT_FILE_BYTES;
 use crate::sys::fs::bounded_file;
 use crate::sys::fs::user_state_dir::StateDirectory;

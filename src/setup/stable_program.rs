@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::config_edit::PROGRAM;
 use super::config_file::{make_missing, remove_empty};
+use super::edits::config_edit::PROGRAM;
 use super::setup_record::{ProgramCopy, sha256};
 use crate::sys::fs::bounded_file;
 use crate::sys::fs::temporary_file::{self, TemporaryFile};

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::config_edit::{EditError, Entry, FileEdits, Item, JsonEdit, PROGRAM};
-use super::{edit_json, edit_toml};
+use super::edits::config_edit::{EditError, Entry, FileEdits, Item, JsonEdit, PROGRAM};
+use super::edits::{edit_json, edit_toml};
 use crate::domain::text::shell_word::shell_word;
 
 /// The most programs whose edits are looked for. Each costs a look at all files, and a user has one or two.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::config_edit::{EditError, FileEdits, JsonEdit};
-use super::{edit_json, edit_toml};
+use super::edits::config_edit::{EditError, FileEdits, JsonEdit};
+use super::edits::{edit_json, edit_toml};
 
 /// The parts of setup's edits that a file contains.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,7 +55,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::setup::config_edit::{Entry, Item};
+    use crate::setup::edits::config_edit::{Entry, Item};
 
     #[test]
     fn an_entry_is_found_and_incomplete_lists_are_named() {

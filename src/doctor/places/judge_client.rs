@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::doctor::finding::{Finding, Subject};
-use crate::setup::config_edit::runs_bridge;
+use crate::setup::edits::config_edit::runs_bridge;
 use crate::setup::known_client::FolderTrust;
 use crate::setup::written_entry::Written;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::domain::text::shell_word::shell_word;
-use crate::setup::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
+use crate::setup::edits::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
 use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{
     Client, ClientFile, HOOK_SECONDS, LocalScope, Places, SERVER, Server, hook_on, json_file,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::setup::config_edit::{Entry, FileEdits};
+use crate::setup::edits::config_edit::{Entry, FileEdits};
 use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{CALL_SECONDS, Client, ClientFile, SERVER, Server};
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::setup::config_file::ConfigFile;
-use crate::setup::edit_json::value_at;
+use crate::setup::edits::edit_json::value_at;
 use crate::setup::known_client::FolderTrust;
 
 /// The files that decide.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::setup::config_edit::{EditError, Edited, Entry, FileEdits, Item, JsonEdit};
-use crate::setup::edit_json::{add, has, take_out, value_at};
+use crate::setup::edits::config_edit::{EditError, Edited, Entry, FileEdits, Item, JsonEdit};
+use crate::setup::edits::edit_json::{add, has, take_out, value_at};
 
 fn entry(value: Value) -> JsonEdit {
     JsonEdit::Entry(Entry { path: vec!["mcpServers".to_owned(), "bridge".to_owned()], value })

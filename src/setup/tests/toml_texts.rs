@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::setup::config_edit::{Entry, FileEdits};
-use crate::setup::edit_toml::{add, has, take_out};
+use crate::setup::edits::config_edit::{Entry, FileEdits};
+use crate::setup::edits::edit_toml::{add, has, take_out};
 
 fn ours() -> Entry {
     let value = json!({ "command": "/b/cli-team-bridge", "args": ["orchestrator"], "tool_timeout_sec": 150 });

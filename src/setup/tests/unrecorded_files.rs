@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::setup::clients::{CLIENTS, named};
-use crate::setup::config_edit::{FileEdits, JsonEdit};
+use crate::setup::edits::config_edit::{FileEdits, JsonEdit};
 use crate::setup::known_client::{ClientFile, Places, Server};
 use crate::setup::setup_plan::{Addition, plan_addition};
 use crate::setup::unrecorded_edits::{Recognized, recognize, take_out};

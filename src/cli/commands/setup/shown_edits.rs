@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::setup::config_edit::{FileEdits, JsonEdit};
+use crate::setup::edits::config_edit::{FileEdits, JsonEdit};
 
 /// Returns a line per edit: its keys and its value, behind a mark (`+` or `-`).
 pub(super) fn lines(mark: char, edits: &FileEdits) -> Vec<String> {
@@ -26,7 +26,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::setup::config_edit::{Entry, Item};
+    use crate::setup::edits::config_edit::{Entry, Item};
 
     #[test]
     fn an_edit_is_a_line_with_its_keys_and_its_value() {

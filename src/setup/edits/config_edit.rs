@@ -92,7 +92,7 @@ fn place(path: &[String]) -> String {
 }
 
 /// Returns what an MCP server's entry starts, for a message: without arguments and paths of an address, which may contain keys.
-pub(super) fn started_by(entry: &Value) -> String {
+pub(in crate::setup) fn started_by(entry: &Value) -> String {
     let host = |url: &str| {
         let (scheme, rest) = url.split_once("://")?;
         let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
@@ -109,7 +109,9 @@ pub fn runs_bridge(entry: &Value) -> bool {
 }
 
 /// Returns the fields of an object in the order in which people write them: type and command first, then the rest.
-pub(super) fn in_written_order(fields: &serde_json::Map<String, Value>) -> Vec<(&str, &Value)> {
+pub(in crate::setup) fn in_written_order(
+    fields: &serde_json::Map<String, Value>,
+) -> Vec<(&str, &Value)> {
     const FIRST: [&str; 4] = ["type", "matcher", "command", "args"];
     let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
     let mut fields: Vec<_> = fields.iter().map(|(key, value)| (key.as_str(), value)).collect();

@@ -35,7 +35,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// Says whether a text already contains all of these edits exactly.
-pub(super) fn has(text: &str, edits: &[JsonEdit]) -> Result<bool, EditError> {
+pub(in crate::setup) fn has(text: &str, edits: &[JsonEdit]) -> Result<bool, EditError> {
     let (_, root) = parse(text)?;
     for edit in edits {
         let is_present = match edit {
@@ -52,7 +52,7 @@ pub(super) fn has(text: &str, edits: &[JsonEdit]) -> Result<bool, EditError> {
 }
 
 /// Returns the value under these keys in a text.
-pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
+pub(in crate::setup) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
     let (_, json) = without_mark(text);
     // Unlike the tree for edits, this one has no nodes for spaces and comments: it is made many times as fast.
     let parsed = parse_to_ast(json, &CollectOptions::default(), &OPTIONS);
@@ -76,7 +76,7 @@ pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, Edi
 }
 
 /// Says whether a text has neither an item nor another one of the same purpose.
-pub(super) fn lacks(text: &str, item: &Item) -> Result<bool, EditError> {
+pub(in crate::setup) fn lacks(text: &str, item: &Item) -> Result<bool, EditError> {
     match value_at(text, &item.path)? {
         None => Ok(true),
         Some(Value::Array(list)) => Ok(!list.iter().any(|value| has_purpose(item, value))),
@@ -91,7 +91,7 @@ fn has_purpose(item: &Item, value: &Value) -> bool {
 }
 
 /// Adds to a text the edits that are missing from it.
-pub(super) fn add(text: &str, edits: &[JsonEdit]) -> Result<Edited, EditError> {
+pub(in crate::setup) fn add(text: &str, edits: &[JsonEdit]) -> Result<Edited, EditError> {
     let text = if text.trim().is_empty() { EMPTY } else { text };
     let (mark, root) = parse(text)?;
     let (mut added, mut made) = (Vec::new(), Vec::new());
@@ -113,7 +113,7 @@ pub(super) fn add(text: &str, edits: &[JsonEdit]) -> Result<Edited, EditError> {
 }
 
 /// Removes added edits from a text as far as they are still in it, and the tables and lists created for them if those are now empty.
-pub(super) fn take_out(
+pub(in crate::setup) fn take_out(
     text: &str,
     added: &[JsonEdit],
     made: &[Vec<String>],

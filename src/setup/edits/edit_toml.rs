@@ -10,7 +10,7 @@ use super::config_edit::{
 };
 
 /// Says whether a text already contains all entries exactly.
-pub(super) fn has(text: &str, entries: &[Entry]) -> Result<bool, EditError> {
+pub(in crate::setup) fn has(text: &str, entries: &[Entry]) -> Result<bool, EditError> {
     let document = parse(text)?;
     for entry in entries {
         if found(&document, &entry.path)?.map(json) != Some(entry.value.clone()) {
@@ -21,12 +21,12 @@ pub(super) fn has(text: &str, entries: &[Entry]) -> Result<bool, EditError> {
 }
 
 /// Returns the value under these keys in a text.
-pub(super) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
+pub(in crate::setup) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
     Ok(found(&parse(text)?, path)?.map(json))
 }
 
 /// Adds to a text the entries that are missing from it.
-pub(super) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
+pub(in crate::setup) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
     let mut document = parse(text)?;
     let (mut added, mut made) = (Vec::new(), Vec::new());
     for entry in entries {
@@ -63,7 +63,7 @@ pub(super) fn add(text: &str, entries: &[Entry]) -> Result<Edited, EditError> {
 }
 
 /// Removes added entries from a text as far as they are still in it, and the tables created for them if those are now empty.
-pub(super) fn take_out(
+pub(in crate::setup) fn take_out(
     text: &str,
     added: &[Entry],
     made: &[Vec<String>],

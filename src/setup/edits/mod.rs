@@ -1,0 +1,5 @@
+//! Edits of clients' files: what an edit is, and how JSON with comments and TOML are edited without touching the rest of the text.
+
+pub mod config_edit;
+pub(in crate::setup) mod edit_json;
+pub(in crate::setup) mod edit_toml;
