@@ -64,7 +64,7 @@ async fn set_up(stage: &Stage) {
     let packages = Packages::of_this_binary().unwrap();
     let registry = packages.registry();
     let mut npx = packages.npx(&registry, stage);
-    succeeds(npx.args(["setup", "--yes"]), "next: start Claude Code in a project").await;
+    succeeds(npx.args(["setup", "--yes"]), "start Claude Code in a project").await;
     fs::remove_dir_all(stage.home().join(".npm/_npx")).unwrap();
 }
 

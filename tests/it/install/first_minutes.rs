@@ -62,7 +62,7 @@ async fn npx_setup_and_a_delegated_task_need_no_further_step_and_leave_no_trace(
 
     let mut setup = packages.npx(&registry, &stage);
     let mut terminal = Terminal::run_program(setup.args(["setup", "--yes"]), SIZE);
-    let code = terminal.ended("next: start Claude Code in a project").await;
+    let code = terminal.ended("start Claude Code in a project").await;
     assert_eq!(code, Some(0), "{:#?}", terminal.all());
 
     // Once npm has cleared its cache, only the copy outside of it is left.

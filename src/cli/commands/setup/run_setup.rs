@@ -244,9 +244,9 @@ fn next_step(client: &str, agents: &[InstalledAgent]) -> String {
     match first_request(agents) {
         FirstRequest::Say(say) => format!("next: start {client} in a project, and say: {say}"),
         FirstRequest::LogIn(how) => format!("next: {how}. Then start {client} in a project."),
-        FirstRequest::Install => {
-            "But no agent can be started yet: install one of those above, and log in.".to_owned()
-        }
+        FirstRequest::Install => format!(
+            "next: install one of the agents above, and log in. Then start {client} in a project."
+        ),
     }
 }
 
