@@ -12,25 +12,9 @@ use crate::claude_code::{claude, print_as_set_up, result};
 use crate::model::{Api, ModelServer, Newest, Rule};
 use crate::programs::Programs;
 use crate::real_project::{shown_to_models, stage};
-use crate::support::home_files::{everything_but_caches, same};
+use crate::support::home_files::{ODD_FILES, SETUP_SCREEN, everything_but_caches, same};
 use crate::support::npm::Packages;
 use crate::support::{Stage, Terminal, until};
-
-/// A terminal that shows all of setup's report.
-const SIZE: (u16, u16) = (120, 160);
-
-/// The user's own files, in forms that no program would write.
-const FILES: [(&str, &str); 3] = [
-    (
-        ".claude.json",
-        "{\"numStartups\" :3,\n\n\t\"mcpServers\":{ \"other\" : {\"command\":\"true\"}}  }",
-    ),
-    (
-        ".claude/settings.json",
-        "{\r\n\"permissions\": {\"allow\":[ \"Read\" ]},\r\n   \"env\":{}}\r\n\r\n",
-    ),
-    (".claude/CLAUDE.md", "Count\tcarefully.   "),
-];
 
 /// Makes a home with the user's files, Claude Code on `PATH`, and a profile of the user's own whose agent plays a script.
 fn fresh_home(model: &ModelServer) -> Stage {
@@ -43,7 +27,7 @@ fn fresh_home(model: &ModelServer) -> Stage {
         "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = '{}' }}\n",
         script.display()
     );
-    for (file, text) in FILES {
+    for (file, text) in ODD_FILES {
         let path = home.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -54,7 +38,7 @@ fn fresh_home(model: &ModelServer) -> Stage {
 
 /// Runs a program at a terminal until it has said its last words, and checks that it succeeded.
 async fn succeeds(program: &mut std::process::Command, last: &str) {
-    let mut terminal = Terminal::run_program(program, SIZE);
+    let mut terminal = Terminal::run_program(program, SETUP_SCREEN);
     let code = terminal.ended(last).await;
     assert_eq!(code, Some(0), "{:#?}", terminal.all());
 }

@@ -43,7 +43,12 @@ pub(super) async fn setup(stage: &Stage, arguments: &[&str]) -> (bool, String) {
 
 /// Runs setup in the project's directory, without naming it.
 fn setup_here(stage: &Stage, arguments: &[&str]) -> (bool, String) {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
+    setup_by(Path::new(env!("CARGO_BIN_EXE_cli-team-bridge")), stage, arguments)
+}
+
+/// Runs setup in the project's directory with a program that is somewhere else.
+fn setup_by(program: &Path, stage: &Stage, arguments: &[&str]) -> (bool, String) {
+    let output = std::process::Command::new(program)
         .arg("setup")
         .args(arguments)
         .env_clear()
@@ -418,15 +423,8 @@ async fn a_program_in_a_package_cache_is_copied_first() {
     fs::copy(env!("CARGO_BIN_EXE_cli-team-bridge"), &cached).unwrap();
     let before = everything(&stage).into_keys().collect::<Vec<_>>();
     let run = |arguments: &[&str]| {
-        let program = std::process::Command::new(&cached)
-            .arg("setup")
-            .args(arguments)
-            .env_clear()
-            .envs(stage.environment())
-            .current_dir(stage.project())
-            .output()
-            .unwrap();
-        assert!(program.status.success(), "{}", String::from_utf8_lossy(&program.stderr));
+        let (is_done, said) = setup_by(&cached, &stage, arguments);
+        assert!(is_done, "{said}");
     };
     run(&["--yes"]);
     let copy = stage.home().join(".local/bin/cli-team-bridge");

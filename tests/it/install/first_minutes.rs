@@ -7,25 +7,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 use super::npm_packages::packages;
-use crate::support::home_files::{everything_but_caches, same};
+use crate::support::home_files::{ODD_FILES, SETUP_SCREEN, everything_but_caches, same};
 use crate::support::npm::checked;
 use crate::support::{Stage, Terminal};
-
-/// A terminal that shows all of setup's report.
-const SIZE: (u16, u16) = (120, 160);
-
-/// The user's own files, in forms that no program would write: `setup --remove` has to bring back every byte.
-const FILES: [(&str, &str); 3] = [
-    (
-        ".claude.json",
-        "{\"numStartups\" :3,\n\n\t\"mcpServers\":{ \"other\" : {\"command\":\"true\"}}  }",
-    ),
-    (
-        ".claude/settings.json",
-        "{\r\n\"permissions\": {\"allow\":[ \"Read\" ]},\r\n   \"env\":{}}\r\n\r\n",
-    ),
-    (".codex/config.toml", "# mine\nmodel=\"x\"   # why\n\n\n[tui]\n  a = 1"),
-];
 
 /// Makes a home with the user's files, the fake Claude Code, and a profile of the user's own whose agent plays a script.
 fn fresh_home() -> Stage {
@@ -38,7 +22,7 @@ fn fresh_home() -> Stage {
         "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = '{}' }}\n",
         script.display()
     );
-    for (file, text) in FILES {
+    for (file, text) in ODD_FILES {
         let path = home.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -61,7 +45,7 @@ async fn npx_setup_and_a_delegated_task_need_no_further_step_and_leave_no_trace(
     let before = everything_but_caches(&stage);
 
     let mut setup = packages.npx(&registry, &stage);
-    let mut terminal = Terminal::run_program(setup.args(["setup", "--yes"]), SIZE);
+    let mut terminal = Terminal::run_program(setup.args(["setup", "--yes"]), SETUP_SCREEN);
     let code = terminal.ended("start Claude Code in a project").await;
     assert_eq!(code, Some(0), "{:#?}", terminal.all());
 
@@ -73,7 +57,8 @@ async fn npx_setup_and_a_delegated_task_need_no_further_step_and_leave_no_trace(
     assert!(printed.contains("there are 97 beans"), "{printed}");
 
     let mut remove = packages.npx(&registry, &stage);
-    let mut terminal = Terminal::run_program(remove.args(["setup", "--remove", "--yes"]), SIZE);
+    let mut terminal =
+        Terminal::run_program(remove.args(["setup", "--remove", "--yes"]), SETUP_SCREEN);
     let code = terminal.ended("Removed ").await;
     assert_eq!(code, Some(0), "{:#?}", terminal.all());
     same(&before, &everything_but_caches(&stage));

@@ -7,6 +7,23 @@ use std::path::{Path, PathBuf};
 
 use super::Stage;
 
+/// A terminal that shows all of setup's report.
+pub(crate) const SETUP_SCREEN: (u16, u16) = (120, 160);
+
+/// A user's own files, in forms that no program would write: `setup --remove` has to bring back every byte.
+pub(crate) const ODD_FILES: [(&str, &str); 4] = [
+    (
+        ".claude.json",
+        "{\"numStartups\" :3,\n\n\t\"mcpServers\":{ \"other\" : {\"command\":\"true\"}}  }",
+    ),
+    (
+        ".claude/settings.json",
+        "{\r\n\"permissions\": {\"allow\":[ \"Read\" ]},\r\n   \"env\":{}}\r\n\r\n",
+    ),
+    (".claude/CLAUDE.md", "Count\tcarefully.   "),
+    (".codex/config.toml", "# mine\nmodel=\"x\"   # why\n\n\n[tui]\n  a = 1"),
+];
+
 /// Returns the contents of the home by path: files with their mode and bytes, links with their target, and directories, except
 /// the parents of the state directory.
 pub(crate) fn everything(stage: &Stage) -> BTreeMap<PathBuf, String> {

@@ -90,8 +90,8 @@ pub(in crate::bus::rules) fn write_ends_with_agent(
         let what = notice![agent.name, " ", end.what];
         end.detail.map_or(what.clone(), |detail| what.and(&": ").and(&quoted(detail, most)))
     };
-    let is_told = |name: &&Name| !assigners.contains_key(name);
-    let others: Vec<_> = leaders.iter().filter(is_told).cloned().collect();
+    let has_no_task = |name: &&Name| !assigners.contains_key(name);
+    let others: Vec<_> = leaders.iter().filter(has_no_task).cloned().collect();
     writer.notice_to_each(&others, &said(usize::MAX).and(&advice));
     for (name, tasks) in assigners {
         let is_leader = leaders.contains(name);
