@@ -260,7 +260,7 @@ fn trials_of_first_minutes(missing: Option<&str>) -> [Trial; 2] {
 /// Returns the tests in which programs of others judge ours.
 fn trials_of_judges(programs: &Programs) -> Vec<Trial> {
     use conformance::mcp_suite::Server;
-    use conformance::{acp_judges, mcp_suite};
+    use conformance::{acp_judges, acp_kit, mcp_suite};
 
     let by_suite = programs.missing(&mcp_suite::PROGRAMS);
     let by_schema = programs.missing(&acp_judges::SCHEMA_PROGRAMS);
@@ -292,6 +292,12 @@ fn trials_of_judges(programs: &Programs) -> Vec<Trial> {
             programs.missing(&acp_judges::CLIENT_PROGRAMS),
             acp_judges::a_client_of_another_project_understands_the_scripted_agent,
         ),
+        trial_unless(
+            "conformance",
+            "the_kit_finds_the_scripted_agent_conformant",
+            acp_kit::program().is_none().then(|| acp_kit::IS_MISSING.to_owned()),
+            acp_kit::the_kit_finds_the_scripted_agent_conformant,
+        ),
     ]
 }
 
@@ -302,17 +308,25 @@ fn trial<F: Future<Output = ()>>(
     missing: Option<&str>,
     check: impl FnOnce() -> F + Send + 'static,
 ) -> Trial {
-    let title = match missing {
-        Some(program) => {
-            format!("{group}::{name} (`{program}` is not installed: run e2e/install.sh)")
-        }
-        None => format!("{group}::{name}"),
-    };
+    let why = missing.map(|program| format!("`{program}` is not installed: run e2e/install.sh"));
+    trial_unless(group, name, why, check)
+}
+
+/// Returns a test. If there is a reason why it cannot run, it is skipped and its name says the reason.
+fn trial_unless<F: Future<Output = ()>>(
+    group: &str,
+    name: &str,
+    why_not: Option<String>,
+    check: impl FnOnce() -> F + Send + 'static,
+) -> Trial {
+    let is_skipped = why_not.is_some();
+    let reason = why_not.map(|why| format!(" ({why})")).unwrap_or_default();
+    let title = format!("{group}::{name}{reason}");
     let run = move || {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         runtime.unwrap().block_on(check());
         Ok(())
     };
-    Trial::test(title, run).with_ignored_flag(missing.is_some())
+    Trial::test(title, run).with_ignored_flag(is_skipped)
 }

@@ -1,5 +1,5 @@
-//! ACP has no conformance suite that is published. Its schema is, and so is an independent client: both judge what we say as a client
-//! and as the scripted agent.
+//! The schema of ACP and an independent client, which are published as packages: both judge what we say as a client and as the scripted
+//! agent.
 
 use std::ffi::OsString;
 

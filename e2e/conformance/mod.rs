@@ -7,6 +7,7 @@ mod suite_results;
 mod verdict_table;
 
 pub(crate) mod acp_judges;
+pub(crate) mod acp_kit;
 pub(crate) mod mcp_suite;
 pub(crate) mod tests;
 

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::play::agent_loop::{Agent, Ending};
 use super::script::script_format::Script;
 
+mod files;
 mod midturn;
 mod servers;
 mod shipped_scripts;

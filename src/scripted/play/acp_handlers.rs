@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
     AgentCapabilities, CancelNotification, CloseSessionRequest, CloseSessionResponse,
-    Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest, LoadSessionResponse,
-    McpServer, NewSessionRequest, NewSessionResponse, PromptRequest, PromptResponse,
-    ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
-    SessionConfigOption, SessionId, SessionNotification, SessionResumeCapabilities, SessionUpdate,
-    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
+    FileSystemCapabilities, Implementation, InitializeRequest, InitializeResponse,
+    LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest, NewSessionResponse,
+    PromptRequest, PromptResponse, ResumeSessionRequest, ResumeSessionResponse,
+    SessionCapabilities, SessionCloseCapabilities, SessionConfigOption, SessionId,
+    SessionNotification, SessionResumeCapabilities, SessionUpdate, SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{
@@ -24,6 +25,8 @@ use super::text_blocks::chunk;
 
 /// A request or notification of the client, or the end of its input.
 pub(crate) enum Event {
+    /// The client has introduced itself, and offers these requests for files.
+    Introduced(FileSystemCapabilities),
     Open(Opening),
     SetOption(SetSessionConfigOptionRequest, Responder<SetSessionConfigOptionResponse>),
     Prompt(Prompt),
@@ -106,14 +109,15 @@ pub(crate) async fn connect(
     transport: impl ConnectTo<Agent>,
     events: mpsc::Sender<Event>,
 ) -> Result<(), Error> {
-    let [new, load, resume, option, prompt, steer, cancel, close, ended] =
+    let [introduced, new, load, resume, option, prompt, steer, cancel, close, ended] =
         std::array::from_fn(|_| events.clone());
     drop(events);
     Agent
         .v1()
         .name("scripted-agent")
         .on_receive_request(
-            async move |_: InitializeRequest, responder, _| {
+            async move |it: InitializeRequest, responder, _| {
+                pass(&introduced, Event::Introduced(it.client_capabilities.fs)).await?;
                 let response = InitializeResponse::new(ProtocolVersion::V1)
                     .agent_capabilities(capabilities(offered));
                 let about = Implementation::new("scripted-agent", env!("CARGO_PKG_VERSION"));

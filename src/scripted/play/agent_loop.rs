@@ -9,7 +9,7 @@ use std::sync::Arc;
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::Responder;
 use agent_client_protocol::v1::schema::{
-    CloseSessionResponse, McpServer, McpServerStdio, SessionId,
+    CloseSessionResponse, FileSystemCapabilities, McpServer, McpServerStdio, SessionId,
 };
 use futures::future::join_all;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -56,6 +56,8 @@ pub(crate) struct Agent {
     table: Option<Arc<Part>>,
     /// The tables in use, for their settings of the process.
     in_play: Vec<Arc<Part>>,
+    /// The requests for files that the client offers.
+    files: FileSystemCapabilities,
     sessions: HashMap<SessionId, Session>,
     opened: u64,
     /// Openings that the script leaves unanswered.
@@ -72,6 +74,7 @@ impl Agent {
             script,
             table,
             in_play: Vec::new(),
+            files: FileSystemCapabilities::default(),
             sessions: HashMap::new(),
             opened: 0,
             unanswered: Vec::new(),
@@ -116,6 +119,7 @@ impl Agent {
         let crashed = loop {
             tokio::select! {
                 Some(event) = events.recv() => match event {
+                    Event::Introduced(files) => self.files = files,
                     Event::Open(opening) => if let Some(code) = self.open(opening).await { break Some(code) },
                     Event::SetOption(request, responder) => {
                         let answer = match self.sessions.get_mut(&request.session_id) {
@@ -308,8 +312,9 @@ impl Agent {
             Some(session) => match session.begin_turn() {
                 None => busy(&id),
                 Some(turn) => {
-                    let wire = Arc::clone(&self.wire);
-                    self.tasks.spawn(async move { Done::Turn(turn.play(prompt, wire).await) });
+                    let (wire, files) = (Arc::clone(&self.wire), self.files.clone());
+                    self.tasks
+                        .spawn(async move { Done::Turn(turn.play(prompt, wire, files).await) });
                     return;
                 }
             },

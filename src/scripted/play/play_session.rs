@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::Responder;
 use agent_client_protocol::v1::schema::{
-    PromptResponse, SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue,
-    SessionConfigSelectOption, SessionId, SetSessionConfigOptionRequest,
+    FileSystemCapabilities, PromptResponse, SessionConfigOption, SessionConfigOptionCategory,
+    SessionConfigOptionValue, SessionConfigSelectOption, SessionId, SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse, StopReason,
 };
 use serde_json::Value;
@@ -192,7 +192,12 @@ impl Session {
 
 impl TurnBegun {
     /// Plays the turn to its end, or until it is cancelled.
-    pub(crate) async fn play(self, prompt: Prompt, wire: Arc<Wire>) -> TurnDone {
+    pub(crate) async fn play(
+        self,
+        prompt: Prompt,
+        wire: Arc<Wire>,
+        files: FileSystemCapabilities,
+    ) -> TurnDone {
         let Self { part, mut memory, tools, cancel, end, words } = self;
         let ignores_cancel = Arc::new(AtomicBool::new(false));
         let Prompt { request, responder, connection } = prompt;
@@ -200,6 +205,7 @@ impl TurnBegun {
         let mut player = Player {
             connection,
             wire,
+            files,
             session: session.clone(),
             part,
             tools,

@@ -9,10 +9,11 @@ use std::time::Duration;
 use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    ContentBlock, PermissionOption, PermissionOptionKind, Plan, PlanEntry, PlanEntryPriority,
-    PlanEntryStatus, ReadTextFileRequest, RequestPermissionOutcome, RequestPermissionRequest,
-    SessionId, SessionUpdate, StopReason, TextContent, ToolCall, ToolCallContent, ToolCallLocation,
-    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate, WriteTextFileRequest,
+    ContentBlock, FileSystemCapabilities, PermissionOption, PermissionOptionKind, Plan, PlanEntry,
+    PlanEntryPriority, PlanEntryStatus, ReadTextFileRequest, RequestPermissionOutcome,
+    RequestPermissionRequest, SessionId, SessionUpdate, StopReason, TextContent, ToolCall,
+    ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    UsageUpdate, WriteTextFileRequest,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -89,6 +90,8 @@ pub(crate) struct Memory {
 pub(crate) struct Player<'m> {
     pub(crate) connection: ConnectionTo<Client>,
     pub(crate) wire: Arc<Wire>,
+    /// The requests for files that the client offers; the protocol forbids to send others.
+    pub(crate) files: FileSystemCapabilities,
     pub(crate) session: SessionId,
     pub(crate) part: Arc<Part>,
     pub(crate) tools: watch::Receiver<Tools>,
@@ -312,38 +315,47 @@ impl Player<'_> {
 
     async fn read_file(&mut self, file: &ReadFile) -> Played {
         let path = file.path.text(&self.memory.scope)?;
-        let request = ReadTextFileRequest::new(self.session.clone(), absolute(&path)?)
-            .line(file.line)
-            .limit(file.limit);
-        let answer = self.connection.send_request(request).block_task().await;
-        let answer = answer.map(|read| json!({ "content": read.content }));
+        let answer = if self.files.read_text_file {
+            let request = ReadTextFileRequest::new(self.session.clone(), absolute(&path)?)
+                .line(file.line)
+                .limit(file.limit);
+            let answer = self.connection.send_request(request).block_task().await;
+            answer.map(|read| json!({ "content": read.content })).map_err(|error| error.message)
+        } else {
+            Err(not_offered("fs/read_text_file"))
+        };
         self.done_with_file(answer, file.save.as_ref(), file.expect)
     }
 
     async fn write_file(&mut self, file: &WriteFile) -> Played {
         let scope = &self.memory.scope;
         let (path, content) = (file.path.text(scope)?, file.content.text(scope)?);
-        let request = WriteTextFileRequest::new(self.session.clone(), absolute(&path)?, content);
-        let answer = self.connection.send_request(request).block_task().await;
-        let answer = answer.map(|_| json!({ "written": true }));
+        let answer = if self.files.write_text_file {
+            let session = self.session.clone();
+            let request = WriteTextFileRequest::new(session, absolute(&path)?, content);
+            let answer = self.connection.send_request(request).block_task().await;
+            answer.map(|_| json!({ "written": true })).map_err(|error| error.message)
+        } else {
+            Err(not_offered("fs/write_text_file"))
+        };
         self.done_with_file(answer, file.save.as_ref(), file.expect)
     }
 
     fn done_with_file(
         &mut self,
-        answer: Result<Value, agent_client_protocol::Error>,
+        answer: Result<Value, String>,
         save: Option<&String>,
         expect: Expect,
     ) -> Played {
         match (answer, expect) {
             (Ok(result), Expect::Result) => self.save(save, result),
             (Err(error), Expect::Error) => {
-                self.save(save, json!({ "error": error.message }));
+                self.save(save, json!({ "error": error }));
             }
             (Ok(_), Expect::Error) => {
                 return Err(TurnEnd::failed(&"the client should have refused the file"));
             }
-            (Err(error), Expect::Result) => return Err(TurnEnd::failed(&error.message)),
+            (Err(error), Expect::Result) => return Err(TurnEnd::failed(&error)),
         }
         Ok(())
     }
@@ -405,6 +417,11 @@ impl Player<'_> {
             (true, _) | (false, OnReject::Continue) => Ok(()),
         }
     }
+}
+
+/// Says why a request is not sent.
+fn not_offered(method: &str) -> String {
+    format!("the client does not offer `{method}`")
 }
 
 /// Makes a path absolute, as the protocol requires, and leaves it unchanged otherwise.

@@ -89,6 +89,7 @@ async fn an_agent_without_file_access_gets_no_files() {
     let stage = Stage::new(AGENTS).with_profiles("[agents.scripted]\npermissions = \"allow\"\n");
     std::fs::write(stage.project().join("notes.txt"), "x").unwrap();
     let lead = stage.orchestrator().await;
-    assert_eq!(lead.start_and_wait("ann", "nothing").await, "Method not found");
+    let said = lead.start_and_wait("ann", "nothing").await;
+    assert_eq!(said, "the client does not offer `fs/read_text_file`");
     lead.close().await;
 }
