@@ -59,7 +59,8 @@ pub enum UsableAgents<'a> {
 struct Kind {
     profile: &'static str,
     cli: &'static str,
-    keys: &'static [&'static str],
+    /// Sets of variables, each of which is enough for a start.
+    keys: &'static [&'static [&'static str]],
     login_files: fn(&Places) -> Vec<PathBuf>,
 }
 
@@ -67,13 +68,14 @@ const KINDS: [Kind; 5] = [
     Kind {
         profile: "codex",
         cli: "codex",
-        keys: &["OPENAI_API_KEY", "CODEX_API_KEY"],
+        // Its adapter asks for a login even where OPENAI_API_KEY is set (codex-acp 2.6.0).
+        keys: &[],
         login_files: |places| vec![places.or_in_home("CODEX_HOME", ".codex").join("auth.json")],
     },
     Kind {
         profile: "claude-code",
         cli: "claude",
-        keys: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+        keys: &[&["ANTHROPIC_API_KEY"], &["ANTHROPIC_AUTH_TOKEN"], &["CLAUDE_CODE_OAUTH_TOKEN"]],
         login_files: |places| {
             vec![places.or_in_home("CLAUDE_CONFIG_DIR", ".claude").join(".credentials.json")]
         },
@@ -81,7 +83,7 @@ const KINDS: [Kind; 5] = [
     Kind {
         profile: "gemini",
         cli: "gemini",
-        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"],
+        keys: &[&["GEMINI_API_KEY"], &["GOOGLE_API_KEY"], &["GOOGLE_APPLICATION_CREDENTIALS"]],
         login_files: |places| {
             let directory = places.home_by("GEMINI_CLI_HOME").join(".gemini");
             ["oauth_creds.json", "gemini-credentials.json"].map(|file| directory.join(file)).into()
@@ -90,7 +92,11 @@ const KINDS: [Kind; 5] = [
     Kind {
         profile: "qwen",
         cli: "qwen",
-        keys: &["OPENAI_API_KEY", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY"],
+        keys: &[
+            &["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
+            &["DASHSCOPE_API_KEY"],
+            &["BAILIAN_CODING_PLAN_API_KEY"],
+        ],
         login_files: |places| {
             vec![places.or_in_home("QWEN_HOME", ".qwen").join("oauth_creds.json")]
         },
@@ -98,7 +104,7 @@ const KINDS: [Kind; 5] = [
     Kind {
         profile: "droid",
         cli: "droid",
-        keys: &["FACTORY_API_KEY"],
+        keys: &[&["FACTORY_API_KEY"]],
         login_files: |places| {
             let directory = places.home_by("FACTORY_HOME_OVERRIDE").join(".factory");
             let files = ["auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeychain", "auth.json"];
@@ -179,8 +185,8 @@ fn find_sign(
     places: &Places,
     variable: &impl Fn(&str) -> Option<OsString>,
 ) -> LoginSign {
-    let is_set = |name: &&&str| variable(name).is_some_and(|value| !value.is_empty());
-    if let Some(name) = kind.keys.iter().find(is_set) {
+    let is_set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty());
+    if let Some([name, ..]) = kind.keys.iter().find(|names| names.iter().all(is_set)) {
         return LoginSign::Variable(name);
     }
     let file = (kind.login_files)(places).into_iter().find(|file| file.is_file());
@@ -232,5 +238,16 @@ mod tests {
         assert_eq!(of(&agents, "codex").login, LoginSign::File(file));
         assert_eq!(of(&agents, "droid").login, LoginSign::Variable("FACTORY_API_KEY"));
         assert_eq!(of(&agents, "claude-code").login, LoginSign::NotSeen);
+    }
+
+    #[test]
+    fn a_key_that_does_not_start_an_agent_is_no_login() {
+        let home = tempfile::tempdir().unwrap();
+        let agents = examined(home.path(), &[], &["OPENAI_API_KEY"]);
+        assert_eq!(of(&agents, "codex").login, LoginSign::NotSeen);
+        assert_eq!(of(&agents, "qwen").login, LoginSign::NotSeen);
+        let all = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"];
+        let agents = examined(home.path(), &[], &all);
+        assert_eq!(of(&agents, "qwen").login, LoginSign::Variable("OPENAI_API_KEY"));
     }
 }

@@ -276,7 +276,7 @@ async fn a_claim_stays_if_its_agent_saw_it_and_is_undone_if_the_turn_ended_befor
         } else {
             lead.call("cancel_task", json!({ "task_id": task })).await;
             let free = format!(
-                "your request {} is open again: carl, which claimed it, never received the answer to \
+                "your request {} is open again: carl, which claimed it, may not have received the answer to \
                  its claim",
                 request.as_str().unwrap()
             );

@@ -132,6 +132,6 @@ fn reopen(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
         request.status == RequestStatus::Claimed && owner.is_some_and(|owner| owner.session == me)
     });
     if is_mine {
-        reopen_as(writer, id, "never received the answer to its claim");
+        reopen_as(writer, id, "may not have received the answer to its claim");
     }
 }
