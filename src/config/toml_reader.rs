@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Problem, hint, shown};
 use crate::domain::limits;
+use crate::domain::text::counted::counted;
 use crate::domain::text::suggest::nearest;
 use crate::domain::text::visible_letters::is_invisible;
 
@@ -27,18 +28,31 @@ pub(crate) struct TomlEntry<'t, 'i> {
 pub(crate) struct Reader<'a> {
     file: &'a Path,
     text: &'a str,
+    /// The first problems that were found.
     problems: Vec<(usize, String)>,
+    /// How many more there are, and the place of the first of them.
+    unlisted: Option<(usize, usize)>,
 }
 
 impl<'a> Reader<'a> {
     /// Makes a reader of `text`, the content of `file`.
     pub(crate) fn new(file: &'a Path, text: &'a str) -> Self {
-        Self { file, text, problems: Vec::new() }
+        Self { file, text, problems: Vec::new(), unlisted: None }
     }
 
     /// Records a problem at a place of the text.
     pub(crate) fn report(&mut self, place: &Range<usize>, message: impl Into<String>) {
-        self.problems.push((place.start, message.into()));
+        if self.problems.len() < limits::LISTED_PROBLEMS {
+            self.problems.push((place.start, message.into()));
+        } else {
+            self.count(place);
+        }
+    }
+
+    /// Counts a problem that is not listed.
+    fn count(&mut self, place: &Range<usize>) {
+        let (number, first) = self.unlisted.unwrap_or((0, place.start));
+        self.unlisted = Some((number + 1, first));
     }
 
     /// Records that a key is not among `known`.
@@ -48,15 +62,23 @@ impl<'a> Reader<'a> {
         table: &str,
         known: &[&str],
     ) {
+        // Without a search for the nearest key, which takes its time for thousands of them.
+        if self.problems.len() >= limits::LISTED_PROBLEMS {
+            return self.count(&entry.key_span);
+        }
         let (key, near) = (shown(entry.key), nearest(entry.key, known));
         let hint = hint(&near, known, "the keys here are");
         self.report(&entry.key_span, format!("unknown key `{key}` in {table}: {hint}"));
     }
 
-    /// Ends the reading, and returns all problems in the order of their places.
+    /// Ends the reading, and returns the first problems in the order of their places, and the number of the others.
     pub(crate) fn into_problems(mut self) -> Vec<Problem> {
         self.problems.sort_by_key(|(offset, _)| *offset);
-        let problems = std::mem::take(&mut self.problems);
+        let mut problems = std::mem::take(&mut self.problems);
+        if let Some((number, first)) = self.unlisted {
+            let more = counted(number, "more problem");
+            problems.push((first, format!("{more} in this file, not listed here")));
+        }
         problems.into_iter().map(|(offset, message)| self.problem(offset, message)).collect()
     }
 

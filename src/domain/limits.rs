@@ -63,6 +63,10 @@ pub const FORM_TASK_CHARS: usize = 48;
 /// Paths of a question that go on the bus.
 pub const QUESTION_PATHS: usize = 10;
 
+/// The most problems of one file that are listed; the others are counted. Each takes a walk through the file to its line, and a reader
+/// corrects some at a time.
+pub const LISTED_PROBLEMS: usize = 20;
+
 /// The longest configuration file of another program that `setup` edits: Claude Code's grows with the user's projects, to some hundred
 /// kilobytes in years.
 pub const MAX_CLIENT_FILE_BYTES: u64 = 8 * 1024 * 1024;

@@ -13,6 +13,15 @@ fn check_refused(text: &str, expected: &str) {
 }
 
 #[test]
+fn of_very_many_problems_the_first_are_listed_and_the_others_counted() {
+    let text: String = (0..1_000).map(|number| format!("x{number} = 0\n")).collect();
+    let error = TestDirectories::new().project(&text).error();
+    assert_eq!(error.matches("unknown key").count(), 20, "{error}");
+    assert!(error.contains("bridge.toml:20:1: unknown key `x19`"), "{error}");
+    assert!(error.ends_with(":21:1: 980 more problems in this file, not listed here"), "{error}");
+}
+
+#[test]
 fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\n  comand = \"x\"",
