@@ -7,7 +7,7 @@ use crate::doctor::finding::{Finding, Level, Subject};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::task::error_class;
 use crate::domain::text::counted::counted_as;
-use crate::domain::text::visible_letters::one_line;
+use crate::domain::text::visible_letters::{one_line, without_styles};
 use crate::domain::wait_times;
 use crate::sys::process::memory_use::MemoryUse;
 
@@ -145,7 +145,7 @@ fn proves_login(started: &Finding) -> bool {
 /// says why.
 pub(super) fn clipped(words: &str) -> String {
     // Only what is shown counts: empty lines take no room from the words.
-    let line = one_line(words);
+    let line = one_line(&without_styles(words));
     let length = line.chars().count();
     if length <= SHOWN_CHARS {
         return line;

@@ -168,15 +168,15 @@ fn judge_plugin(client: &ExaminedClient, subject: &Subject, has_entry: bool) -> 
 /// Judges a directory that the client does not trust.
 fn judge_trust(title: &str, subject: &Subject, directory: &Path, trust: &FolderTrust) -> Finding {
     let directory = directory.display();
-    let not = match trust {
+    let yet = match trust {
         FolderTrust::Unknown(why) => {
             let says = format!("cannot tell whether {title} trusts {directory}: {why}");
             return Finding::unknown(subject, "trust", says).with_remedy("correct that file");
         }
-        FolderTrust::Refused => "does not trust",
-        FolderTrust::Undecided | FolderTrust::Trusted => "does not trust yet",
+        FolderTrust::Refused => "",
+        FolderTrust::Undecided | FolderTrust::Trusted => " yet",
     };
-    let says = format!("{title} {not} {directory}, and starts no MCP servers there");
+    let says = format!("{title} does not trust {directory}{yet}, and starts no MCP servers there");
     Finding::note(subject, "trust", says)
         .with_remedy("start it there and trust the folder when it asks, or with its /permissions")
 }

@@ -2,21 +2,29 @@
 
 /// Says whether a character is invisible: it moves the cursor, changes the order of letters, or hides among them.
 ///
-/// Characters that join letters (U+200C, U+200D) or choose their look (U+FE0F) do not count: whole scripts, and emoji of people, need
-/// them.
+/// Characters that join letters (U+200C, U+200D) or choose the look of an emoji (U+FE0E, U+FE0F) do not count: whole scripts, and emoji
+/// of people, need them.
 pub fn is_invisible(letter: char) -> bool {
     letter.is_control()
         || matches!(
             letter,
             '\u{ad}'
+                | '\u{34f}'
                 | '\u{61c}'
-                | '\u{180e}'
+                // Fillers of Hangul and Khmer, which look like nothing.
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'
                 | '\u{200e}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0d}'
                 | '\u{feff}'
+                | '\u{ffa0}'
                 | '\u{fff9}'..='\u{fffb}'
+                | '\u{1d173}'..='\u{1d17a}'
                 // Tags and variation selectors, which can carry whole texts invisibly.
                 | '\u{e0000}'..='\u{e0fff}'
         )
@@ -35,6 +43,21 @@ pub fn seen(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Returns a text without the sequences that style a terminal's letters (ECMA-48, CSI), of which an escape alone would leave a rest.
+pub fn without_styles(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' && letters.next_if_eq(&'[').is_some() {
+            while letters.next_if(|next| matches!(next, ' '..='?')).is_some() {}
+            letters.next_if(|last| matches!(last, '@'..='~'));
+        } else {
+            plain.push(letter);
+        }
+    }
+    plain
 }
 
 /// Returns a text as one line, without invisible characters, and with single spaces between its words.
@@ -82,6 +105,20 @@ mod tests {
         let joined = "👩\u{200d}💻 ❤\u{fe0f} می\u{200c}خواهم";
         assert_eq!(seen(joined), joined);
         assert_eq!(one_line(joined), joined);
+    }
+
+    #[test]
+    fn letters_that_look_like_nothing_are_replaced() {
+        for letter in ['\u{34f}', '\u{3164}', '\u{fe01}', '\u{180b}', '\u{1d173}', '\u{ffa0}'] {
+            assert_eq!(seen(&format!("te{letter}am")), "te\u{fffd}am", "{letter:?}");
+        }
+    }
+
+    #[test]
+    fn styles_of_a_terminal_leave_no_rest() {
+        let styled = "\u{1b}[31mError\u{1b}[0m \u{1b}[1;38:5;9min\u{1b}[K x \u{1b}(B [0m";
+        assert_eq!(without_styles(styled), "Error in x \u{1b}(B [0m");
+        assert_eq!(without_styles("cut \u{1b}[3"), "cut ");
     }
 
     #[test]
