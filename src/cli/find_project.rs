@@ -49,7 +49,7 @@ impl ProjectError {
             Self::NotADirectory { .. } => Some("name the project's directory"),
             Self::NoCurrentDirectory { .. } => Some("name the project with --project"),
             Self::TooWide { .. } => {
-                Some("start in the project's directory, or name it with --project")
+                Some("start in the project's directory, or name that directory")
             }
         }
     }

@@ -131,6 +131,26 @@ async fn the_end_of_a_run_names_the_transcript_of_each_step() {
 }
 
 #[tokio::test]
+async fn without_a_terminal_the_lines_of_an_approval_ask_nobody_at_one() {
+    let plan = PLAN.to_owned() + "approve = \"human\"\n";
+    let given = stage(&plan);
+    let (code, said) = ended(&given, &["run", "--yes", &path(&given, "plan.toml")]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("only is approved"), "{said}");
+    assert!(!said.contains("answer") && !said.contains("retry"), "{said}");
+
+    let stage = stage(&plan);
+    let (child, _pipes) = stage.start(&["run", &path(&stage, "plan.toml")]).await;
+    until("it waits", || !stage.events_of("step_asked").is_empty()).await;
+    until("it says so", || child.stderr_tail().contains("waits for approval")).await;
+    let said = child.stderr_tail();
+    assert!(said.contains("approval: answer with `approve_step` in an orchestrator"), "{said}");
+    let pid = Pid::from_raw(i32::try_from(child.pid()).unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    tokio::time::timeout(DEADLINE, child.exited()).await.unwrap();
+}
+
+#[tokio::test]
 async fn trust_says_why_there_is_nothing_to_approve() {
     let stage = stage(PLAN);
     let (project, plan) = (path(&stage, ""), path(&stage, "plan.toml"));

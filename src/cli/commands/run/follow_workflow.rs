@@ -9,7 +9,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::live_screen::Screen;
-use super::plain_step_lines::{self, StepReport};
+use super::plain_step_lines::{self, ApprovalFrom, StepReport};
 use super::terminal_question::{self, Subject, TerminalQuestion};
 use crate::bus::rules::{Approval, Operation};
 use crate::bus::state::Workflow;
@@ -36,6 +36,14 @@ impl Approving {
     pub(crate) fn of(yes: bool) -> Self {
         Self { all_steps: yes, has_person: stdin().is_terminal() && stderr().is_terminal() }
     }
+
+    fn from(self) -> ApprovalFrom {
+        match self {
+            Self { all_steps: true, .. } => ApprovalFrom::Option,
+            Self { has_person: true, .. } => ApprovalFrom::Terminal,
+            Self { .. } => ApprovalFrom::Elsewhere,
+        }
+    }
 }
 
 pub(crate) struct Begun {
@@ -60,13 +68,13 @@ enum Progress {
 }
 
 impl Progress {
-    fn of(begun: &Begun) -> Result<Self, Failure> {
+    fn of(begun: &Begun, approving: Approving) -> Result<Self, Failure> {
         if output::can_paint() {
             let screen = Screen::of(&begun.workflow, begun.at)?;
             return Ok(Self::Tree(Box::new(screen)));
         }
         output::tell(&format!("{:>7.1} s  {}", 0.0, begun.workflow.id));
-        Ok(Self::Lines(StepReport::default()))
+        Ok(Self::Lines(StepReport::new(approving.from())))
     }
 
     fn report(&mut self, workflow: &Workflow, bus: &Bus, at: Instant) {
@@ -140,7 +148,7 @@ pub(crate) async fn follow(
     stop: &mut StopRequests,
     approving: Approving,
 ) -> Result<(), Failure> {
-    let mut progress = Progress::of(&begun)?;
+    let mut progress = Progress::of(&begun, approving)?;
     // Further signals, which the shutdown of the team handles.
     let further = |stop: &StopRequests| {
         let mut further = stop.clone();
@@ -353,7 +361,9 @@ fn end(workflows: &Workflows, workflow: &Workflow, transcripts: &Path) -> Result
         let Some(id) = &step.task else { continue };
         let task = bus.find_task(id)?;
         if let Some(body) = task.and_then(|task| task.output) {
-            output::say(&format!("\n{}:\n{}", step.plan.name, bus.text(body)?.trim_end()));
+            let text = bus.text(body)?;
+            let text = if text.trim().is_empty() { "(no output)" } else { text.trim_end() };
+            output::say(&format!("\n{}:\n{text}", step.plan.name));
         }
     }
     let here = std::env::current_dir().unwrap_or_default();

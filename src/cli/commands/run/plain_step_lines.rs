@@ -10,13 +10,29 @@ use crate::domain::name::Name;
 use crate::domain::text::visible_letters::{one_line, seen};
 use crate::domain::workflow::StepStatus;
 
+/// Where a step's approval comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ApprovalFrom {
+    /// From `--yes`, without a question.
+    Option,
+    /// From the person at this terminal.
+    Terminal,
+    /// From elsewhere: there is no terminal to ask at.
+    Elsewhere,
+}
+
 /// The changes reported so far.
-#[derive(Default)]
 pub(crate) struct StepReport {
     reported: BTreeMap<Name, (StepStatus, u32)>,
+    approval: ApprovalFrom,
 }
 
 impl StepReport {
+    /// Makes the report of a run that has just begun.
+    pub(crate) fn new(approval: ApprovalFrom) -> Self {
+        Self { reported: BTreeMap::new(), approval }
+    }
+
     /// Returns the lines for the changes since the last call.
     pub(crate) fn lines(&mut self, workflow: &Workflow, since: Duration) -> Vec<String> {
         let mut lines = Vec::new();
@@ -24,21 +40,30 @@ impl StepReport {
             let now = (step.status, step.attempts);
             let before = self.reported.insert(step.plan.name.clone(), now);
             let is_news = before.map_or(step.status != StepStatus::Waiting, |before| before != now);
+            let is_asked = step.status == StepStatus::Asking;
+            let is_news = is_news && !(is_asked && self.approval == ApprovalFrom::Option);
             if is_news {
                 let seconds = since.as_secs_f64();
-                lines.push(format!("{seconds:>7.1} s  {}", line(step)));
+                lines.push(format!("{seconds:>7.1} s  {}", line(step, self.approval)));
             }
         }
         lines
     }
 }
 
-/// How a step is approved, at a terminal or without one.
-const HOW_TO_APPROVE: &str =
-    "answer here, or with `approve_step` in an orchestrator, or run with --yes";
+impl ApprovalFrom {
+    /// Says how a step is approved.
+    fn how(self) -> &'static str {
+        match self {
+            Self::Option => "--yes gives it",
+            Self::Terminal => "answer here, or with `approve_step` in an orchestrator",
+            Self::Elsewhere => "answer with `approve_step` in an orchestrator, or run with --yes",
+        }
+    }
+}
 
 /// Returns the line of a step's state.
-fn line(step: &StepRun) -> String {
+fn line(step: &StepRun, approval: ApprovalFrom) -> String {
     let agent =
         step.agent.as_ref().map_or_else(|| step.planned_agent().to_owned(), ToString::to_string);
     let why = safe_reason(step.why.as_deref().unwrap_or_default());
@@ -49,9 +74,11 @@ fn line(step: &StepRun) -> String {
         }
         StepStatus::Running => format!("{name} is running ({agent})"),
         StepStatus::Done => format!("{name} is done"),
+        // It has not begun: it was waiting for its approval.
+        StepStatus::Waiting if step.attempts == 0 => format!("{name} is approved"),
         StepStatus::Waiting if why.is_empty() => format!("{name} waits to retry"),
         StepStatus::Waiting => format!("{name} waits to retry: {why}"),
-        StepStatus::Asking => format!("{name} waits for approval: {HOW_TO_APPROVE}"),
+        StepStatus::Asking => format!("{name} waits for approval: {}", approval.how()),
         status => format!("{name} {}: {why}", status.phrase()),
     }
 }
@@ -65,7 +92,7 @@ fn safe_reason(why: &str) -> String {
 pub(crate) fn failures(workflow: &Workflow) -> Vec<String> {
     let steps = workflow.steps.iter();
     let failed = steps.filter(|step| step.status == StepStatus::Failed);
-    failed.map(line).collect()
+    failed.map(|step| line(step, ApprovalFrom::Elsewhere)).collect()
 }
 
 /// Returns how a workflow ended, step by step.
