@@ -7,7 +7,7 @@ use clap::CommandFactory as _;
 
 use super::list_of_commands::{Arguments, Command};
 use crate::cli::commands::doctor::DoctorArguments;
-use crate::cli::commands::setup::SetupArguments;
+use crate::cli::commands::setup::{SetupArguments, SetupEnd};
 use crate::cli::logging::{self, LogReader};
 use crate::cli::{Failure, commands, output};
 use crate::supervisor::shim_process;
@@ -86,7 +86,7 @@ fn exit_code(done: Result<(), Failure>) -> ExitCode {
 
 /// Sets up, then prints what the doctor finds. Its findings do not make the setup fail.
 fn set_up(arguments: &SetupArguments) -> Result<(), Failure> {
-    let next = commands::setup::run(arguments)?;
+    let SetupEnd { next, failure } = commands::setup::run(arguments)?;
     if arguments.end_with_doctor() {
         output::tell("\nWhat `cli-team-bridge doctor --no-start` finds now:\n");
         let _ = commands::doctor::run(&DoctorArguments::after_setup());
@@ -94,5 +94,5 @@ fn set_up(arguments: &SetupArguments) -> Result<(), Failure> {
     if let Some(next) = next {
         output::tell(&format!("\n{next}"));
     }
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }

@@ -10,5 +10,5 @@ mod run_setup;
 mod setup_arguments;
 mod shown_edits;
 
-pub(in crate::cli) use self::run_setup::run;
+pub(in crate::cli) use self::run_setup::{SetupEnd, run};
 pub(in crate::cli) use self::setup_arguments::SetupArguments;

@@ -19,8 +19,8 @@ use crate::setup::stable_program::{self, StablePath};
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process;
 
-/// Returns the next step for the user, if there is one.
-pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, Failure> {
+/// Sets up or undoes it, and returns how that ended.
+pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<SetupEnd, Failure> {
     below_agent::refuse_to("change its user's settings")?;
     let variable = |name: &str| std::env::var_os(name);
     let no_home = || with_hint("there is no home directory", "set HOME to an absolute path");
@@ -36,7 +36,8 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, 
         None => None,
     };
     if arguments.remove {
-        return remove_changes::run(arguments, project.as_deref(), &places, &records).map(Some);
+        let next = remove_changes::run(arguments, project.as_deref(), &places, &records)?;
+        return Ok(SetupEnd { next: Some(next), failure: None });
     }
     let search_path = std::env::var_os("PATH");
     let program = |name: &str| process::find_program(Path::new(name), search_path.as_deref());
@@ -74,7 +75,15 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<Option<String>, 
     }
     // An adapter may have been installed just now.
     let agents = installed_agents::look(&config, &places, &own, program, variable);
-    session.end(chosen.is_empty(), &agents)
+    Ok(session.end(chosen.is_empty(), &agents))
+}
+
+/// How a run of setup ended.
+pub(in crate::cli) struct SetupEnd {
+    /// The next step.
+    pub(in crate::cli) next: Option<String>,
+    /// The changes that could not be made.
+    pub(in crate::cli) failure: Option<Failure>,
 }
 
 /// One run of setup.
@@ -159,7 +168,12 @@ impl Session {
             Some(Ok(Some(local))) => {
                 local.refusal().map(|error| format!("{}: {error}", quoted(&local.file)))
             }
-            Some(Err(error)) => Some(format!("{}: {error}", client.title)),
+            Some(Err(error)) => {
+                let file = client.local.zip(self.directory.as_ref());
+                let file = file.map(|(scope, here)| (scope.file)(places, here, server).path);
+                let place = file.map_or_else(|| client.title.to_owned(), |path| quoted(&path));
+                Some(format!("{place}: {error}"))
+            }
             Some(Ok(None)) | None => None,
         };
         if let Some(refusal) = refusal {
@@ -207,17 +221,11 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the next step, or fails with the changes that could not be made.
-    fn end(
-        self,
-        has_no_client: bool,
-        agents: &[InstalledAgent],
-    ) -> Result<Option<String>, Failure> {
-        if !self.refused.is_empty() {
-            let all = self.refused.join("\n  ");
-            return Err(format!("not everything could be set up:\n  {all}").into());
-        }
-        Ok(match (self.asking, self.ready) {
+    fn end(self, has_no_client: bool, agents: &[InstalledAgent]) -> SetupEnd {
+        let all = self.refused.join("\n  ");
+        let failure = (!self.refused.is_empty())
+            .then(|| Failure::from(format!("not everything could be set up:\n  {all}")));
+        let next = match (self.asking, self.ready) {
             (Asking::DryRun, _) => {
                 output::tell("\nNothing was changed (--dry-run).");
                 None
@@ -231,11 +239,13 @@ impl Session {
                  `cli-team-bridge setup --help` lists them."
                     .to_owned(),
             ),
+            (_, None) if failure.is_some() => None,
             (_, None) => Some(
                 "No client was set up.\nnext: run `cli-team-bridge setup` again at any time."
                     .to_owned(),
             ),
-        })
+        };
+        SetupEnd { next, failure }
     }
 }
 
