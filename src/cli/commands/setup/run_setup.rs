@@ -230,10 +230,18 @@ impl Session {
                 output::tell("\nNothing was changed (--dry-run).");
                 None
             }
-            (_, Some(client)) => Some(format!(
-                "{} `cli-team-bridge setup --remove` undoes all of this.",
-                next_step(client, agents)
-            )),
+            (_, Some(client)) => Some(match &self.project {
+                None => format!(
+                    "{} `cli-team-bridge setup --remove` undoes all of this.",
+                    next_step(client, "a project", agents)
+                ),
+                Some(_) => format!(
+                    "{} Keep the files that setup has written out of version control: they name a \
+                     path of this machine. `cli-team-bridge setup --remove --project .` undoes all \
+                     of this.",
+                    next_step(client, "this project", agents)
+                ),
+            }),
             (_, None) if has_no_client => Some(
                 "No client was found.\nnext: install one, or name one with --client; \
                  `cli-team-bridge setup --help` lists them."
@@ -250,12 +258,12 @@ impl Session {
 }
 
 /// Returns the step after a client was set up.
-fn next_step(client: &str, agents: &[InstalledAgent]) -> String {
+fn next_step(client: &str, place: &str, agents: &[InstalledAgent]) -> String {
     match first_request(agents) {
-        FirstRequest::Say(say) => format!("next: start {client} in a project, and say: {say}"),
-        FirstRequest::LogIn(how) => format!("next: {how}. Then start {client} in a project."),
+        FirstRequest::Say(say) => format!("next: start {client} in {place}, and say: {say}"),
+        FirstRequest::LogIn(how) => format!("next: {how}. Then start {client} in {place}."),
         FirstRequest::Install => format!(
-            "next: install one of the agents above, and log in. Then start {client} in a project."
+            "next: install one of the agents above, and log in. Then start {client} in {place}."
         ),
     }
 }
