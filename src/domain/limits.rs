@@ -74,6 +74,12 @@ pub const MAX_CLIENT_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// The longest file of a client that a project may bring: a real one has some servers and permissions, a few kilobytes.
 pub const MAX_PROJECT_CLIENT_FILE_BYTES: u64 = 1024 * 1024;
 
+/// The longest command or place of a client's file in a sentence: enough for real paths, and a line or two of a terminal.
+pub const CLIENT_WORD_CHARS: usize = 200;
+
+/// The most fields of an entry, or entries of a file, that a sentence names: a real one has two or three.
+pub const NAMED_IN_CLIENT_FILE: usize = 5;
+
 /// The largest file that an agent reads or writes through the bridge: half of the longest line that is read from an agent, as JSON may
 /// need two bytes for one.
 pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::clients::CLIENTS;
 use super::config_file::ConfigFile;
-use super::edits::config_edit::{FileEdits, JsonEdit, runs_bridge};
+use super::edits::config_edit::{FileEdits, JsonEdit, further_fields, runs_bridge};
 use super::known_client::{Client, ClientFile, Places, SERVER, Server};
 use super::{local_entry, written_entry};
 
@@ -90,12 +90,16 @@ fn has_entry(file: &ClientFile) -> bool {
 fn starts_bridge(file: &ClientFile, project: Option<&Path>) -> Option<bool> {
     let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
     let written = written_entry::look(&text, &file.edits).ok()?;
-    // A repository's file may name a program of the repository.
+    // A repository's file may name a program of the repository, or bring one in by another field.
     let is_believed = |entry: &&Value| {
         let command = Path::new(entry["command"].as_str().unwrap_or_default());
         project.is_none_or(|project| {
             let is_name = command.components().count() == 1;
-            is_name || (command.is_absolute() && !command.starts_with(project))
+            let is_plain = written
+                .expected
+                .as_ref()
+                .is_none_or(|expected| further_fields(entry, expected).is_empty());
+            is_plain && (is_name || (command.is_absolute() && !command.starts_with(project)))
         })
     };
     Some(written.entry.as_ref().filter(is_believed).is_some_and(runs_bridge))

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::edits::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
+use super::edits::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM, SamePurpose};
 use super::installed_plugin::PluginPlace;
 use crate::domain::text::shell_word::shell_word;
 
@@ -64,6 +64,8 @@ pub struct LocalScope {
     pub file: fn(&Places, &Path, &Server) -> ClientFile,
     /// The files to write for a project that has such an entry.
     pub beside: fn(&Path, &Server) -> Vec<ClientFile>,
+    /// The key of the table in that file that has the directories as keys.
+    pub table: &'static str,
     /// The command that removes such an entry, run in the project.
     pub removal: &'static str,
 }
@@ -180,8 +182,22 @@ pub(super) fn hook_on(event: &str, server: &Server, limit: u64) -> Item {
     Item {
         path: ["hooks", event].map(str::to_owned).to_vec(),
         value: json!({ "hooks": [hook] }),
-        same_purpose: Some(format!("{PROGRAM} hook")),
+        same_purpose: Some(SamePurpose::Containing(format!("{PROGRAM} hook"))),
     }
+}
+
+/// Returns the edits to a file of a project: a repository may have brought hooks in it that only contain our words.
+pub(super) fn in_project(mut file: ClientFile) -> ClientFile {
+    if let FileEdits::Json(edits) = &mut file.edits {
+        for edit in edits {
+            if let JsonEdit::Item(Item { value, same_purpose: Some(purpose), .. }) = edit
+                && let Some(command) = value["hooks"][0]["command"].as_str()
+            {
+                *purpose = SamePurpose::Running { command: command.to_owned() };
+            }
+        }
+    }
+    file
 }
 
 /// Returns a JSON file with our server's entry, and with hooks that announce messages on these events.

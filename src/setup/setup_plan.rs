@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::edits::config_edit::{EditError, Edited, Entry, FileEdits, JsonEdit, runs_bridge};
+use super::edits::config_edit::{
+    EditError, Edited, Entry, FileEdits, JsonEdit, further_fields, named_fields, runs_bridge,
+};
 use super::edits::{edit_json, edit_toml};
 use super::setup_record::SetupRecord;
 
@@ -63,6 +65,35 @@ pub fn plan_addition(
         return Ok(Addition::Nothing);
     }
     Ok(Addition::Write { after, original, added, made })
+}
+
+/// Refuses a project's file with an entry of ours that has fields which setup does not write. A repository may have brought the entry,
+/// and with some fields (`env`, `url`) another program would run under our name and our permission.
+pub fn check_projects_entries(
+    now: &str,
+    edits: &FileEdits,
+    earlier: Option<&Earlier>,
+) -> Result<(), EditError> {
+    let check = |entry: &Entry, present: Option<Value>| {
+        let Some(present) = present.filter(|present| !is_recorded(entry, present, earlier)) else {
+            return Ok(());
+        };
+        let fields = further_fields(&present, &entry.value);
+        // Setup refuses an entry with another command line anyway.
+        if fields.is_empty() || !has_command_line(entry, &present) {
+            return Ok(());
+        }
+        Err(EditError::FurtherFields { path: entry.path.clone(), fields: named_fields(&fields) })
+    };
+    match edits {
+        FileEdits::Json(edits) => edits.iter().try_for_each(|edit| match edit {
+            JsonEdit::Entry(entry) => check(entry, edit_json::value_at(now, &entry.path)?),
+            JsonEdit::Item(_) => Ok(()),
+        }),
+        FileEdits::Toml(entries) => entries
+            .iter()
+            .try_for_each(|entry| check(entry, edit_toml::value_at(now, &entry.path)?)),
+    }
 }
 
 /// Plans to undo setup's edits to a file: restores the original if the file has not changed since, otherwise removes only our edits.
@@ -129,27 +160,34 @@ fn is_needed(
     earlier: Option<&Earlier>,
 ) -> Result<bool, EditError> {
     let Some(present) = present else { return Ok(true) };
-    if ["command", "args"].iter().all(|key| present.get(key) == entry.value.get(key)) {
+    if has_command_line(entry, present) {
         return Ok(false);
     }
-    let was_ours = |earlier: &Earlier| {
-        let written = |one: &Entry| one.path == entry.path && one.value == *present;
-        match &earlier.record.added {
-            FileEdits::Json(added) => {
-                added.iter().any(|edit| matches!(edit, JsonEdit::Entry(one) if written(one)))
-            }
-            FileEdits::Toml(added) => added.iter().any(written),
-        }
-    };
     match earlier {
         // Adding it refuses an entry of another author.
         None => Ok(true),
-        Some(earlier) if was_ours(earlier) || !runs_bridge(present) => Ok(true),
+        Some(_) if is_recorded(entry, present, earlier) || !runs_bridge(present) => Ok(true),
         Some(_) => Err(EditError::Moved {
             path: entry.path.clone(),
             command: entry.value["command"].as_str().unwrap_or_default().to_owned(),
         }),
     }
+}
+
+/// Says whether an entry that is present starts this program as setup's entry does.
+fn has_command_line(entry: &Entry, present: &Value) -> bool {
+    ["command", "args"].iter().all(|key| present.get(key) == entry.value.get(key))
+}
+
+/// Says whether an entry that is present is exactly what an earlier setup wrote.
+fn is_recorded(entry: &Entry, present: &Value, earlier: Option<&Earlier>) -> bool {
+    let written = |one: &Entry| one.path == entry.path && one.value == *present;
+    earlier.is_some_and(|earlier| match &earlier.record.added {
+        FileEdits::Json(added) => {
+            added.iter().any(|edit| matches!(edit, JsonEdit::Entry(one) if written(one)))
+        }
+        FileEdits::Toml(added) => added.iter().any(written),
+    })
 }
 
 fn has(text: &str, edits: &FileEdits) -> Result<bool, EditError> {

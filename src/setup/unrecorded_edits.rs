@@ -29,9 +29,11 @@ pub struct Recognized {
 }
 
 /// Finds setup's edits in a client's files. `edits_for` returns the edits of all files for a program, and `texts` has the files' texts
-/// in the same order. An error comes with the index of its file.
+/// in the same order. `has_entry_elsewhere` says whether an entry `bridge` outside of these files needs what names no program. An error
+/// comes with the index of its file.
 pub fn recognize(
     texts: &[&str],
+    has_entry_elsewhere: bool,
     edits_for: impl Fn(&str) -> Vec<FileEdits>,
 ) -> Result<Vec<Recognized>, (usize, EditError)> {
     // What setup writes alike for two programs names no program.
@@ -57,7 +59,8 @@ pub fn recognize(
         }
     }
     let has_ours = files.iter().any(|file| !file.ours.is_empty());
-    let has_other_entry = files.iter().any(|file| file.places.iter().any(Place::has_entry));
+    let has_other_entry =
+        has_entry_elsewhere || files.iter().any(|file| file.places.iter().any(Place::has_entry));
     if has_ours && !has_other_entry {
         for (file, nameless) in files.iter_mut().zip(&nameless) {
             file.take(nameless);

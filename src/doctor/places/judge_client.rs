@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::doctor::finding::{Finding, Subject};
-use crate::setup::edits::config_edit::runs_bridge;
+use crate::domain::limits::CLIENT_WORD_CHARS;
+use crate::domain::text::visible_letters::beginning;
+use crate::setup::edits::config_edit::{further_fields, named_fields, names_bridge, remote_fields};
 use crate::setup::known_client::FolderTrust;
 use crate::setup::written_entry::Written;
 
@@ -55,6 +57,15 @@ impl ExaminedFile {
         }
     }
 
+    /// Returns the fields of its entry that are not setup's. In a file of the user only those count with which no process of the command
+    /// would run.
+    fn wrong_fields(&self, written: &Written, entry: &Value) -> Vec<String> {
+        match (&self.scope, &written.expected) {
+            (Scope::Project, Some(expected)) => further_fields(entry, expected),
+            (Scope::Project | Scope::User | Scope::Local { .. }, _) => remote_fields(entry),
+        }
+    }
+
     /// Says how to remove its entry.
     fn removal(&self) -> String {
         match &self.scope {
@@ -89,12 +100,21 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
         is_set_up = true;
         let place = file.place();
         let command = entry["command"].as_str().unwrap_or_default();
+        let fields = file.wrong_fields(written, entry);
         if command.is_empty() {
             let says = format!("the entry `bridge` in {place} starts no program");
             findings.push(Finding::note(&subject, "entry", says));
-        } else if !runs_bridge(entry) {
+        } else if !names_bridge(entry) {
+            let command = beginning(command, CLIENT_WORD_CHARS);
             let says = format!("the entry `bridge` in {place} starts another program: `{command}`");
             let remedy = format!("remove or rename that entry if it is not yours, then {set_up}");
+            findings.push(Finding::problem(&subject, "entry", says, remedy));
+        } else if !fields.is_empty() {
+            let fields = named_fields(&fields);
+            let says = format!(
+                "the entry `bridge` in {place} has fields with which another program may run: {fields}"
+            );
+            let remedy = "remove these fields, or the entry";
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         } else if is_executable(command) {
             let says = format!("{place} starts `{command}`");
@@ -243,6 +263,27 @@ mod tests {
         let expected = [("entry", Level::Problem), ("timeout", Level::Note)];
         assert_eq!(levels(vec![servers(Some(wrong))]), expected);
         assert_eq!(levels(vec![servers(None)]), [("entry", Level::Note)]);
+    }
+
+    #[test]
+    fn fields_with_which_another_program_may_run_are_a_problem() {
+        let entry = |key: &str, value: Value| {
+            let mut entry = json!({ "command": "/own/cli-team-bridge", "timeout": 600_000 });
+            entry[key] = value;
+            entry
+        };
+        let (ok, problem) = ([("entry", Level::Ok)], [("entry", Level::Problem)]);
+        for (key, value, of_user, of_project) in [
+            ("timeout", json!(150_000), ok, ok),
+            ("env", json!({ "KEY": "x" }), ok, problem),
+            ("type", json!("http"), problem, problem),
+            ("httpUrl", json!("https://x"), problem, problem),
+        ] {
+            let entry = entry(key, value);
+            assert_eq!(levels(vec![servers(Some(entry.clone()))]), of_user, "{key}");
+            let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry)) };
+            assert_eq!(levels(vec![brought]), of_project, "{key}");
+        }
     }
 
     #[test]

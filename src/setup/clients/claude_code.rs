@@ -12,8 +12,8 @@ use crate::domain::text::shell_word::shell_word;
 use crate::setup::edits::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
 use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{
-    Client, ClientFile, HOOK_SECONDS, LocalScope, Places, SERVER, Server, hook_on, json_file,
-    timeout_ms,
+    Client, ClientFile, HOOK_SECONDS, LocalScope, Places, SERVER, Server, hook_on, in_project,
+    json_file, timeout_ms,
 };
 use crate::sys::fs::git_worktrees::Worktree;
 
@@ -37,14 +37,14 @@ pub(super) const CLIENT: Client = Client {
         let enabled = [item(&["enabledMcpjsonServers"], json!(SERVER))];
         vec![
             servers(project.join(".mcp.json"), server),
-            settings(project.join(".claude/settings.local.json"), server, &enabled),
+            in_project(settings(project.join(".claude/settings.local.json"), server, &enabled)),
         ]
     },
     folder_trust: None,
     local: Some(LocalScope {
         file: |places, directory, server| {
             let key = project_key(directory);
-            let path = ["projects", &key, "mcpServers", SERVER].map(str::to_owned).to_vec();
+            let path = [PROJECTS, &key, "mcpServers", SERVER].map(str::to_owned).to_vec();
             let entry = Entry { path, value: server_entry(server) };
             ClientFile {
                 path: main_file(places),
@@ -54,11 +54,15 @@ pub(super) const CLIENT: Client = Client {
         },
         // Nothing that enables servers of `.mcp.json`: one that the project brings later would run without a question.
         beside: |project, server| {
-            vec![settings(project.join(".claude/settings.local.json"), server, &[])]
+            vec![in_project(settings(project.join(".claude/settings.local.json"), server, &[]))]
         },
+        table: PROJECTS,
         removal: "claude mcp remove bridge -s local",
     }),
 };
+
+/// The table of the projects in `~/.claude.json`, by their directories.
+const PROJECTS: &str = "projects";
 
 /// The events at which hooks deliver messages, and whether an event has a tool to match.
 const HOOKS: [(&str, bool); 3] =

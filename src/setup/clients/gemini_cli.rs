@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use super::gemini_trust::TrustFiles;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
-use crate::setup::known_client::{Client, ClientFile, Places, Server, json_file_with_hooks};
+use crate::setup::known_client::{
+    Client, ClientFile, Places, Server, in_project, json_file_with_hooks,
+};
 
 pub(super) const CLIENT: Client = Client {
     name: "gemini",
@@ -13,7 +15,9 @@ pub(super) const CLIENT: Client = Client {
     directory: |places| Some(directory(places)),
     plugin: |places| Some(PluginPlace::Folder(directory(places).join(EXTENSION))),
     for_user: |places, server| vec![settings(directory(places).join("settings.json"), server)],
-    for_project: |project, server| vec![settings(project.join(".gemini/settings.json"), server)],
+    for_project: |project, server| {
+        vec![in_project(settings(project.join(".gemini/settings.json"), server))]
+    },
     folder_trust: Some(|places, folder| {
         let rules = places.moved_to("GEMINI_CLI_TRUSTED_FOLDERS_PATH");
         let files = TrustFiles {

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
-use crate::setup::known_client::{Client, ClientFile, Places, Server, json_file_with_hooks};
+use crate::setup::known_client::{
+    Client, ClientFile, Places, Server, in_project, json_file_with_hooks,
+};
 
 pub(super) const CLIENT: Client = Client {
     name: "qwen",
@@ -12,7 +14,9 @@ pub(super) const CLIENT: Client = Client {
     directory: |places| Some(directory(places)),
     plugin: |places| Some(PluginPlace::Folder(directory(places).join(EXTENSION))),
     for_user: |places, server| vec![settings(directory(places).join("settings.json"), server)],
-    for_project: |project, server| vec![settings(project.join(".qwen/settings.json"), server)],
+    for_project: |project, server| {
+        vec![in_project(settings(project.join(".qwen/settings.json"), server))]
+    },
     folder_trust: None,
     local: None,
 };

@@ -5,7 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::text::visible_letters::one_line;
+use crate::domain::limits::{CLIENT_WORD_CHARS, NAMED_IN_CLIENT_FILE, SHOWN_NAME_CHARS};
+use crate::domain::text::visible_letters::{beginning, quoted};
 
 /// The file name of our program, wherever it is installed.
 pub const PROGRAM: &str = "cli-team-bridge";
@@ -18,15 +19,25 @@ pub struct Entry {
     pub value: Value,
 }
 
+/// Which other items of a list make one of setup's superfluous.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SamePurpose {
+    /// Those that contain this text. Users may write such an item by hand.
+    Containing(String),
+    /// The hooks that run this command. Any other may only look like ours.
+    Running { command: String },
+}
+
 /// A value in a list that holds other values too, such as a permission or a hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// The keys that lead to the list.
     pub path: Vec<String>,
     pub value: Value,
-    /// A text that only items of the same purpose contain. If the user wrote such an item by hand, setup adds none.
+    /// If the list has such an item, setup adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub same_purpose: Option<String>,
+    pub same_purpose: Option<SamePurpose>,
 }
 
 /// One edit to a JSON file.
@@ -71,6 +82,12 @@ pub enum EditError {
     )]
     Taken { path: Vec<String>, runs: String },
     #[error(
+        "{} has fields that setup does not write: {fields}. In a project's file they may be the repository's, so remove these fields, \
+         or the entry",
+        place(path)
+    )]
+    FurtherFields { path: Vec<String>, fields: String },
+    #[error(
         "{} has been changed since setup wrote it, and starts another copy of this program. Correct its `command` by hand: `{command}`",
         place(path)
     )]
@@ -87,7 +104,7 @@ pub enum EditError {
 /// Names a place in a file for a message.
 fn place(path: &[String]) -> String {
     // A key may be the name of a directory.
-    let keys = one_line(&path.join("."));
+    let keys = beginning(&path.join("."), CLIENT_WORD_CHARS);
     if path.is_empty() { "its whole content".to_owned() } else { format!("`{keys}`") }
 }
 
@@ -98,12 +115,55 @@ pub(in crate::setup) fn started_by(entry: &Value) -> String {
         let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
         Some(format!("{scheme}://{host}"))
     };
-    let command = entry["command"].as_str().map(str::to_owned);
-    command.or_else(|| host(entry["url"].as_str()?)).unwrap_or_else(|| "something else".to_owned())
+    let command = entry["command"].as_str().filter(|_| remote_fields(entry).is_empty());
+    let address = || ADDRESSES.iter().find_map(|key| host(entry[*key].as_str()?));
+    let runs = command.map(str::to_owned).or_else(address);
+    runs.map_or_else(|| "something else".to_owned(), |runs| beginning(&runs, CLIENT_WORD_CHARS))
+}
+
+/// The fields with which an entry names a server that is reached by an address.
+const ADDRESSES: [&str; 4] = ["url", "httpUrl", "serverUrl", "tcp"];
+
+/// The fields with which an entry says how its server is reached, and the only value with which that is the command's process.
+const KINDS: [&str; 2] = ["type", "transport"];
+const PROCESS: &str = "stdio";
+
+/// Returns the fields of an entry with which a client may reach a server by an address, even beside a command.
+pub fn remote_fields(entry: &Value) -> Vec<String> {
+    let addresses = ADDRESSES.iter().filter(|key| entry.get(**key).is_some());
+    let is_other = |key: &&&str| entry.get(**key).is_some_and(|kind| kind != PROCESS);
+    addresses.chain(KINDS.iter().filter(is_other)).map(|key| (*key).to_owned()).collect()
+}
+
+/// Returns the fields of an entry, besides its command line, that setup does not write, or not so. Numbers may differ: users tune them.
+pub fn further_fields(entry: &Value, expected: &Value) -> Vec<String> {
+    let is_ours = |key: &str, value: &Value| {
+        ["command", "args"].contains(&key)
+            || expected
+                .get(key)
+                .is_some_and(|ours| value == ours || (value.is_number() && ours.is_number()))
+    };
+    let fields = entry.as_object().into_iter().flatten();
+    fields.filter(|(key, value)| !is_ours(key, value)).map(|(key, _)| key.clone()).collect()
+}
+
+/// Names the fields of an entry in a sentence. Their values may be keys.
+pub fn named_fields(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED_IN_CLIENT_FILE).map(|name| quoted(name, SHOWN_NAME_CHARS));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED_IN_CLIENT_FILE) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// Says whether an entry still runs our program, even if its other fields have changed.
 pub fn runs_bridge(entry: &Value) -> bool {
+    names_bridge(entry) && remote_fields(entry).is_empty()
+}
+
+/// Says whether the command of an entry is our program.
+pub fn names_bridge(entry: &Value) -> bool {
     let command = entry["command"].as_str().unwrap_or_default();
     command.rsplit('/').next() == Some(PROGRAM)
 }

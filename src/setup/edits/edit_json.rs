@@ -7,7 +7,8 @@ use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::Value;
 
 use super::config_edit::{
-    EditError, Edited, Entry, FileEdits, Item, JsonEdit, in_written_order, runs_bridge, started_by,
+    EditError, Edited, Entry, FileEdits, Item, JsonEdit, SamePurpose, in_written_order,
+    runs_bridge, started_by,
 };
 
 /// The mark with which some editors begin a file. It is not part of the JSON.
@@ -86,8 +87,14 @@ pub(in crate::setup) fn lacks(text: &str, item: &Item) -> Result<bool, EditError
 
 /// Says whether a value has the purpose of an item.
 fn has_purpose(item: &Item, value: &Value) -> bool {
-    let contains = |text: &String| value.to_string().contains(text);
-    *value == item.value || item.same_purpose.as_ref().is_some_and(contains)
+    let has_purpose = |purpose: &SamePurpose| match purpose {
+        SamePurpose::Containing(text) => value.to_string().contains(text),
+        SamePurpose::Running { command } => {
+            let mut hooks = value["hooks"].as_array().into_iter().flatten();
+            hooks.any(|hook| hook["type"] == "command" && hook["command"] == command.as_str())
+        }
+    };
+    *value == item.value || item.same_purpose.as_ref().is_some_and(has_purpose)
 }
 
 /// Adds to a text the edits that are missing from it.

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::setup::edits::config_edit::{EditError, Edited, Entry, FileEdits, Item, JsonEdit};
+use crate::setup::edits::config_edit::{
+    EditError, Edited, Entry, FileEdits, Item, JsonEdit, SamePurpose,
+};
 use crate::setup::edits::edit_json::{add, has, take_out, value_at};
 
 fn entry(value: Value) -> JsonEdit {
@@ -15,7 +17,8 @@ fn ours() -> JsonEdit {
 
 fn item(path: &[&str], value: &str) -> JsonEdit {
     let path = path.iter().map(|part| (*part).to_owned()).collect();
-    JsonEdit::Item(Item { path, value: json!(value), same_purpose: Some("bridge hook".to_owned()) })
+    let same_purpose = Some(SamePurpose::Containing("bridge hook".to_owned()));
+    JsonEdit::Item(Item { path, value: json!(value), same_purpose })
 }
 
 fn added(edits: &FileEdits) -> &[JsonEdit] {
@@ -170,4 +173,17 @@ fn a_value_is_read_between_comments_and_in_no_other_place() {
         let error = value(text).unwrap_err().to_string();
         assert!(error.contains(problem), "{text}: {error}");
     }
+}
+
+/// Records keep the edits that were made, and a newer setup undoes those of an older one.
+#[test]
+fn an_edit_that_an_older_setup_recorded_is_still_read() {
+    let text =
+        r#"{ "item": { "path": ["hooks", "Stop"], "value": 1, "same_purpose": "bridge hook" } }"#;
+    let JsonEdit::Item(read) = serde_json::from_str(text).unwrap() else { panic!("{text}") };
+    assert_eq!(read.same_purpose, Some(SamePurpose::Containing("bridge hook".to_owned())));
+    let command = SamePurpose::Running { command: "/b/cli-team-bridge hook".to_owned() };
+    let written = JsonEdit::Item(Item { same_purpose: Some(command), ..read });
+    let again = serde_json::to_string(&written).unwrap();
+    assert_eq!(serde_json::from_str::<JsonEdit>(&again).unwrap(), written);
 }

@@ -25,7 +25,7 @@ fn claude_files(program: &str) -> Vec<FileEdits> {
 }
 
 fn look_at(texts: &[&str]) -> Vec<Recognized> {
-    recognize(texts, claude_files).unwrap()
+    recognize(texts, false, claude_files).unwrap()
 }
 
 fn count(recognized: &Recognized) -> usize {
@@ -66,7 +66,7 @@ fn what_setup_wrote_for_any_client_and_program_is_removed_and_nothing_else() {
                 let texts: Vec<_> =
                     files.iter().map(|file| added(Some(before(file)), file)).collect();
                 let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-                let found = recognize(&texts, |program| of(program)[scope].clone()).unwrap();
+                let found = recognize(&texts, false, |program| of(program)[scope].clone()).unwrap();
                 for ((text, file), found) in texts.iter().zip(&files).zip(&found) {
                     let left = take_out(text, &found.ours).unwrap();
                     assert!(!left.contains("bridge"), "{}: {left}", client.name);
@@ -161,5 +161,5 @@ fn hooks_and_permissions_count_only_in_the_form_of_setup() {
         assert_eq!(found[1].others, ["hooks.PostToolUse"], "{other}");
     }
     assert!(look_at(&["", ""]).iter().all(|found| count(found) == 0 && found.others.is_empty()));
-    assert!(recognize(&["{}", "{"], claude_files).is_err_and(|(at, _)| at == 1));
+    assert!(recognize(&["{}", "{"], false, claude_files).is_err_and(|(at, _)| at == 1));
 }

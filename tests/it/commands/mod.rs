@@ -10,6 +10,7 @@ pub(crate) mod manners;
 pub(crate) mod run;
 pub(crate) mod run_tree;
 pub(crate) mod setup;
+pub(crate) mod setup_foreign;
 pub(crate) mod setup_remove;
 #[cfg(target_os = "linux")]
 pub(crate) mod watch;

@@ -7,7 +7,7 @@ use crate::cli::{Failure, output};
 use crate::config::quoted;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::known_client::ClientFile;
-use crate::setup::setup_plan::{Addition, Earlier, plan_addition};
+use crate::setup::setup_plan::{Addition, Earlier, check_projects_entries, plan_addition};
 use crate::setup::setup_record::{Owner, Records, SetupRecord};
 
 /// One file of a client, with its planned change.
@@ -55,6 +55,9 @@ fn plan_file(
         let original = records.original(&record);
         Earlier { record, original }
     });
+    if let (Some(_), Some(text)) = (project, &now.text) {
+        check_projects_entries(text, &file.edits, earlier.as_ref())?;
+    }
     let addition = plan_addition(now.text.as_deref(), &file.edits, earlier.as_ref())?;
     if addition != Addition::Nothing {
         now.may_be_replaced()?;

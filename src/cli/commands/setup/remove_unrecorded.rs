@@ -9,8 +9,9 @@ use crate::cli::{Failure, output};
 use crate::config::quoted;
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
-use crate::setup::edits::config_edit::PROGRAM;
+use crate::setup::edits::config_edit::{PROGRAM, named_fields};
 use crate::setup::known_client::{Client, ClientFile, Places, Server};
+use crate::setup::local_entry;
 use crate::setup::setup_record::Records;
 use crate::setup::stable_program::place_of_copy;
 use crate::setup::unrecorded_edits::{Recognized, recognize, take_out};
@@ -52,7 +53,14 @@ impl Unrecorded {
                     None => (client.for_user)(places, &server),
                 }
             };
-            all.look_at(&files_for, project, records);
+            // In a file that cannot be read there may be one.
+            let has_no_local = match project {
+                Some(project) => {
+                    local_entry::find(client, places, project).is_ok_and(|found| found.is_none())
+                }
+                None => local_entry::find_all(client, places).is_ok_and(|found| found.is_empty()),
+            };
+            all.look_at(&files_for, !has_no_local, project, records);
         }
         all.note_copy(&place_of_copy(&places.home), records);
         all
@@ -61,6 +69,7 @@ impl Unrecorded {
     fn look_at(
         &mut self,
         files_for: &impl Fn(&str) -> Vec<ClientFile>,
+        has_local: bool,
         project: Option<&Path>,
         records: &Records,
     ) {
@@ -85,7 +94,7 @@ impl Unrecorded {
         let edits_for = |program: &str| {
             files_for(program).into_iter().map(|file| file.edits).collect::<Vec<_>>()
         };
-        let found = match recognize(&texts, edits_for) {
+        let found = match recognize(&texts, has_local, edits_for) {
             Ok(found) => found,
             Err((at, error)) => {
                 // A file that does not name this program is no concern of setup's.
@@ -139,7 +148,7 @@ impl Unrecorded {
                 output::say(&format!("  {line}"));
             }
             if !file.found.further_fields.is_empty() {
-                let fields = file.found.further_fields.join(", ");
+                let fields = named_fields(&file.found.further_fields);
                 output::say(&format!("    with the fields that were added to it: {fields}"));
             }
         }

@@ -10,10 +10,11 @@ use super::{found_report, install_adapters, remove_changes};
 use crate::cli::commands::overview::{FirstRequest, first_request};
 use crate::cli::{Failure, below_agent, find_project, load_config, output, with_hint};
 use crate::config::quoted;
+use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::setup::clients::CLIENTS;
 use crate::setup::installed_agents::{self, InstalledAgent};
 use crate::setup::known_client::{Client, ClientFile, Places, Server};
-use crate::setup::local_entry;
+use crate::setup::local_entry::{self, LocalEntry};
 use crate::setup::setup_record::{Owner, Records};
 use crate::setup::stable_program::{self, StablePath};
 use crate::sys::fs::user_state_dir::StateDirectory;
@@ -164,21 +165,24 @@ impl Session {
         server: &Server,
     ) -> Option<Vec<ClientFile>> {
         let local = self.directory.as_ref().map(|here| local_entry::find(client, places, here));
-        let refusal = match &local {
-            Some(Ok(Some(local))) => {
-                local.refusal().map(|error| format!("{}: {error}", quoted(&local.file)))
-            }
-            Some(Err(error)) => {
-                let file = client.local.zip(self.directory.as_ref());
-                let file = file.map(|(scope, here)| (scope.file)(places, here, server).path);
-                let place = file.map_or_else(|| client.title.to_owned(), |path| quoted(&path));
-                Some(format!("{place}: {error}"))
-            }
-            Some(Ok(None)) | None => None,
+        // The permissions in the user's own settings are for all projects.
+        let others = match &self.project {
+            Some(_) => Ok(Vec::new()),
+            None => local_entry::find_all(client, places),
         };
-        if let Some(refusal) = refusal {
+        let refusal = match (&local, &others) {
+            (Some(Err(error)), _) | (_, Err(error)) => {
+                let any = Path::new("/");
+                let file = client.local.map(|scope| (scope.file)(places, any, server).path);
+                let place = file.map_or_else(|| client.title.to_owned(), |path| quoted(&path));
+                vec![format!("{place}: {error}")]
+            }
+            (Some(Ok(Some(local))), _) if !local.runs_bridge() => refusals([local]),
+            (_, Ok(others)) => refusals(others),
+        };
+        if !refusal.is_empty() {
             output::tell(&format!("\nNothing of {} is changed: see the end.", client.title));
-            self.refused.push(refusal);
+            self.refused.extend(refusal);
             return None;
         }
         let found = local.and_then(Result::ok).flatten();
@@ -255,6 +259,20 @@ impl Session {
         };
         SetupEnd { next, failure }
     }
+}
+
+/// Returns why setup does nothing beside these entries for one project each, as far as they start other programs.
+fn refusals<'a>(entries: impl IntoIterator<Item = &'a LocalEntry>) -> Vec<String> {
+    let named = |local: &LocalEntry| {
+        local.refusal().map(|error| format!("{}: {error}", quoted(&local.file)))
+    };
+    let mut refusals: Vec<_> = entries.into_iter().filter_map(named).collect();
+    let more = refusals.len().saturating_sub(NAMED_IN_CLIENT_FILE);
+    refusals.truncate(NAMED_IN_CLIENT_FILE);
+    if more > 0 {
+        refusals.push(format!("{more} more such entries for one project each"));
+    }
+    refusals
 }
 
 /// Returns the step after a client was set up.
