@@ -159,7 +159,9 @@ impl Records {
     /// Removes the copies of users' files that killed setups have left: originals without their records, and temporary files. Needs
     /// setup's lock, because a running setup keeps the original before its record.
     pub fn sweep(&self) -> io::Result<()> {
-        self.directory.sweep();
+        if !self.directory.sweep() {
+            return Ok(());
+        }
         let names: BTreeSet<_> =
             self.directory.names()?.into_iter().map(|(name, _)| name).collect();
         for name in &names {
@@ -253,4 +255,35 @@ fn is_name(text: &str) -> bool {
 /// Returns the SHA-256 of some bytes in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn leftovers_are_not_swept_through_a_link() {
+        let home = tempfile::tempdir().unwrap();
+        let (real, left) = (home.path().join("setup"), "0123456789abcdef.original");
+        let state = |name: &str| {
+            let base = home.path().join(name).into_os_string();
+            StateDirectory::find(|name| (name == "XDG_STATE_HOME").then(|| base.clone())).unwrap()
+        };
+        let (ours, linked) = (state("ours"), state("linked"));
+        ours.inner(FOLDER).write(left, b"x").unwrap();
+        linked.write("any", b"x").unwrap();
+        fs::rename(ours.inner(FOLDER).path(), &real).unwrap();
+        for state in [&ours, &linked] {
+            symlink(&real, state.inner(FOLDER).path()).unwrap();
+            Records::kept_in(state).sweep().unwrap();
+            assert!(real.join(left).exists());
+        }
+        fs::remove_file(ours.inner(FOLDER).path()).unwrap();
+        fs::rename(&real, ours.inner(FOLDER).path()).unwrap();
+        Records::kept_in(&ours).sweep().unwrap();
+        assert!(!ours.path().exists(), "the folders go with their last file");
+    }
 }

@@ -106,13 +106,15 @@ impl StateDirectory {
         written().map_err(|error| named(&path, &error))
     }
 
-    /// Removes the temporary files in it that killed processes have left.
-    pub fn sweep(&self) {
+    /// Removes the temporary files in it that killed processes have left. Says whether there is a directory that this user may trust.
+    pub fn sweep(&self) -> bool {
         let is_ours =
             |level: PathBuf| matches!(look_at_directory(&level), Ok(PrivateDirectory::Found));
-        if self.levels().all(is_ours) {
+        let is_usable = self.levels().all(is_ours);
+        if is_usable {
             temporary_file::sweep_directory(&self.path());
         }
+        is_usable
     }
 
     /// Returns the names of its files with the time of the last write or renewal, in milliseconds since 1970, without temporary files. A
