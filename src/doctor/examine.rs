@@ -45,8 +45,7 @@ pub async fn examine(
         let (state, fixing) = (state.clone(), *fixing);
         let work = move || {
             let state = state.map(|state| state.path());
-            let finding = state.and_then(|path| examine_rights::of_state(&path, fixing));
-            finding.into_iter().collect()
+            state.map(|path| examine_rights::of_state(&path, fixing)).unwrap_or_default()
         };
         within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work).await
     };

@@ -3,7 +3,7 @@
 //! Links are followed, so that a link to a file kept elsewhere stays a link. A file with hard links is refused: a new file would cut
 //! them, and writing into the old one would change the others, perhaps a backup, and could leave half a file. A crash leaves the old or
 //! the new content, and perhaps a temporary file, which the next change sweeps. Other programs may write the file at any time, so it is
-//! read again right before it is replaced.
+//! read again right before it is replaced. So may its path: a folder that has become a link is not followed.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -28,6 +28,8 @@ pub struct ConfigFile {
     pub path: PathBuf,
     /// The content; none if there is no file.
     pub text: Option<String>,
+    /// The path by which it was found, in which links are followed.
+    named: PathBuf,
     mode: u32,
 }
 
@@ -58,6 +60,10 @@ pub enum ConfigFileError {
     OtherNames,
     #[error("another program has just changed it; run setup again")]
     Changed,
+    #[error(
+        "a link in its path has just changed, so that it leads elsewhere; check that link, and run setup again"
+    )]
+    Redirected,
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -79,7 +85,8 @@ impl ConfigFile {
         let metadata = match fs::metadata(&path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Self { path, text: None, mode: NEW_FILE });
+                let named = named.to_owned();
+                return Ok(Self { path, text: None, named, mode: NEW_FILE });
             }
             Err(error) => return Err(error.into()),
         };
@@ -91,7 +98,8 @@ impl ConfigFile {
             None => MAX_CLIENT_FILE_BYTES,
         };
         let text = Some(text_of(&path, most)?);
-        Ok(Self { path, text, mode: metadata.permissions().mode() & 0o7777 })
+        let mode = metadata.permissions().mode() & 0o7777;
+        Ok(Self { path, text, named: named.to_owned(), mode })
     }
 
     /// Checks whether this file may be replaced, as far as that is known in advance.
@@ -114,6 +122,8 @@ impl ConfigFile {
     /// Replaces the file, which must not have changed since it was read. Returns the directories that were created for it, the
     /// outermost first. The new content is on disk when this returns.
     pub fn replace(&self, text: &str) -> Result<Vec<PathBuf>, ConfigFileError> {
+        // Before anything is made or swept there.
+        self.check_place()?;
         self.may_be_replaced()?;
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         let made = make_missing(directory)?;
@@ -146,6 +156,7 @@ impl ConfigFile {
 
     /// Removes the file, which must not have changed since it was read.
     pub fn remove(&self) -> Result<(), ConfigFileError> {
+        self.check_place()?;
         self.may_be_replaced()?;
         self.check_unchanged()?;
         fs::remove_file(&self.path)?;
@@ -158,7 +169,16 @@ impl ConfigFile {
             Err(ConfigFileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        if now == self.text { Ok(()) } else { Err(ConfigFileError::Changed) }
+        if now != self.text {
+            return Err(ConfigFileError::Changed);
+        }
+        self.check_place()
+    }
+
+    /// Checks whether the path still leads to the file that was read: a folder may have become a link while the user was asked.
+    fn check_place(&self) -> Result<(), ConfigFileError> {
+        let now = real_path::resolve(Path::new("/"), &self.named);
+        if now.as_ref() == Some(&self.path) { Ok(()) } else { Err(ConfigFileError::Redirected) }
     }
 }
 
@@ -290,5 +310,46 @@ mod tests {
             assert!(matches!(read, Err(ConfigFileError::Outside)), "{name}");
         }
         assert!(ConfigFile::read(&project.join("new/a.json"), Some(&project)).is_ok());
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_since_the_file_was_read_leads_nowhere() {
+        let around = tempfile::tempdir().unwrap();
+        let around = around.path().canonicalize().unwrap();
+        let (project, outside) = (around.join("project"), around.join("outside"));
+        fs::create_dir_all(project.join("there")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        for folder in [&project.join("there"), &outside] {
+            fs::write(folder.join("a.json"), "{}").unwrap();
+        }
+        let read = |name: &str| ConfigFile::read(&project.join(name), Some(&project)).unwrap();
+        let (there, missing) = (read("there/a.json"), read("new/deep/a.json"));
+        fs::rename(project.join("there"), project.join("before")).unwrap();
+        symlink(&outside, project.join("there")).unwrap();
+        symlink(&outside, project.join("new")).unwrap();
+        assert!(matches!(there.replace("{1}"), Err(ConfigFileError::Redirected)));
+        assert!(matches!(there.remove(), Err(ConfigFileError::Redirected)));
+        assert!(matches!(missing.replace("{1}"), Err(ConfigFileError::Redirected)));
+        assert_eq!(fs::read_to_string(outside.join("a.json")).unwrap(), "{}");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1, "nothing is made there");
+        assert_eq!(fs::read_to_string(project.join("before/a.json")).unwrap(), "{}");
+    }
+
+    #[test]
+    fn a_link_that_leads_elsewhere_since_the_file_was_read_is_not_followed() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        for name in ["one", "other"] {
+            fs::write(at(name), "{}").unwrap();
+        }
+        symlink("one", at("link")).unwrap();
+        let file = ConfigFile::read(&at("link"), None).unwrap();
+        fs::remove_file(at("link")).unwrap();
+        symlink("other", at("link")).unwrap();
+        assert!(matches!(file.replace("{1}"), Err(ConfigFileError::Redirected)));
+        assert!(matches!(file.remove(), Err(ConfigFileError::Redirected)));
+        for name in ["one", "other"] {
+            assert_eq!(fs::read_to_string(at(name)).unwrap(), "{}", "{name}");
+        }
     }
 }

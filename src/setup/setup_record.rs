@@ -2,8 +2,9 @@
 //! directory.
 //!
 //! Both are on disk before the file is changed. A crash in between leaves a record of a change that was never made; an undo then
-//! finds nothing to remove.
+//! finds nothing to remove. A crash between the two leaves an original without a record, which the next setup removes.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,12 @@ use crate::sys::fs::user_state_dir::StateDirectory;
 
 /// The folder of the records in the state directory.
 const FOLDER: &str = "setup";
+
+/// The end of the name of an original, in place of the `.json` of its record.
+const ORIGINAL: &str = ".original";
+
+/// The letters of the name of a record.
+const NAME_LETTERS: usize = 16;
 
 /// The record format that this binary writes. It reads this one and all older ones.
 const FORMAT: u32 = 1;
@@ -99,7 +106,7 @@ impl Records {
     pub fn keep(&self, record: &SetupRecord, original: Option<&str>) -> io::Result<()> {
         let name = name_of(&record.file);
         if let Some(text) = original {
-            self.directory.write(&format!("{name}.original"), text.as_bytes())?;
+            self.directory.write(&format!("{name}{ORIGINAL}"), text.as_bytes())?;
         }
         let json = serde_json::to_vec_pretty(record)?;
         self.directory.write(&format!("{name}.json"), &json)
@@ -137,14 +144,34 @@ impl Records {
 
     /// Returns the path of a file's kept original.
     pub fn original_path(&self, record: &SetupRecord) -> PathBuf {
-        self.directory.path().join(format!("{}.original", name_of(&record.file)))
+        self.directory.path().join(format!("{}{ORIGINAL}", name_of(&record.file)))
     }
 
     /// Removes the record of a change that was undone. The folder goes with its last record.
     pub fn forget(&self, record: &SetupRecord) -> io::Result<()> {
         let name = name_of(&record.file);
         self.directory.remove(&format!("{name}.json"))?;
-        self.directory.remove(&format!("{name}.original"))?;
+        self.directory.remove(&format!("{name}{ORIGINAL}"))?;
+        self.remove_empty();
+        Ok(())
+    }
+
+    /// Removes the copies of users' files that killed setups have left: originals without their records, and temporary files. Needs
+    /// setup's lock, because a running setup keeps the original before its record.
+    pub fn sweep(&self) -> io::Result<()> {
+        if !self.directory.sweep() {
+            return Ok(());
+        }
+        let names: BTreeSet<_> =
+            self.directory.names()?.into_iter().map(|(name, _)| name).collect();
+        for name in &names {
+            if let Some(of) = name.strip_suffix(ORIGINAL)
+                && is_name(of)
+                && !names.contains(&format!("{of}.json"))
+            {
+                self.directory.remove(name)?;
+            }
+        }
         self.remove_empty();
         Ok(())
     }
@@ -216,11 +243,47 @@ pub struct ProgramCopy {
 /// Returns the name under which a file's record is kept: short enough to copy by hand, and long enough to be unique.
 fn name_of(file: &Path) -> String {
     let mut name = sha256(file.as_os_str().as_encoded_bytes());
-    name.truncate(16);
+    name.truncate(NAME_LETTERS);
     name
+}
+
+/// Says whether a text is the name of a record, as [`name_of`] makes it.
+fn is_name(text: &str) -> bool {
+    text.len() == NAME_LETTERS && text.bytes().all(|letter| b"0123456789abcdef".contains(&letter))
 }
 
 /// Returns the SHA-256 of some bytes in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn leftovers_are_not_swept_through_a_link() {
+        let home = tempfile::tempdir().unwrap();
+        let (real, left) = (home.path().join("setup"), "0123456789abcdef.original");
+        let state = |name: &str| {
+            let base = home.path().join(name).into_os_string();
+            StateDirectory::find(|name| (name == "XDG_STATE_HOME").then(|| base.clone())).unwrap()
+        };
+        let (ours, linked) = (state("ours"), state("linked"));
+        ours.inner(FOLDER).write(left, b"x").unwrap();
+        linked.write("any", b"x").unwrap();
+        fs::rename(ours.inner(FOLDER).path(), &real).unwrap();
+        for state in [&ours, &linked] {
+            symlink(&real, state.inner(FOLDER).path()).unwrap();
+            Records::kept_in(state).sweep().unwrap();
+            assert!(real.join(left).exists());
+        }
+        fs::remove_file(ours.inner(FOLDER).path()).unwrap();
+        fs::rename(&real, ours.inner(FOLDER).path()).unwrap();
+        Records::kept_in(&ours).sweep().unwrap();
+        assert!(!ours.path().exists(), "the folders go with their last file");
+    }
 }

@@ -36,13 +36,12 @@ pub(crate) fn examine(
     let mut findings = vec![file_system(directory, place)];
     let mut examined = examine_bus(directory, proof);
     // A bus that was made elsewhere is not ours to change: the next session puts it aside.
-    if !matches!(examined, Ok(Examined::Absent | Examined::Foreign))
-        && let Some(rights) = examine_rights::of_bus(directory, fixing)
-    {
-        if rights.is_fixed && examined.is_err() {
+    if !matches!(examined, Ok(Examined::Absent | Examined::Foreign)) {
+        let rights = examine_rights::of_bus(directory, fixing);
+        if rights.iter().any(|finding| finding.is_fixed) && examined.is_err() {
             examined = examine_bus(directory, proof);
         }
-        findings.push(rights);
+        findings.extend(rights);
     }
     let examined = match examined {
         Ok(examined) => examined,

@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use crate::doctor::finding::{Finding, Fix, Fixing, Subject};
-use crate::domain::text::counted::counted;
-use crate::sys::fs::rights_of_others::{OpenPart, Rights, of_directory};
+use crate::domain::text::counted::{counted, counted_as};
+use crate::sys::fs::rights_of_others::{Found, NAMES, OpenPart, Rights, Skipped, of_directory};
 
 /// The check, in a word.
 const CHECK: &str = "rights";
@@ -15,37 +15,77 @@ const CHECK: &str = "rights";
 const NAMED: usize = 3;
 
 /// Examines the user's state directory; no finding if there is none. Blocks while it reads its names.
-pub(crate) fn of_state(directory: &Path, fixing: Fixing) -> Option<Finding> {
-    examine(&Subject::Bridge, directory, fixing)
+pub(crate) fn of_state(directory: &Path, fixing: Fixing) -> Vec<Finding> {
+    // The user's home may be behind a link.
+    let real = directory.parent().zip(directory.file_name());
+    let real = real.and_then(|(parent, name)| Some(parent.canonicalize().ok()?.join(name)));
+    real.map(|real| examine(&Subject::Bridge, &real, fixing)).unwrap_or_default()
 }
 
 /// Examines the directory of a bus; no finding if there is none, or if a link leads to it: a project may bring one that leads anywhere.
 /// Blocks while it reads its names.
-pub(super) fn of_bus(directory: &Path, fixing: Fixing) -> Option<Finding> {
-    let is_real = directory.canonicalize().is_ok_and(|real| real == directory);
-    is_real.then(|| examine(&Subject::Bus, directory, fixing)).flatten()
+pub(super) fn of_bus(directory: &Path, fixing: Fixing) -> Vec<Finding> {
+    examine(&Subject::Bus, directory, fixing)
 }
 
-fn examine(subject: &Subject, directory: &Path, fixing: Fixing) -> Option<Finding> {
+fn examine(subject: &Subject, directory: &Path, fixing: Fixing) -> Vec<Finding> {
     let rights = match fixing {
         Fixing::Offered => Rights::Find,
         Fixing::Done => Rights::TakeAway,
     };
-    directory.symlink_metadata().ok()?;
-    Some(match of_directory(directory, rights) {
-        Ok(parts) => judge(subject, directory, &parts, fixing),
+    match of_directory(directory, rights) {
+        Ok(found) => {
+            found.map(|found| judge(subject, directory, &found, fixing)).unwrap_or_default()
+        }
         Err(error) => {
             let says = format!("cannot look through {}: {error}", directory.display());
-            Finding::unknown(subject, CHECK, says)
+            vec![Finding::unknown(subject, CHECK, says)]
         }
+    }
+}
+
+fn judge(subject: &Subject, directory: &Path, found: &Found, fixing: Fixing) -> Vec<Finding> {
+    let skipped = judge_skipped(subject, directory, &found.skipped);
+    let open = (!found.parts.is_empty())
+        .then(|| judge_open(subject, directory, &found.parts, (fixing, skipped.is_some())));
+    if open.is_none() && skipped.is_none() {
+        let says = format!("only you can read and change {}", directory.display());
+        return vec![Finding::ok(subject, CHECK, says)];
+    }
+    open.into_iter().chain(skipped).collect()
+}
+
+/// Judges what was not looked at; no finding if that is nothing.
+fn judge_skipped(subject: &Subject, directory: &Path, skipped: &Skipped) -> Option<Finding> {
+    let Skipped { of_others, linked, special, unreadable, deep, has_more } = *skipped;
+    let numbers = [
+        (of_others, counted_as(of_others, "part of another user", "parts of other users")),
+        (linked, counted_as(linked, "file with further names", "files with further names")),
+        (special, counted_as(special, "pipe, socket or device", "pipes, sockets or devices")),
+        (unreadable, counted_as(unreadable, "unreadable directory", "unreadable directories")),
+        (deep, counted_as(deep, "directory nested too deep", "directories nested too deep")),
+    ];
+    let numbers = numbers.into_iter().filter(|(number, _)| *number > 0).map(|(_, named)| named);
+    let more = has_more.then(|| format!("all after the first {NAMES} names"));
+    let named: Vec<_> = numbers.chain(more).collect();
+    (!named.is_empty()).then(|| {
+        let says = format!(
+            "others may have rights to parts of {} that were not judged: {}",
+            directory.display(),
+            named.join(", ")
+        );
+        let remedy = format!("look at their rights yourself (`ls -lR {}`)", directory.display());
+        Finding::unknown(subject, CHECK, says).with_remedy(remedy)
     })
 }
 
-fn judge(subject: &Subject, directory: &Path, parts: &[OpenPart], fixing: Fixing) -> Finding {
-    if parts.is_empty() {
-        let says = format!("only you can read and change {}", directory.display());
-        return Finding::ok(subject, CHECK, says);
-    }
+/// Judges the parts to which others have rights. `fixing` comes with whether other parts were not judged.
+fn judge_open(
+    subject: &Subject,
+    directory: &Path,
+    parts: &[OpenPart],
+    (fixing, has_skipped): (Fixing, bool),
+) -> Finding {
     let writable = parts.iter().filter(|part| part.is_writable).count();
     let readable = parts.len() - writable;
     let number = |number| counted(number, "part");
@@ -59,8 +99,11 @@ fn judge(subject: &Subject, directory: &Path, parts: &[OpenPart], fixing: Fixing
     let left: Vec<_> = parts.iter().filter(|part| !part.is_closed).cloned().collect();
     let outcome = match fixing {
         Fixing::Offered => String::new(),
-        Fixing::Done if left.is_empty() => format!("; only you may now{check}"),
-        Fixing::Done => format!("; these could not be changed: {}", named(&left)),
+        Fixing::Done if !left.is_empty() => {
+            format!("; these could not be changed: {}", named(&left))
+        }
+        Fixing::Done if has_skipped => format!("; these rights are taken away{check}"),
+        Fixing::Done => format!("; only you may now{check}"),
     };
     let says = format!("{what} of {}: {}{outcome}", directory.display(), named(parts));
     let remedy = format!("run `cli-team-bridge doctor --fix`{check}");
@@ -87,6 +130,7 @@ fn named(parts: &[OpenPart]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::finding::Level;
 
     fn part(path: &str, is_writable: bool, is_closed: bool) -> OpenPart {
         OpenPart { path: path.into(), is_writable, is_closed }
@@ -94,7 +138,7 @@ mod tests {
 
     #[track_caller]
     fn check(parts: &[OpenPart], fixing: Fixing, expected: &str, is_fixed: bool) {
-        let finding = judge(&Subject::Bus, Path::new("/b"), parts, fixing);
+        let finding = judge_open(&Subject::Bus, Path::new("/b"), parts, (fixing, false));
         assert_eq!((finding.says.as_str(), finding.is_fixed), (expected, is_fixed));
     }
 
@@ -111,5 +155,27 @@ mod tests {
         check(&[part("a", true, true)], Fixing::Done, says, true);
         let says = "others may read 2 parts of /b: `a`, `b`; these could not be changed: `b`";
         check(&[part("a", false, true), part("b", false, false)], Fixing::Done, says, false);
+    }
+
+    #[test]
+    fn what_was_not_judged_is_unknown_beside_what_was() {
+        let skipped = Skipped { of_others: 1, linked: 2, has_more: true, ..Skipped::default() };
+        let judged = |parts: Vec<OpenPart>, skipped: Skipped| -> Vec<_> {
+            let found = Found { parts, skipped };
+            let findings = judge(&Subject::Bus, Path::new("/b"), &found, Fixing::Done);
+            findings.into_iter().map(|finding| (finding.level, finding.says)).collect()
+        };
+        let unknown = (
+            Level::Unknown,
+            "others may have rights to parts of /b that were not judged: 1 part of another user, 2 files with further names, \
+             all after the first 100000 names"
+                .to_owned(),
+        );
+        assert_eq!(judged(Vec::new(), skipped), std::slice::from_ref(&unknown));
+        let says = "others may read 1 part of /b: `a`; these rights are taken away".to_owned();
+        let closed = vec![part("a", false, true)];
+        assert_eq!(judged(closed, skipped), [(Level::Problem, says), unknown]);
+        let all = (Level::Ok, "only you can read and change /b".to_owned());
+        assert_eq!(judged(Vec::new(), Skipped::default()), [all]);
     }
 }

@@ -21,9 +21,10 @@ pub fn keep_group(from: &File, to: &File) -> io::Result<()> {
     if to.metadata()?.gid() == group { Ok(()) } else { fchown(to, None, Some(group)) }
 }
 
-/// Gives a new file the mode, the access list and the user's attributes of another. The group comes first: the mode is for it.
+/// Gives a new file the mode, the access list and the user's attributes of another. The group comes first: the mode is for it. The mode
+/// comes last: before, it would give an access list rights that the other file does not give.
 pub fn keep_mode_and_attributes(from: &File, to: &File) -> io::Result<()> {
-    to.set_permissions(Permissions::from_mode(from.metadata()?.mode() & 0o7777))?;
+    remove_access_list(to)?;
     let mut names = vec![0; MOST_BYTES];
     let length = match flistxattr(from, names.as_mut_slice()) {
         Err(error) if error == rustix::io::Errno::NOTSUP => 0,
@@ -35,6 +36,23 @@ pub fn keep_mode_and_attributes(from: &File, to: &File) -> io::Result<()> {
         let length = fgetxattr(from, name, value.as_mut_slice())?;
         fsetxattr(to, name, &value[..length], XattrFlags::empty())?;
     }
+    to.set_permissions(Permissions::from_mode(from.metadata()?.mode() & 0o7777))
+}
+
+/// Removes the access list that a directory gives each file that is created in it (its default list).
+#[cfg(target_os = "linux")]
+fn remove_access_list(file: &File) -> io::Result<()> {
+    use rustix::io::Errno;
+    match rustix::fs::fremovexattr(file, ACCESS_LIST) {
+        // There is none, or the file system has none.
+        Err(Errno::NODATA | Errno::NOTSUP) => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// Other systems have no access lists of this kind.
+#[cfg(not(target_os = "linux"))]
+fn remove_access_list(_: &File) -> io::Result<()> {
     Ok(())
 }
 
@@ -77,22 +95,31 @@ mod tests {
         }
     }
 
+    /// Returns an access list: version 2, then entries of a tag, rights and an id. The owner may read and write, one user has these
+    /// rights at most, and its group and all others have none.
+    #[cfg(target_os = "linux")]
+    fn list_for_user(rights_of_user: u16) -> Vec<u8> {
+        let mut list = 2_u32.to_le_bytes().to_vec();
+        let nobody = u32::MAX;
+        let user = (2, rights_of_user, 12);
+        let mask = (16, rights_of_user, nobody);
+        for (tag, rights, id) in
+            [(1_u16, 6_u16, nobody), user, (4, 0, nobody), mask, (32, 0, nobody)]
+        {
+            list.extend(tag.to_le_bytes());
+            list.extend(rights.to_le_bytes());
+            list.extend(id.to_le_bytes());
+        }
+        list
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_new_file_gets_the_access_list() {
         let place = tempfile::tempdir().unwrap();
         let new = |name: &str| File::create_new(place.path().join(name)).unwrap();
         let (from, to) = (new("from"), new("to"));
-        // Version 2, then entries of a tag, rights and an id: the owner and one user may read, its group and others may not.
-        let mut list = 2_u32.to_le_bytes().to_vec();
-        let nobody = u32::MAX;
-        for (tag, rights, id) in
-            [(1_u16, 6_u16, nobody), (2, 4, 12), (4, 0, nobody), (16, 4, nobody), (32, 0, nobody)]
-        {
-            list.extend(tag.to_le_bytes());
-            list.extend(rights.to_le_bytes());
-            list.extend(id.to_le_bytes());
-        }
+        let list = list_for_user(4);
         match fsetxattr(&from, ACCESS_LIST, &list, XattrFlags::empty()) {
             Err(error) if error == rustix::io::Errno::NOTSUP => return,
             done => done.unwrap(),
@@ -101,5 +128,34 @@ mod tests {
         let mut found = [0; 256];
         let length = fgetxattr(&to, ACCESS_LIST, found.as_mut_slice()).unwrap();
         assert_eq!(&found[..length], list);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_new_file_keeps_no_access_list_that_its_directory_gave_it() {
+        let place = tempfile::tempdir().unwrap();
+        let new = |name: &str| File::create_new(place.path().join(name)).unwrap();
+        let (from, listed) = (new("from"), new("listed"));
+        from.set_permissions(Permissions::from_mode(0o660)).unwrap();
+        let default = "system.posix_acl_default";
+        match rustix::fs::setxattr(place.path(), default, &list_for_user(6), XattrFlags::empty()) {
+            // This file system has no access lists.
+            Err(error) if error == rustix::io::Errno::NOTSUP => return,
+            done => done.unwrap(),
+        }
+        let own = list_for_user(4);
+        fsetxattr(&listed, ACCESS_LIST, &own, XattrFlags::empty()).unwrap();
+        let mut found = [0; 256];
+        let to = new("to");
+        assert!(fgetxattr(&to, ACCESS_LIST, found.as_mut_slice()).is_ok(), "it has the default");
+        keep_mode_and_attributes(&from, &to).unwrap();
+        let none = fgetxattr(&to, ACCESS_LIST, found.as_mut_slice());
+        assert_eq!(none, Err(rustix::io::Errno::NODATA));
+        assert_eq!(to.metadata().unwrap().mode() & 0o7777, 0o660);
+
+        let to = new("to-listed");
+        keep_mode_and_attributes(&listed, &to).unwrap();
+        let length = fgetxattr(&to, ACCESS_LIST, found.as_mut_slice()).unwrap();
+        assert_eq!(&found[..length], own);
     }
 }

@@ -1,13 +1,14 @@
 //! The rights that other users have to a private directory and to what is in it: found, and taken away.
 //!
 //! No link is followed: each part is opened by the descriptor of the directory that has it, and judged once it is open. Only directories
-//! and plain files of this user count. A file with further names (hard links) is left alone, because one of them may be meant for others.
+//! and plain files of this user are judged. A file with further names (hard links) is left alone, because one of them may be meant for
+//! others. What is not judged is counted, because others may have rights to it.
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use nix::unistd::geteuid;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
@@ -26,7 +27,7 @@ const OWNER: RawMode = 0o700;
 const LEVELS: usize = 4;
 
 /// The most names that are looked at; more than a bus has in the days that it keeps.
-const NAMES: usize = 100_000;
+pub const NAMES: usize = 100_000;
 
 /// A directory or file to which others have rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,22 +47,71 @@ pub enum Rights {
     TakeAway,
 }
 
+/// What was not judged, so that others may have rights to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Files and directories of other users.
+    pub of_others: usize,
+    /// Files with further names, to which others have rights.
+    pub linked: usize,
+    /// Pipes, sockets and devices to which others have rights.
+    pub special: usize,
+    /// Directories that could not be read.
+    pub unreadable: usize,
+    /// Directories that are nested too deep to look into.
+    pub deep: usize,
+    /// Whether there are more names than are looked at.
+    pub has_more: bool,
+}
+
+/// What was found in a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    pub parts: Vec<OpenPart>,
+    pub skipped: Skipped,
+}
+
 /// Finds the directories and files below a directory, and the directory itself, to which others have rights; and takes those away if that
-/// is asked for. A missing directory, a link in its place and one of another user have none.
-pub fn of_directory(directory: &Path, rights: Rights) -> io::Result<Vec<OpenPart>> {
-    let opened = rustix::fs::open(directory, DIRECTORY | OFlags::NOFOLLOW, Mode::empty());
-    let directory = match opened {
+/// is asked for. The path is absolute, and no part of it may be a link. None if there is no directory at such a path.
+pub fn of_directory(directory: &Path, rights: Rights) -> io::Result<Option<Found>> {
+    let directory = match open_without_links(directory) {
         Ok(directory) => directory,
         // Nothing, a link, or something else than a directory.
-        Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => return Ok(Vec::new()),
+        Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let mut search = Search { rights, names_left: NAMES, found: Vec::new() };
+    let mut search = Search { rights, names_left: NAMES, found: Found::default() };
     if search.judge(&directory, PathBuf::new())? {
         search.walk(&directory, Path::new(""), LEVELS)?;
     }
-    Ok(search.found)
+    Ok(Some(search.found))
 }
+
+/// Opens a directory by an absolute path, part by part: a part that has just become a link is not followed.
+fn open_without_links(directory: &Path) -> Result<OwnedFd, Errno> {
+    let mut parts = directory.components();
+    if parts.next() != Some(Component::RootDir) {
+        return Err(Errno::INVAL);
+    }
+    let mut opened = rustix::fs::open("/", WAY, Mode::empty())?;
+    let mut parts = parts.peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else {
+            return Err(Errno::INVAL);
+        };
+        let how = if parts.peek().is_some() { WAY } else { DIRECTORY };
+        opened = rustix::fs::openat(&opened, name, how | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(opened)
+}
+
+/// How a directory on the way is opened: it need not be readable.
+#[cfg(target_os = "linux")]
+const WAY: OFlags = OFlags::DIRECTORY.union(OFlags::PATH).union(OFlags::CLOEXEC);
+
+/// How a directory on the way is opened.
+#[cfg(not(target_os = "linux"))]
+const WAY: OFlags = DIRECTORY;
 
 /// How a directory is opened.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC);
@@ -76,7 +126,7 @@ const FILE: OFlags = OFlags::RDONLY
 struct Search {
     rights: Rights,
     names_left: usize,
-    found: Vec<OpenPart>,
+    found: Found,
 }
 
 impl Search {
@@ -88,6 +138,7 @@ impl Search {
                 continue;
             }
             let Some(left) = self.names_left.checked_sub(1) else {
+                self.found.skipped.has_more = true;
                 return Ok(());
             };
             self.names_left = left;
@@ -99,17 +150,26 @@ impl Search {
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory if levels > 0 => {
                     let flags = DIRECTORY | OFlags::NOFOLLOW;
-                    if let Ok(inner) = rustix::fs::openat(directory, name, flags, Mode::empty())
-                        && self.judge(&inner, path.clone())?
-                    {
-                        self.walk(&inner, &path, levels - 1)?;
+                    match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+                        Ok(inner) => {
+                            if self.judge(&inner, path.clone())? {
+                                self.walk(&inner, &path, levels - 1)?;
+                            }
+                        }
+                        // It is gone, or no longer a directory.
+                        Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => {}
+                        Err(_) if is_ours(&stat) => self.found.skipped.unreadable += 1,
+                        Err(_) => self.found.skipped.of_others += 1,
                     }
                 }
+                FileType::Directory => self.found.skipped.deep += 1,
+                FileType::Symlink => {}
+                _ if !is_ours(&stat) => self.found.skipped.of_others += 1,
                 FileType::RegularFile if is_open(&stat) => {
                     match rustix::fs::openat(directory, name, FILE, Mode::empty()) {
                         Ok(file) => drop(self.judge(&file, path)?),
                         // A file that its owner may not read cannot be changed by its descriptor.
-                        Err(Errno::ACCESS) => self.found.push(OpenPart {
+                        Err(Errno::ACCESS) => self.found.parts.push(OpenPart {
                             path,
                             is_writable: stat.st_mode & OTHERS_WRITE != 0,
                             is_closed: false,
@@ -117,6 +177,8 @@ impl Search {
                         Err(_) => {}
                     }
                 }
+                FileType::RegularFile => {}
+                _ if is_open(&stat) => self.found.skipped.special += 1,
                 _ => {}
             }
         }
@@ -127,17 +189,29 @@ impl Search {
     fn judge(&mut self, opened: &OwnedFd, path: PathBuf) -> io::Result<bool> {
         let stat = rustix::fs::fstat(opened)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let is_plain = kind == FileType::RegularFile && stat.st_nlink == 1;
-        if stat.st_uid != geteuid().as_raw() || !(is_plain || kind == FileType::Directory) {
+        let skipped = &mut self.found.skipped;
+        let skipped = match kind {
+            _ if !is_ours(&stat) => Some(&mut skipped.of_others),
+            FileType::Directory => None,
+            FileType::RegularFile if stat.st_nlink <= 1 => None,
+            FileType::RegularFile => Some(&mut skipped.linked),
+            _ => Some(&mut skipped.special),
+        };
+        if let Some(number) = skipped {
+            *number += 1;
             return Ok(false);
         }
         if is_open(&stat) {
             let is_closed = self.rights == Rights::TakeAway && close(opened, &stat).is_ok();
             let is_writable = stat.st_mode & OTHERS_WRITE != 0;
-            self.found.push(OpenPart { path, is_writable, is_closed });
+            self.found.parts.push(OpenPart { path, is_writable, is_closed });
         }
         Ok(true)
     }
+}
+
+fn is_ours(stat: &Stat) -> bool {
+    stat.st_uid == geteuid().as_raw()
 }
 
 fn is_open(stat: &Stat) -> bool {
@@ -167,7 +241,7 @@ mod tests {
     /// A directory with these files and directories, whose names end with `/`, by their modes.
     fn stage(parts: &[(&str, u32)]) -> (tempfile::TempDir, PathBuf) {
         let guard = tempfile::tempdir().unwrap();
-        let root = guard.path().join("root");
+        let root = guard.path().canonicalize().unwrap().join("root");
         fs::create_dir(&root).unwrap();
         set(&root, 0o700);
         for (name, mode) in parts {
@@ -183,8 +257,8 @@ mod tests {
     }
 
     fn found(root: &Path, rights: Rights) -> Vec<(String, bool, bool)> {
-        let found = of_directory(root, rights).unwrap().into_iter();
-        let found = found.map(|part| {
+        let found = of_directory(root, rights).unwrap().unwrap_or_default();
+        let found = found.parts.into_iter().map(|part| {
             (part.path.to_string_lossy().into_owned(), part.is_writable, part.is_closed)
         });
         let mut found: Vec<_> = found.collect();
@@ -227,6 +301,8 @@ mod tests {
         nix::unistd::mkfifo(&root.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         set(&root.join("pipe"), 0o666);
         assert_eq!(found(&root, Rights::TakeAway), []);
+        let skipped = Skipped { linked: 1, special: 1, ..Skipped::default() };
+        assert_eq!(of_directory(&root, Rights::Find).unwrap().unwrap().skipped, skipped);
         let linked = guard.path().join("linked");
         symlink(&outside, &linked).unwrap();
         assert_eq!(found(&linked, Rights::TakeAway), []);
@@ -234,5 +310,57 @@ mod tests {
         assert_eq!(found(&outside.join("file"), Rights::TakeAway), []);
         let modes = [&outside, &outside.join("file"), &root.join("twice"), &root.join("pipe")];
         assert_eq!(modes.map(|path| mode(path)), [0o777, 0o666, 0o666, 0o666]);
+    }
+
+    #[test]
+    fn no_link_on_the_way_to_the_directory_is_followed() {
+        let (guard, root) = stage(&[("a", 0o644)]);
+        let around = guard.path().canonicalize().unwrap();
+        fs::create_dir(around.join("project")).unwrap();
+        symlink(&around, around.join("project/folder")).unwrap();
+        let linked = around.join("project/folder/root");
+        assert!(linked.join("a").exists());
+        assert_eq!(of_directory(&linked, Rights::TakeAway).unwrap(), None);
+        assert_eq!(mode(&root.join("a")), 0o644);
+        assert_eq!(found(&root, Rights::TakeAway), [("a".to_owned(), false, true)]);
+    }
+
+    #[test]
+    fn what_is_not_judged_is_counted() {
+        let parts = [("1/", 0o700), ("1/2/", 0o700), ("1/2/3/", 0o700), ("1/2/3/4/", 0o700)];
+        let deep = [("1/2/3/4/5/", 0o755), ("1/2/3/4/5/6", 0o666), ("private", 0o600)];
+        let (guard, root) = stage(&[parts.as_slice(), &deep].concat());
+        // Its further name is as private as the file itself.
+        fs::hard_link(root.join("private"), guard.path().join("again")).unwrap();
+        let skipped = || of_directory(&root, Rights::TakeAway).unwrap().unwrap().skipped;
+        assert_eq!(skipped(), Skipped { deep: 1, ..Skipped::default() });
+        assert_eq!(found(&root, Rights::Find), []);
+        let closed = root.join("1/2");
+        set(&closed, 0o000);
+        // Root may read it all the same.
+        if !geteuid().is_root() {
+            assert_eq!(skipped(), Skipped { unreadable: 1, ..Skipped::default() });
+        }
+        set(&closed, 0o700);
+        let mut search = Search { rights: Rights::Find, names_left: 3, found: Found::default() };
+        search.walk(&open_without_links(&root).unwrap(), Path::new(""), LEVELS).unwrap();
+        assert!(search.found.skipped.has_more);
+    }
+
+    #[test]
+    fn a_file_or_directory_of_another_user_is_counted() {
+        // Only root can give a file away; the root directory belongs to root.
+        let (_guard, root) = stage(&[("theirs", 0o600), ("folder/", 0o700), ("folder/a", 0o600)]);
+        if geteuid().is_root() {
+            for name in ["theirs", "folder"] {
+                std::os::unix::fs::chown(root.join(name), Some(12), None).unwrap();
+            }
+            let found = of_directory(&root, Rights::TakeAway).unwrap().unwrap();
+            let skipped = Skipped { of_others: 2, ..Skipped::default() };
+            assert_eq!((found.parts, found.skipped), (Vec::new(), skipped));
+        } else {
+            let found = of_directory(Path::new("/usr"), Rights::Find).unwrap().unwrap();
+            assert_eq!(found.skipped, Skipped { of_others: 1, ..Skipped::default() });
+        }
     }
 }

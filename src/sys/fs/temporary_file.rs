@@ -60,12 +60,27 @@ impl Drop for TemporaryFile {
 /// Removes the temporary files for a target whose writers are dead. One that cannot be removed does no harm.
 pub fn sweep(target: &Path) {
     let start = start(target);
-    let is_ours = |name: &&String| {
+    let is_ours = |name: &str| {
         let id = name.strip_prefix(&start).and_then(|rest| rest.strip_suffix(ENDING));
         id.is_some_and(random_ids::is_blob)
     };
-    for name in RealDisk.list(directory(target)).unwrap_or_default().iter().filter(is_ours) {
-        let path = directory(target).join(name);
+    sweep_named(directory(target), is_ours);
+}
+
+/// Removes the temporary files in a directory whose writers are dead, whatever their targets. One that cannot be removed does no harm.
+pub fn sweep_directory(directory: &Path) {
+    let is_ours = |name: &str| {
+        let rest = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(ENDING));
+        let parts = rest.and_then(|rest| rest.rsplit_once('.'));
+        parts.is_some_and(|(target, id)| !target.is_empty() && random_ids::is_blob(id))
+    };
+    sweep_named(directory, is_ours);
+}
+
+fn sweep_named(directory: &Path, is_ours: impl Fn(&str) -> bool) {
+    let names = RealDisk.list(directory).unwrap_or_default();
+    for name in names.iter().filter(|name| is_ours(name)) {
+        let path = directory.join(name);
         if let Err(error) = remove_abandoned(&path) {
             tracing::debug!(%error, path = %path.display(), "a temporary file stays");
         }
@@ -143,6 +158,10 @@ mod tests {
         assert!(others.iter().all(|name| at(name).exists()), "{:?}", names(place.path()));
         assert!(at(&link).is_symlink());
         assert!(written.path.exists(), "its writer is alive");
+        sweep_directory(place.path());
+        assert!(!at(&others[0]).exists(), "the leftover of another target");
+        assert!(others[1..].iter().all(|name| at(name).exists()), "{:?}", names(place.path()));
+        assert!(at(&link).is_symlink() && written.path.exists());
         written.replace_target().unwrap();
     }
 }

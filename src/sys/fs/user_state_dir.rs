@@ -2,22 +2,21 @@
 //!
 //! `$XDG_STATE_HOME/cli-team-bridge`, by default `~/.local/state/cli-team-bridge` (XDG Base Directory Specification). All files in it
 //! are private to their owner, and a file that other users may change is refused. A file is replaced as a whole: a reader finds the old
-//! or the new content, even after a crash, which may leave a temporary file behind.
+//! or the new content, even after a crash, which may leave a temporary file behind: the folder's owner sweeps it.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use nix::unistd::{User, geteuid};
 
 use super::disk::{
-    Disk as _, DiskFile as _, PrivateDirectory, RealDisk, Writes, create_private,
-    look_at_directory, open_private, private_directory, touch, touched_ns,
+    PrivateDirectory, Writes, look_at_directory, open_private, private_directory, touch, touched_ns,
 };
-use crate::sys::random_ids;
+use super::temporary_file::{self, TemporaryFile};
 
 /// The name of this program's directory.
 const NAME: &str = "cli-team-bridge";
@@ -98,20 +97,24 @@ impl StateDirectory {
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.file(name)?;
         self.create()?;
-        // A unique name, so that two processes that write at once do not share a temporary file.
-        let temporary = self.path().join(format!(".{name}.{}.tmp", random_ids::blob()));
+        // Two processes that write at once do not share a temporary file.
         let written = || -> io::Result<()> {
-            let file = create_private(&temporary, Writes::AtTheEnd)?;
-            file.append_all(bytes)?;
-            file.sync_all()?;
-            RealDisk.rename(&temporary, &path)?;
-            RealDisk.sync_directory(&self.path())
+            let new = TemporaryFile::beside(&path)?;
+            new.file().write_all(bytes)?;
+            new.replace_target()
         };
-        written().map_err(|error| {
-            // A leftover temporary file does no harm.
-            let _ = fs::remove_file(&temporary);
-            named(&path, &error)
-        })
+        written().map_err(|error| named(&path, &error))
+    }
+
+    /// Removes the temporary files in it that killed processes have left. Says whether there is a directory that this user may trust.
+    pub fn sweep(&self) -> bool {
+        let is_ours =
+            |level: PathBuf| matches!(look_at_directory(&level), Ok(PrivateDirectory::Found));
+        let is_usable = self.levels().all(is_ours);
+        if is_usable {
+            temporary_file::sweep_directory(&self.path());
+        }
+        is_usable
     }
 
     /// Returns the names of its files with the time of the last write or renewal, in milliseconds since 1970, without temporary files. A

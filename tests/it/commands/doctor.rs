@@ -360,6 +360,14 @@ async fn rights_of_others_are_named_and_taken_away_only_on_request() {
     let (_, report) = examined(&stage, &["--no-start"]).await;
     let all = report["findings"].as_array().unwrap();
     assert!(!all.iter().any(|one| is_rights(&one) && one["level"] != "ok"), "{report:#}");
+
+    let twice = stage.bus().join("tasks/twice");
+    fs::write(&twice, "").unwrap();
+    open(&twice, 0o644);
+    fs::hard_link(&twice, stage.home().join("again")).unwrap();
+    let (_, report) = examined(&stage, &["--no-start", "--fix"]).await;
+    check(&report, ("bus", "rights"), "unknown", "1 file with further names", "ls -lR");
+    assert_eq!(mode(&twice), 0o644);
 }
 
 #[tokio::test]

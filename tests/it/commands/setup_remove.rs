@@ -139,3 +139,36 @@ async fn without_records_the_copy_of_the_program_stays_and_is_named() {
     assert!(said.contains(why), "{said}");
     assert!(stage.home().join(".local/bin/cli-team-bridge").exists(), "{said}");
 }
+
+#[tokio::test]
+async fn the_next_setup_removes_the_copies_that_a_killed_one_left() {
+    let stage = stage(&[("cursor", IDLE)]);
+    write(&stage, ".cursor/mcp.json", "{}");
+    assert!(setup(&stage, &["--yes"]).await.0);
+    let folder = stage.home().join(".local/state/cli-team-bridge/setup");
+    let before = everything(&stage);
+    // What a kill leaves before the record is written, and while the original is.
+    let id = "0190c42e-59cf-7d2a-8f5c-9d3c1b7a2e61";
+    let left =
+        ["0123456789abcdef.original".to_owned(), format!(".0123456789abcdef.original.{id}.tmp")];
+    let others = ["mine.original", "0123456789abcdef.original.orig", ".mine.tmp"];
+    let names = || left.iter().map(String::as_str).chain(others);
+    for name in names() {
+        fs::write(folder.join(name), "a key").unwrap();
+    }
+    // One that a living process writes.
+    let written = format!(".fedcba9876543210.original.{}1.tmp", &id[..35]);
+    let writer = fs::File::create_new(folder.join(&written)).unwrap();
+    writer.lock().unwrap();
+    assert!(setup(&stage, &["--dry-run"]).await.0);
+    assert!(names().all(|name| folder.join(name).exists()), "a trial changes nothing");
+    assert!(setup(&stage, &["--yes"]).await.0);
+    for name in &left {
+        assert!(!folder.join(name).exists(), "{name}");
+    }
+    for name in others.iter().copied().chain([written.as_str()]) {
+        assert!(folder.join(name).exists(), "{name}");
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    assert_eq!(everything(&stage), before, "the record and its original stay");
+}

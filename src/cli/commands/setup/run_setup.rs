@@ -32,6 +32,11 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<SetupEnd, Failur
     if home.try_lock().is_err() {
         return Err(with_hint("another setup is running", "run this again when it has ended"));
     }
+    if !arguments.dry_run
+        && let Err(error) = records.sweep()
+    {
+        tracing::warn!(%error, "the leftovers of a killed setup stay");
+    }
     let project = match &arguments.project {
         Some(named) => Some(find_project::find(named.as_deref())?.root),
         None => None,
