@@ -14,7 +14,8 @@ fn check_refused(text: &str, expected: &str) {
 
 #[test]
 fn of_very_many_problems_the_first_are_listed_and_the_others_counted() {
-    let text: String = (0..1_000).map(|number| format!("x{number} = 0\n")).collect();
+    let lines: Vec<_> = (0..1_000).map(|number| format!("x{number} = 0\n")).collect();
+    let text = lines.concat();
     let error = TestDirectories::new().project(&text).error();
     assert_eq!(error.matches("unknown key").count(), 20, "{error}");
     assert!(error.contains("bridge.toml:20:1: unknown key `x19`"), "{error}");

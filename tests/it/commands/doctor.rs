@@ -487,7 +487,7 @@ async fn a_folder_that_gemini_does_not_trust_is_named() {
     write(&json!({ "mcpServers": entry }));
     let (_, report) = examined(&stage, &["--no-start"]).await;
     let project = stage.project().to_str().unwrap();
-    let says = format!("does not trust yet {project}, and starts no MCP servers there");
+    let says = format!("does not trust {project} yet, and starts no MCP servers there");
     let of_client = |report: &Value| {
         let mut all = report["findings"].as_array().unwrap().iter();
         all.find(|one| one["check"] == "trust" && one["subject"] == "client").cloned()
