@@ -242,7 +242,10 @@ mod tests {
         check(&root, "home/z/src", ("home/z", "home/z"));
         for wide in [root.join("home"), root.clone(), PathBuf::from("/")] {
             let refused = of_directory(&wide, Some(&root.join("home"))).unwrap_err();
-            assert!(refused.hint().is_some_and(|hint| hint.contains("--project")), "{refused}");
+            assert!(
+                refused.hint().is_some_and(|hint| hint.contains("name that directory")),
+                "{refused}"
+            );
         }
         assert!(of_directory(Path::new("/"), None).is_err());
     }

@@ -133,7 +133,7 @@ fn an_error_is_reported_once_with_its_hint_on_a_line_of_its_own() {
     let home = bridge(&stage, stage.home(), &["run", "--resume"]).output().unwrap();
     let expected = format!(
         "error: `{}` cannot be a project: it is or contains your home directory\n\
-         hint: start in the project's directory, or name it with --project\n",
+         hint: start in the project's directory, or name that directory\n",
         stage.home().display()
     );
     assert_eq!(stderr(&home), expected);
