@@ -22,7 +22,7 @@ use crate::cli::logging::LogReader;
 
 /// Runs a team of coding agents from several vendors that message each other while they work.
 #[derive(Debug, Parser)]
-#[command(name = "cli-team-bridge", version, about, max_term_width = 100, after_help = help_groups::EXAMPLES)]
+#[command(name = "cli-team-bridge", version, about, max_term_width = 100, override_usage = "cli-team-bridge [COMMAND]", after_help = help_groups::EXAMPLES)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) command: Command,

@@ -116,6 +116,13 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
             );
             let remedy = "remove these fields, or the entry";
             findings.push(Finding::problem(&subject, "entry", says, remedy));
+        } else if file.scope == Scope::Project && is_relative_path(command) {
+            let command = beginning(command, CLIENT_WORD_CHARS);
+            let says = format!(
+                "the entry `bridge` in {place} starts a program of the project: `{command}`"
+            );
+            let remedy = format!("remove that entry, then {set_up}");
+            findings.push(Finding::problem(&subject, "entry", says, remedy));
         } else if is_executable(command) {
             let says = format!("{place} starts `{command}`");
             findings.push(Finding::ok(&subject, "entry", says).with_fact("command", command));
@@ -167,6 +174,11 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
         }
     }
     findings
+}
+
+/// Says whether a command is a path that depends on the directory, and no bare name. A repository can bring such a program.
+fn is_relative_path(command: &str) -> bool {
+    command.contains('/') && !command.starts_with('/')
 }
 
 /// Judges a plugin: the client must not start the bridge by an entry as well.
@@ -284,6 +296,13 @@ mod tests {
             let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry)) };
             assert_eq!(levels(vec![brought]), of_project, "{key}");
         }
+    }
+
+    #[test]
+    fn a_projects_entry_that_starts_a_program_of_the_project_is_a_problem() {
+        let entry = json!({ "command": "./cli-team-bridge", "timeout": 150_000 });
+        let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry)) };
+        assert_eq!(levels(vec![brought]), [("entry", Level::Problem)]);
     }
 
     #[test]
