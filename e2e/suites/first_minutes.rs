@@ -12,28 +12,15 @@ use crate::claude_code::{claude, print_as_set_up, result};
 use crate::model::{Api, ModelServer, Newest, Rule};
 use crate::programs::Programs;
 use crate::real_project::{shown_to_models, stage};
-use crate::support::home_files::{ODD_FILES, SETUP_SCREEN, everything_but_caches, same};
+use crate::support::home_files::{SETUP_SCREEN, everything_but_caches, same};
 use crate::support::npm::Packages;
 use crate::support::{Stage, Terminal, until};
 
 /// Makes a home with the user's files, Claude Code on `PATH`, and a profile of the user's own whose agent plays a script.
 fn fresh_home(model: &ModelServer) -> Stage {
-    let stage = stage(&[], model);
-    let home = stage.home().to_owned();
-    let script = home.join("worker.toml");
-    let turn = "[[agents.default.turns]]\nsteps = [{ say = \"there are 97 beans\" }]\n";
-    fs::write(&script, turn).unwrap();
-    let profile = format!(
-        "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = '{}' }}\n",
-        script.display()
-    );
-    for (file, text) in ODD_FILES {
-        let path = home.join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
+    let stage = stage(&[], model).with_odd_files_and_a_worker();
     let path = Programs::find().path(&["claude"]);
-    stage.with_profiles(&profile).with_env(vec![("PATH".into(), path)])
+    stage.with_env(vec![("PATH".into(), path)])
 }
 
 /// Runs a program at a terminal until it has said its last words, and checks that it succeeded.

@@ -3,6 +3,8 @@
 pub(crate) mod bad_input;
 #[cfg(target_os = "linux")]
 pub(crate) mod doctor;
+#[cfg(target_os = "linux")]
+pub(crate) mod doctor_clients;
 pub(crate) mod first_use;
 #[cfg(target_os = "linux")]
 pub(crate) mod hook;

@@ -7,34 +7,21 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 use super::npm_packages::packages;
-use crate::support::home_files::{ODD_FILES, SETUP_SCREEN, everything_but_caches, same};
+use crate::support::home_files::{SETUP_SCREEN, everything_but_caches, same};
 use crate::support::npm::checked;
 use crate::support::{Stage, Terminal};
 
 /// Makes a home with the user's files, the fake Claude Code, and a profile of the user's own whose agent plays a script.
 fn fresh_home() -> Stage {
-    let stage = Stage::new("");
-    let home = stage.home().to_owned();
-    let script = home.join("worker.toml");
-    fs::write(&script, "[[agents.default.turns]]\nsteps = [{ say = \"there are 97 beans\" }]\n")
-        .unwrap();
-    let profile = format!(
-        "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = '{}' }}\n",
-        script.display()
-    );
-    for (file, text) in ODD_FILES {
-        let path = home.join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    let bin = home.join("bin");
+    let stage = Stage::new("").with_odd_files_and_a_worker();
+    let bin = stage.home().join("bin");
     fs::create_dir(&bin).unwrap();
     fs::write(bin.join("claude"), include_str!("fake_claude.cjs")).unwrap();
     fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     let path = [bin].into_iter().chain(std::env::split_paths(&inherited));
     let path = std::env::join_paths(path).unwrap();
-    stage.with_profiles(&profile).with_env(vec![("PATH".into(), path)])
+    stage.with_env(vec![("PATH".into(), path)])
 }
 
 #[tokio::test]

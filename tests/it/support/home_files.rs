@@ -24,6 +24,24 @@ pub(crate) const ODD_FILES: [(&str, &str); 4] = [
     (".codex/config.toml", "# mine\nmodel=\"x\"   # why\n\n\n[tui]\n  a = 1"),
 ];
 
+impl Stage {
+    /// Gives the home the user's files, and a profile `worker` of the user's own whose agent counts 97 beans.
+    pub(crate) fn with_odd_files_and_a_worker(self) -> Self {
+        let script = self.home().join("worker.toml");
+        let turn = "[[agents.default.turns]]\nsteps = [{ say = \"there are 97 beans\" }]\n";
+        fs::write(&script, turn).unwrap();
+        for (file, text) in ODD_FILES {
+            let path = self.home().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        self.with_profiles(&format!(
+            "[agents.worker]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\nenv = {{ BRIDGE_SCRIPT = '{}' }}\n",
+            script.display()
+        ))
+    }
+}
+
 /// Returns the contents of the home by path: files with their mode and bytes, links with their target, and directories, except
 /// the parents of the state directory.
 pub(crate) fn everything(stage: &Stage) -> BTreeMap<PathBuf, String> {
