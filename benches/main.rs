@@ -5,6 +5,7 @@
 mod claims;
 mod crowd;
 mod history;
+mod looking;
 mod waiting_process;
 mod process_memory;
 mod prompts;
@@ -13,6 +14,7 @@ mod workflow_steps;
 mod support;
 mod wake_other_process;
 mod hook_and_watch;
+mod windows;
 mod writers;
 
 use std::path::Path;
@@ -24,7 +26,7 @@ use support::{Outcome, anchor};
 /// A topic: its name, and the function that measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 11] = [
+const TOPICS: [Topic; 13] = [
     ("send", send::measure),
     ("wake", wake_other_process::measure),
     ("writers", writers::measure),
@@ -36,6 +38,8 @@ const TOPICS: [Topic; 11] = [
     ("memory", process_memory::measure),
     ("prompts", prompts::measure),
     ("way_back", hook_and_watch::measure),
+    ("windows", windows::measure),
+    ("looking", looking::measure),
 ];
 
 fn main() -> Outcome {

@@ -152,6 +152,12 @@ fn trials_of_doctor(programs: &Programs) -> Vec<Trial> {
             programs.missing(&doctor_reads_clients::GEMINI),
             doctor_reads_clients::folders_are_trusted_as_gemini_trusts_them,
         ),
+        trial(
+            "doctor",
+            "files_are_read_as_the_clients_read_them",
+            programs.missing(&doctor_reads_clients::READERS),
+            doctor_reads_clients::files_are_read_as_the_clients_read_them,
+        ),
     ]
 }
 

@@ -110,6 +110,16 @@ impl Scene {
 
 /// Makes a project whose home and environment point agents of these kinds to the model server.
 pub(crate) fn stage(kinds: &[&Kind], model: &ModelServer) -> Stage {
+    furnished(Stage::new(""), kinds, model)
+}
+
+/// Does the same in a place where the doctor tries agents out.
+pub(crate) fn private_stage(kinds: &[&Kind], model: &ModelServer) -> Stage {
+    let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    furnished(Stage::with_root(root, ""), kinds, model)
+}
+
+fn furnished(stage: Stage, kinds: &[&Kind], model: &ModelServer) -> Stage {
     let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
     let mut env: Vec<(OsString, OsString)> = vec![
         ("PATH".into(), Programs::find().path(&names)),
@@ -121,7 +131,7 @@ pub(crate) fn stage(kinds: &[&Kind], model: &ModelServer) -> Stage {
         let own = (kind.env)(model.base());
         env.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
     }
-    let stage = Stage::new("").with_env(env);
+    let stage = stage.with_env(env);
     for kind in kinds {
         for (file, text) in (kind.files)(model.base()) {
             let path = stage.home().join(file);

@@ -10,6 +10,8 @@ out=$(cd "$2" && pwd)
 cd "$(dirname "$0")/.."
 
 rustup target add "$target"
+# SQLite is compiled with a C compiler for the target.
+case $target in *-musl) export "CC_${target//-/_}=${MUSL_CC:-musl-gcc}" ;; esac
 cargo build --locked --profile dist --target "$target"
 built=${CARGO_TARGET_DIR:-target}/$target/dist/cli-team-bridge
 version=$("$built" --version)

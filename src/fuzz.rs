@@ -2,7 +2,7 @@
 //!
 //! `fuzz/` runs them under a fuzzer. The test below runs the same functions over `fuzz/corpus` and some thousand mutations of it,
 //! so that they stay correct. The outside data are the log of a bus, its snapshots, the output of agents, the requests of MCP
-//! clients, configuration, plans, and messages.
+//! clients, configuration, plans, messages, and the files of clients.
 
 use std::sync::{Arc, LazyLock};
 
@@ -23,13 +23,14 @@ use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 use crate::mcp::{self, AnyTool};
+use crate::setup::edits::counted_parts;
 use crate::workflow;
 
 /// The function that runs on an input.
 pub type Target = fn(&[u8]);
 
 /// All targets, by the names of their folders in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("line", read_line),
     ("snapshot", read_snapshot),
     ("agent", read_agent),
@@ -37,6 +38,7 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("config", read_config),
     ("plan", read_plan),
     ("frame", write_frame),
+    ("client_file", count_client_file),
 ];
 
 /// Reads lines of a log, as they are and with a correct checksum, and applies their events.
@@ -148,6 +150,13 @@ pub fn read_config(bytes: &[u8]) {
     match config::read_text(text) {
         Ok(config) => assert!(config.profile("codex").is_ok(), "the built-in profiles stay"),
         Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Counts the parts of a client's file, which decides whether setup makes a tree of it.
+pub fn count_client_file(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        counted_parts::check(text);
     }
 }
 

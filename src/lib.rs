@@ -11,6 +11,10 @@ pub mod sys;
 pub mod config;
 /// The log of events, the state that follows from it, and the handle that all other modules use.
 pub mod bus;
+/// The read model: what stands on a bus and what has happened, as people look at it. Pure.
+pub mod view;
+/// Search: which words stand where in the history of a bus, in an index that is a cache.
+pub mod search;
 /// One child process each: spawn, watch, stop.
 pub mod supervisor;
 /// One agent connection over given pipes (Agent Client Protocol).
@@ -21,6 +25,8 @@ pub mod delivery;
 pub mod team;
 /// Workflows: plans, the engine that decides the next actions, and the runner that performs them.
 pub mod workflow;
+/// Notifications for a user who looks at no window: what is worth one, when, and where to.
+pub mod alerts;
 /// The MCP servers: the orchestrator's and the endpoint's tools.
 pub mod mcp;
 /// The scripted agent: for demos, tests, and trying teams out without a model.

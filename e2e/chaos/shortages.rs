@@ -212,7 +212,10 @@ async fn open_beside(runs: usize) -> Row {
 fn beside(wild: &Wild, fill: impl Fn(&Path) -> std::io::Result<std::process::ExitStatus>) -> Wild {
     let folder = tempfile::tempdir().unwrap();
     assert!(fill(folder.path()).unwrap().success());
-    Wild { folder, mark: wild.mark.clone() }
+    let own = tempfile::tempdir().unwrap();
+    let profiles = |of: &Path| of.join("profiles.toml");
+    fs::copy(profiles(wild.own.path()), profiles(own.path())).unwrap();
+    Wild { folder, mark: wild.mark.clone(), own }
 }
 
 /// Waits until the status of a task is one that `matches` accepts, and returns it.

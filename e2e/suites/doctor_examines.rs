@@ -15,7 +15,7 @@ pub(crate) const PROGRAMS: [&str; 6] =
 pub(crate) async fn finds_all_agents_healthy_without_a_prompt() {
     let model = ModelServer::start(Vec::new()).await;
     let kinds: Vec<&Kind> = KINDS.iter().collect();
-    let stage = real_project::stage(&kinds, &model);
+    let stage = real_project::private_stage(&kinds, &model);
     let project = stage.project().to_str().unwrap();
     let (exit, printed) = stage.ended(&["doctor", "--json", "--project", project], None).await;
     let report = serde_json::Deserializer::from_str(&printed).into_iter::<Value>().next();

@@ -14,6 +14,9 @@ use crate::support::Stage;
 /// The programs that the test with Gemini CLI needs.
 pub(crate) const GEMINI: [&str; 2] = ["node", "gemini"];
 
+/// The programs that the test of files needs.
+pub(crate) const READERS: [&str; 5] = ["node", "gemini", "qwen", "droid", "claude"];
+
 /// A program that ends at once, as the MCP server of a client.
 const SERVER: &str = "/bin/false";
 
@@ -110,5 +113,56 @@ pub(crate) async fn folders_are_trusted_as_gemini_trusts_them() {
         assert!(said.contains("bridge"), "{said}");
         assert_eq!(!said.contains("this folder is untrusted"), expected, "{rules}: {said}");
         assert_eq!(untrusted.is_empty(), expected, "{rules}: {untrusted:?}");
+    }
+}
+
+/// What is JSON to one client ends another, or hides its servers without a word. The doctor and each client agree which files are read.
+pub(crate) async fn files_are_read_as_the_clients_read_them() {
+    let programs = Programs::find();
+    let claude = programs.native("claude", "@anthropic-ai/claude-code", "claude");
+    let command = |name: &str| programs.command(name, name);
+    let plain = format!("{{ \"mcpServers\": {{ \"bridge\": {{ \"command\": \"{SERVER}\" }} }} }}");
+    let comma = plain.replace("} } }", "} } , }");
+    let texts = [
+        plain.clone(),
+        plain.replacen('{', "{ // mine\n", 1),
+        plain.replacen('{', "{ /* mine */", 1),
+        comma.clone(),
+        comma.replacen('{', "{ // mine\n", 1),
+        plain.replace("\" }", "\", \"args\": [\"a\",] }"),
+        format!("\u{feff}{plain}"),
+        plain.replacen('{', "{ \"a\": \"b\tc\",", 1),
+        plain.replacen('{', "{ \"a\": 01,", 1),
+        plain.replacen('{', "{\u{a0}", 1),
+        plain.replacen('{', "{ \"mcpServers\": {},", 1),
+    ];
+    for (name, program, file, reads) in [
+        ("gemini", command("gemini"), ".gemini/settings.json", [0, 1, 2].as_slice()),
+        ("qwen", command("qwen"), ".qwen/settings.json", &[0, 1, 2, 6]),
+        ("droid", command("droid"), ".factory/mcp.json", &[0, 1, 2]),
+        ("claude-code", claude, ".claude.json", &[0, 6]),
+    ] {
+        for (number, text) in texts.iter().enumerate() {
+            let stage = Stage::new("[agents.default]\n")
+                .with_env(vec![("PATH".into(), programs.path(&["gemini", "qwen", "droid"]))])
+                .with_variable("GEMINI_CLI_TRUST_WORKSPACE", "true")
+                .with_variable("GEMINI_CLI_NO_RELAUNCH", "true")
+                .with_variable("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+                .with_variable("DISABLE_AUTOUPDATER", "1");
+            let path = stage.home().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::create_dir_all(stage.home().join(".claude")).unwrap();
+            fs::write(&path, text).unwrap();
+            let project = stage.project().to_owned();
+            // First, because a client may write its files.
+            let refused = findings(&stage, &project, name, "file").await;
+            let said = printed(&stage, program.clone(), &project, &["mcp", "list"]).await;
+            let is_seen = said.contains("bridge: ") || said.contains("  bridge  ");
+            // Setup wants a key once; clients take the last.
+            let is_twice = refused.iter().any(|says| says.contains("appears twice"));
+            let is_expected = reads.contains(&number) || is_twice;
+            assert_eq!(is_seen, is_expected, "{name}: {text}: {said}");
+            assert_eq!(refused.is_empty(), is_seen && !is_twice, "{name}: {text}: {refused:?}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AcpError {
     /// The agent answered with a JSON-RPC error. The code is not always one of JSON-RPC's: gemini passes on HTTP codes.
-    #[error("the agent refused `{method}`: {message}{} (code {code})", details(data.as_ref()))]
+    #[error("the agent refused `{method}`{} (code {code})", said(message, data.as_ref()))]
     Refused {
         /// The method that was refused.
         method: String,
@@ -96,10 +96,13 @@ pub enum Ending {
     Failed { problem: String },
 }
 
-/// Returns the sentence in the additional data of an error, as a line that can be appended.
-fn details(data: Option<&Value>) -> String {
-    let sentence = data.and_then(text_bounds::sentence);
-    sentence.map(|text| format!(": {}", one_line(text))).unwrap_or_default()
+/// Returns the words of an error and the sentence in its additional data, ready to append: neither an empty one, nor one twice.
+fn said(message: &str, data: Option<&Value>) -> String {
+    let sentence = data.and_then(text_bounds::sentence).map(one_line).unwrap_or_default();
+    let is_repeated = message.contains(sentence.trim());
+    let said = [message, if is_repeated { "" } else { &sentence }];
+    let said: Vec<_> = said.into_iter().filter(|text| !text.trim().is_empty()).collect();
+    if said.is_empty() { String::new() } else { format!(": {}", said.join(": ")) }
 }
 
 #[cfg(test)]
@@ -122,6 +125,24 @@ mod tests {
             refused(Some(json!({"details": "quota is spent"}))),
             "the agent refused `session/new`: Internal error: quota is spent (code -32603)"
         );
-        assert_eq!(refused(None), "the agent refused `session/new`: Internal error (code -32603)");
+        let bare = "the agent refused `session/new`: Internal error (code -32603)";
+        assert_eq!(refused(None), bare);
+        assert_eq!(refused(Some(json!("Internal error"))), bare, "nothing is said twice");
+    }
+
+    #[test]
+    fn a_refusal_without_words_ends_without_a_colon() {
+        let refused = |data| AcpError::Refused {
+            method: "session/prompt".into(),
+            code: 7,
+            message: String::new(),
+            data,
+        };
+        assert_eq!(refused(None).to_string(), "the agent refused `session/prompt` (code 7)");
+        let data = Some(json!({ "details": "" }));
+        assert_eq!(refused(data).to_string(), "the agent refused `session/prompt` (code 7)");
+        let data = Some(json!({ "message": "no quota" }));
+        let said = refused(data).to_string();
+        assert_eq!(said, "the agent refused `session/prompt`: no quota (code 7)");
     }
 }

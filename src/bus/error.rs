@@ -5,6 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use super::rules::Refusal;
 use super::storage::LogError;
 
+use crate::domain::text::shown_path::ShownPath as _;
+
 /// Why the bus did not perform an operation.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum BusError {
@@ -27,7 +29,7 @@ impl BusError {
                 format!("the bus failed to {action} its files: {source}")
             }
             Self::Log(LogError::Refused { path, reason }) => match part_of_bus(path) {
-                Some(part) => format!("cannot use `{}`: {reason}", part.display()),
+                Some(part) => format!("cannot use `{}`: {reason}", part.shown()),
                 None => format!("cannot use the bus directory: {reason}"),
             },
             other => other.to_string(),

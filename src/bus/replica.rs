@@ -8,6 +8,9 @@ use super::event::{Entry, LogPosition};
 use super::state::State;
 use crate::domain::ids::TaskId;
 
+/// The milliseconds of a day.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
 /// A state and the position in the log up to which it has been read.
 #[derive(Clone, Debug, Default)]
 pub struct Replica {
@@ -25,8 +28,8 @@ pub struct Replica {
 /// The stored history that the state still needs.
 #[derive(Clone, Debug)]
 pub(crate) struct StillNeeded {
-    /// How long the team keeps history that nothing needs.
-    pub(crate) retention_days: u32,
+    /// How long history that nothing needs is kept, in milliseconds.
+    pub(crate) kept_ms: i64,
     /// The oldest text that a member may still read.
     pub(crate) oldest_text: Option<LogPosition>,
     /// The tasks that have not ended.
@@ -46,7 +49,7 @@ impl Replica {
     pub(crate) fn still_needed(&self) -> StillNeeded {
         let open = self.state.tasks.values().filter(|task| !task.status.is_final());
         StillNeeded {
-            retention_days: self.state.limits().retention_days,
+            kept_ms: i64::from(self.state.limits().retention_days) * DAY_MS,
             oldest_text: self.state.oldest_text_alive(),
             open_tasks: open.map(|task| task.id.clone()).collect(),
         }

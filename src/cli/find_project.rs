@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::disk;
 use crate::sys::fs::git_worktrees::Worktree;
 
@@ -28,16 +29,16 @@ pub(super) struct Project {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProjectError {
     /// The path given with `--project` cannot be used.
-    #[error("cannot use the project `{}`: {source}", path.display())]
+    #[error("cannot use the project `{}`: {source}", path.shown())]
     Unusable { path: PathBuf, source: io::Error },
     /// It exists and is not a directory.
-    #[error("the project `{}` is not a directory", path.display())]
+    #[error("the project `{}` is not a directory", path.shown())]
     NotADirectory { path: PathBuf },
     /// The current directory is gone, or may not be read.
     #[error("cannot use the current directory: {source}")]
     NoCurrentDirectory { source: io::Error },
     /// The current directory is the home directory, or contains it.
-    #[error("`{}` cannot be a project: it is or contains your home directory", path.display())]
+    #[error("`{}` cannot be a project: it is or contains your home directory", path.shown())]
     TooWide { path: PathBuf },
 }
 
@@ -89,6 +90,35 @@ pub(super) fn find_from(directory: &Path) -> Result<Project, ProjectError> {
     of_directory(&resolved, home().as_deref())
 }
 
+/// Says whether one of these places is in a project, in the project or worktree of the current directory, or in another worktree of
+/// either repository.
+pub(super) fn is_around(places: &[PathBuf], project: &Path) -> bool {
+    let home = home();
+    let here = current_directory().ok();
+    let found = here.as_deref().and_then(|here| of_directory(here, home.as_deref()).ok());
+    let (root, ground) = found.map(|project| (project.root, project.ground)).unzip();
+    let mut grounds: Vec<_> =
+        [Some(project.to_owned()), root, ground].into_iter().flatten().collect();
+    let repositories = grounds.iter().filter_map(|ground| Worktree::around(ground));
+    // A home that is a repository of settings is no project.
+    let is_wide = |root: &Path| is_too_wide(root, home.as_deref());
+    let repositories: Vec<_> =
+        repositories.filter(|repository| !is_wide(&repository.root)).collect();
+    grounds.extend(repositories.iter().map(|repository| repository.root.clone()));
+    places.iter().any(|place| {
+        grounds.iter().any(|ground| place.starts_with(ground))
+            || Worktree::around(place).is_some_and(|worktree| {
+                repositories.iter().any(|repository| repository.is_of_same_repository(&worktree))
+            })
+    })
+}
+
+/// Says whether a directory is never a project: the home directory, or one around it. The root of the file system contains everything,
+/// with or without a home.
+fn is_too_wide(place: &Path, home: Option<&Path>) -> bool {
+    place.parent().is_none() || home.is_some_and(|home| home.starts_with(place))
+}
+
 /// Returns the directory of a project's bus.
 pub(super) fn bus_directory(project: &Path) -> PathBuf {
     project.join(BUS)
@@ -101,9 +131,7 @@ fn home() -> Option<PathBuf> {
 
 /// Finds the project that a directory, with its links resolved, belongs to.
 fn of_directory(directory: &Path, home: Option<&Path>) -> Result<Project, ProjectError> {
-    // The root of the file system contains everything, with or without a home.
-    let is_too_wide =
-        |place: &Path| place.parent().is_none() || home.is_some_and(|home| home.starts_with(place));
+    let is_too_wide = |place: &Path| is_too_wide(place, home);
     // In a world-writable directory, another user's bus must not capture every project below.
     let has_bus = |place: &Path| {
         let bus = place.join(BUS);
@@ -225,6 +253,24 @@ mod tests {
         // It names a repository that does not know it.
         fs::write(root.join("liar/.git"), "gitdir: ../main/.git\n").unwrap();
         check(&root, "liar", ("liar", "liar"));
+    }
+
+    #[test]
+    fn a_file_of_the_repository_is_around_its_projects() {
+        let (_guard, root) = folders(&["main/.git/HEAD", "main/part", "topic", "other/.git/HEAD"]);
+        link(&root, "main", "topic");
+        for (place, project, expected) in [
+            ("main/x.toml", "main", true),
+            ("main/x.toml", "main/part", true),
+            ("topic/x.toml", "main", true),
+            ("main/part/x.toml", "topic", true),
+            ("other/x.toml", "main", false),
+            ("x.toml", "main", false),
+            ("no-repository/x.toml", "no-repository", true),
+        ] {
+            let is_around = is_around(&[root.join(place)], &root.join(project));
+            assert_eq!(is_around, expected, "{place} {project}");
+        }
     }
 
     #[test]

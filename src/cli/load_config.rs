@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Failure;
-use crate::config::{Config, Load};
+use super::{Failure, find_project};
+use crate::config::{Author, Config, Load, NamedFile};
+use crate::sys::fs::real_path;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::random_ids;
-use crate::team::Trust;
+use crate::team::{Trust, trust_command};
 
 /// Loads the configuration of a project. `explicit` is the file named with `--config`.
 pub(super) fn load(project: &Path, explicit: Option<&Path>) -> Result<Config, Failure> {
@@ -16,10 +17,20 @@ pub(super) fn load(project: &Path, explicit: Option<&Path>) -> Result<Config, Fa
         project,
         home: home.as_deref(),
         config_home: config_home.as_deref(),
-        explicit,
+        explicit: explicit.map(|path| NamedFile { path, author: author_of(path, project) }),
     })?;
     trust_store().settle(&mut config);
     Ok(config)
+}
+
+/// Returns whose word a file is that the command line names: the user's, unless it lies in the project or leads through it. A repository
+/// may bring both the file and the entry of an MCP client whose arguments name it.
+pub(super) fn author_of(file: &Path, project: &Path) -> Author {
+    let here = find_project::current_directory().unwrap_or_else(|_| PathBuf::from("/"));
+    let Some(places) = real_path::places_on_the_way(&here, file) else {
+        return Author::Project;
+    };
+    if find_project::is_around(&places, project) { Author::Project } else { Author::User }
 }
 
 /// Loads the user's own configuration, as it is outside of every project.
@@ -39,16 +50,18 @@ pub(super) fn trust_store() -> Trust {
 
 /// Warns of ignored settings in the project's own file.
 pub(super) fn warn_of_what_does_not_count(config: &Config) {
-    if config.unagreed().is_some() {
+    for file in config.unagreed() {
         tracing::warn!(
-            "the project's own bridge.toml would run programs or raise limits. Those settings are \
-             ignored until you review and approve the file with `cli-team-bridge trust`"
+            "{} would run programs or raise limits. Those settings are ignored until you review \
+             and approve the file with `{}`",
+            file.title(),
+            trust_command(file.trust_argument()),
         );
     }
     if config.leaves_out_auto_resume() {
         tracing::warn!(
-            "`resume = \"auto\"` is ignored in a project's own bridge.toml. Set it in your own \
-             config.toml, or name the file with --config"
+            "`resume = \"auto\"` is ignored in a file of the project. Set it in your own \
+             config.toml"
         );
     }
 }

@@ -18,6 +18,7 @@ mod output;
 mod serve_endpoint;
 mod serve_mcp;
 mod signal_policy;
+mod steer;
 
 pub use self::command_line::run;
 pub(crate) use self::failure::{Failure, with_hint};

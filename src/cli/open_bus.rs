@@ -107,6 +107,16 @@ pub(super) fn open_present_bus(directory: &Path) -> Result<Option<Bus>, BusError
     log.map(|log| Bus::open(Box::new(log))).transpose()
 }
 
+/// Opens an existing bus for a person who acts on its team, and never creates one; `None` if it is missing or foreign. Whoever created it
+/// has decided whether it may be on a network file system.
+pub(super) fn open_bus_in_use(directory: &Path) -> Result<Option<Bus>, BusError> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let origin = proven(Foreign::PutAside);
+    let options = Options { origin, networks: Networks::Allowed, ..Options::default() };
+    let log = FileLog::open_present(directory, &disk, options)?;
+    log.map(|log| Bus::open(Box::new(log))).transpose()
+}
+
 /// Finds a live agent on any bus that this user has created, with `find` for each bus. Blocks, and opens only buses with live
 /// members.
 pub(super) fn agent_at_work(find: impl Fn(&Bus) -> Option<Name>) -> Result<Option<Name>, Failure> {

@@ -8,6 +8,7 @@
 //! | `peer` | finishes its answers and leaves the bus, within 3 s | - | ends at once |
 //! | `doctor` | kills the agents that it tries out, within 2 s | - | ends at once |
 //! | `watch` | ends at once, with code 0 | - | - |
+//! | `top` | gives the terminal back, within 1 s, and ends with code 0 | - | ends at once |
 //! | any other | dies of it, as by default | - | - |
 //!
 //! - A command that is already ending (its input is closed, its workflow is over) treats the first signal as the second.
@@ -20,7 +21,7 @@
 
 use tokio::sync::watch;
 
-use super::Failure;
+use super::{Failure, output};
 use crate::supervisor;
 use crate::sys::process::Signal;
 use crate::sys::signal_streams::EndSignals;
@@ -89,6 +90,8 @@ where
 )]
 fn end_at_once(signal: Signal) -> ! {
     supervisor::kill_all_children();
+    // A shell needs its lines and its echo; this waits for nothing.
+    output::leave_silently();
     // Without a message: stderr may be a full pipe or a paused terminal.
     std::process::exit(SIGNALLED + signal as i32)
 }

@@ -1,98 +1,17 @@
 //! Every key of a configuration file: its values, its default, and its meaning in one sentence.
 //!
 //! The default of a setting is here and nowhere else. The readers, the errors, and the tables of docs/configuration.md are made from
-//! these rows. A number that other modules need as well, as an upper bound or a fallback, has its name in `domain::limits`.
+//! these rows, whose types are in `key`. A number that other modules need as well, as an upper bound or a fallback, has its name in
+//! `domain::limits`.
 
-use std::ops::RangeInclusive;
-
+use super::key::{
+    Choice, Key, Limit, Line, Lines, Number, Other, Row, Switch, WithoutConsent, table,
+};
 use super::profile::profile_choices::{MidTurn, Restart};
+use super::window_keys;
 use super::workflow_settings::Resume;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::permission::Policy;
-
-/// A key of a configuration file.
-pub(super) struct Key<V> {
-    /// The key as a file writes it.
-    pub(super) name: &'static str,
-    /// Its possible values and its default.
-    pub(super) values: V,
-    /// One sentence without its full stop, as the documentation shows it.
-    meaning: &'static str,
-}
-
-/// A whole number within a range.
-pub(super) struct Number {
-    least: u64,
-    most: u64,
-    pub(super) default: u64,
-}
-
-impl Number {
-    pub(super) fn range(&self) -> RangeInclusive<u64> {
-        self.least..=self.most
-    }
-}
-
-/// `true` or `false`.
-pub(super) struct Switch {
-    pub(super) default: bool,
-}
-
-/// One of a few words.
-pub(super) struct Choice<T: 'static> {
-    pub(super) words: &'static [(&'static str, T)],
-    pub(super) default: T,
-}
-
-/// Text on one line.
-pub(super) struct Line {
-    pub(super) most: usize,
-    /// The effect of leaving it out, in words.
-    default: &'static str,
-}
-
-/// A list of one-line texts.
-pub(super) struct Lines {
-    pub(super) most: usize,
-    /// The most characters of each.
-    pub(super) each: usize,
-}
-
-/// Any other type, described in words.
-pub(super) struct Other {
-    values: &'static str,
-    default: &'static str,
-}
-
-/// A number of `[limits]`.
-pub(super) struct Limit {
-    pub(super) key: &'static Key<Number>,
-    pub(super) without_consent: WithoutConsent,
-}
-
-/// How a project's file may change a limit without its user's consent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WithoutConsent {
-    /// It may lower it: more requests are refused, reports come earlier, or work waits, but accepted data is not lost.
-    Lower,
-    /// It may not change it: a lower value loses the user's data, and a higher one takes more of the machine.
-    Unchanged,
-}
-
-impl WithoutConsent {
-    /// Says whether a limit may change like this.
-    pub(super) fn allows(self, before: u64, now: u64) -> bool {
-        now == before || (self == Self::Lower && now < before)
-    }
-}
-
-/// A row of a table in the documentation.
-pub(super) trait Row {
-    fn name(&self) -> &'static str;
-    fn values(&self) -> String;
-    fn default(&self) -> String;
-    fn meaning(&self) -> &'static str;
-}
 
 // `[limits]`. The upper bounds keep the state of a bus at a size that every process of the team can hold.
 
@@ -184,6 +103,64 @@ pub(super) static GATE_ENV: Key<Other> = Key {
     name: "gate_env",
     values: Other { values: VARIABLES, default: "none" },
     meaning: "variables of your environment that the commands of gates get",
+};
+
+// `[notify]`.
+
+pub(super) static NOTIFY_ON: Key<Other> = Key {
+    name: "on",
+    values: Other {
+        values: "a list of `\"permission\"`, `\"approval\"`, `\"stuck\"`, `\"finished\"`, `\"failed\"`, `\"workflow\"`",
+        default: "all",
+    },
+    meaning: "what you are notified of",
+};
+
+pub(super) static NOTIFY_COMMAND: Key<Other> = Key {
+    name: "command",
+    values: Other { values: "a list of texts: a program and its arguments", default: "none" },
+    meaning: "a program to run, which reads the notification on stdin",
+};
+
+pub(super) static DESKTOP: Key<Other> = Key {
+    name: "desktop",
+    values: Other {
+        values: "`\"osc9\"`, `\"osc777\"`, `\"notify-send\"`, `\"off\"`",
+        default: "`\"off\"`",
+    },
+    meaning: "a notification of your terminal, by one of two escape sequences, or of your desktop",
+};
+
+pub(super) static WEBHOOK: Key<Line> = Key {
+    name: "webhook",
+    values: Line { most: limits::URL_CHARS, default: "none" },
+    meaning: "a URL that gets a POST as ntfy takes it; needs `curl`",
+};
+
+pub(super) static WEBHOOK_SECRET_ENV: Key<Line> = Key {
+    name: "webhook_secret_env",
+    values: Line { most: limits::VARIABLE_CHARS, default: "none" },
+    meaning: "the variable of your environment with the secret that signs each POST",
+};
+
+pub(super) static QUIET: Key<Line> = Key {
+    name: "quiet",
+    values: Line { most: 11, default: "none" },
+    meaning: "hours of your local time without notifications, such as `\"22:00-07:00\"`; what came up is sent at their end",
+};
+
+/// Two agents often end within the same seconds.
+pub(super) static BURST_SECONDS: Key<Number> = Key {
+    name: "burst_seconds",
+    values: Number { least: 0, most: 60 * 60, default: 10 },
+    meaning: "the least time between two notifications; what comes up in between is sent as one",
+};
+
+/// Where notifications go, others may read them.
+pub(super) static TEXTS: Key<Switch> = Key {
+    name: "texts",
+    values: Switch { default: false },
+    meaning: "whether they include words of agents, such as the command that waits for permission",
 };
 
 // `[agents.NAME]`: a profile.
@@ -341,19 +318,13 @@ pub(super) static PROMPT_BYTES: Key<Number> = Key {
 };
 
 /// Returns the tables of the configuration file for the documentation, with their headings: one row per key, in Markdown.
-pub fn key_tables() -> [(&'static str, String); 3] {
-    let table = |rows: &[&(dyn Row + Sync)]| {
-        let rows = rows.iter().map(|row| {
-            let (values, default) = (row.values(), row.default());
-            format!("| `{}` | {values} | {default} | {} |\n", row.name(), row.meaning())
-        });
-        let head = "| key | values | default | meaning |\n|---|---|---|---|\n".to_owned();
-        rows.fold(head, |table, row| table + &row)
-    };
+pub fn key_tables() -> [(&'static str, String); 5] {
     [
         ("[agents.NAME]", table(&PROFILE)),
         ("[limits]", table(&LIMITS)),
         ("[workflows]", table(&WORKFLOWS)),
+        ("[notify]", table(&NOTIFY)),
+        ("[top.keys]", window_keys::table()),
     ]
 }
 
@@ -397,94 +368,14 @@ pub(super) static LIMITS: [&(dyn Row + Sync); 7] = [
 /// The keys of `[workflows]`.
 pub(super) static WORKFLOWS: [&(dyn Row + Sync); 2] = [&RESUME, &GATE_ENV];
 
-/// Returns the names of a table's keys.
-pub(super) fn names(table: &[&(dyn Row + Sync)]) -> Vec<&'static str> {
-    table.iter().map(|row| row.name()).collect()
-}
-
-/// The part of a row that depends on the type of its values.
-trait Values {
-    fn values(&self) -> String;
-    fn default(&self) -> String;
-}
-
-impl<V: Values> Row for Key<V> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn values(&self) -> String {
-        self.values.values()
-    }
-
-    fn default(&self) -> String {
-        self.values.default()
-    }
-
-    fn meaning(&self) -> &'static str {
-        self.meaning
-    }
-}
-
-impl Values for Number {
-    fn values(&self) -> String {
-        format!("{} to {}", self.least, self.most)
-    }
-
-    fn default(&self) -> String {
-        format!("`{}`", self.default)
-    }
-}
-
-impl Values for Switch {
-    fn values(&self) -> String {
-        "`true`, `false`".to_owned()
-    }
-
-    fn default(&self) -> String {
-        format!("`{}`", self.default)
-    }
-}
-
-impl<T: PartialEq> Values for Choice<T> {
-    fn values(&self) -> String {
-        let words: Vec<_> = self.words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
-        words.join(", ")
-    }
-
-    fn default(&self) -> String {
-        let mut words = self.words.iter();
-        let word = words.find_map(|(word, value)| (*value == self.default).then_some(*word));
-        format!("`\"{}\"`", word.expect("a default is one of the words"))
-    }
-}
-
-impl Values for Line {
-    fn values(&self) -> String {
-        format!("a line of at most {} characters", self.most)
-    }
-
-    fn default(&self) -> String {
-        self.default.to_owned()
-    }
-}
-
-impl Values for Lines {
-    fn values(&self) -> String {
-        format!("a list of at most {} lines of at most {} characters", self.most, self.each)
-    }
-
-    fn default(&self) -> String {
-        "none".to_owned()
-    }
-}
-
-impl Values for Other {
-    fn values(&self) -> String {
-        self.values.to_owned()
-    }
-
-    fn default(&self) -> String {
-        self.default.to_owned()
-    }
-}
+/// The keys of `[notify]`.
+pub(super) static NOTIFY: [&(dyn Row + Sync); 8] = [
+    &NOTIFY_ON,
+    &NOTIFY_COMMAND,
+    &DESKTOP,
+    &WEBHOOK,
+    &WEBHOOK_SECRET_ENV,
+    &QUIET,
+    &BURST_SECONDS,
+    &TEXTS,
+];

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::domain::text::shown_path::ShownPath as _;
+
 /// The longest part of a foreign word that an error repeats, in characters: a whole name fits, a pasted file does not.
 const SHOWN_CHARACTERS: usize = 64;
 
@@ -11,13 +13,13 @@ const SHOWN_CHARACTERS: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file that `--config` names does not exist.
-    #[error("the configuration file `{}` does not exist: correct --config or leave it out", path.display())]
+    #[error("the configuration file `{}` does not exist: correct --config or leave it out", path.shown())]
     Missing {
         /// The path as it was given.
         path: PathBuf,
     },
     /// There is a directory, a pipe or a device where a file should be.
-    #[error("`{}` is {kind}, not a configuration file: name a regular TOML file", path.display())]
+    #[error("`{}` is {kind}, not a configuration file: name a regular TOML file", path.shown())]
     NotAFile {
         /// The path of the directory, pipe or device.
         path: PathBuf,
@@ -27,7 +29,7 @@ pub enum ConfigError {
     /// The project's own file, or its directory, is a link that leads out of the project.
     #[error(
         "`{}` leads out of the project, to `{}`: put a copy in its place, or name that file with --config if it is yours",
-        path.display(), real.display()
+        path.shown(), real.shown()
     )]
     LeadsOut {
         /// The path in the project.
@@ -38,7 +40,7 @@ pub enum ConfigError {
     /// The file is larger than any configuration.
     #[error(
         "`{}` is larger than {limit} bytes, the limit for a configuration file: it is probably \
-         another kind of file", path.display()
+         another kind of file", path.shown()
     )]
     TooLarge {
         /// The path of the file.
@@ -47,7 +49,7 @@ pub enum ConfigError {
         limit: u64,
     },
     /// The file is not text.
-    #[error("{}:{line}: this line is not valid UTF-8: save the file as UTF-8", path.display())]
+    #[error("{}:{line}: this line is not valid UTF-8: save the file as UTF-8", path.shown())]
     NotUtf8 {
         /// The path of the file.
         path: PathBuf,
@@ -55,7 +57,7 @@ pub enum ConfigError {
         line: usize,
     },
     /// The system does not allow reading the file.
-    #[error("cannot read the configuration file `{}`: {source}", path.display())]
+    #[error("cannot read the configuration file `{}`: {source}", path.shown())]
     Unreadable {
         /// The path of the file.
         path: PathBuf,
@@ -85,7 +87,7 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, column, message } = self;
-        write!(f, "{}:{line}:{column}: {message}", file.display())
+        write!(f, "{}:{line}:{column}: {message}", file.shown())
     }
 }
 

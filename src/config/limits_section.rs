@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::defaults::{self, Key, Number};
+use super::defaults;
+use super::key::{Key, Number};
 use super::value_origin::Sourced;
 use crate::domain::limits::TeamLimits;
 

@@ -6,15 +6,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::agent_env_filter::{self, EnvPattern};
 use super::error::{ConfigError, Problem, UnknownProfile};
 use super::limits_section::Limits;
 use super::merged_layers::Merged;
 use super::needs_consent::{self, Brought, ProjectFile};
+use super::notify_section::NotifySettings;
 use super::parse_file;
 use super::profile::Profile;
+use super::profile::agent_env_filter::{self, EnvPattern};
 use super::profile::builtin_profiles;
 use super::value_origin::{Sourced, ValueOrigin};
+use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
@@ -34,7 +36,23 @@ pub struct Load<'a> {
     /// requires; then it is `.config` in the home directory.
     pub config_home: Option<&'a Path>,
     /// The file that `--config` names; it must exist.
-    pub explicit: Option<&'a Path>,
+    pub explicit: Option<NamedFile<'a>>,
+}
+
+/// A file that the command line names.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedFile<'a> {
+    pub path: &'a Path,
+    pub author: Author,
+}
+
+/// Whose word a named file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    User,
+    /// The project brings the file. Whoever wrote the repository may also have written the command line that names it: it may be that
+    /// of an MCP server in a file of the repository.
+    Project,
 }
 
 /// All layers, merged.
@@ -45,7 +63,10 @@ pub struct Config {
     without_consent: Settings,
     with_consent: Settings,
     resume: Resume,
-    project_file: Option<ProjectFile>,
+    notify: NotifySettings,
+    window_keys: WindowKeys,
+    project_files: Vec<ProjectFile>,
+    /// Whether all files of the project that need consent have it.
     has_consent: bool,
     leaves_out_auto_resume: bool,
     /// Whether a script plays agents in place of their programs.
@@ -85,10 +106,10 @@ impl Config {
             layers.add_file(&ValueOrigin::User(own))?;
         }
         layers.add_project_file(&load)?;
-        if let Some(path) = load.explicit
-            && !layers.add_file(&ValueOrigin::Explicit(path.to_owned()))?
+        if let Some(named) = load.explicit
+            && !layers.add_named(named)?
         {
-            return Err(ConfigError::Missing { path: path.to_owned() });
+            return Err(ConfigError::Missing { path: named.path.to_owned() });
         }
         layers.finish()
     }
@@ -110,7 +131,7 @@ impl Config {
     ) -> Result<(), UnknownProfile> {
         let scripted = self.profile("scripted")?.clone();
         for name in names {
-            if let Some(file) = &mut self.project_file {
+            for file in &mut self.project_files {
                 file.plays(&name, &scripted.name);
             }
             let mut profile = scripted.clone();
@@ -133,6 +154,16 @@ impl Config {
         self.resume
     }
 
+    /// Returns how the user wants to be notified, which a project's file cannot set.
+    pub fn notify(&self) -> &NotifySettings {
+        &self.notify
+    }
+
+    /// Returns the keys of the window `top`, as the user's own file binds them.
+    pub fn window_keys(&self) -> &WindowKeys {
+        &self.window_keys
+    }
+
     pub fn limits(&self) -> &Limits {
         &self.settings().limits
     }
@@ -144,38 +175,36 @@ impl Config {
         own: impl Iterator<Item = (OsString, OsString)>,
         holds: impl FnOnce(&Brought) -> bool,
     ) -> Vec<(OsString, OsString)> {
-        let file = self.project_file.as_ref();
-        let settings = match file.filter(|_| self.has_consent) {
+        let settings = match self.lets_into_gates() {
             Some(file) if !holds(&file.file) => &self.without_consent,
             _ => self.settings(),
         };
         agent_env_filter::filter(own, &settings.gate_env.value, std::iter::empty())
     }
 
-    /// Returns the project's own file, if it passes variables into gates by recorded consent.
-    pub fn lets_into_gates(&self) -> Option<&Brought> {
-        let file = self.project_file.as_ref().filter(|_| self.has_consent)?;
-        let passes_more = self.with_consent.gate_env.value != self.without_consent.gate_env.value;
-        passes_more.then_some(&file.file)
+    /// Returns the project's file that passes variables into gates by recorded consent, if one does.
+    pub fn lets_into_gates(&self) -> Option<&ProjectFile> {
+        let mut files = self.project_files.iter().filter(|_| self.has_consent);
+        files.find(|file| file.lets_into_gates())
     }
 
-    /// Returns the project's own file, if any of its settings needs its user's consent and has none.
-    pub fn unagreed(&self) -> Option<&ProjectFile> {
-        let file = self.project_file.as_ref();
-        file.filter(|file| !self.has_consent && file.needs_yes())
+    /// Returns the files of the project with settings that need its user's consent, unless all of them have it.
+    pub fn unagreed(&self) -> impl Iterator<Item = &ProjectFile> {
+        let files = self.project_files.iter();
+        files.filter(|file| !self.has_consent && file.needs_yes())
     }
 
-    /// Returns the project's own file, if there is one.
-    pub fn project_file(&self) -> Option<&ProjectFile> {
-        self.project_file.as_ref()
+    /// Returns the files of the project: its own, and one that `--config` names.
+    pub fn project_files(&self) -> &[ProjectFile] {
+        &self.project_files
     }
 
-    /// Says whether the project's file asks to resume workflows automatically, which never counts.
+    /// Says whether a file of the project asks to resume workflows automatically, which never counts.
     pub fn leaves_out_auto_resume(&self) -> bool {
         self.leaves_out_auto_resume
     }
 
-    /// Records the user's consent to the project's file as it was read.
+    /// Records the user's consent to the project's files as they were read.
     pub fn agree(&mut self) {
         self.has_consent = true;
     }
@@ -194,9 +223,9 @@ impl Config {
 #[derive(Default)]
 struct Layers {
     with: Merged,
-    /// All layers but the project's own file, for the settings without consent.
+    /// All layers but the project's files, for the settings without consent.
     without: Merged,
-    project_file: Option<Brought>,
+    project_files: Vec<(Brought, ValueOrigin)>,
     problems: Vec<Problem>,
 }
 
@@ -225,14 +254,36 @@ impl Layers {
             return Ok(());
         };
         // The digest is of the bytes that were read here. Another read could return others.
-        self.project_file = Some(Brought::at(place?, text.as_bytes()));
-        self.add(&path, &text, &ValueOrigin::Project(path.clone()));
+        let file = Brought::at(place?, text.as_bytes());
+        self.add_brought(file, &path, &text, ValueOrigin::Project(path.clone()));
         Ok(())
+    }
+
+    /// Adds the file that the command line names, and says whether it exists.
+    fn add_named(&mut self, named: NamedFile<'_>) -> Result<bool, ConfigError> {
+        let path = named.path.to_owned();
+        if named.author == Author::User {
+            return self.add_file(&ValueOrigin::Explicit(path));
+        }
+        let Some(text) = read(&path)? else {
+            return Ok(false);
+        };
+        let file = Brought::of(&path, text.as_bytes());
+        // The project's own file has been read already, and one approval is enough for it.
+        if self.project_files.iter().all(|(own, _)| *own != file) {
+            self.add_brought(file, &path, &text, ValueOrigin::NamedInProject(path.clone()));
+        }
+        Ok(true)
+    }
+
+    fn add_brought(&mut self, file: Brought, path: &Path, text: &str, source: ValueOrigin) {
+        self.add(path, text, &source);
+        self.project_files.push((file, source));
     }
 
     fn add(&mut self, file: &Path, text: &str, source: &ValueOrigin) {
         self.problems.extend(parse_file::read_over(&mut self.with, file, text, source));
-        if !matches!(source, ValueOrigin::Project(_)) {
+        if !source.is_projects() {
             // The problems are the same as above.
             drop(parse_file::read_over(&mut self.without, file, text, source));
         }
@@ -249,17 +300,21 @@ impl Layers {
         }
         // A profile that is incomplete without the project's file counts as new.
         let (known, _) = self.without.finished_profiles();
-        let Merged { resume, leaves_out_auto_resume, .. } = self.with;
+        let Merged { resume, leaves_out_auto_resume, ref notify, .. } = self.with;
+        let notify = notify.clone();
+        let window_keys = self.without.window_keys.clone();
         let (with_consent, before) = (Settings::of(self.with), Settings::of(self.without));
-        let project_file = self.project_file.take().map(|file| {
+        let (limits, gate_env) = (&with_consent.limits, &with_consent.gate_env);
+        let brought = self.project_files.drain(..).map(|(file, source)| {
             let both = profiles.iter().map(|(name, now)| (known.get(name), now));
-            let mut settings = needs_consent::of_limits(&before.limits, &with_consent.limits);
-            settings.extend(needs_consent::of_gates(&before.gate_env, &with_consent.gate_env));
-            ProjectFile::of(file, both, settings)
+            let mut settings = needs_consent::of_limits(&before.limits, limits, &source);
+            settings.extend(needs_consent::of_gates(&before.gate_env, gate_env, &source));
+            ProjectFile::of(file, &source, both, settings)
         });
+        let project_files: Vec<_> = brought.collect();
         let mut without_consent = with_consent.clone();
         without_consent.limits = without_consent.limits.without_consent(&before.limits);
-        if needs_consent::of_gates(&before.gate_env, &without_consent.gate_env).is_some() {
+        if project_files.iter().any(ProjectFile::lets_into_gates) {
             without_consent.gate_env = before.gate_env;
         }
         Ok(Config {
@@ -267,7 +322,9 @@ impl Layers {
             without_consent,
             with_consent,
             resume,
-            project_file,
+            notify,
+            window_keys,
+            project_files,
             has_consent: false,
             leaves_out_auto_resume,
             plays_script: false,

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::agent_env_filter::EnvPattern;
 use super::defaults;
 use super::error::{Problem, listed};
 use super::limits_section::Limits;
+use super::notify_section::NotifySettings;
+use super::profile::agent_env_filter::EnvPattern;
 use super::profile::{Command, Profile};
 use super::value_origin::Sourced;
+use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
@@ -19,6 +21,8 @@ pub(super) struct Merged {
     pub(super) limits: Limits,
     pub(super) gate_env: Sourced<Vec<EnvPattern>>,
     pub(super) resume: Resume,
+    pub(super) notify: NotifySettings,
+    pub(super) window_keys: WindowKeys,
     /// Whether the project's file asks to resume workflows automatically, which never counts.
     pub(super) leaves_out_auto_resume: bool,
 }
@@ -40,6 +44,8 @@ impl Default for Merged {
             limits: Limits::default(),
             gate_env: Sourced::default_value(Vec::new()),
             resume: defaults::RESUME.values.default,
+            notify: NotifySettings::default(),
+            window_keys: WindowKeys::default(),
             leaves_out_auto_resume: false,
         }
     }

@@ -6,10 +6,12 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::agent_env_filter::EnvPattern;
-use super::defaults::{self, Choice, Key, Line, Number};
+use super::defaults;
 use super::error::{Problem, hint, shown};
+use super::key::{Choice, Key, Line, Number, names};
 use super::merged_layers::Merged;
+use super::notify_section;
+use super::profile::agent_env_filter::EnvPattern;
 use super::profile::{Command, Profile};
 use super::toml_reader::{Reader, TomlEntry, entries};
 use super::value_origin::{Sourced, ValueOrigin};
@@ -18,7 +20,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 
-const TOP_KEYS: [&str; 3] = ["agents", "limits", "workflows"];
+const TOP_KEYS: [&str; 5] = ["agents", "limits", "notify", "top", "workflows"];
 
 /// Reads a file's text over `merged` and returns its problems; every value is marked with `source`, every problem with `file`.
 ///
@@ -70,6 +72,12 @@ impl DocumentReader<'_, '_> {
             match entry.key {
                 "agents" => self.profiles(entry.value),
                 "limits" => self.limits(entry.value),
+                "notify" => self.notify(&entry),
+                "top" if self.source.is_projects() => {
+                    let message = "`top` counts only in your own config.toml";
+                    self.reader.report(&entry.key_span, message);
+                }
+                "top" => self.merged.window_keys.read_over(self.reader, entry.value),
                 "workflows" => self.workflows(entry.value),
                 _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
             }
@@ -107,11 +115,20 @@ impl DocumentReader<'_, '_> {
                     set(&mut self.merged.gate_env, patterns);
                 }
                 _ => {
-                    let known = defaults::names(&defaults::WORKFLOWS);
+                    let known = names(&defaults::WORKFLOWS);
                     self.reader.report_unknown(&entry, "[workflows]", &known);
                 }
             }
         }
+    }
+
+    fn notify(&mut self, entry: &TomlEntry<'_, '_>) {
+        if self.source.is_projects() {
+            // It runs programs and tells others what happens here, which no repository decides.
+            let message = "`[notify]` is yours alone: put it in your own `config.toml`";
+            return self.reader.report(&entry.key_span, message);
+        }
+        notify_section::read(self.reader, entry.value, &mut self.merged.notify);
     }
 
     fn resume(&mut self, value: &Spanned<DeValue<'_>>) {
@@ -124,7 +141,7 @@ impl DocumentReader<'_, '_> {
                 format!("{what} is {:?}: it must be {}", shown(&word), known.join(" or "));
             return self.reader.report(&value.span(), message);
         };
-        if *resume == Resume::Auto && matches!(self.source, ValueOrigin::Project(_)) {
+        if *resume == Resume::Auto && self.source.is_projects() {
             // Otherwise a repository would run by itself as soon as a user looks into it. Not even consent allows it.
             self.merged.leaves_out_auto_resume = true;
         } else {
@@ -144,7 +161,7 @@ impl DocumentReader<'_, '_> {
                 let allowed = self.switch(entry.value, &what);
                 set(&mut self.merged.limits.allow_network_file_system, allowed);
             } else {
-                let known = defaults::names(&defaults::LIMITS);
+                let known = names(&defaults::LIMITS);
                 self.reader.report_unknown(&entry, "[limits]", &known);
             }
         }
@@ -229,7 +246,7 @@ impl DocumentReader<'_, '_> {
                 set(&mut profile.prompt_bytes, bytes.map(|bytes| bytes.map(in_memory)));
             }
             _ => {
-                let known = defaults::names(&defaults::PROFILE);
+                let known = names(&defaults::PROFILE);
                 self.reader.report_unknown(entry, title, &known);
             }
         }

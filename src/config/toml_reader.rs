@@ -224,7 +224,8 @@ impl<'a> Reader<'a> {
         Some(array.iter().filter_map(|value| element(self, value, &each)).collect())
     }
 
-    fn wrong_type(&mut self, value: &Spanned<DeValue<'_>>, what: &str, expected: &str) {
+    /// Reports a value of another type than the expected one.
+    pub(super) fn wrong_type(&mut self, value: &Spanned<DeValue<'_>>, what: &str, expected: &str) {
         let found = match value.get_ref() {
             DeValue::String(_) => "a string",
             DeValue::Integer(_) => "an integer",

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::domain::text::shown_path::ShownPath as _;
+
 /// The layer that a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueOrigin {
@@ -14,6 +16,8 @@ pub enum ValueOrigin {
     Project(PathBuf),
     /// The file that `--config` names.
     Explicit(PathBuf),
+    /// A file that the project brings, and that `--config` names.
+    NamedInProject(PathBuf),
 }
 
 impl ValueOrigin {
@@ -21,10 +25,16 @@ impl ValueOrigin {
     pub fn path(&self) -> Option<&Path> {
         match self {
             ValueOrigin::BuiltIn => None,
-            ValueOrigin::User(path) | ValueOrigin::Project(path) | ValueOrigin::Explicit(path) => {
-                Some(path)
-            }
+            ValueOrigin::User(path)
+            | ValueOrigin::Project(path)
+            | ValueOrigin::Explicit(path)
+            | ValueOrigin::NamedInProject(path) => Some(path),
         }
+    }
+
+    /// Says whether the project brings the layer, so that it is not the user's word.
+    pub fn is_projects(&self) -> bool {
+        matches!(self, ValueOrigin::Project(_) | ValueOrigin::NamedInProject(_))
     }
 }
 
@@ -37,7 +47,9 @@ impl fmt::Display for ValueOrigin {
             ValueOrigin::Project(_) => {
                 f.write_str("`bridge.toml` in the project's `.claude` folder")
             }
-            ValueOrigin::Explicit(path) => write!(f, "`{}`", path.display()),
+            ValueOrigin::Explicit(path) | ValueOrigin::NamedInProject(path) => {
+                write!(f, "`{}`", path.shown())
+            }
         }
     }
 }
@@ -66,8 +78,13 @@ impl<T> Sourced<T> {
         Self::new(value, ValueOrigin::BuiltIn)
     }
 
-    /// Says whether the project's own file set it.
+    /// Says whether a file that the project brings set it.
     pub fn is_from_project(&self) -> bool {
-        matches!(self.source, ValueOrigin::Project(_))
+        self.source.is_projects()
+    }
+
+    /// Says whether this file of the project set it.
+    pub(super) fn is_from(&self, file: &ValueOrigin) -> bool {
+        self.source == *file
     }
 }

@@ -1,4 +1,5 @@
-//! The frame around other members' messages, which shows a model that they are not from its user.
+//! The frame around messages, which shows a model that other members wrote them, and not its user. A message of the person at the
+//! command line says so in its line.
 //!
 //! No message can close the frame: its first line follows the sender's name, every further line is indented, and invisible characters
 //! (control characters, and those that turn or hide letters) are replaced by visible ones.
@@ -7,18 +8,34 @@ use std::fmt::Write as _;
 
 use super::recipient::Reader;
 use crate::bus::LoadedMessage;
-use crate::domain::messaging::{Audience, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::text::visible_letters::seen;
 
 /// The first line.
 pub const BEGIN: &str = "--- Messages from other agents ---";
+/// The first line if the person at the command line wrote one of the messages.
+pub const BEGIN_WITH_HUMAN: &str = "--- Messages from other agents and your user ---";
 /// The last line.
 pub const END: &str = "--- End messages ---";
+
+/// What follows a frame with a message of the person at the command line, who cannot be sent messages.
+const ABOUT_HUMAN: &str = " `human` is your user, who wrote at the command line and has no inbox: \
+                           they read the result of your task, and what members write to each other.";
+
+/// Returns what to add behind a frame about its authors, beginning with a space: nothing if all of them are members.
+pub(super) fn about_authors(messages: &[LoadedMessage]) -> &'static str {
+    if has_human(messages) { ABOUT_HUMAN } else { "" }
+}
+
+fn has_human(messages: &[LoadedMessage]) -> bool {
+    messages.iter().any(|message| message.header.from == Author::Human)
+}
 
 /// Frames messages for their reader. `more` is the number of unread messages left for `check_messages`.
 pub fn frame<'r>(messages: &[LoadedMessage], reader: impl Into<Reader<'r>>, more: usize) -> String {
     let reader = reader.into();
-    framed(messages.iter().map(|message| line(message, reader)), reader, more)
+    let begin = begin(messages);
+    framed(begin, messages.iter().map(|message| line(message, reader)), reader, more)
 }
 
 /// Frames messages the same way, each behind its id, for a reader who may have to name the one that it answers.
@@ -32,11 +49,20 @@ pub fn frame_with_ids<'r>(
         let id = &message.header.id;
         format!("{id} {}", line(message, reader))
     });
-    framed(lines, reader, more)
+    framed(begin(messages), lines, reader, more)
 }
 
-fn framed(lines: impl Iterator<Item = String>, reader: Reader<'_>, more: usize) -> String {
-    let mut text = format!("{BEGIN}\n");
+fn begin(messages: &[LoadedMessage]) -> &'static str {
+    if has_human(messages) { BEGIN_WITH_HUMAN } else { BEGIN }
+}
+
+fn framed(
+    begin: &str,
+    lines: impl Iterator<Item = String>,
+    reader: Reader<'_>,
+    more: usize,
+) -> String {
+    let mut text = format!("{begin}\n");
     for line in lines {
         text.push_str(&line);
         text.push('\n');
@@ -73,7 +99,11 @@ fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
         Some(why) => format!("(its text cannot be shown: {why})"),
         None => indented(&message.text),
     };
-    let mut line = format!("[{} → {to}] {urgent}{what}{text}", header.from);
+    let from = match &header.from {
+        Author::Human => "human, your user at the command line".to_owned(),
+        from => from.to_string(),
+    };
+    let mut line = format!("[{from} → {to}] {urgent}{what}{text}");
     if let Some(next) = message.next_offset() {
         let (id, tool) = (&header.id, reader.tool("check_messages"));
         write!(

@@ -12,6 +12,7 @@ use super::places::examine_clients::{self, StartedIn};
 use super::places::{examine_environment, examine_project_file, examine_rights};
 use crate::bus::storage::file::{Foreign, Proof};
 use crate::config::Config;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::team::{self, Launch};
@@ -123,7 +124,7 @@ async fn tracked_by_git(launch: &Launch) -> Option<Finding> {
             &Subject::Bus,
             "git",
             "git tracks files in it, so a pull could change it",
-            format!("run `git rm -r --cached {}` and commit", directory.display()),
+            format!("run `git rm -r --cached {}` and commit", directory.shown()),
         )
     })
 }

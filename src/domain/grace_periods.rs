@@ -47,6 +47,13 @@ impl StopPlan {
         kill_grace: Duration::from_secs(3),
     };
 
+    /// A program that carries a notification and has exceeded its time.
+    pub const ALERT: Self = Self {
+        polite: Duration::ZERO,
+        term_grace: Duration::from_millis(500),
+        kill_grace: Duration::from_secs(1),
+    };
+
     /// The orchestrator of the demo, after its input is closed: it may need [`BRIDGE`] for its agents.
     pub const DEMO: Self = Self {
         polite: Duration::from_secs(35),
@@ -116,6 +123,9 @@ pub const LAST_SCREEN: Duration = Duration::from_secs(1);
 
 /// How long recording a server's end on the bus may take. Without that record, others find the session dead within about a second.
 pub const SERVER: Duration = Duration::from_secs(3);
+
+/// How long the last notification may take: a webhook at the other end of the world takes less than a second.
+pub const ALERTS: Duration = Duration::from_secs(3);
 
 /// How long the runtime waits for its threads: one of them may sit in a read of stdin that never returns.
 pub const THREADS: Duration = Duration::from_millis(100);

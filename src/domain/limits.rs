@@ -50,6 +50,13 @@ pub const KEPT_PERMISSIONS: usize = 256;
 /// Characters of a question's title, and of each of its paths, that go on the bus.
 pub const QUESTION_CHARS: usize = 300;
 
+/// Blank letters in a row that a person is shown before they agree to a command: more than any indentation, and less than a line of a terminal,
+/// so that nothing is pushed out of sight.
+pub const SHOWN_BLANKS: usize = 24;
+
+/// Characters of a text above which its length is said, too: more than six lines of a terminal, so that a reader knows what is ahead.
+pub const LONG_TEXT_CHARS: usize = 500;
+
 /// Paths of a question that are resolved on the disk; a question with more of them goes to the user.
 pub const LOOKED_PATHS: usize = 64;
 
@@ -73,6 +80,13 @@ pub const MAX_CLIENT_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The longest file of a client that a project may bring: a real one has some servers and permissions, a few kilobytes.
 pub const MAX_PROJECT_CLIENT_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The most keys, values, brackets, commas, comments and line ends of a client's JSON file that is read. The tree for edits takes some
+/// hundred bytes for each; real files of a thousand projects have fewer.
+pub const MAX_CLIENT_JSON_PARTS: usize = 250_000;
+
+/// The same for a client's TOML file, whose tree takes several times as much for each. A project takes Codex six of them.
+pub const MAX_CLIENT_TOML_PARTS: usize = 50_000;
 
 /// The longest command or place of a client's file in a sentence: enough for real paths, and a line or two of a terminal.
 pub const CLIENT_WORD_CHARS: usize = 200;
@@ -300,5 +314,41 @@ pub const PROFILE_LIST: usize = 1_000;
 /// Bytes of one text in a profile, such as an argument of its program: Linux passes no longer argument to a program.
 pub const PROFILE_TEXT_BYTES: usize = 128 * 1024;
 
+/// Characters of the URL of a webhook: what servers and proxies commonly take.
+pub const URL_CHARS: usize = 2_000;
+
+/// Characters of the name of an environment variable that a configuration names.
+pub const VARIABLE_CHARS: usize = 200;
+
+/// Notifications that wait to be sent as one. Later ones are only counted.
+pub const WAITING_ALERTS: usize = 100;
+
+/// Lines of one notification that stands for several.
+pub const ALERT_LINES: usize = 10;
+
+/// Characters of an agent's words in a notification.
+pub const ALERT_TEXT_CHARS: usize = 200;
+
 /// Characters of a profile's instructions that errors repeat: how to install the program, and how to log in.
 pub const PROFILE_WORDS_CHARS: usize = 1_000;
+
+/// Messages, and happenings, that the window `top` holds: more than a person scrolls through.
+pub const WINDOW_HISTORY: usize = 500;
+
+/// Characters of a message in the window, where one can be opened: most messages are whole.
+pub const WINDOW_MESSAGE_CHARS: usize = 4_000;
+
+/// Ended tasks, workflows and members that the window shows, of each.
+pub const WINDOW_ENDED: usize = 20;
+
+/// Bytes of a transcript that are read for the live words of an agent: some screens of them.
+pub const LIVE_BYTES: u64 = 128 * 1024;
+
+/// Bytes of a transcript in which the call behind a question for permission is searched: a call may bring a whole file.
+pub const CALL_BYTES: u64 = 2 * 1024 * 1024;
+
+/// Lines of live words.
+pub const LIVE_LINES: usize = 500;
+
+/// Bytes that may be typed or pasted into the line of a message: a long message comes from a file, with `send`.
+pub const TYPED_BYTES: usize = 8 * 1024;

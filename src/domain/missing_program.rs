@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::path::Path;
 
 use super::name::Name;
+
+use crate::domain::text::shown_path::ShownPath as _;
 
 /// A program that is not installed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +60,7 @@ impl fmt::Display for Searched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OnPath => f.write_str("is not on PATH"),
-            Self::OnPathOf(path) => write!(f, "is not on PATH (`{}`)", path.display()),
+            Self::OnPathOf(path) => write!(f, "is not on PATH (`{}`)", Path::new(path).shown()),
             Self::AtItsPath => f.write_str("does not exist"),
             Self::AsExecutable => f.write_str("does not exist or is not executable"),
         }

@@ -57,6 +57,9 @@ pub const GREETING: Duration = Duration::from_secs(30);
 /// documented settings give a hook; the next hook does the rest.
 pub const HOOK: Duration = Duration::from_millis(3_500);
 
+/// A search waits for another one that uses the same index: longer than the first search of a very large bus takes.
+pub const OTHER_SEARCH: Duration = Duration::from_mins(10);
+
 // Requests, steps and gates.
 
 /// The default of `request_task`'s `timeout_seconds`, after which members are reminded, in the specification.
@@ -80,6 +83,12 @@ pub const RESUME_WORKFLOW_AGAIN: Duration = Duration::from_secs(1);
 
 /// A step with a temporary blocker, such as a busy bus, fails after this.
 pub const STEP_BLOCKED: Duration = Duration::from_mins(1);
+
+// The person at the command line.
+
+/// A command of the person at the terminal waits this long until a message is read, or until a step begins: an idle agent is woken within
+/// two seconds, and a person does not wait longer for a mere receipt.
+pub const WISH_TAKEN: Duration = Duration::from_secs(5);
 
 // The bus.
 
@@ -124,6 +133,20 @@ pub const LOOK_FOR_DEAD_BRIDGES: Duration = Duration::from_mins(1);
 
 /// How long `get_agent_status` shows a departed session.
 pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
+
+// The window `top`.
+
+/// The shortest pause between two pictures of a team that is at work: a person reads no faster, and 50 busy agents cost little.
+pub const WINDOW_PICTURE: Duration = Duration::from_millis(250);
+
+/// Ages are painted again this often while nothing happens, and processes that died without a word are noticed.
+pub const WINDOW_AGES: Duration = Duration::from_secs(5);
+
+/// The live words of an agent are read this often while they are shown: nothing reports that a transcript grows.
+pub const WINDOW_LIVE: Duration = Duration::from_millis(300);
+
+/// The rest of a key that begins with an escape character arrives within this; otherwise the character was the key Esc.
+pub const REST_OF_KEY: Duration = Duration::from_millis(50);
 
 // Messages.
 
@@ -221,6 +244,20 @@ pub const GIT: Duration = Duration::from_secs(2);
 /// A bridge tries to store the output of a task for this long before the task fails for that reason. A short output needs no storing, so
 /// such a failure can always be reported.
 pub const STORE_OUTPUT: Duration = Duration::from_mins(1);
+
+// Notifications.
+
+/// A bridge looks this long after a change whether it is worth a notification, which takes in further changes.
+pub const LOOK_FOR_ALERTS: Duration = Duration::from_millis(250);
+
+/// A first notification waits this long for others of the same burst: steps and tasks end together.
+pub const GATHER_ALERTS: Duration = Duration::from_secs(1);
+
+/// In quiet hours, a bridge looks this often whether they are over.
+pub const QUIET_LOOK: Duration = Duration::from_secs(30);
+
+/// The program or the server of a target may take this long.
+pub const ALERT_TARGET: Duration = Duration::from_secs(10);
 
 // The doctor.
 

@@ -6,6 +6,7 @@ use super::ToolError;
 use crate::bus::Membership;
 use crate::config::Config;
 use crate::domain::name::Name;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::mutex::lock;
 use crate::team::{InstalledProfiles, Launch, Team, TeamError, UserReachable};
 use crate::workflow::Workflows;
@@ -69,11 +70,11 @@ impl OrchestratorTeam {
     /// Names the project, and the directory where agents work if that is another worktree.
     pub(crate) fn project_sentence(&self) -> String {
         let Launch { project, ground, .. } = &self.shared.launch;
-        let sentence = format!("The project is {}", project.display());
+        let sentence = format!("The project is {}", project.shown());
         if ground == project {
             return sentence + ".";
         }
-        format!("{sentence}; agents work in {} by default.", ground.display())
+        format!("{sentence}; agents work in {} by default.", ground.shown())
     }
 
     /// Looks up which profiles are installed.

@@ -31,6 +31,8 @@ pub struct ConfigFile {
     /// The path by which it was found, in which links are followed.
     named: PathBuf,
     mode: u32,
+    /// The most bytes that are read of it.
+    most: u64,
 }
 
 /// Why a file cannot be read or replaced.
@@ -46,6 +48,8 @@ pub enum ConfigFileError {
     NotAFile,
     #[error("it is longer than {most} bytes")]
     TooLong { most: u64 },
+    #[error("with setup's entries it would be longer than {most} bytes, and not be read again")]
+    TooLongAfter { most: u64 },
     #[error("it is not UTF-8")]
     NotText,
     #[error("it is read-only; make it writable (`chmod u+w`) if setup may change it")]
@@ -82,24 +86,30 @@ impl ConfigFile {
                 return Err(ConfigFileError::Linked);
             }
         }
+        let most = match project {
+            Some(_) => MAX_PROJECT_CLIENT_FILE_BYTES,
+            None => MAX_CLIENT_FILE_BYTES,
+        };
         let metadata = match fs::metadata(&path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let named = named.to_owned();
-                return Ok(Self { path, text: None, named, mode: NEW_FILE });
+                return Ok(Self { path, text: None, named, mode: NEW_FILE, most });
             }
             Err(error) => return Err(error.into()),
         };
         if !metadata.is_file() {
             return Err(ConfigFileError::NotAFile);
         }
-        let most = match project {
-            Some(_) => MAX_PROJECT_CLIENT_FILE_BYTES,
-            None => MAX_CLIENT_FILE_BYTES,
-        };
         let text = Some(text_of(&path, most)?);
         let mode = metadata.permissions().mode() & 0o7777;
-        Ok(Self { path, text, named: named.to_owned(), mode })
+        Ok(Self { path, text, named: named.to_owned(), mode, most })
+    }
+
+    /// Checks whether this text could be read again, to undo the change.
+    pub fn may_become(&self, text: &str) -> Result<(), ConfigFileError> {
+        let is_short = u64::try_from(text.len()).is_ok_and(|length| length <= self.most);
+        if is_short { Ok(()) } else { Err(ConfigFileError::TooLongAfter { most: self.most }) }
     }
 
     /// Checks whether this file may be replaced, as far as that is known in advance.
@@ -117,6 +127,14 @@ impl ConfigFile {
             return Err(ConfigFileError::OtherNames);
         }
         Ok(())
+    }
+
+    /// Returns the directories that have to be created for the file, the outermost first.
+    pub fn missing_directories(&self) -> Vec<PathBuf> {
+        missing(self.path.parent().unwrap_or(Path::new("/")))
+            .into_iter()
+            .map(Path::to_owned)
+            .collect()
     }
 
     /// Replaces the file, which must not have changed since it was read. Returns the directories that were created for it, the
@@ -163,6 +181,13 @@ impl ConfigFile {
         Ok(())
     }
 
+    /// Removes the temporary files that a killed setup has left beside the file.
+    pub fn sweep(&self) {
+        if self.check_place().is_ok() {
+            temporary_file::sweep(&self.path);
+        }
+    }
+
     fn check_unchanged(&self) -> Result<(), ConfigFileError> {
         let now = match text_of(&self.path, MAX_CLIENT_FILE_BYTES) {
             Ok(text) => Some(text),
@@ -194,13 +219,17 @@ pub fn remove_empty(directories: &[PathBuf]) {
 
 /// Creates a directory and its missing parents; returns those it created, the outermost first.
 pub(super) fn make_missing(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let is_missing = |path: &&Path| !path.exists();
-    let mut missing: Vec<_> = directory.ancestors().take_while(is_missing).collect();
-    missing.reverse();
+    let missing = missing(directory);
     for path in &missing {
         make_directory(path)?;
     }
     Ok(missing.into_iter().map(Path::to_owned).collect())
+}
+
+fn missing(directory: &Path) -> Vec<&Path> {
+    let mut missing: Vec<_> = directory.ancestors().take_while(|path| !path.exists()).collect();
+    missing.reverse();
+    missing
 }
 
 fn text_of(path: &Path, most: u64) -> Result<String, ConfigFileError> {

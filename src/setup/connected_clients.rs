@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::brought_entry::{judge_form, judge_program};
 use super::clients::CLIENTS;
 use super::config_file::ConfigFile;
-use super::edits::config_edit::{FileEdits, JsonEdit, further_fields, runs_bridge};
+use super::edits::config_edit::{FileEdits, JsonEdit, runs_bridge};
 use super::known_client::{Client, ClientFile, Places, SERVER, Server};
 use super::{local_entry, written_entry};
 
@@ -40,18 +41,24 @@ pub struct StartedIn<'a> {
 pub fn look(
     places: &Places,
     started_in: StartedIn<'_>,
+    own: &Path,
     program: impl Fn(&str) -> Option<PathBuf>,
 ) -> Vec<InstalledClient> {
     let installed = CLIENTS.iter().filter(|client| client.find(places, &program).is_some());
     installed
         .map(|client| InstalledClient {
             title: client.title,
-            connection: connection(client, places, started_in),
+            connection: connection(client, places, started_in, own),
         })
         .collect()
 }
 
-fn connection(client: &Client, places: &Places, started_in: StartedIn<'_>) -> Connection {
+fn connection(
+    client: &Client,
+    places: &Places,
+    started_in: StartedIn<'_>,
+    own: &Path,
+) -> Connection {
     if client.has_plugin(places) {
         return Connection::Connected;
     }
@@ -68,7 +75,7 @@ fn connection(client: &Client, places: &Places, started_in: StartedIn<'_>) -> Co
     let of_project = project.map(|project| (client.for_project)(project, &server));
     let of_project = of_project.into_iter().flatten().map(|file| (file, project));
     let files = of_user.chain(of_project).filter(|(file, _)| has_entry(file));
-    let found: Vec<_> = files.map(|(file, project)| starts_bridge(&file, project)).collect();
+    let found: Vec<_> = files.map(|(file, project)| starts_bridge(&file, project, own)).collect();
     if found.contains(&Some(true)) {
         Connection::Connected
     } else if found.contains(&None) {
@@ -87,19 +94,17 @@ fn has_entry(file: &ClientFile) -> bool {
 }
 
 /// Says whether an entry of a file starts the bridge; `None` if the file cannot be read.
-fn starts_bridge(file: &ClientFile, project: Option<&Path>) -> Option<bool> {
+fn starts_bridge(file: &ClientFile, project: Option<&Path>, own: &Path) -> Option<bool> {
     let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
     let written = written_entry::look(&text, &file.edits).ok()?;
-    // A repository's file may name a program of the repository, or bring one in by another field.
+    file.check_readable(&text).ok()?;
+    // A repository's file may name a program of the repository, or bring one in by another field or by an argument.
     let is_believed = |entry: &&Value| {
-        let command = Path::new(entry["command"].as_str().unwrap_or_default());
+        let command = entry["command"].as_str().unwrap_or_default();
         project.is_none_or(|project| {
-            let is_name = command.components().count() == 1;
-            let is_plain = written
-                .expected
-                .as_ref()
-                .is_none_or(|expected| further_fields(entry, expected).is_empty());
-            is_plain && (is_name || (command.is_absolute() && !command.starts_with(project)))
+            let expected = written.expected.as_ref();
+            expected.is_none_or(|expected| judge_form(entry, expected).is_ok())
+                && judge_program(command, project, own).is_ok()
         })
     };
     Some(written.entry.as_ref().filter(is_believed).is_some_and(runs_bridge))
@@ -120,16 +125,20 @@ mod tests {
         let has = |name: &str| ["claude", "codex"].contains(&name).then(|| PathBuf::from("/bin/x"));
         let look = || {
             let here = StartedIn { project: Some(project.path()), directory: None };
-            let all = look(&places, here, has);
+            let all = look(&places, here, Path::new("/own"), has);
             all.into_iter().map(|client| (client.title, client.connection)).collect::<Vec<_>>()
         };
-        let entry = r#"{ "mcpServers": { "bridge": { "command": "/x/cli-team-bridge" } } }"#;
+        let entry = r#"{ "mcpServers": { "bridge": { "command": "/x/cli-team-bridge", "args": ["orchestrator"] } } }"#;
 
         let (absent, present) = (Connection::NotConnected, Connection::Connected);
         assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
         fs::write(project.path().join(".mcp.json"), entry).unwrap();
         assert_eq!(look(), [("Claude Code", present), ("Codex", absent)]);
         fs::write(project.path().join(".mcp.json"), entry.replace("cli-team-bridge", "x")).unwrap();
+        assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
+        let arguments = r#""orchestrator", "--config", ".evil.toml""#;
+        let widened = entry.replace(r#""orchestrator""#, arguments);
+        fs::write(project.path().join(".mcp.json"), widened).unwrap();
         assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
         fs::write(home.path().join(".claude.json"), entry).unwrap();
         fs::create_dir(home.path().join(".codex")).unwrap();
@@ -154,7 +163,9 @@ mod tests {
         let connection = |directory: &str| {
             let directory = base.join(directory);
             let here = StartedIn { project: None, directory: Some(&directory) };
-            look(&places, here, |name| (name == "claude").then(|| "/bin/x".into()))[0].connection
+            let own = Path::new("/own");
+            look(&places, here, own, |name| (name == "claude").then(|| "/bin/x".into()))[0]
+                .connection
         };
         let write = |key: &str, of_project: &str, of_user: &str| {
             let servers = |program: &str| serde_json::json!({ "bridge": { "command": program } });

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::edits::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM, SamePurpose};
+use super::edits::config_edit::{
+    EditError, Entry, FileEdits, Item, JsonEdit, PROGRAM, SamePurpose,
+};
+use super::edits::json_reader::JsonReader;
 use super::installed_plugin::PluginPlace;
 use crate::domain::text::shell_word::shell_word;
 
@@ -77,6 +80,21 @@ pub struct ClientFile {
     /// The purpose of the edits, as the user reads it.
     pub purpose: &'static str,
     pub edits: FileEdits,
+    /// The client's own reader, if it is known to accept less than setup does.
+    pub reader: Option<JsonReader>,
+}
+
+impl ClientFile {
+    /// Refuses a text that the client itself does not read: the user would see no bridge, and perhaps a client that does not start.
+    pub fn check_readable(&self, text: &str) -> Result<(), EditError> {
+        self.reader.map_or(Ok(()), |reader| reader.check(text))
+    }
+
+    /// Returns the file with the client's own reader.
+    pub(super) fn read_by(mut self, reader: JsonReader) -> Self {
+        self.reader = Some(reader);
+        self
+    }
 }
 
 /// Where the user's programs keep their files, according to the environment.
@@ -172,6 +190,7 @@ pub(super) fn json_file(path: PathBuf, servers: &str, entry: Value) -> ClientFil
         path,
         purpose: "the MCP server",
         edits: FileEdits::Json(vec![JsonEdit::Entry(entry)]),
+        reader: None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! It knows the files of other programs, and not the bus. Pure functions of a file's text (`setup_plan`) decide each change;
 //! `config_file` and `setup_record` carry it out, so that it can be undone byte for byte.
 
+pub mod brought_entry;
 pub mod clients;
 pub mod config_file;
 pub mod connected_clients;
@@ -11,6 +12,7 @@ pub mod installed_agents;
 pub mod installed_plugin;
 pub mod known_client;
 pub mod local_entry;
+pub mod projects_program;
 pub mod setup_plan;
 pub mod setup_record;
 pub mod stable_program;

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use super::brought_entry::{EntryFault, judge_form};
 use super::edits::config_edit::{
-    EditError, Edited, Entry, FileEdits, JsonEdit, further_fields, named_fields, runs_bridge,
+    EditError, Edited, Entry, FileEdits, JsonEdit, has_form, key_of, named_fields, runs_bridge,
+    started_by,
 };
 use super::edits::{edit_json, edit_toml};
 use super::setup_record::SetupRecord;
@@ -25,7 +27,13 @@ pub enum Addition {
         after: String,
         /// The file without our edits, to be kept for an undo; none if there would be no file.
         original: Option<String>,
+        /// What this change adds.
         added: FileEdits,
+        /// What it removes: outdated edits of an earlier setup.
+        removed: FileEdits,
+        /// All of setup's edits that the file then has.
+        ours: FileEdits,
+        /// The tables and lists that setup created for these, each by its keys, the outermost first.
         made: Vec<Vec<String>>,
     },
 }
@@ -39,32 +47,102 @@ pub enum Removal {
     Delete,
 }
 
-/// Plans to add the missing edits to a file. Outdated edits of an earlier setup are removed.
+/// What a file still has of an earlier setup's edits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remaining {
+    /// The edits that an undo removes.
+    pub ours: FileEdits,
+    /// The names of the fields that the user has added to our entry, which go with it.
+    pub further_fields: Vec<String>,
+    /// What has taken the place of the other edits, and stays, in words.
+    pub others: Vec<String>,
+}
+
+/// Plans to add the missing edits of a client to a file. What is there stays as it is, apart from outdated edits of an earlier setup,
+/// which are removed.
 pub fn plan_addition(
     now: Option<&str>,
     edits: &FileEdits,
+    client: &str,
     earlier: Option<&Earlier>,
 ) -> Result<Addition, EditError> {
-    let edits = match now {
-        Some(text) => &needed(text, edits, earlier)?,
-        None => edits,
+    let Some(text) = now else {
+        let Edited { text: after, added, made } = add("", edits)?;
+        let (ours, removed) = (added.clone(), edits.of_same_kind(Vec::new()));
+        return Ok(Addition::Write { after, original: None, added, removed, ours, made });
     };
-    if edits.is_empty() || now.is_some_and(|text| has(text, edits).unwrap_or(false)) {
+    let needed = needed(text, edits, earlier)?;
+    let Recorded { kept, outdated } =
+        earlier.map(|earlier| recorded(text, edits, client, &earlier.record)).unwrap_or_default();
+    let removed = edits.of_same_kind(outdated);
+    let made_before = earlier.map(|earlier| earlier.record.made.as_slice()).unwrap_or_default();
+    let left =
+        if removed.is_empty() { text.to_owned() } else { take_out(text, &removed, made_before)? };
+    let Edited { text: after, added, made } = add(&left, &needed)?;
+    if added.is_empty() && removed.is_empty() {
         return Ok(Addition::Nothing);
     }
-    let original = match (now, earlier) {
-        (Some(text), Some(earlier)) => match plan_removal(text, earlier)? {
+    let original = match earlier {
+        Some(earlier) => match plan_removal(text, earlier)? {
             Removal::Nothing => Some(text.to_owned()),
             Removal::Write(text) => Some(text),
             Removal::Delete => None,
         },
-        _ => now.map(str::to_owned),
+        None => Some(text.to_owned()),
     };
-    let Edited { text: after, added, made } = add(original.as_deref().unwrap_or_default(), edits)?;
-    if added.is_empty() || now == Some(after.as_str()) {
-        return Ok(Addition::Nothing);
+    let is_left = |path: &&Vec<String>| {
+        !made.contains(path) && matches!(value_at(&after, edits, path), Ok(Some(_)))
+    };
+    let mut made: Vec<_> = made_before.iter().filter(is_left).chain(&made).cloned().collect();
+    made.sort_by_key(Vec::len);
+    let ours = edits.of_same_kind([kept, added.each()].concat());
+    Ok(Addition::Write { after, original, added, removed, ours, made })
+}
+
+/// The edits of an earlier setup that a file has.
+#[derive(Default)]
+struct Recorded {
+    kept: Vec<JsonEdit>,
+    /// Those that are exactly as setup wrote them, and that it no longer writes.
+    outdated: Vec<JsonEdit>,
+}
+
+/// Sorts the edits on record. Several clients may have one file, by links to it; what is for another client is not outdated.
+fn recorded(text: &str, edits: &FileEdits, client: &str, record: &SetupRecord) -> Recorded {
+    let edits = edits.each();
+    let is_for_this_one_alone = record.clients().all(|name| name == client);
+    let mut found = Recorded::default();
+    for edit in record.added.each() {
+        // What cannot be read there is not ours any more.
+        let Ok(Some(present)) = value_at(text, &record.added, edit.path()) else {
+            continue;
+        };
+        let mut here = edits.iter().filter(|new| new.path() == edit.path()).peekable();
+        let is_exact = if edit.is_item() {
+            present.as_array().is_some_and(|list| list.contains(edit.value()))
+        } else {
+            present == *edit.value()
+        };
+        if !is_exact && (edit.is_item() || !runs_bridge(&present)) {
+            continue;
+        }
+        let is_replaced = if edit.is_item() {
+            let is_known = |new: &&JsonEdit| has_form(edit.value(), new.value(), false);
+            here.peek().is_some() && !here.any(|new| is_known(&new))
+        } else {
+            here.any(|new| !has_command_line(new.value(), &present))
+        };
+        let is_written = edits.iter().any(|new| {
+            new.writes_the_same_as(&edit) || (!edit.is_item() && new.path() == edit.path())
+        });
+        let is_outdated = is_replaced || (is_for_this_one_alone && !is_written);
+        if is_exact && is_outdated {
+            found.outdated.push(edit);
+        } else {
+            found.kept.push(edit);
+        }
     }
-    Ok(Addition::Write { after, original, added, made })
+    found
 }
 
 /// Refuses a project's file with an entry of ours that has fields which setup does not write. A repository may have brought the entry,
@@ -78,22 +156,19 @@ pub fn check_projects_entries(
         let Some(present) = present.filter(|present| !is_recorded(entry, present, earlier)) else {
             return Ok(());
         };
-        let fields = further_fields(&present, &entry.value);
-        // Setup refuses an entry with another command line anyway.
-        if fields.is_empty() || !has_command_line(entry, &present) {
-            return Ok(());
+        match judge_form(&present, &entry.value) {
+            // Setup refuses an entry with another command line anyway.
+            Err(EntryFault::Fields(fields)) if has_command_line(&entry.value, &present) => {
+                let fields = named_fields(&fields);
+                Err(EditError::FurtherFields { path: entry.path.clone(), fields })
+            }
+            _ => Ok(()),
         }
-        Err(EditError::FurtherFields { path: entry.path.clone(), fields: named_fields(&fields) })
     };
-    match edits {
-        FileEdits::Json(edits) => edits.iter().try_for_each(|edit| match edit {
-            JsonEdit::Entry(entry) => check(entry, edit_json::value_at(now, &entry.path)?),
-            JsonEdit::Item(_) => Ok(()),
-        }),
-        FileEdits::Toml(entries) => entries
-            .iter()
-            .try_for_each(|entry| check(entry, edit_toml::value_at(now, &entry.path)?)),
-    }
+    edits.each().iter().try_for_each(|edit| match edit {
+        JsonEdit::Entry(entry) => check(entry, value_at(now, edits, &entry.path)?),
+        JsonEdit::Item(_) => Ok(()),
+    })
 }
 
 /// Plans to undo setup's edits to a file: restores the original if the file has not changed since, otherwise removes only our edits.
@@ -107,15 +182,45 @@ pub fn plan_removal(now: &str, earlier: &Earlier) -> Result<Removal, EditError> 
             return Ok(Removal::Write(original.clone()));
         }
     }
-    let left = match &record.added {
-        FileEdits::Json(added) => edit_json::take_out(now, added, &record.made)?,
-        FileEdits::Toml(added) => edit_toml::take_out(now, added, &record.made)?,
-    };
+    let left = take_out(now, &record.added, &record.made)?;
     if left == now {
         return Ok(Removal::Nothing);
     }
     let has_content = left.chars().any(|letter| !letter.is_whitespace() && !"{}".contains(letter));
     Ok(if record.had_file() || has_content { Removal::Write(left) } else { Removal::Delete })
+}
+
+/// Finds what a file still has of an earlier setup's edits, and what has taken their place.
+pub fn remaining(now: &str, earlier: &Earlier) -> Result<Remaining, EditError> {
+    let record = &earlier.record;
+    let (mut ours, mut further_fields, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for edit in record.added.each() {
+        let Some(present) = value_at(now, &record.added, edit.path())? else {
+            continue;
+        };
+        let key = key_of(edit.path());
+        match &edit {
+            JsonEdit::Entry(entry) if present == entry.value || runs_bridge(&present) => {
+                let fields = present.as_object().into_iter().flatten();
+                let further = fields.filter(|(key, _)| entry.value.get(key.as_str()).is_none());
+                further_fields.extend(further.map(|(key, _)| key.clone()));
+                ours.push(edit);
+            }
+            JsonEdit::Entry(_) => {
+                let runs = started_by(&present);
+                others.push(format!("`{key}`, which setup did not write: `{runs}`"));
+            }
+            JsonEdit::Item(item) => {
+                let is_exact = |list: &Vec<Value>| list.contains(&item.value);
+                if present.as_array().is_some_and(is_exact) {
+                    ours.push(edit);
+                } else if !edit_json::lacks(now, item)? {
+                    others.push(format!("an item of `{key}`, changed since setup wrote it"));
+                }
+            }
+        }
+    }
+    Ok(Remaining { ours: record.added.of_same_kind(ours), further_fields, others })
 }
 
 /// Returns the edits without the entries that start this program already. The user may have changed their other fields.
@@ -124,33 +229,17 @@ fn needed(
     edits: &FileEdits,
     earlier: Option<&Earlier>,
 ) -> Result<FileEdits, EditError> {
-    Ok(match edits {
-        FileEdits::Json(edits) => {
-            let mut needed = Vec::new();
-            for edit in edits {
-                match edit {
-                    JsonEdit::Entry(entry) => {
-                        let present = edit_json::value_at(text, &entry.path)?;
-                        if is_needed(entry, present.as_ref(), earlier)? {
-                            needed.push(edit.clone());
-                        }
-                    }
-                    JsonEdit::Item(_) => needed.push(edit.clone()),
-                }
+    let mut needed = Vec::new();
+    for edit in edits.each() {
+        if let JsonEdit::Entry(entry) = &edit {
+            let present = value_at(text, edits, &entry.path)?;
+            if !is_needed(entry, present.as_ref(), earlier)? {
+                continue;
             }
-            FileEdits::Json(needed)
         }
-        FileEdits::Toml(entries) => {
-            let mut needed = Vec::new();
-            for entry in entries {
-                let present = edit_toml::value_at(text, &entry.path)?;
-                if is_needed(entry, present.as_ref(), earlier)? {
-                    needed.push(entry.clone());
-                }
-            }
-            FileEdits::Toml(needed)
-        }
-    })
+        needed.push(edit);
+    }
+    Ok(edits.of_same_kind(needed))
 }
 
 /// Returns whether an entry has to be written. Refuses to replace one that the user has changed.
@@ -160,7 +249,7 @@ fn is_needed(
     earlier: Option<&Earlier>,
 ) -> Result<bool, EditError> {
     let Some(present) = present else { return Ok(true) };
-    if has_command_line(entry, present) {
+    if has_command_line(&entry.value, present) {
         return Ok(false);
     }
     match earlier {
@@ -174,26 +263,29 @@ fn is_needed(
     }
 }
 
-/// Says whether an entry that is present starts this program as setup's entry does.
-fn has_command_line(entry: &Entry, present: &Value) -> bool {
-    ["command", "args"].iter().all(|key| present.get(key) == entry.value.get(key))
+/// Says whether an entry that is present starts the same program, with the same arguments, as another one.
+fn has_command_line(entry: &Value, present: &Value) -> bool {
+    ["command", "args"].iter().all(|key| present.get(key) == entry.get(key))
 }
 
 /// Says whether an entry that is present is exactly what an earlier setup wrote.
 fn is_recorded(entry: &Entry, present: &Value, earlier: Option<&Earlier>) -> bool {
-    let written = |one: &Entry| one.path == entry.path && one.value == *present;
-    earlier.is_some_and(|earlier| match &earlier.record.added {
-        FileEdits::Json(added) => {
-            added.iter().any(|edit| matches!(edit, JsonEdit::Entry(one) if written(one)))
-        }
-        FileEdits::Toml(added) => added.iter().any(written),
-    })
+    let written =
+        |one: &JsonEdit| !one.is_item() && one.path() == entry.path && one.value() == present;
+    earlier.is_some_and(|earlier| earlier.record.added.each().iter().any(written))
 }
 
-fn has(text: &str, edits: &FileEdits) -> Result<bool, EditError> {
+fn value_at(text: &str, kind: &FileEdits, path: &[String]) -> Result<Option<Value>, EditError> {
+    match kind {
+        FileEdits::Json(_) => edit_json::value_at(text, path),
+        FileEdits::Toml(_) => edit_toml::value_at(text, path),
+    }
+}
+
+fn take_out(text: &str, edits: &FileEdits, made: &[Vec<String>]) -> Result<String, EditError> {
     match edits {
-        FileEdits::Json(edits) => edit_json::has(text, edits),
-        FileEdits::Toml(entries) => edit_toml::has(text, entries),
+        FileEdits::Json(edits) => edit_json::take_out(text, edits, made),
+        FileEdits::Toml(entries) => edit_toml::take_out(text, entries, made),
     }
 }
 

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::edits::config_edit::FileEdits;
 use crate::domain::limits::MAX_CLIENT_FILE_BYTES;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::bounded_file;
 use crate::sys::fs::user_state_dir::StateDirectory;
 
@@ -35,6 +36,9 @@ pub struct SetupRecord {
     format: u32,
     /// The client whose file it is.
     pub client: String,
+    /// Further clients for which setup has changed it: a file may have several, by links to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    further_clients: Vec<String>,
     /// The path of the file, with links resolved.
     pub file: PathBuf,
     /// The project that the file belongs to; none for a file of the user.
@@ -46,7 +50,7 @@ pub struct SetupRecord {
     pub added: FileEdits,
     /// The tables and lists that were created for the edits.
     pub made: Vec<Vec<String>>,
-    /// The directories that were created for the file, the outermost first.
+    /// The directories that were created for the file, the outermost first. They are on record before they are created.
     pub directories: Vec<PathBuf>,
 }
 
@@ -69,6 +73,7 @@ impl SetupRecord {
         Self {
             format: FORMAT,
             client: owner.client.to_owned(),
+            further_clients: Vec::new(),
             file: file.to_owned(),
             project: owner.project.map(Path::to_owned),
             original_sha256: original.map(|text| sha256(text.as_bytes())),
@@ -77,6 +82,24 @@ impl SetupRecord {
             made,
             directories: Vec::new(),
         }
+    }
+
+    /// Returns the clients for which setup has changed the file.
+    pub fn clients(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.client).chain(&self.further_clients).map(String::as_str)
+    }
+
+    /// Takes over from the record of an earlier change what still holds.
+    #[must_use]
+    pub fn following(mut self, earlier: &Self) -> Self {
+        let clients = earlier.clients().chain([self.client.as_str()]);
+        let mut clients: Vec<_> = clients.map(str::to_owned).collect();
+        let mut seen = BTreeSet::new();
+        clients.retain(|client| seen.insert(client.clone()));
+        self.client = clients.remove(0);
+        self.further_clients = clients;
+        self.directories.clone_from(&earlier.directories);
+        self
     }
 
     /// Says whether the file has not changed since setup wrote it.
@@ -212,7 +235,7 @@ impl Records {
         };
         let path = self.directory.path().join(name);
         let of_file = |why: String| {
-            let message = format!("`{}`: {why}", path.display());
+            let message = format!("`{}`: {why}", path.shown());
             io::Error::new(io::ErrorKind::InvalidData, message)
         };
         let record: SetupRecord = serde_json::from_slice(&bytes).map_err(|error| {

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::config_file::{make_missing, remove_empty};
 use super::edits::config_edit::PROGRAM;
 use super::setup_record::{ProgramCopy, sha256};
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::bounded_file;
 use crate::sys::fs::temporary_file::{self, TemporaryFile};
 
@@ -52,9 +53,9 @@ pub fn place_of_copy(home: &Path) -> PathBuf {
 /// Why the program cannot be copied.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    #[error("`{}` is another program or version, and setup did not put it there: remove it, or run its own `setup`", .0.display())]
+    #[error("`{}` is another program or version, and setup did not put it there: remove it, or run its own `setup`", .0.shown())]
     Taken(PathBuf),
-    #[error("failed to copy this program to `{}`: {source}", path.display())]
+    #[error("failed to copy this program to `{}`: {source}", path.shown())]
     Io { path: PathBuf, source: io::Error },
 }
 

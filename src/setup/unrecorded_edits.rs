@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::edits::config_edit::{EditError, Entry, FileEdits, Item, JsonEdit, PROGRAM};
+use super::edits::config_edit::{EditError, Entry, FileEdits, Item, JsonEdit, PROGRAM, has_form};
 use super::edits::{edit_json, edit_toml};
 use crate::domain::text::shell_word::shell_word;
 
@@ -39,8 +39,8 @@ pub fn recognize(
     // What setup writes alike for two programs names no program.
     let [one, other] = ["/one", "/other"].map(|place| edits_for(&format!("{place}/{PROGRAM}")));
     let nameless = |(one, other): (&FileEdits, &FileEdits)| -> Vec<JsonEdit> {
-        let other = each(other);
-        each(one).into_iter().filter(|edit| other.contains(edit)).collect()
+        let other = other.each();
+        one.each().into_iter().filter(|edit| other.contains(edit)).collect()
     };
     let nameless: Vec<_> = one.iter().zip(&other).map(nameless).collect();
     let mut files = Vec::new();
@@ -49,7 +49,7 @@ pub fn recognize(
     }
     for program in programs(&files) {
         for ((file, edits), nameless) in files.iter_mut().zip(edits_for(&program)).zip(&nameless) {
-            let mut named = each(&edits);
+            let mut named = edits.each();
             named.retain(|edit| !nameless.contains(edit));
             let before = file.ours.len();
             file.take(&named);
@@ -67,7 +67,7 @@ pub fn recognize(
         }
     }
     // The permission for another author's server is no concern of ours.
-    let is_concern = |edit: &JsonEdit| !has_other_entry || strings(parts(edit).1).any(names_us);
+    let is_concern = |edit: &JsonEdit| !has_other_entry || strings(edit.value()).any(names_us);
     let files = files.into_iter().zip(nameless).zip(&one);
     let recognized = files.map(|((file, mut nameless), kind)| {
         nameless.retain(is_concern);
@@ -109,8 +109,8 @@ struct Present {
 impl Present {
     fn read(text: &str, edits: &FileEdits) -> Result<Self, EditError> {
         let mut places: Vec<Place> = Vec::new();
-        for edit in each(edits) {
-            let (path, _, is_list) = parts(&edit);
+        for edit in edits.each() {
+            let (path, is_list) = (edit.path(), edit.is_item());
             if places.iter().any(|place| place.path == path) {
                 continue;
             }
@@ -132,7 +132,7 @@ impl Present {
     /// Moves the values that have the form of these edits to our edits.
     fn take(&mut self, edits: &[JsonEdit]) {
         for edit in edits {
-            let (path, expected, _) = parts(edit);
+            let (path, expected) = (edit.path(), edit.value());
             let Some(place) = self.places.iter_mut().find(|place| place.path == path) else {
                 continue;
             };
@@ -159,22 +159,13 @@ impl Present {
     fn recognized(self, nameless: &[JsonEdit], kind: &FileEdits) -> Recognized {
         let is_left = |place: &&Place| {
             let is_nameless = |value: &Value| {
-                nameless.iter().any(|edit| parts(edit).0 == place.path && parts(edit).1 == value)
+                nameless.iter().any(|edit| edit.path() == place.path && edit.value() == value)
             };
             let is_left = |value: &Value| strings(value).any(names_us) || is_nameless(value);
             place.values.iter().any(is_left)
         };
         let others = self.places.iter().filter(is_left).map(|place| place.path.join(".")).collect();
-        let entry = |edit: JsonEdit| match edit {
-            JsonEdit::Entry(entry) => Some(entry),
-            JsonEdit::Item(_) => None,
-        };
-        let ours = match kind {
-            FileEdits::Json(_) => FileEdits::Json(self.ours),
-            FileEdits::Toml(_) => {
-                FileEdits::Toml(self.ours.into_iter().filter_map(entry).collect())
-            }
-        };
+        let ours = kind.of_same_kind(self.ours);
         Recognized { ours, programs: self.programs, further_fields: self.further_fields, others }
     }
 }
@@ -216,39 +207,4 @@ fn strings(value: &Value) -> impl Iterator<Item = &str> {
 
 fn names_us(text: &str) -> bool {
     text.contains(PROGRAM)
-}
-
-/// Says whether a value is what setup writes, apart from numbers and, if so allowed, further fields.
-fn has_form(value: &Value, expected: &Value, may_have_more: bool) -> bool {
-    match (value, expected) {
-        (Value::Object(fields), Value::Object(expected)) => {
-            let has = |(key, expected): (&String, &Value)| {
-                fields.get(key).is_some_and(|value| has_form(value, expected, false))
-            };
-            expected.iter().all(has) && (may_have_more || fields.len() == expected.len())
-        }
-        (Value::Array(values), Value::Array(expected)) => {
-            let mut pairs = values.iter().zip(expected);
-            values.len() == expected.len()
-                && pairs.all(|(value, expected)| has_form(value, expected, false))
-        }
-        (Value::Number(_), Value::Number(_)) => true,
-        (value, expected) => value == expected,
-    }
-}
-
-/// Returns the edits to a file of either kind, one by one.
-fn each(edits: &FileEdits) -> Vec<JsonEdit> {
-    match edits {
-        FileEdits::Json(edits) => edits.clone(),
-        FileEdits::Toml(entries) => entries.iter().cloned().map(JsonEdit::Entry).collect(),
-    }
-}
-
-/// Returns the keys and the value of an edit, and whether it is a value in a list.
-fn parts(edit: &JsonEdit) -> (&[String], &Value, bool) {
-    match edit {
-        JsonEdit::Entry(entry) => (&entry.path, &entry.value, false),
-        JsonEdit::Item(item) => (&item.path, &item.value, true),
-    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::edits::config_edit::{EditError, FileEdits, JsonEdit};
+use super::edits::config_edit::{EditError, FileEdits, JsonEdit, key_of};
 use super::edits::{edit_json, edit_toml};
 
 /// The parts of setup's edits that a file contains.
@@ -10,6 +10,8 @@ use super::edits::{edit_json, edit_toml};
 pub struct Written {
     /// The entry of our server in the file; none if it has none, or if no entry belongs in this file.
     pub entry: Option<Value>,
+    /// The keys of that entry, whether it is there or not (`mcpServers.bridge`).
+    pub key: String,
     /// The entry that setup would write.
     pub expected: Option<Value>,
     /// The lists to which setup's edits add an item, each by its keys (`permissions.allow`).
@@ -28,6 +30,7 @@ pub fn look(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
                     JsonEdit::Entry(entry) => {
                         written.entry = edit_json::value_at(text, &entry.path)?;
                         written.expected = Some(entry.value.clone());
+                        written.key = key_of(&entry.path);
                     }
                     JsonEdit::Item(item) => {
                         written.lists.push(item.path.join("."));
@@ -42,6 +45,7 @@ pub fn look(text: &str, edits: &FileEdits) -> Result<Written, EditError> {
             for entry in entries {
                 written.entry = edit_toml::value_at(text, &entry.path)?;
                 written.expected = Some(entry.value.clone());
+                written.key = key_of(&entry.path);
             }
         }
     }
@@ -74,6 +78,7 @@ mod tests {
         let written = look(text, &edits).unwrap();
         assert_eq!(written.entry, Some(json!({ "command": "y" })));
         assert_eq!(written.expected, Some(json!({ "command": "x" })));
+        assert_eq!(written.key, "servers.bridge");
         assert_eq!((&written.lists, &written.missing), (&lists, &lists));
         assert_eq!(look("", &edits).unwrap().entry, None);
         assert!(look("{", &edits).is_err());

@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::child_signal_deadlines::SignalDeadlines;
 use super::stderr_tail::Tail;
 use crate::domain::grace_periods::StopPlan;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::process::{self, Signal};
 
 /// A child that is being watched. Cheap to clone; when the last clone is dropped, the child is killed.
@@ -153,7 +154,7 @@ async fn wait_for_end(end: &mut watch::Receiver<Option<End>>) -> End {
 pub enum StopError {
     /// A process survived SIGKILL: it hangs in the kernel, or became another user's.
     #[error(
-        "`{}` (pid {pid}) could not be stopped: {}", program.display(), describe(survivors)
+        "`{}` (pid {pid}) could not be stopped: {}", program.shown(), describe(survivors)
     )]
     Survived {
         /// The program of the child.
@@ -197,6 +198,16 @@ impl From<ExitStatus> for Exit {
     }
 }
 
+impl Exit {
+    /// Says how a process ended, after its name.
+    pub fn in_sentence(&self) -> String {
+        match self.signal {
+            Some(_) if self.code.is_none() => format!("was {self}"),
+            _ => format!("ended with {self}"),
+        }
+    }
+}
+
 impl fmt::Display for Exit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.code, self.signal) {
@@ -205,7 +216,7 @@ impl fmt::Display for Exit {
                 Ok(signal) => write!(formatter, "killed by {signal}"),
                 Err(_) => write!(formatter, "killed by signal {number}"),
             },
-            (None, None) => formatter.write_str("ended with an unknown status"),
+            (None, None) => formatter.write_str("unknown exit status"),
         }
     }
 }
@@ -221,7 +232,11 @@ mod tests {
         assert_eq!(exit(Some(7), None), "exit code 7");
         assert_eq!(exit(None, Some(15)), "killed by SIGTERM");
         assert_eq!(exit(None, Some(40)), "killed by signal 40");
-        assert_eq!(Exit::UNKNOWN.to_string(), "ended with an unknown status");
+        assert_eq!(Exit::UNKNOWN.to_string(), "unknown exit status");
+        let sentence = |code, signal| Exit { code, signal }.in_sentence();
+        assert_eq!(sentence(Some(7), None), "ended with exit code 7");
+        assert_eq!(sentence(None, Some(9)), "was killed by SIGKILL");
+        assert_eq!(sentence(None, None), "ended with unknown exit status");
     }
 
     /// The test is the watcher, and sends no signal: no real child survives SIGKILL.

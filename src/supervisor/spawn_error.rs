@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::missing_program::{MissingProgram, Searched};
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
 use crate::sys::process::is_executable;
 
@@ -19,18 +20,18 @@ pub enum SpawnError {
     #[error(transparent)]
     Missing(MissingProgram),
     /// The program is a directory, or we may not execute it.
-    #[error("program `{}` is not an executable file: `chmod +x` it, or name another one", program.display())]
+    #[error("program `{}` is not an executable file: `chmod +x` it, or name another one", program.shown())]
     NotExecutable {
         /// The path as given.
         program: PathBuf,
     },
     /// The directory to start in does not exist.
-    #[error("cannot start `{}` in `{}`, which is not a directory: create it, or name another one", program.display(), cwd.display())]
+    #[error("cannot start `{}` in `{}`, which is not a directory: create it, or name another one", program.shown(), cwd.shown())]
     NoDirectory { program: PathBuf, cwd: PathBuf },
     /// The program exists but the system cannot run it: the interpreter in its first line is missing, or it is built for another
     /// machine.
     #[error("the system cannot run `{}`: check its first line, and that it is built for this \
-        machine", program.display())]
+        machine", program.shown())]
     NotRunnable {
         program: PathBuf,
         #[source]
@@ -38,10 +39,10 @@ pub enum SpawnError {
     },
     /// Any other refusal of the system: too many processes, too long arguments, or too many open files. The cause is part of the
     /// text, because agents and tasks carry the text alone.
-    #[error("the system refused to start `{}`: {cause}", program.display())]
+    #[error("the system refused to start `{}`: {cause}", program.shown())]
     Refused { program: PathBuf, cause: io::Error },
     /// The child's shim could not be started, or did not start the child.
-    #[error("failed to start the shim of an agent, `{}`: {cause}", binary.display())]
+    #[error("failed to start the shim of an agent, `{}`: {cause}", binary.shown())]
     Shim { binary: PathBuf, cause: ShimFailure },
 }
 
@@ -98,7 +99,7 @@ pub(super) fn no_file(program: &Path) -> SpawnError {
 fn missing(program: &Path, searched: Searched, instead: &str) -> MissingProgram {
     MissingProgram {
         profile: None,
-        program: program.display().to_string(),
+        program: program.shown().to_string(),
         searched,
         install: None,
         instead: instead.to_owned(),

@@ -345,7 +345,7 @@ fn a_group_dies_with_the_runtime() {
     });
     drop(first);
     runtime().block_on(async {
-        assert_eq!(soon(child.exited()).await.to_string(), "ended with an unknown status");
+        assert_eq!(soon(child.exited()).await.to_string(), "unknown exit status");
         eventually(|| fixture.left().is_empty()).await;
     });
 }

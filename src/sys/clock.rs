@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use chrono::Timelike as _;
 use nix::time::{ClockId, clock_gettime};
 
 use crate::domain::time::{Now, Tick};
@@ -12,6 +13,12 @@ pub fn now() -> Now {
         wall_ms: chrono::Utc::now().timestamp_millis(),
         tick: Tick { boot: boot(), ms: monotonic_ms() },
     }
+}
+
+/// Returns the minute of the day where the user is, by the system's time zone.
+pub fn local_minute_of_day() -> u32 {
+    let now = chrono::Local::now();
+    now.hour() * 60 + now.minute()
 }
 
 /// The clock that all processes share and that stops while the machine sleeps. On macOS `CLOCK_MONOTONIC` does not stop, and `nix` has

@@ -1,4 +1,5 @@
-//! The signals that this process receives: requests to end, continuations after a stop, and changes of its children. The commands
+//! The signals that this process receives: requests to end, continuations after a stop, other sizes of its
+//! terminal, and changes of its children. The commands
 //! decide what a request to end does (`cli::signal_policy`).
 
 use std::future::{pending, poll_fn};
@@ -68,6 +69,27 @@ impl Continuations {
     }
 
     /// Waits until the process continues the next time. Cancel safe.
+    pub async fn recv(&mut self) {
+        if self.stream.recv().await.is_none() {
+            // The stream ends only with the runtime, and this future with it.
+            pending::<()>().await;
+        }
+    }
+}
+
+/// Reports that the terminal of this process has another size.
+#[derive(Debug)]
+pub struct Resizes {
+    stream: unix::Signal,
+}
+
+impl Resizes {
+    /// Begins to listen. Needs a tokio runtime.
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self { stream: unix::signal(unix::SignalKind::window_change())? })
+    }
+
+    /// Waits until the size has changed since the last call. Cancel safe.
     pub async fn recv(&mut self) {
         if self.stream.recv().await.is_none() {
             // The stream ends only with the runtime, and this future with it.

@@ -45,8 +45,8 @@ pub(crate) struct NewAgentIdentity {
     pub(crate) cwd: PathBuf,
     /// The project as this agent sees it: in the worktree that it works in.
     pub(crate) root: PathBuf,
-    /// The file of the project that the user must approve for its profile.
-    pub(crate) needs: Option<Brought>,
+    /// The files of the project that the user must approve for its profile.
+    pub(crate) needs: Vec<Brought>,
 }
 
 impl Launch {

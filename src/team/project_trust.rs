@@ -35,6 +35,13 @@ pub struct Trust {
 )]
 pub struct UnreadableApproval(String);
 
+impl UnreadableApproval {
+    /// Returns the sentence for the user whose approval it is.
+    pub fn message_for_user(&self) -> String {
+        format!("your approval of that file cannot be read from your state directory: {}", self.0)
+    }
+}
+
 impl Trust {
     pub fn kept_in(state: Option<&StateDirectory>) -> Self {
         Self { kept_in: state.map(|state| state.inner(FOLDER)), reported: Arc::default() }
@@ -137,11 +144,11 @@ impl Trust {
         Ok(records)
     }
 
-    /// Marks a configuration's project file as approved, if it is.
+    /// Marks a configuration's project files as approved, if all are that need it.
     pub fn settle(&self, config: &mut Config) {
         // An unreadable approval does not count; `has` logs it.
         let agreed = |file: &ProjectFile| self.has(&file.file).unwrap_or(false);
-        if config.unagreed().is_some_and(agreed) {
+        if config.unagreed().all(agreed) {
             config.agree();
         }
     }
@@ -183,8 +190,19 @@ impl Consent {
     pub fn give(&self) -> io::Result<()> {
         self.trust.add(&self.file)
     }
+
+    /// Returns the sentence for the user whose approval is missing.
+    pub fn message_for_user(&self) -> String {
+        format!("{}, and you have not approved that file", self.what)
+    }
+
+    /// Returns the sentence for a record that the user and models read.
+    pub fn message_for_all(&self) -> String {
+        format!("{}, and the user has not approved that file (`{}`)", self.what, self.command)
+    }
 }
 
+/// The sentence for a model.
 impl fmt::Display for Consent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -10,6 +10,7 @@ use tokio::process::ChildStdout;
 
 use super::team_handle::Team;
 use crate::domain::limits;
+use crate::domain::text::exactly::exact_words;
 use crate::domain::text::redact::Secrets;
 use crate::supervisor::{self, ChildSpec, Shim, StopPlan};
 use crate::sys::process::has_directory;
@@ -56,7 +57,7 @@ impl Team {
         let (child, pipes) = spawned.map_err(|error| error.to_string())?;
         drop(pipes.stdin);
         let running = async { tokio::join!(child.exited(), tail(pipes.stdout)) };
-        let shown = command.join(" ");
+        let shown = exact_words(command);
         match tokio::time::timeout(limit, running).await {
             Ok((exit, _)) if exit.code == Some(0) => Ok(()),
             Ok((exit, output)) => {
@@ -65,13 +66,17 @@ impl Team {
                     let text = secrets.hidden(text);
                     text.tail(SHOWN_BYTES).0.trim().to_owned()
                 });
-                Err(format!("`{shown}` ended with {exit}:\n{}", output.join("\n").trim()))
+                let (ended, output) = (exit.in_sentence(), output.join("\n"));
+                Err(match output.trim() {
+                    "" => format!("{shown} {ended} and printed nothing"),
+                    output => format!("{shown} {ended}:\n{output}"),
+                })
             }
             Err(_) => {
                 let seconds = limit.as_secs();
                 // If the command cannot be killed, the supervisor logs a warning.
                 let _ = child.stop(StopPlan::GATE).await;
-                Err(format!("`{shown}` took longer than {seconds} s"))
+                Err(format!("{shown} took longer than {seconds} s"))
             }
         }
     }

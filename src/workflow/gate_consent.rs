@@ -1,13 +1,16 @@
 //! The approval that the gates of a project's plan file need: when their workflow is created, when it is resumed, and before each
 //! gate runs.
 
+use std::path::Path;
+
 use super::error::WorkflowError;
 use super::plan::Plan;
 use super::plan::toml_plan::{self, FileError};
 use crate::bus::state::Workflow;
 use crate::config::Brought;
+use crate::domain::text::exactly::exact_words;
 use crate::domain::workflow::PlanFile;
-use crate::team::{Team, TeamError};
+use crate::team::{Team, TeamError, trust_command};
 
 /// Refuses the gates of a plan from a file of the project, unless the user has approved that file: a caller of the tool has named
 /// the file, and not its programs. Returns what the workflow must remember; `None` without a gate.
@@ -18,7 +21,7 @@ pub(super) fn agreed(
 ) -> Result<Option<PlanFile>, WorkflowError> {
     let gates = plan.steps.iter().filter_map(|step| {
         let gate = step.gate.as_ref()?;
-        Some(format!("the gate of {} would run {:?}", step.name, gate.command))
+        Some(format!("the gate of {} would run {}", step.name, exact_words(&gate.command)))
     });
     let gates: Vec<_> = gates.collect();
     if gates.is_empty() {
@@ -83,25 +86,26 @@ pub(super) fn barred(team: &Team, workflow: &Workflow) -> Result<(), Barred> {
             Ok(false) => {
                 return Err(Barred::Ever(format!(
                     "the gate was not run: it comes from the plan {place:?}, and the user revoked \
-                     the approval of that file. After a new approval (`cli-team-bridge trust \
-                     {place:?}`), create the workflow again with `create_workflow`"
+                     the approval of that file. After a new approval (`{}`), start the workflow \
+                     again from its plan",
+                    trust_command(Some(Path::new(place)))
                 )));
             }
             Err(why) => {
                 return Err(Barred::Now(format!(
                     "the gate was not run: it comes from the plan {place:?}, and {why}. When it \
-                     can be read, create the workflow again with `create_workflow`"
+                     can be read, start the workflow again from its plan"
                 )));
             }
         }
     }
     // Without the variables that this file lets through, the gate would fail for a reason that is not its own.
     let letting = team.config().lets_into_gates();
-    match letting.map(|file| team.is_approved(file)) {
-        Some(Err(why)) => Err(Barred::Now(format!(
-            "the gate was not run: the project's own bridge.toml sets its environment in \
-             `gate_env`, and {why}. When it can be read, create the workflow again with \
-             `create_workflow`"
+    match letting.map(|file| (file, team.is_approved(&file.file))) {
+        Some((file, Err(why))) => Err(Barred::Now(format!(
+            "the gate was not run: {} sets its environment in `gate_env`, and {why}. When it can \
+             be read, start the workflow again from its plan",
+            file.title()
         ))),
         _ => Ok(()),
     }

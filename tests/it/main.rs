@@ -8,12 +8,16 @@
 )]
 
 pub(crate) mod agents;
+pub(crate) mod alerts;
 mod architecture;
 pub(crate) mod bus;
 pub(crate) mod commands;
 mod documents;
 pub(crate) mod ending;
+mod history;
 pub(crate) mod install;
+pub(crate) mod steer;
 mod support;
 pub(crate) mod trust;
+pub(crate) mod windows;
 pub(crate) mod workflows;

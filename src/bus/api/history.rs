@@ -1,5 +1,7 @@
 //! History: messages as the log records them, read or unread, including those that the state has forgotten.
 
+use std::collections::BTreeMap;
+
 use super::bus::Bus;
 use crate::bus::error::BusError;
 use crate::bus::event::{Addressees, Entry, Event};
@@ -7,9 +9,24 @@ use crate::bus::state::{Delivery, Message, Origin, Request, State, Task, Workflo
 use crate::bus::storage::{LogError, LogPosition};
 use crate::domain::ids::{MessageId, RequestId, TaskId, WorkflowId};
 use crate::domain::name::Name;
+use crate::domain::workflow::Again;
 
 /// Lines read at a time: few enough to keep memory flat, enough to read fast.
 const LINES: usize = 256;
+
+/// An attempt of a workflow's step after which the step waited for another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastAttempt {
+    pub step: Name,
+    /// The number of attempts that had begun by then.
+    pub number: u32,
+    /// Whether it was one of them; else it could not begin.
+    pub has_begun: bool,
+    /// Its agent and its task; none for a step that runs for each item of a list.
+    pub given: Option<(Name, TaskId)>,
+    pub again: Again,
+    pub why: String,
+}
 
 /// The delivery status of a past message: its real one is not looked up in the log.
 const PAST: Delivery = Delivery::Seen;
@@ -92,6 +109,41 @@ impl Bus {
             event => event.step_of().is_some_and(|(other, _)| other == id),
         })?;
         Ok(past.workflow(id).cloned())
+    }
+
+    /// Returns the attempts of a workflow's steps after which they waited for another one, oldest first, as far back as the log goes.
+    /// The state has only the last reason of each step.
+    pub fn past_attempts(&self, id: &WorkflowId) -> Result<Vec<PastAttempt>, BusError> {
+        let mut numbers: BTreeMap<Name, u32> = BTreeMap::new();
+        let mut open = BTreeMap::new();
+        let mut past = Vec::new();
+        self.entries_with(&id.to_string(), |_, entry| {
+            for event in entry.events {
+                match event {
+                    Event::StepStarted(started) if started.workflow == *id => {
+                        *numbers.entry(started.step.clone()).or_default() += 1;
+                        open.insert(started.step, Some((started.agent, started.task)));
+                    }
+                    Event::StepExpanded(expanded) if expanded.workflow == *id => {
+                        *numbers.entry(expanded.step.clone()).or_default() += 1;
+                        open.insert(expanded.step, None);
+                    }
+                    Event::StepReturned(returned) if returned.workflow == *id => {
+                        let begun = open.remove(&returned.step);
+                        past.push(PastAttempt {
+                            number: numbers.get(&returned.step).copied().unwrap_or_default(),
+                            has_begun: begun.is_some(),
+                            given: begun.flatten(),
+                            step: returned.step,
+                            again: returned.again,
+                            why: returned.why,
+                        });
+                    }
+                    _ => {}
+                }
+            }
+        })?;
+        Ok(past)
     }
 
     /// Finds a request, even one that the state has forgotten since its end.
@@ -225,19 +277,50 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use crate::bus::rules::NameChoice;
+    use crate::bus::event::Body;
+    use crate::bus::rules::{NameChoice, NewWorkflow, Operation};
     use crate::bus::storage::in_memory::Store;
     use crate::bus::{Bus, Joining, Membership};
-    use crate::domain::ids::RequestId;
+    use crate::domain::ids::{RequestId, WorkflowId};
     use crate::domain::member::MemberKind;
     use crate::domain::messaging::RequestStatus;
     use crate::domain::name::Name;
+    use crate::domain::workflow::{Again, Step, StepMove};
     use crate::sys::clock;
 
     async fn peer(bus: &Bus, name: &str) -> Membership {
         let choice = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
         Membership::join(bus, Joining { choice, kind, roles }).await.unwrap()
+    }
+
+    /// Its step goes back to wait twice; the state has only the last reason.
+    #[tokio::test]
+    async fn the_log_has_every_attempt_of_a_step_with_its_reason() {
+        let store = Store::new(Arc::new(clock::now));
+        let bus = Bus::open(Box::new(store.log())).unwrap();
+        let choice = NameChoice::Like(Name::parse("run").unwrap());
+        let (kind, roles) = (MemberKind::Orchestrator, Vec::new());
+        let lead = Membership::join(&bus, Joining { choice, kind, roles }).await.unwrap();
+        let step = Name::parse("a").unwrap();
+        let new = NewWorkflow {
+            name: "w".into(),
+            steps: vec![Step::new(step.clone(), "codex", &[])],
+            prompts: Body::Text("[\"look\"]".into()),
+            plan_file: None,
+            is_trial: false,
+        };
+        lead.ask(Operation::CreateWorkflow(Box::new(new))).await.unwrap();
+        let id = bus.look(|state| state.workflows()[0].id.clone());
+        for (again, why) in [(Again::Fallback, "gone"), (Again::Retry, "full")] {
+            let again = StepMove::Again(again, why.into());
+            lead.ask(Operation::MoveSteps(id.clone(), vec![(step.clone(), again)])).await.unwrap();
+        }
+        let past = bus.past_attempts(&id).unwrap();
+        let seen: Vec<_> = past.iter().map(|past| (past.again, past.why.as_str())).collect();
+        assert_eq!(seen, [(Again::Fallback, "gone"), (Again::Retry, "full")]);
+        assert!(past.iter().all(|past| !past.has_begun && past.number == 0), "{past:?}");
+        assert_eq!(bus.past_attempts(&WorkflowId::from_bits(7)).unwrap(), []);
     }
 
     #[tokio::test]

@@ -142,7 +142,13 @@ pub enum Event {
     /// A task continues in a resumed session.
     TaskResumed { id: TaskId },
     /// A member requests the end of a running task.
-    TaskCancelAsked { id: TaskId, by: Name },
+    TaskCancelAsked {
+        id: TaskId,
+        by: Name,
+        /// Whether the person at the command line asks. Then `by` is the bridge that acts.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        human: bool,
+    },
     /// See [`Finished`].
     TaskFinished(Finished),
     /// A member requests the end of an agent.
@@ -152,6 +158,9 @@ pub enum Event {
         /// Whether to kill it at once.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kill: bool,
+        /// Whether the person at the command line asks. Then `by` is the bridge that acts.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        human: bool,
     },
     /// See [`PermissionAsked`].
     PermissionAsked(PermissionAsked),
@@ -165,7 +174,13 @@ pub enum Event {
     /// See [`Resumed`].
     WorkflowResumed(Resumed),
     /// A member requests the end of a workflow.
-    WorkflowCancelAsked { id: WorkflowId, by: Name },
+    WorkflowCancelAsked {
+        id: WorkflowId,
+        by: Name,
+        /// Whether the person at the command line asks. Then `by` is the member that leads it, or led it last.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        human: bool,
+    },
     /// A workflow has ended.
     WorkflowEnded {
         id: WorkflowId,

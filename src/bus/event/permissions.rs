@@ -41,7 +41,7 @@ pub struct PermissionAnswered {
     pub decision: Decision,
     /// The source of the answer.
     pub by: Decider,
-    /// The orchestrator that answered, or whose user did.
+    /// The orchestrator that answered, or whose user did; none for the person at the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Name>,
     /// The question, if a policy answered it: no other event has it then.

@@ -93,4 +93,7 @@ pub struct StepApproved {
     pub workflow: WorkflowId,
     pub step: Name,
     pub by: Name,
+    /// Whether the person at the command line approves it. Then `by` is the member that leads the workflow, or led it last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub human: bool,
 }

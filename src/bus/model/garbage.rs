@@ -218,7 +218,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         }
         31 => Event::AgentSwept { session: session(a) },
         32..=35 => of_workflow([kind, a, b, c, d, e]),
-        _ => Event::StopAsked { session: session(a), by: name(b), kill: odd },
+        _ => Event::StopAsked { session: session(a), by: name(b), kill: odd, human: c > 128 },
     }
 }
 
@@ -229,7 +229,7 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> MessageSent {
     MessageSent {
         id: message(a),
         kind: kinds[usize::from(b % 4)],
-        from: Author::Member(name(c)),
+        from: if c > 250 { Author::Human } else { Author::Member(name(c)) },
         audience: Audience::All,
         to: addressees(e % 4 == 0, d, e),
         request: Some(request(c)),
@@ -282,7 +282,7 @@ fn of_workflow([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             items: body(d),
         }),
         _ if e < 64 => Event::WorkflowEnded { id: workflow, status: WorkflowStatus::Failed },
-        _ if e < 128 => Event::WorkflowCancelAsked { id: workflow, by: step },
+        _ if e < 128 => Event::WorkflowCancelAsked { id: workflow, by: step, human: d > 128 },
         _ => Event::WorkflowResumed(Resumed { id: workflow, by: step, owner: session(c) }),
     }
 }
@@ -294,7 +294,7 @@ fn planned(called: u8, after: u8) -> Step {
 fn of_task(id: TaskId, by: Name, byte: u8) -> Event {
     match byte % 3 {
         0 => Event::TaskStarted { id },
-        1 => Event::TaskCancelAsked { id, by },
+        1 => Event::TaskCancelAsked { id, by, human: byte > 128 },
         _ => Event::TaskFinished(Finished {
             id,
             status: TaskStatus::Running,

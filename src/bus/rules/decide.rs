@@ -1,12 +1,15 @@
 //! Decides a command: its rules, and the steps in which they run.
 
+use super::asker::Asker;
 use super::command::{Command, NameChoice, Operation};
 use super::decision::Decision;
 use super::event_writer::Writer;
 use super::members::session_summary::{self, Heir};
 use super::refusal::Refusal;
 use super::requests::Unheard;
-use super::{health, members, messages, overdue, permissions, requests, tasks, workflows};
+use super::{
+    health, human_wish, members, messages, overdue, permissions, requests, tasks, workflows,
+};
 use crate::bus::event::Proposal;
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
@@ -62,6 +65,7 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             health::back(writer, sessions);
             Ok(())
         })?,
+        Operation::ByHuman(wish) => decision.step(|writer| human_wish::perform(writer, wish))?,
         Operation::Crash { session, .. } => {
             decision.step(|writer| write_operation(writer, command))?;
             // In a state in which the calls of the session hold nothing any more.
@@ -94,6 +98,7 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         | Operation::Hung(..)
         | Operation::Back(_)
         | Operation::Join(_)
+        | Operation::ByHuman(_)
         | Operation::Received => Ok(()),
         Operation::Runs(_)
         | Operation::Swept(_)
@@ -153,7 +158,7 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::StartTask(id) => tasks::start(writer, me, id),
         Operation::ResumeTask(id) => tasks::resume(writer, me, id),
         Operation::FinishTask(id, ending) => tasks::finish(writer, me, id, ending),
-        Operation::CancelTask(id) => tasks::cancel(writer, me, id),
+        Operation::CancelTask(id) => tasks::cancel(writer, Asker::session(writer.state, me)?, id),
         Operation::TakeNotice(call, id) => messages::take_notice(writer, me, *call, id),
         Operation::AskPermission(new) => permissions::ask(writer, me, new),
         Operation::RecordPermission(question, decision, times) => {
@@ -165,11 +170,16 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::CreateWorkflow(new) => workflows::create(writer, me, new),
         Operation::MoveSteps(id, moves) => workflows::move_steps(writer, me, id, moves),
         Operation::ExpandStep(step, items) => workflows::expand(writer, me, step, items),
-        Operation::CancelWorkflow(id) => workflows::cancel(writer, me, id),
-        Operation::ApproveStep(step, approval) => workflows::approve(writer, me, step, approval),
+        Operation::CancelWorkflow(id) => {
+            workflows::cancel(writer, Asker::leader(writer.state, me)?, id)
+        }
+        Operation::ApproveStep(step, approval) => {
+            workflows::approve(writer, Asker::leader(writer.state, me)?, step, approval)
+        }
         Operation::ResumeWorkflow(id) => workflows::resume(writer, me, id),
         Operation::Stop { agent, reason, kill } => {
-            members::stop(writer, me, agent, reason.as_deref(), *kill)
+            let by = Asker::session(writer.state, me)?;
+            members::stop(writer, by, agent, reason.as_deref(), *kill)
         }
     }
 }

@@ -115,13 +115,14 @@ pub(super) fn crash(
     }
     let end = AgentEnd {
         what: "crashed and is being restarted",
+        of_task: "its agent crashed and is being restarted",
         detail: Some(detail),
         error: None,
         stopped: false,
     };
     let running = agent.running.as_ref().filter(|_| broken == Broken::Interrupted);
     let running = running.and_then(|id| writer.state.task(id));
-    let why = format!("{} {}: {detail}", agent.name, end.what);
+    let why = format!("{}: {detail}", end.of_task);
     let ends = running.map(|task| (task, ended(TaskStatus::Interrupted, "crashed", why)));
     let leaders = leaders_of(writer.state, agent);
     let ends: Vec<_> = ends.into_iter().collect();

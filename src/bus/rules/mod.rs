@@ -8,6 +8,7 @@
 mod decide;
 mod command;
 mod refusal;
+mod asker;
 mod notice;
 mod event_writer;
 mod decision;
@@ -18,6 +19,7 @@ mod tasks;
 mod permissions;
 mod workflows;
 mod health;
+mod human_wish;
 mod overdue;
 mod sessions_to_wake;
 
@@ -25,8 +27,8 @@ mod sessions_to_wake;
 mod tests;
 
 pub use self::command::{
-    Approval, AskedFirst, Broken, Command, Ending, NameChoice, NewAgent, NewItems, NewMember,
-    NewQuestion, NewTask, NewWorkflow, Operation, PermissionReply, Pick,
+    Approval, AskedFirst, Broken, Command, Ending, HumanWish, NameChoice, NewAgent, NewItems,
+    NewMember, NewQuestion, NewTask, NewWorkflow, Operation, PermissionReply, Pick,
 };
 pub use self::decide::decide;
 pub use self::members::session_summary::is_needed as is_summary_needed;

@@ -74,15 +74,35 @@ pub(super) fn answer(
         PermissionReply::Itself(decision) => (decision, Decider::Orchestrator),
         PermissionReply::Human(decision) => (decision, Decider::Human),
     };
+    write_chosen(writer, permission, decision, (by, Some(&orchestrator.name)))
+}
+
+/// Writes the answer of the person at the command line.
+pub(super) fn answer_as_human(
+    writer: &mut Writer<'_>,
+    id: &PermissionId,
+    decision: Decision,
+) -> Result<(), Refusal> {
+    let permission = open(writer.state, id)?;
+    write_chosen(writer, permission, decision, (Decider::Human, None))
+}
+
+/// Writes an answer, if the question offers it.
+fn write_chosen(
+    writer: &mut Writer<'_>,
+    permission: &Permission,
+    decision: Decision,
+    by: (Decider, Option<&Name>),
+) -> Result<(), Refusal> {
     // Without an offer to reject, the bridge answers the agent that the question is cancelled.
     if decision != Decision::Reject && !permission.offers.contains(&decision) {
         let mut offers = permission.offers.clone();
         if !offers.contains(&Decision::Reject) {
             offers.push(Decision::Reject);
         }
-        return Err(Refusal::NotOffered { id: id.clone(), offers });
+        return Err(Refusal::NotOffered { id: permission.id.clone(), offers });
     }
-    write_answered(writer, permission, decision, (by, Some(&orchestrator.name)));
+    write_answered(writer, permission, decision, by);
     Ok(())
 }
 

@@ -54,8 +54,8 @@ pub enum Refusal {
     #[error("`{name}` is you: send to another member; list_agents shows them")]
     ToYourself { name: Name },
     #[error(
-        "`{word}` is not a member of the team: what you say in your own answer reaches your user, \
-            or whoever gave you the task"
+        "`{word}` has no inbox: what you say in your own answer reaches your user, or whoever gave \
+            you the task. Outside of a task, write to an orchestrator: your user can read that"
     )]
     ToUser { word: String },
     #[error(

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::name::Name;
+use crate::domain::text::shown_path::ShownPath as _;
 
 /// Why an operation of the log failed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -21,7 +22,7 @@ pub enum LogError {
     #[error("a newer cli-team-bridge uses this bus: restart this one")]
     Newer,
     /// The directory cannot be trusted or used.
-    #[error("cannot use `{path}`: {reason}")]
+    #[error("cannot use `{}`: {reason}", path.shown())]
     Refused {
         /// The directory of the bus, or a part of it.
         path: PathBuf,
@@ -55,7 +56,7 @@ pub enum LogError {
         stored: u64,
     },
     /// The operating system reported an error.
-    #[error("failed to {action} `{path}`: {source}")]
+    #[error("failed to {action} `{}`: {source}", path.shown())]
     Io {
         /// The attempted action, as a verb.
         action: &'static str,

@@ -1,12 +1,28 @@
-//! The help of the program: its commands in two groups, those for people first.
+//! The help of the program: its commands in four groups, those for people first.
 //!
 //! clap lists all subcommands in one group. This list has the same lines, each with clap's own text.
 
 use clap::Command;
 
 /// The groups, and the commands of each in the order of the help.
-const GROUPS: [(&str, &[&str]); 2] = [
-    ("For you", &["setup", "doctor", "run", "trust", "demo", "completions", "man"]),
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("For you", &["setup", "doctor", "run", "trust", "notify", "demo", "completions", "man"]),
+    (
+        "To see your team",
+        &[
+            "top",
+            "status",
+            "log",
+            "messages",
+            "tasks",
+            "task",
+            "workflows",
+            "usage",
+            "search",
+            "bus",
+        ],
+    ),
+    ("To act on your team", &["send", "allow", "deny", "cancel", "stop", "kill"]),
     (
         "For clients and agents",
         &["orchestrator", "peer", "agent", "watch", "hook", "scripted-agent"],

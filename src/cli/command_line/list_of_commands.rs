@@ -6,16 +6,26 @@ use std::io::{IsTerminal as _, stdin};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::help_groups;
+use crate::cli::commands::act::{
+    AllowArguments, CancelArguments, DenyArguments, KillArguments, SendArguments, StopArguments,
+};
+use crate::cli::commands::bus::BusArguments;
 use crate::cli::commands::completions::CompletionsArguments;
 use crate::cli::commands::demo::DemoArguments;
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::hook::HookArguments;
+use crate::cli::commands::look::{
+    LogArguments, MessagesArguments, SearchArguments, StatusArguments, TaskArguments,
+    TasksArguments, UsageArguments, WorkflowsArguments,
+};
 use crate::cli::commands::man::ManArguments;
+use crate::cli::commands::notify::NotifyArguments;
 use crate::cli::commands::orchestrator::OrchestratorArguments;
 use crate::cli::commands::peer::PeerArguments;
 use crate::cli::commands::run::RunArguments;
 use crate::cli::commands::scripted_agent::ScriptedArguments;
 use crate::cli::commands::setup::SetupArguments;
+use crate::cli::commands::top::TopArguments;
 use crate::cli::commands::trust::TrustArguments;
 use crate::cli::commands::watch::WatchArguments;
 use crate::cli::logging::LogReader;
@@ -45,6 +55,40 @@ pub(super) enum Command {
     Trust(TrustArguments),
     /// Check agents, bus and machine, and say how to fix problems.
     Doctor(DoctorArguments),
+    /// Watch the team in a window while it works.
+    Top(TopArguments),
+    /// Show who is there, what each does, and what waits for you.
+    Status(StatusArguments),
+    /// Show what has happened, and with -f what happens.
+    Log(LogArguments),
+    /// Show what the members wrote to each other, and who has seen it.
+    Messages(MessagesArguments),
+    /// List the tasks of the team.
+    Tasks(TasksArguments),
+    /// Show a task: its prompt, its result, its files.
+    Task(TaskArguments),
+    /// List the workflows of the team with their steps.
+    Workflows(WorkflowsArguments),
+    /// Sum up tokens and costs by agent, profile or day.
+    Usage(UsageArguments),
+    /// Send a trial notification to yourself.
+    Notify(NotifyArguments),
+    /// Find words in everything that the team has said and done.
+    Search(SearchArguments),
+    /// Verify the team's bus, export its history, or prune it.
+    Bus(BusArguments),
+    /// Write to a member of the team.
+    Send(SendArguments),
+    /// Allow what an agent asks, or approve a step of a workflow.
+    Allow(AllowArguments),
+    /// Refuse what an agent asks, or a step of a workflow.
+    Deny(DenyArguments),
+    /// Cancel a task or a workflow.
+    Cancel(CancelArguments),
+    /// Stop an agent, once its turn is over.
+    Stop(StopArguments),
+    /// Kill an agent and all its processes.
+    Kill(KillArguments),
     /// Print one line per new message, for Claude Code's Monitor tool.
     Watch(WatchArguments),
     /// Bring unread messages to a model through a hook of its client.
@@ -83,6 +127,23 @@ impl Command {
             | Self::Run(_)
             | Self::Trust(_)
             | Self::Doctor(_)
+            | Self::Top(_)
+            | Self::Status(_)
+            | Self::Log(_)
+            | Self::Messages(_)
+            | Self::Tasks(_)
+            | Self::Task(_)
+            | Self::Workflows(_)
+            | Self::Usage(_)
+            | Self::Notify(_)
+            | Self::Search(_)
+            | Self::Bus(_)
+            | Self::Send(_)
+            | Self::Allow(_)
+            | Self::Deny(_)
+            | Self::Cancel(_)
+            | Self::Stop(_)
+            | Self::Kill(_)
             | Self::Demo(_)
             | Self::Completions(_)
             | Self::Man(_) => LogReader::Person,

@@ -8,6 +8,7 @@ use clap::Args;
 use clap_mangen::{Man, generate_to};
 
 use crate::cli::{Failure, output};
+use crate::domain::text::shown_path::ShownPath as _;
 
 /// The arguments of `man`.
 #[derive(Clone, Debug, Args)]
@@ -25,7 +26,7 @@ pub(crate) struct ManArguments {
 pub(crate) fn run(arguments: &ManArguments, program: clap::Command) -> Result<(), Failure> {
     match &arguments.directory {
         Some(directory) => write_pages(directory, program).map_err(|error| {
-            format!("cannot write manual pages to `{}`: {error}", directory.display()).into()
+            format!("cannot write manual pages to `{}`: {error}", directory.shown()).into()
         }),
         None => print_page(program),
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::alerts::Alerts;
 use crate::bus::rules::NameChoice;
 use crate::cli::how_to_watch::watch_command;
 use crate::cli::lead_team::{self, JoinTarget};
@@ -17,6 +18,8 @@ use crate::cli::signal_policy::{self, StopRequests};
 use crate::cli::{
     Failure, below_agent, find_project, load_config, open_bus, serve_endpoint, serve_mcp,
 };
+use crate::config::NotifySettings;
+use crate::domain::ids::SessionId;
 use crate::domain::name::Name;
 use crate::domain::wait_times;
 use crate::mcp::LazyMembership;
@@ -62,17 +65,21 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     };
     let target = JoinTarget::of(outside, &config, choice, Vec::new());
     let watch = (!arguments.no_watch).then(|| watch_command(&launch.project));
+    let notify = Notify { settings: config.notify().clone(), project: launch.project.clone() };
     let team = OrchestratorTeam::new(config, launch);
     serve_mcp::greet_person();
     serve_mcp::run_team(async move || {
-        signal_policy::obey(async move |stop| lead(target, team, watch.as_deref(), stop).await)
-            .await
+        signal_policy::obey(async move |stop| {
+            lead(target, team, notify, watch.as_deref(), stop).await
+        })
+        .await
     })
 }
 
 async fn lead(
     target: JoinTarget,
     team: OrchestratorTeam,
+    notify: Notify,
     watch: Option<&str>,
     mut stop: StopRequests,
 ) -> Result<(), Failure> {
@@ -85,15 +92,43 @@ async fn lead(
     let server = orchestrator_tools::server_with_doorbell(membership.clone(), &team, watch);
     let keeping =
         AbortOnDropHandle::new(tokio::spawn(clean_up_and_resume(membership.clone(), team.clone())));
+    let alerting = AbortOnDropHandle::new(tokio::spawn(notify_user(membership.clone(), notify)));
     let clearing = AbortOnDropHandle::new(tokio::spawn(forget_deleted_projects(
         membership.clone(),
         directory,
     )));
     serve_mcp::until_the_end_of_team(&server, &mut stop).await;
-    drop((keeping, clearing));
+    drop((keeping, alerting, clearing));
     team.shutdown(stop.force_stop(|line| tracing::warn!("{line}"))).await;
     serve_mcp::leave(&membership).await;
     Ok(())
+}
+
+/// How to notify the user, and of which project.
+struct Notify {
+    settings: NotifySettings,
+    project: PathBuf,
+}
+
+/// Notifies the user of what happens on the bus that the server has joined, and on one that replaces it.
+async fn notify_user(membership: LazyMembership, notify: Notify) {
+    loop {
+        if let Ok(held) = membership.membership().await {
+            let alerts = Alerts::start(held.clone(), &notify.settings, &notify.project);
+            if alerts.is_none() {
+                return;
+            }
+            until_replaced(&membership, held.session()).await;
+        }
+        tokio::time::sleep(wait_times::LOOK_FOR_MEMBERSHIP).await;
+    }
+}
+
+/// Waits until the server has another membership than this.
+async fn until_replaced(membership: &LazyMembership, session: SessionId) {
+    while membership.current().is_some_and(|now| now.session() == session) {
+        tokio::time::sleep(wait_times::LOOK_FOR_MEMBERSHIP).await;
+    }
 }
 
 /// Once the server has joined, removes the records of deleted projects from the user's state directory.
@@ -113,15 +148,10 @@ async fn clean_up_and_resume(membership: LazyMembership, team: OrchestratorTeam)
     loop {
         if let Ok(held) = membership.membership().await {
             let workflows = team.workflows(&held);
-            let replaced = async {
-                while membership.current().is_some_and(|now| now.session() == held.session()) {
-                    tokio::time::sleep(wait_times::LOOK_FOR_MEMBERSHIP).await;
-                }
-            };
             tokio::select! {
                 () = workflows.team().keep_swept() => {}
                 () = workflows.keep_resumed() => {}
-                () = replaced => {}
+                () = until_replaced(&membership, held.session()) => {}
             }
         }
         tokio::time::sleep(wait_times::LOOK_FOR_MEMBERSHIP).await;

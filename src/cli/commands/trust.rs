@@ -1,4 +1,4 @@
-//! `trust`: shows what a project's own `bridge.toml` would run or widen, or what the gates of a plan file would run, and records
+//! `trust`: shows what a configuration file of a project would run or widen, or what the gates of a plan file would run, and records
 //! the user's approval, which they can revoke.
 
 use std::collections::BTreeSet;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::commands::run::read_plan;
+use crate::cli::commands::run::{PROJECT_FILE, missing_file, read_plan};
 use crate::cli::{
     Failure, below_agent, find_project, hidden_agents, load_config, open_bus, output, with_hint,
 };
-use crate::config::{Brought, quoted};
+use crate::config::{Brought, ProjectFile, quoted};
 use crate::sys::terminal;
-use crate::team::Trust;
+use crate::team::{Trust, UnreadableApproval};
 
 /// What to approve.
 #[derive(Clone, Debug, Args)]
@@ -24,8 +24,8 @@ Examples:
   cli-team-bridge trust --list               list your approvals
   cli-team-bridge trust plan.toml --revoke   revoke one")]
 pub(crate) struct TrustArguments {
-    /// A project (for its `.claude/bridge.toml`) or a plan file with gates [default: the current project].
-    #[arg(value_name = "DIR|PLAN")]
+    /// A project (for its `.claude/bridge.toml`), a plan file with gates, or a configuration file of the project for --config [default: the current project].
+    #[arg(value_name = "DIR|FILE")]
     path: Option<PathBuf>,
     /// Approve without a prompt, provided that the file has this SHA-256.
     #[arg(long, value_name = "SHA256")]
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
     if arguments.revoke {
         return revoke(&trust, arguments.path.as_deref());
     }
-    let UntrustedFile { file, lines } = match asking(arguments.path.as_deref())? {
+    let UntrustedFile { file, lines, kind } = match asking(arguments.path.as_deref())? {
         Needed::Approval(untrusted) => untrusted,
         Needed::Nothing(why) => {
             output::tell(&format!("Nothing to approve: {why}."));
@@ -55,12 +55,19 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
         }
     };
     output::say(&format!(
-        "{}\nSHA-256 {}\nwould set:\n\n{}\n",
+        "{}\nSHA-256 {}\n\n{}\n\n{}\n",
         file.quoted(),
         file.sha256,
+        kind.heading(),
         lines.join("\n")
     ));
-    if trust.has(&file)? {
+    let unreadable = |why: UnreadableApproval| {
+        with_hint(
+            why.message_for_user(),
+            "`cli-team-bridge doctor` says what to do about that directory",
+        )
+    };
+    if trust.has(&file).map_err(unreadable)? {
         output::tell("You already approved this file.");
         return Ok(());
     }
@@ -69,21 +76,19 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
         Some(_) => {
             return Err(with_hint("--yes names another SHA-256", "review the file shown above"));
         }
-        None if stdin().is_terminal() => asked()?,
+        None if stdin().is_terminal() => asked(kind.question(&lines))?,
         None => {
             let how = format!("run this in a terminal, or approve with --yes {}", file.sha256);
             return Err(with_hint("there is no terminal to ask at", how));
         }
     };
     if !agreed {
-        return Err("not approved: the settings shown above stay ignored".into());
+        return Err(kind.refused());
     }
     refuse_an_agents_approval()?;
     trust.add(&file)?;
-    output::tell(
-        "Approved in its current version; any change to the file needs a new approval. Limits \
-            apply from the orchestrator's next start.",
-    );
+    let approved = "Approved in its current version; any change to the file needs a new approval.";
+    output::tell(&format!("{approved}{}", kind.effect(&lines)));
     Ok(())
 }
 
@@ -99,22 +104,24 @@ fn list(trust: &Trust) -> Result<(), Failure> {
 }
 
 fn revoke(trust: &Trust, path: Option<&Path>) -> Result<(), Failure> {
-    let mut revoked = 0;
+    let mut revoked = BTreeSet::new();
     for place in places(path)? {
-        revoked += trust.revoke(&place)?;
+        if trust.revoke(&place)? > 0 {
+            revoked.insert(Kind::of(&place));
+        }
     }
-    if let Some(listed) = path.and_then(Path::to_str) {
-        revoked += trust.revoke_quoted(&format!("\"{listed}\""))?;
+    if let Some(listed) = path.and_then(Path::to_str)
+        && trust.revoke_quoted(&format!("\"{listed}\""))? > 0
+    {
+        revoked.insert(Kind::of(Path::new(listed)));
     }
-    if revoked == 0 {
+    if revoked.is_empty() {
         let how = "`cli-team-bridge trust --list` lists the approved files";
         return Err(with_hint("there is no approval to revoke", how));
     }
-    output::tell(
-        "Revoked. The bridge no longer starts agents, agent processes or gates from that file. \
-         Running ones continue until they end, with the permissions the file gave them; raised \
-         limits apply until the orchestrator ends.",
-    );
+    for kind in revoked {
+        output::tell(kind.revoked());
+    }
     Ok(())
 }
 
@@ -159,6 +166,86 @@ fn resolved_around(path: &Path) -> Option<PathBuf> {
 struct UntrustedFile {
     file: Brought,
     lines: Vec<String>,
+    kind: Kind,
+}
+
+/// What kind of file needs approval, which decides the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// The project's own `bridge.toml`, or a configuration file of the project that `--config` names.
+    Settings,
+    /// A plan with gates.
+    Plan,
+}
+
+impl Kind {
+    /// Returns the kind of an approved file by its path, or by its content if it is still there.
+    fn of(path: &Path) -> Self {
+        let is_settings = || matches!(asking_named(path), Some(Ok(Needed::Approval(_))));
+        let is_settings = path.ends_with(PROJECT_FILE) || (path.is_file() && is_settings());
+        if is_settings { Self::Settings } else { Self::Plan }
+    }
+
+    /// Introduces the list of all that needs the approval.
+    fn heading(self) -> &'static str {
+        match self {
+            Self::Settings => {
+                "These settings of the project's own file have no effect until you approve it:"
+            }
+            Self::Plan => {
+                "An orchestrator starts this plan only with your approval, because its gates run \
+                 commands as you:"
+            }
+        }
+    }
+
+    fn question(self, lines: &[String]) -> &'static str {
+        let runs = lines.iter().any(|line| line.starts_with("[agents."));
+        match self {
+            Self::Settings if runs => {
+                "The author of that file can run these programs as you. Approve it? [y/N]"
+            }
+            Self::Settings => "The author of that file chose these values. Approve it? [y/N]",
+            Self::Plan => {
+                "The author of that plan can run these commands as you. Approve it? [y/N]"
+            }
+        }
+    }
+
+    fn refused(self) -> Failure {
+        match self {
+            Self::Settings => "not approved: the settings shown above have no effect".into(),
+            Self::Plan => with_hint(
+                "not approved: an orchestrator does not start this plan",
+                "`cli-team-bridge run` with the plan needs no approval: there you start it yourself",
+            ),
+        }
+    }
+
+    /// Says what follows from an approval, beginning with a space.
+    fn effect(self, lines: &[String]) -> &'static str {
+        let limits = lines.iter().any(|line| line.starts_with("[limits]"));
+        match self {
+            Self::Settings if limits => " Limits apply from the orchestrator's next start.",
+            Self::Settings => "",
+            Self::Plan => " An orchestrator can start the plan now.",
+        }
+    }
+
+    fn revoked(self) -> &'static str {
+        match self {
+            Self::Settings => {
+                "Revoked. The bridge starts no more agents of that file, and no more processes of \
+                 running ones. Agents that are running continue until they end, with the \
+                 permissions that the file gave them; raised limits apply until the orchestrator \
+                 ends."
+            }
+            Self::Plan => {
+                "Revoked. No gate of that plan starts any more; one that is running continues \
+                 until it ends."
+            }
+        }
+    }
 }
 
 /// What a file needs from its user.
@@ -168,39 +255,62 @@ enum Needed {
     Nothing(String),
 }
 
-/// Reads the file to approve: a plan if a file is named, else the `bridge.toml` of a project.
+/// Reads the file to approve: a plan or configuration file if a file is named, else the `bridge.toml` of a project.
 fn asking(path: Option<&Path>) -> Result<Needed, Failure> {
     if let Some(plan) = path.filter(|path| path.is_file()) {
-        let written = read_plan(plan)?;
+        let written = match read_plan(plan) {
+            Ok(written) => written,
+            Err(error) => return asking_named(plan).unwrap_or(Err(error)),
+        };
         let (file, lines) = (written.brought(plan), written.gates());
         if lines.is_empty() {
             let why = format!("the plan {} has no gates, so it runs no programs", quoted(plan));
             return Ok(Needed::Nothing(why));
         }
-        return Ok(Needed::Approval(UntrustedFile { file, lines }));
+        return Ok(Needed::Approval(UntrustedFile { file, lines, kind: Kind::Plan }));
     }
     if let Some(missing) = path.filter(|path| !path.exists()) {
-        return Err(with_hint(
-            format!("there is no file or directory {}", quoted(missing)),
+        let (what, how) = (
+            "file or directory",
             "name a plan file, or the directory of a project; `cli-team-bridge trust --list` \
              lists the files that you approved",
-        ));
+        );
+        let failure = missing_file(what, missing, how);
+        return Err(failure
+            .unwrap_or_else(|| with_hint(format!("there is no {what} {}", quoted(missing)), how)));
     }
     let root = find_project::find(path)?.root;
     let config = load_config::load(&root, None)?;
-    Ok(match config.project_file() {
-        Some(file) if file.needs_yes() => {
-            Needed::Approval(UntrustedFile { file: file.file.clone(), lines: file.lines() })
-        }
-        Some(file) => {
-            let file = file.file.quoted();
-            Needed::Nothing(format!("{file} runs no programs and raises no limits"))
-        }
-        None => {
-            let root = quoted(&root);
-            Needed::Nothing(format!("the project {root} has no `.claude/bridge.toml`"))
-        }
-    })
+    let none = || {
+        let root = quoted(&root);
+        Needed::Nothing(format!("the project {root} has no `.claude/bridge.toml`"))
+    };
+    Ok(config.project_files().first().map_or_else(none, needed_by))
+}
+
+/// Reads a configuration file of a project, which `--config` may name; none if the file is something else.
+fn asking_named(path: &Path) -> Option<Result<Needed, Failure>> {
+    if path.ends_with(PROJECT_FILE) {
+        return None;
+    }
+    let folder = path.canonicalize().ok()?;
+    let project = match find_project::find_from(folder.parent()?) {
+        Ok(project) => project,
+        Err(error) => return Some(Err(error.into())),
+    };
+    let config = load_config::load(&project.root, Some(path)).ok()?;
+    // The project's own file comes first.
+    let named = config.project_files().iter().find(|file| file.trust_argument().is_some());
+    named.map(|file| Ok(needed_by(file)))
+}
+
+fn needed_by(file: &ProjectFile) -> Needed {
+    if !file.needs_yes() {
+        let file = file.file.quoted();
+        return Needed::Nothing(format!("{file} runs no programs and raises no limits"));
+    }
+    let (file, lines) = (file.file.clone(), file.lines());
+    Needed::Approval(UntrustedFile { file, lines, kind: Kind::Settings })
 }
 
 /// Refuses an approval that a live agent may be giving: below the agent, where this process cannot see the agent, or without a
@@ -226,9 +336,9 @@ fn refuse_an_agents_approval() -> Result<(), Failure> {
 }
 
 /// Asks at the terminal. Anything but a clear yes is no. Input typed before the question is dropped.
-fn asked() -> Result<bool, Failure> {
+fn asked(question: &str) -> Result<bool, Failure> {
     terminal::drop_typed(stdin());
-    output::tell("The author of that file can run these programs as you. Approve it? [y/N]");
+    output::tell(question);
     let mut typed = String::new();
     stdin().read_line(&mut typed)?;
     Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))

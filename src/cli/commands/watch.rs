@@ -3,6 +3,7 @@
 //! It only reads: it delivers and marks nothing. Where a client begins a turn with each line, as Claude Code's Monitor tool does,
 //! an idle session learns of a message within moments. It ends when its output has no reader, or on a signal.
 
+use std::io::{IsTerminal as _, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Follower, Listening};
 use crate::cli::claude_session::ClaudeSession;
 use crate::cli::{Failure, find_project, open_bus, output, serve_mcp, signal_policy};
+use crate::config::quoted;
 use crate::delivery::watch_line::{self, AnnouncedMessages};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -39,6 +41,12 @@ pub(crate) fn run(arguments: WatchArguments) -> Result<(), Failure> {
     let project = find_project::find(arguments.project.as_deref())?;
     let directory = project.bus_directory();
     let watch = Watch::new(arguments.name);
+    if watch.has_person {
+        output::tell(&format!(
+            "This prints one line for each new message in {}, and marks none as read; Ctrl-C ends it.",
+            quoted(&project.root)
+        ));
+    }
     serve_mcp::run(async move || {
         signal_policy::obey(async move |mut stop| {
             tokio::select! {
@@ -60,6 +68,10 @@ struct Watch {
     /// The member whose messages were announced last.
     name: Option<Name>,
     doorbell: AnnouncedMessages,
+    /// Whether a person reads stderr, rather than a client.
+    has_person: bool,
+    /// What the person was told last.
+    told: Option<String>,
 }
 
 /// Why following a bus has ended.
@@ -77,6 +89,20 @@ impl Watch {
             client: ClaudeSession::look(),
             name: None,
             doorbell: AnnouncedMessages::default(),
+            has_person: stderr().is_terminal(),
+            told: None,
+        }
+    }
+
+    /// Tells a person at the terminal whose messages it watches, whenever that changes.
+    fn tell_person(&mut self, member: Option<&Name>) {
+        let line = match member.or(self.chosen.as_ref()) {
+            Some(name) => format!("Watching for messages to `{name}`."),
+            None => "No orchestrator leads this project now; waiting for one.".to_owned(),
+        };
+        if self.has_person && self.told.as_ref() != Some(&line) {
+            output::tell(&line);
+            self.told = Some(line);
         }
     }
 
@@ -93,6 +119,8 @@ impl Watch {
                     WatchEnd::Unread => return Ok(()),
                     WatchEnd::Removed => {}
                 }
+            } else {
+                self.tell_person(None);
             }
             if !output::has_reader() {
                 return Ok(());
@@ -128,7 +156,9 @@ impl Watch {
 
     /// Returns the lines for new messages, each with its newline.
     fn lines(&mut self, bus: &mut Follower) -> String {
-        let Some(name) = self.watched_member(bus.state()) else {
+        let member = self.watched_member(bus.state());
+        self.tell_person(member.as_ref());
+        let Some(name) = member else {
             return String::new();
         };
         let is_first = self.name.as_ref() != Some(&name);

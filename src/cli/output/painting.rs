@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use console::Term;
 
+use super::full_screen;
 use super::live_region::Region;
 use super::terminal_colours::coloured;
 use super::write_and_flush::write;
@@ -91,6 +92,9 @@ fn above_all(region: &mut Region, lines: &[String], width: usize) -> String {
 /// Writes whole lines to stderr, above the region.
 pub(super) fn above(text: &str) {
     let text = seen(text);
+    if full_screen::keep(&text) {
+        return;
+    }
     match held().as_mut() {
         None => write(&mut io::stderr(), &text),
         Some(region) => {

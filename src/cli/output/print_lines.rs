@@ -68,6 +68,11 @@ pub(crate) fn say(line: &str) {
     write_out(&format!("{}\n", seen(line)));
 }
 
+/// Prints a part of a line of output, or several lines, to stdout.
+pub(crate) fn say_part(text: &str) {
+    write_out(&seen(text));
+}
+
 /// Prints a line of output that may have colours.
 pub(crate) fn say_coloured(line: &str) {
     write_out(&format!("{}\n", coloured(line)));

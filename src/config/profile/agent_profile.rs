@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use super::agent_command::Command;
+use super::agent_env_filter::{self, EnvPattern};
 use super::profile_choices::{MidTurn, Restart};
-use crate::config::agent_env_filter::{self, EnvPattern};
 use crate::config::defaults;
 use crate::config::value_origin::Sourced;
 use crate::domain::name::Name;

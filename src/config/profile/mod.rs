@@ -2,6 +2,7 @@
 
 mod agent_command;
 mod agent_profile;
+pub(super) mod agent_env_filter;
 pub(super) mod builtin_profiles;
 mod find_agent_program;
 pub(super) mod profile_choices;

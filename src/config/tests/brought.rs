@@ -2,7 +2,7 @@
 
 use super::test_directories::TestDirectories;
 use crate::config::defaults::{AGENTS, RETENTION_DAYS, UNREAD};
-use crate::config::{Brought, Config, Resume};
+use crate::config::{Brought, Config, ProjectFile, Resume};
 use crate::domain::name::Name;
 
 /// The user's own file in all of these tests.
@@ -30,10 +30,10 @@ fn load(project: &str) -> Config {
 #[track_caller]
 fn check(project: &str, expected: &[&str]) {
     let config = load(project);
-    let file = config.project_file().unwrap();
+    let file = &config.project_files()[0];
     assert_eq!(file.lines(), expected, "{project}");
     assert_eq!(file.needs_yes(), !expected.is_empty());
-    assert_eq!(config.unagreed().is_some(), !expected.is_empty());
+    assert_eq!(config.unagreed().next().is_some(), !expected.is_empty());
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn without_consent_no_limit_is_raised_and_no_variable_passes_into_gates() {
     config.agree();
     assert_eq!(config.limits().number(&AGENTS).value, 6);
     assert_eq!(config.gate_environment(own(), |_| true).len(), 2);
-    assert!(config.unagreed().is_none());
+    assert!(config.unagreed().next().is_none());
     let revoked = |file: &Brought| {
-        assert_eq!(file, &config.project_file().unwrap().file);
+        assert_eq!(file, &config.project_files()[0].file);
         false
     };
     assert_eq!(config.gate_environment(own(), revoked).len(), 1);
@@ -134,13 +134,13 @@ fn the_file_that_the_command_line_names_needs_no_consent() {
     let place = TestDirectories::new()
         .project("[agents.a]\ncommand = 'sh'\nargs = ['-c', 'id']")
         .explicit("[agents.a]\ncommand = 'a'\nargs = []");
-    assert!(place.load().unwrap().unagreed().is_none());
+    assert!(place.load().unwrap().unagreed().next().is_none());
     let place = TestDirectories::new()
         .project("[agents.a]\ncommand = 'sh'")
         .explicit("[agents.a]\nroles = ['x']");
     let config = place.load().unwrap();
     let name = Name::parse("A").unwrap();
-    let demanded = config.unagreed().unwrap().demanded_of(&name).unwrap();
+    let demanded = config.unagreed().next().unwrap().demanded_of(&name).unwrap();
     assert_eq!(demanded, r#"would run "sh" [], with command = "sh""#);
 }
 
@@ -151,13 +151,13 @@ fn a_script_replaces_the_projects_command_of_a_profile() {
     let mut config = place.load().unwrap();
     let name = |name| Name::parse(name).unwrap();
     config.play([name("a")], "/play.toml".as_ref()).unwrap();
-    let file = config.unagreed().unwrap();
+    let file = config.unagreed().next().unwrap();
     assert_eq!(file.demanded_of(&name("a")), None);
     assert!(file.demanded_of(&name("b")).is_some());
     let place = TestDirectories::new().project("[agents.scripted]\ncommand = 'sh'");
     let mut config = place.load().unwrap();
     config.play([name("a")], "/play.toml".as_ref()).unwrap();
-    let file = config.unagreed().unwrap();
+    let file = config.unagreed().next().unwrap();
     assert!(file.demanded_of(&name("a")).is_some());
 }
 
@@ -167,7 +167,7 @@ fn removing_a_mode_needs_consent() {
     let check = |project: &str, expected: &[&str]| {
         let place = TestDirectories::new().user(own).project(project);
         let config = place.load().unwrap();
-        let lines = config.project_file().unwrap().lines();
+        let lines = config.project_files()[0].lines();
         assert_eq!(lines.get(1..).unwrap_or_default(), expected, "{project}");
     };
     check(
@@ -183,7 +183,7 @@ fn consent_is_for_the_file_of_one_project_and_links_do_not_extend_it() {
     const FILE: &str = "project/.claude/bridge.toml";
     let text = "[agents.a]\ncommand = 'sh'";
     let trusted = TestDirectories::new().project(text);
-    let own = trusted.load().unwrap().project_file().unwrap().file.clone();
+    let own = trusted.load().unwrap().project_files()[0].file.clone();
     let refused = |place: &TestDirectories| place.load().unwrap_err().to_string();
 
     // The file itself, or its directory, is a link.
@@ -204,7 +204,7 @@ fn consent_is_for_the_file_of_one_project_and_links_do_not_extend_it() {
     std::fs::create_dir_all(mine.parent().unwrap()).unwrap();
     std::fs::write(mine.parent().unwrap().join("shared.toml"), text).unwrap();
     symlink("shared.toml", &mine).unwrap();
-    let file = other.load().unwrap().project_file().unwrap().file.clone();
+    let file = other.load().unwrap().project_files()[0].file.clone();
     assert_eq!(file.sha256, own.sha256);
     assert!(file.path.ends_with(".claude/bridge.toml"), "{}", file.quoted());
 }
@@ -234,4 +234,51 @@ fn variables_that_a_pattern_covers_need_no_consent() {
         "[workflows]\ngate_env = ['*DATABASE_*']",
         &[r#"[workflows] gate_env = ["*DATABASE_*"]"#],
     );
+}
+
+#[test]
+fn a_file_of_the_project_that_the_command_line_names_needs_consent() {
+    let named =
+        "[agents.codex]\ncommand = 'sh'\n[limits]\nagents = 6\n[workflows]\nresume = 'auto'";
+    let place = TestDirectories::new().user(OWN).named_in_project(named);
+    let mut config = place.load().unwrap();
+    let [file] = config.project_files() else { panic!("{:?}", config.project_files()) };
+    let lines = [
+        r#"[agents.codex] would run "sh" ["--own"]"#,
+        r#"  command = "sh""#,
+        "[limits] agents = 6 (5 without it)",
+    ];
+    assert_eq!(file.lines(), lines);
+    assert!(file.title().ends_with("/named.toml\", a file of the project that --config names"));
+    assert_eq!(file.trust_argument(), place.explicit.as_deref());
+    assert_eq!(config.limits().number(&AGENTS).value, 5);
+    config.agree();
+    assert_eq!(config.limits().number(&AGENTS).value, 6);
+    assert_eq!(config.resume(), Resume::Ask);
+}
+
+#[test]
+fn each_file_of_the_project_needs_consent_for_its_own_values() {
+    let place = TestDirectories::new()
+        .user(OWN)
+        .project("[agents.codex]\ncommand = 'sh'\nargs = []\n[limits]\nagents = 6")
+        .named_in_project("[agents.codex]\nargs = ['-c', 'id']\n[limits]\nunread = 100_000");
+    let config = place.load().unwrap();
+    let lines = config.project_files().iter().map(ProjectFile::lines).collect::<Vec<_>>();
+    let runs = r#"[agents.codex] would run "sh" ["-c", "id"]"#;
+    let own = [runs, r#"  command = "sh""#, "[limits] agents = 6 (5 without it)"];
+    assert_eq!(lines[0], own);
+    assert_eq!(lines[1][..2], [runs, r#"  args = ["-c", "id"]"#]);
+    assert!(lines[1][2].starts_with("[limits] unread = 100000"), "{:?}", lines[1]);
+    let name = Name::parse("codex").unwrap();
+    assert!(config.unagreed().all(|file| file.demanded_of(&name).is_some()));
+}
+
+#[test]
+fn a_project_file_that_is_named_too_is_read_once() {
+    let mut place = TestDirectories::new().project("[agents.a]\ncommand = 'sh'");
+    place.name_in_project("project/.claude/bridge.toml");
+    let config = place.load().unwrap();
+    let [file] = config.project_files() else { panic!("{:?}", config.project_files()) };
+    assert_eq!(file.trust_argument(), None);
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::test_directories::TestDirectories;
-use crate::config::defaults::{LIMITS, PROFILE, WORKFLOWS, names};
+use crate::config::defaults::{LIMITS, NOTIFY, PROFILE, WORKFLOWS};
+use crate::config::key::names;
 use crate::config::key_tables;
 
 #[test]
@@ -25,6 +26,11 @@ fn every_key_of_a_table_is_read() {
         ("[limits]\n", names(&LIMITS)),
         ("[workflows]\n", names(&WORKFLOWS)),
     ];
+    for key in names(&NOTIFY) {
+        let text = format!("[notify]\n{key} = 2020-01-01");
+        let error = TestDirectories::new().user(&text).error();
+        assert!(error.contains("not a date or time"), "{key}: {error}");
+    }
     for (table, keys) in tables {
         for key in keys {
             let table = table.replace(&format!("{key} = \"x\"\n"), "");

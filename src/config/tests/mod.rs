@@ -1,5 +1,6 @@
 //! The configuration on real files in a temporary home and project.
 
+mod bound_keys;
 mod brought;
 mod documented;
 mod layers;

@@ -5,16 +5,18 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::config::{Config, ConfigError, Load};
+use crate::config::{Author, Config, ConfigError, Load, NamedFile};
 
 pub(super) struct TestDirectories {
     root: TempDir,
     pub(super) explicit: Option<PathBuf>,
+    /// Whose word that file is.
+    author: Author,
 }
 
 impl TestDirectories {
     pub(super) fn new() -> Self {
-        Self { root: tempfile::tempdir().unwrap(), explicit: None }
+        Self { root: tempfile::tempdir().unwrap(), explicit: None, author: Author::User }
     }
 
     pub(super) fn path(&self, file: &str) -> PathBuf {
@@ -43,12 +45,23 @@ impl TestDirectories {
         self
     }
 
+    pub(super) fn named_in_project(mut self, text: &str) -> Self {
+        self.write("project/named.toml", text);
+        self.name_in_project("project/named.toml");
+        self
+    }
+
+    pub(super) fn name_in_project(&mut self, file: &str) {
+        self.explicit = Some(self.path(file));
+        self.author = Author::Project;
+    }
+
     pub(super) fn load(&self) -> Result<Config, ConfigError> {
         Config::load(Load {
             project: &self.path("project"),
             home: Some(&self.path("home")),
             config_home: None,
-            explicit: self.explicit.as_deref(),
+            explicit: self.explicit.as_deref().map(|path| NamedFile { path, author: self.author }),
         })
     }
 

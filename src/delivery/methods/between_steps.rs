@@ -3,7 +3,7 @@
 
 use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
-use crate::delivery::message_frame::frame_with_ids;
+use crate::delivery::message_frame::{about_authors, frame_with_ids};
 use crate::domain::limits;
 use crate::domain::name::Name;
 
@@ -25,7 +25,8 @@ pub fn pick() -> Pick {
 
 /// Writes the additional context.
 pub fn context(messages: &[LoadedMessage], reader: &Name, more: usize) -> String {
-    format!("{}\n\n{REQUEST}", frame_with_ids(messages, reader, more))
+    let (frame, about) = (frame_with_ids(messages, reader, more), about_authors(messages));
+    format!("{frame}\n\n{REQUEST}{about}")
 }
 
 /// Writes the notice of unread messages, of which there is at least one. It delivers none.

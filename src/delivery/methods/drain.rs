@@ -1,14 +1,16 @@
 //! Drain: unread messages as the answer to an agent that asks for them during its turn.
 
 use crate::bus::LoadedMessage;
-use crate::delivery::message_frame::frame;
+use crate::delivery::message_frame::{about_authors, frame};
 use crate::delivery::recipient::Reader;
 
 /// What the model is asked to do with the messages.
-fn request(reader: Reader<'_>) -> String {
+fn request(messages: &[LoadedMessage], reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
     format!(
-        "These arrived while you work. Answer with {tool} if needed, then continue with your task."
+        "These arrived while you work. Answer with {tool} if needed, then continue with your \
+         task.{}",
+        about_authors(messages)
     )
 }
 
@@ -20,5 +22,5 @@ pub fn drained_texts<'r>(
 ) -> Vec<String> {
     let reader = reader.into();
     let frame = frame(messages, reader, more);
-    vec![format!("{frame}\n\n{}", request(reader))]
+    vec![format!("{frame}\n\n{}", request(messages, reader))]
 }

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::bus::LoadedMessage;
 use crate::delivery::capabilities::SteerWhen;
-use crate::delivery::message_frame::frame;
+use crate::delivery::message_frame::{about_authors, frame};
 use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
 use crate::domain::wait_times;
@@ -16,10 +16,12 @@ use crate::sys::backoff::Backoff;
 const ATTEMPTS: Backoff = Backoff::new(wait_times::STEER_AGAIN, wait_times::LONGEST_STEER_AGAIN);
 
 /// What the model is asked to do with the messages.
-fn request(reader: Reader<'_>) -> String {
+fn request(messages: &[LoadedMessage], reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
     format!(
-        "These arrived while you work. Answer with {tool} if needed, then continue with your task."
+        "These arrived while you work. Answer with {tool} if needed, then continue with your \
+         task.{}",
+        about_authors(messages)
     )
 }
 
@@ -45,7 +47,7 @@ pub fn steer_text<'r>(
     more: usize,
 ) -> String {
     let reader = reader.into();
-    format!("{}\n\n{}", frame(messages, reader, more), request(reader))
+    format!("{}\n\n{}", frame(messages, reader, more), request(messages, reader))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
 use crate::bus::state::{Delivery, Message, State};
-use crate::delivery::message_frame::frame;
+use crate::delivery::message_frame::{about_authors, frame};
 use crate::delivery::recipient::Reader;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
@@ -15,9 +15,9 @@ use crate::domain::name::Name;
 use crate::domain::wait_times;
 
 /// What the model is asked to do with the messages.
-fn request(reader: Reader<'_>) -> String {
+fn request(messages: &[LoadedMessage], reader: Reader<'_>) -> String {
     let tool = reader.tool("send_message");
-    format!("Answer with {tool} if needed.")
+    format!("Answer with {tool} if needed.{}", about_authors(messages))
 }
 
 /// The messages of failed wakes, with their state when the wakes began. They are offered again only with other messages, or with a task.
@@ -114,7 +114,7 @@ pub fn wake_prompt<'r>(
     let mut parts = Vec::new();
     parts.extend(introduction.map(str::to_owned));
     parts.push(frame(messages, reader, more));
-    parts.push(request(reader));
+    parts.push(request(messages, reader));
     parts.join("\n\n")
 }
 

@@ -17,7 +17,7 @@ use crate::domain::wait_times;
 use crate::setup::installed_agents::{self, FoundProgram, InstalledAgent};
 use crate::setup::known_client::Places;
 use crate::sys::process::find_program;
-use crate::team::Launch;
+use crate::team::{Launch, trust_command};
 
 /// Whether the doctor starts agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,14 +83,9 @@ async fn start_all(
     let room = match TrialRoom::open(launch, config).await {
         Ok(room) => room,
         Err(error) => {
-            let unknown = Finding::unknown(
-                &Subject::Bridge,
-                "start",
-                format!("no agent could be tried out: {error}"),
-            );
-            return vec![unknown.with_remedy(
-                "free space in the temporary directory, or set TMPDIR to another one",
-            )];
+            let says = format!("no agent is tried out: {error}");
+            let unknown = Finding::unknown(&Subject::Bridge, "start", says);
+            return vec![unknown.with_remedy(error.remedy())];
         }
     };
     let trying = agents.into_iter().map(|(subject, profile, installed)| {
@@ -214,15 +209,18 @@ fn examine_known(launch: &Launch, config: &Config) -> Vec<InstalledAgent> {
 }
 
 fn consent(launch: &Launch, config: &Config, profile: &Profile) -> Consented {
-    let file = config.project_file();
-    let Some(file) = file.filter(|file| file.demanded_of(&profile.name).is_some()) else {
-        return Consented::Yes;
-    };
-    match launch.trust.has(&file.file) {
-        Ok(true) => Consented::Yes,
-        Ok(false) => Consented::No,
-        Err(why) => Consented::Unreadable(why.to_string()),
+    let files = config.project_files().iter();
+    for file in files.filter(|file| file.demanded_of(&profile.name).is_some()) {
+        match launch.trust.has(&file.file) {
+            Ok(true) => {}
+            Ok(false) => {
+                let command = trust_command(file.trust_argument());
+                return Consented::No { file: file.title(), command };
+            }
+            Err(why) => return Consented::Unreadable(why.to_string()),
+        }
     }
+    Consented::Yes
 }
 
 fn tried(profile: &Profile, installed: &InstalledProgram) -> Tried {

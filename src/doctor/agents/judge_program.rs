@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::agent_kinds::Kind;
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::missing_program::MissingProgram;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::installed_agents::{FoundProgram, LoginSign};
 
 /// How an agent is installed.
@@ -28,12 +29,13 @@ pub(super) struct InstalledProgram {
     pub(super) consent: Consented,
 }
 
-/// Whether the user has approved the changes of the project's own file to a profile.
+/// Whether the user has approved the changes of the project's files to a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Consented {
-    /// The file changes nothing that needs approval, or the user has approved it.
+    /// No file changes anything that needs approval, or the user has approved it.
     Yes,
-    No,
+    /// This file is not approved.
+    No { file: String, command: String },
     /// The approvals cannot be read.
     Unreadable(String),
 }
@@ -64,19 +66,20 @@ pub(super) fn judge(installed: &InstalledProgram) -> Judged {
     let may_start = installed.consent == Consented::Yes;
     findings.extend(match &installed.consent {
         Consented::Yes => None,
-        Consented::No => Some(
+        Consented::No { file, command } => Some(
             Finding::unknown(
                 &subject,
                 "start",
-                "not started: the project's own bridge.toml decides what it runs, and you have not \
-                 approved that file",
+                format!(
+                    "not started: {file} decides what it runs, and you have not approved that file"
+                ),
             )
-            .with_remedy("review and approve it with `cli-team-bridge trust`"),
+            .with_remedy(format!("review and approve it with `{command}`")),
         ),
         Consented::Unreadable(why) => Some(Finding::unknown(
             &subject,
             "start",
-            format!("not started: the project's own bridge.toml decides what it runs, and {why}"),
+            format!("not started: a file of the project decides what it runs, and {why}"),
         )),
     });
     Judged { findings, is_installed: true, may_start }
@@ -102,7 +105,7 @@ fn judge_missing(
             "program",
             format!(
                 "`{name}` is installed ({}), but not its ACP adapter: `{program}` {}",
-                path.as_deref().unwrap_or(Path::new(name)).display(),
+                path.as_deref().unwrap_or(Path::new(name)).shown(),
                 missing.searched
             ),
             run.unwrap_or_else(|| missing.instead.clone()),
@@ -124,7 +127,7 @@ fn judge_missing(
 
 fn judge_present(subject: &Subject, installed: &InstalledProgram, program: &Path) -> Finding {
     let version = installed.version.as_deref();
-    let shown = program.display();
+    let shown = program.shown();
     let says =
         version.map_or_else(|| shown.to_string(), |version| format!("{shown}, version {version}"));
     let old = installed.kind.zip(version).filter(|(kind, version)| kind.is_older(version));
@@ -152,7 +155,7 @@ fn judge_present(subject: &Subject, installed: &InstalledProgram, program: &Path
 fn judge_login(subject: &Subject, installed: &InstalledProgram) -> Option<Finding> {
     Some(match installed.login.as_ref()? {
         LoginSign::Variable(name) => Finding::ok(subject, "login", format!("by {name}")),
-        LoginSign::File(path) => Finding::ok(subject, "login", format!("by {}", path.display())),
+        LoginSign::File(path) => Finding::ok(subject, "login", format!("by {}", path.shown())),
         LoginSign::NotSeen => {
             let unknown =
                 Finding::unknown(subject, "login", "no sign of a login: no key and no login file");
@@ -282,7 +285,10 @@ mod tests {
 
     #[test]
     fn an_agent_without_approval_is_not_started() {
-        let unapproved = InstalledProgram { consent: Consented::No, ..codex() };
+        let file = "the project's own bridge.toml".to_owned();
+        let command = "cli-team-bridge trust".to_owned();
+        let consent = Consented::No { file, command };
+        let unapproved = InstalledProgram { consent, ..codex() };
         check(
             &unapproved,
             "start",

@@ -87,7 +87,10 @@ pub(super) fn judge(tried: &Tried, trial: &Trial) -> Finding {
                  reach the team",
                 wait_times::TOOLS_LISTED.as_secs()
             ),
-            "check that its settings let it start MCP servers",
+            format!(
+                "run `{}` by hand to see whether its settings let it start MCP servers",
+                tried.command
+            ),
         ),
         Trial::Ended(reason) if is_login_missing(reason) => {
             let reason = clipped(reason.split(ADVICE).next().unwrap_or_default());
@@ -259,7 +262,8 @@ mod tests {
         check(&Trial::Silent, Level::Problem, "start", "it was not ready within 30 s", by_hand);
         let says = "it runs, but did not ask for the bridge's tools within 15 s, so its model cannot \
                     reach the team";
-        let remedy = Some("check that its settings let it start MCP servers");
+        let remedy =
+            Some("run `gemini --acp` by hand to see whether its settings let it start MCP servers");
         check(&Trial::NoTools, Level::Problem, "start", says, remedy);
         let old = Tried { update: Some("npm install".into()), ..tried() };
         let finding = judge(&old, &Trial::Silent);

@@ -6,4 +6,5 @@ mod installed_version;
 mod judge_program;
 mod judge_trial;
 mod trial;
+mod trial_place;
 mod trial_room;

@@ -1,10 +1,11 @@
-//! The place for trials of agents: a temporary directory with a bus of its own, removed after the trials. The project's bus and the
-//! user's state directory stay untouched.
+//! The team for trials of agents: in a room with a bus of its own, removed after the trials. The project's bus and the user's state
+//! directory stay untouched.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::trial_place::{PlaceError, TrialPlace};
 use crate::bus::rules::NameChoice;
 use crate::bus::storage::file::{FileLog, Networks, Options};
 use crate::bus::{Bus, BusError, Joining, Membership};
@@ -14,7 +15,6 @@ use crate::domain::grace_periods;
 use crate::domain::member::{Departure, MemberKind, PLAN_ROLE};
 use crate::domain::name::{Name, NameError};
 use crate::sys::fs::disk::RealDisk;
-use crate::sys::random_ids;
 use crate::team::{Launch, Team, UserReachable};
 
 /// The doctor's name on that bus.
@@ -23,17 +23,19 @@ const NAME: &str = "doctor";
 /// The script of the scripted agent, which only starts.
 const SCRIPT: &str = "[agents.default]\n";
 
-/// A temporary directory with a team in it.
+/// A room with a team in it.
 pub(super) struct TrialRoom {
     pub(super) team: Team,
-    directory: TemporaryDirectory,
+    place: TrialPlace,
 }
 
-/// Why the place cannot be prepared.
+/// Why the room cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RoomError {
-    /// The temporary directory cannot be used.
-    #[error("cannot use the temporary directory: {0}")]
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// A file in it cannot be written.
+    #[error("cannot use the directory of the trials: {0}")]
     Directory(#[from] io::Error),
     /// No bus can be created in it.
     #[error(transparent)]
@@ -42,24 +44,29 @@ pub(super) enum RoomError {
     Name(#[from] NameError),
 }
 
-/// A directory that is removed when this is dropped.
-struct TemporaryDirectory(PathBuf);
-
-impl Drop for TemporaryDirectory {
-    fn drop(&mut self) {
-        // If this fails, the system cleans up its temporary directory.
-        let _ = std::fs::remove_dir_all(&self.0);
+impl RoomError {
+    /// Says what to do about it.
+    pub(super) fn remedy(&self) -> &'static str {
+        match self {
+            Self::Place(_) => {
+                "set XDG_CACHE_HOME to a directory of your own, with none above it that other users may change"
+            }
+            Self::Directory(_) | Self::Bus(_) | Self::Name(_) => {
+                "free space on the disk of your home directory, or set XDG_CACHE_HOME to a directory of your own elsewhere"
+            }
+        }
     }
 }
 
 impl TrialRoom {
-    /// Creates the directory, the bus and the team. `launch` says how agents are started, `config` which profiles there are.
+    /// Creates the room, the bus and the team. `launch` says how agents are started, `config` which profiles there are.
     pub(super) async fn open(launch: &Launch, config: &Config) -> Result<Self, RoomError> {
-        let directory = std::env::temp_dir();
-        let directory = directory.join(format!("cli-team-bridge-doctor-{}", random_ids::session()));
-        std::fs::create_dir(&directory)?;
-        let directory = TemporaryDirectory(directory.canonicalize()?);
-        let root = directory.0.clone();
+        let variable = |name: &str| {
+            let found = launch.environment.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| PathBuf::from(value))
+        };
+        let place = TrialPlace::make(variable, std::env::temp_dir())?;
+        let root = place.path().to_owned();
         let script = root.join("script.toml");
         std::fs::write(&script, SCRIPT)?;
         let bus_dir = root.join(".claude/bridge");
@@ -77,11 +84,11 @@ impl TrialRoom {
         launch.environment.retain(|(name, _)| name != env_vars::SCRIPT);
         launch.environment.push((env_vars::SCRIPT.into(), script.into()));
         let team = Team::new(membership, config.clone(), launch, UserReachable::default());
-        Ok(Self { team, directory })
+        Ok(Self { team, place })
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.directory.0
+        self.place.path()
     }
 
     /// Ends all running agents and the team. `force` resolves when that has to be quick.
@@ -93,7 +100,7 @@ impl TrialRoom {
             }
             self.team.bus().close().await;
         };
-        // After a timeout, the rest goes with the directory.
+        // After a timeout, the rest goes with the room.
         let _ = tokio::time::timeout(grace_periods::SERVER, leaving).await;
     }
 }

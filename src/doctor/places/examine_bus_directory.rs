@@ -12,6 +12,7 @@ use crate::domain::env_vars;
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::text::counted::counted_as;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::clock;
 use crate::sys::fs::network_fs;
 use crate::sys::process::{self, descendants};
@@ -62,7 +63,7 @@ pub(crate) fn examine(
         }
         Examined::Bus(bus) => bus,
     };
-    findings.push(Finding::ok(&SUBJECT, "place", directory.display().to_string()));
+    findings.push(Finding::ok(&SUBJECT, "place", directory.shown().to_string()));
     findings.extend(judge_bus::judge(&bus));
     if let Ok(state) = &bus.state {
         let now_ns = i128::from(clock::now().wall_ms) * 1_000_000;
@@ -88,7 +89,8 @@ fn file_system(directory: &Path, place: NetworkPlace) -> Finding {
             &SUBJECT,
             "file system",
             format!("a network file system ({kind}), where locks may not hold"),
-            "use a project on a local disk, or set `allow_network_file_system = true` under [limits]",
+            "use a project on a local disk, or set `allow_network_file_system = true` under [limits] of your own \
+             `~/.config/cli-team-bridge/config.toml`",
         ),
         Err(error) => {
             Finding::unknown(&SUBJECT, "file system", format!("cannot determine its kind: {error}"))
@@ -140,5 +142,5 @@ fn put_aside(directory: &Path) -> Option<Finding> {
             counted_as(aside.len(), "foreign bus is", "foreign buses are")
         ),
     );
-    Some(finding.with_remedy(format!("remove what you do not need from {}", around.display())))
+    Some(finding.with_remedy(format!("remove what you do not need from {}", around.shown())))
 }

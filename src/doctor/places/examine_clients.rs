@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::judge_client::{self, ExaminedClient, ExaminedFile, Scope};
 use crate::doctor::finding::Finding;
+use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
@@ -57,10 +58,19 @@ pub(crate) fn examine(
             files = read_files(&command);
         }
         let has_plugin = client.has_plugin(&places);
-        let untrusted = untrusted(client, &places, started_in.directories);
+        // Where no project can be, as in the home directory, nothing is to be trusted for the bridge's sake.
+        let untrusted = match started_in.project {
+            Some(_) => untrusted(client, &places, started_in.directories),
+            None => Vec::new(),
+        };
         let examined =
             ExaminedClient { name: client.name, title: client.title, has_plugin, untrusted, files };
-        findings.extend(judge_client::judge(&examined, |program| find(program).is_some()));
+        let judge_program = |command: &str| match started_in.project {
+            Some(project) => judge_program(command, project, own_binary),
+            None => Ok(()),
+        };
+        let is_executable = |program: &str| find(program).is_some();
+        findings.extend(judge_client::judge(&examined, is_executable, judge_program));
     }
     findings
 }
@@ -121,7 +131,9 @@ fn read_all(files: Vec<ClientFile>, scope: &Scope, project: Option<&Path>) -> Ve
         let content = ConfigFile::read(&file.path, project).map_err(|error| format!("{error}"));
         let written = content.and_then(|content| {
             let text = content.text.unwrap_or_default();
-            written_entry::look(&text, &file.edits).map_err(|error| format!("{error}"))
+            let written = written_entry::look(&text, &file.edits);
+            let written = written.and_then(|written| file.check_readable(&text).map(|()| written));
+            written.map_err(|error| format!("{error}"))
         });
         ExaminedFile { path: file.path, scope: scope.clone(), written }
     };

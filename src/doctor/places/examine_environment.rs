@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use crate::doctor::finding::{Finding, Subject};
-use crate::sys::fs::disk::{self, Writes};
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::sys::fs::disk;
+use crate::sys::fs::temporary_file::{self, TemporaryFile};
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process::{find_program, pid_namespace};
-use crate::sys::random_ids;
 
 /// The name of the program.
 const NAME: &str = "cli-team-bridge";
@@ -26,14 +27,14 @@ pub(crate) fn examine(
 
 fn version(own_binary: &Path, search_path: Option<&OsStr>) -> Finding {
     let version = env!("CARGO_PKG_VERSION");
-    let says = format!("{version}, {}", own_binary.display());
+    let says = format!("{version}, {}", own_binary.shown());
     let on_path = find_program(Path::new(NAME), search_path);
     let real = |path: &Path| path.canonicalize().ok();
     let finding = match on_path {
         Some(other) if real(&other) != real(own_binary) => Finding::note(
             &SUBJECT,
             "version",
-            format!("{says}; `{NAME}` on PATH is another file: {}", other.display()),
+            format!("{says}; `{NAME}` on PATH is another file: {}", other.shown()),
         )
         .with_remedy(
             "remove the one that you do not use, so that all clients start the same version",
@@ -56,16 +57,20 @@ fn state_directory(state: Option<&StateDirectory>) -> Finding {
     // The nearest directory that exists. The rest is created when it is needed.
     let present = path.ancestors().find(|place| fs::symlink_metadata(place).is_ok());
     let present = present.unwrap_or(&path);
+    // What a killed examination has left, perhaps when fewer of these directories existed.
+    for place in path.ancestors().filter(|place| disk::belongs_to_us(place)) {
+        temporary_file::sweep(&place.join(NAME));
+    }
     match try_to_write(present) {
-        Ok(()) => Finding::ok(&SUBJECT, "state", format!("{} can be written to", path.display())),
+        Ok(()) => Finding::ok(&SUBJECT, "state", format!("{} can be written to", path.shown())),
         Err(error) => Finding::problem(
             &SUBJECT,
             "state",
-            format!("cannot write to {}: {error}", present.display()),
+            format!("cannot write to {}: {error}", present.shown()),
             format!(
                 "make {} writable for this user, or set XDG_STATE_HOME to a directory that is; \
                  without it every bus counts as foreign and nothing can be approved",
-                present.display()
+                present.shown()
             ),
         ),
     }
@@ -73,9 +78,7 @@ fn state_directory(state: Option<&StateDirectory>) -> Finding {
 
 /// Creates a file and removes it, because the mode of a directory alone does not decide.
 fn try_to_write(directory: &Path) -> std::io::Result<()> {
-    let path = directory.join(format!(".{NAME}-{}", random_ids::blob()));
-    drop(disk::create_private(&path, Writes::Anywhere)?);
-    fs::remove_file(&path)
+    TemporaryFile::beside(&directory.join(NAME)).map(drop)
 }
 
 fn visibility() -> Finding {
@@ -109,6 +112,21 @@ mod tests {
         assert_eq!(state_directory(Some(&state(home.path()))).level, Level::Ok);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
         assert_eq!(state_directory(None).level, Level::Problem);
+    }
+
+    #[test]
+    fn what_a_killed_examination_left_is_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let inner = home.path().join(".local/state/cli-team-bridge");
+        fs::create_dir_all(&inner).unwrap();
+        let name = format!(".{NAME}.{}.tmp", crate::sys::random_ids::blob());
+        let left = [home.path().join(&name), inner.join(&name)];
+        let other = inner.join(format!(".other.{}.tmp", crate::sys::random_ids::blob()));
+        for path in left.iter().chain([&other]) {
+            fs::write(path, "").unwrap();
+        }
+        assert_eq!(state_directory(Some(&state(home.path()))).level, Level::Ok);
+        assert!(left.iter().all(|path| !path.exists()) && other.exists());
     }
 
     #[cfg(target_os = "linux")]

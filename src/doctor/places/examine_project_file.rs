@@ -1,33 +1,42 @@
-//! Examines the configuration: whether it can be read, and whether the user has approved the project's own file.
+//! Examines the configuration: whether it can be read, and whether the user has approved the files of the project.
 
 use crate::config::Config;
 use crate::doctor::finding::{Finding, Subject};
-use crate::team::{Trust, UnreadableApproval};
+use crate::team::{Trust, UnreadableApproval, trust_command};
 
 const SUBJECT: Subject = Subject::Project;
 
 /// Examines a configuration that could be read.
 pub(crate) fn examine(config: &Config, trust: &Trust) -> Vec<Finding> {
-    let Some(file) = config.project_file() else {
-        return vec![Finding::ok(&SUBJECT, "trust", "the project brings no bridge.toml")];
-    };
-    let quoted = file.file.quoted();
-    let mut findings = vec![if file.needs_yes() {
-        judge_consent(&quoted, trust.has(&file.file))
-    } else {
-        let says = format!("{quoted} asks for nothing that needs your approval");
-        Finding::ok(&SUBJECT, "trust", says)
-    }];
+    let mut findings = Vec::new();
+    for file in config.project_files() {
+        let quoted = file.file.quoted();
+        findings.push(if file.needs_yes() {
+            let command = trust_command(file.trust_argument());
+            judge_consent(&quoted, trust.has(&file.file), &command)
+        } else {
+            let says = format!("{quoted} asks for nothing that needs your approval");
+            Finding::ok(&SUBJECT, "trust", says)
+        });
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok(&SUBJECT, "trust", "the project brings no bridge.toml"));
+    }
     if config.leaves_out_auto_resume() {
         findings.push(
-            Finding::note(&SUBJECT, "config", "`resume = \"auto\"` in it is ignored")
-                .with_remedy("set it in your own config.toml"),
+            Finding::note(&SUBJECT, "config", "`resume = \"auto\"` in it is ignored").with_remedy(
+                "set it under [workflows] of your own `~/.config/cli-team-bridge/config.toml`",
+            ),
         );
     }
     findings
 }
 
-fn judge_consent(quoted: &str, approved: Result<bool, UnreadableApproval>) -> Finding {
+fn judge_consent(
+    quoted: &str,
+    approved: Result<bool, UnreadableApproval>,
+    command: &str,
+) -> Finding {
     match approved {
         Ok(true) => Finding::ok(&SUBJECT, "trust", format!("you approved {quoted}")),
         Ok(false) => Finding::problem(
@@ -37,13 +46,13 @@ fn judge_consent(quoted: &str, approved: Result<bool, UnreadableApproval>) -> Fi
                 "{quoted} would run programs or raise limits, which you have not approved: those \
                  settings are ignored"
             ),
-            "review and approve it with `cli-team-bridge trust`",
+            format!("review and approve it with `{command}`"),
         ),
         Err(why) => Finding::problem(
             &SUBJECT,
             "trust",
-            why.to_string(),
-            "give the state directory back to its owner alone (`chmod go-w`)",
+            why.message_for_user(),
+            "run `cli-team-bridge doctor --fix`, which takes the rights of others to the state directory away",
         ),
     }
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use crate::doctor::finding::{Finding, Fix, Fixing, Subject};
 use crate::domain::text::counted::{counted, counted_as};
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::sys::fs::open_parents::{self, OpenParent, RightsOfOthers};
 use crate::sys::fs::rights_of_others::{Found, NAMES, OpenPart, Rights, Skipped, of_directory};
 
 /// The check, in a word.
@@ -34,25 +36,72 @@ fn examine(subject: &Subject, directory: &Path, fixing: Fixing) -> Vec<Finding> 
         Fixing::Done => Rights::TakeAway,
     };
     match of_directory(directory, rights) {
-        Ok(found) => {
-            found.map(|found| judge(subject, directory, &found, fixing)).unwrap_or_default()
+        Ok(Some(found)) => {
+            let above = match open_parents::above(directory) {
+                Ok(above) => judge_above(subject, directory, &above),
+                Err(error) => {
+                    let says =
+                        format!("cannot look at what is above {}: {error}", directory.shown());
+                    Some(Finding::unknown(subject, CHECK, says))
+                }
+            };
+            judge(subject, directory, &found, fixing, above)
         }
+        Ok(None) => Vec::new(),
         Err(error) => {
-            let says = format!("cannot look through {}: {error}", directory.display());
+            let says = format!("cannot look through {}: {error}", directory.shown());
             vec![Finding::unknown(subject, CHECK, says)]
         }
     }
 }
 
-fn judge(subject: &Subject, directory: &Path, found: &Found, fixing: Fixing) -> Vec<Finding> {
+/// Judges a directory. `above` is what is wrong with those above it.
+fn judge(
+    subject: &Subject,
+    directory: &Path,
+    found: &Found,
+    fixing: Fixing,
+    above: Option<Finding>,
+) -> Vec<Finding> {
     let skipped = judge_skipped(subject, directory, &found.skipped);
     let open = (!found.parts.is_empty())
         .then(|| judge_open(subject, directory, &found.parts, (fixing, skipped.is_some())));
-    if open.is_none() && skipped.is_none() {
-        let says = format!("only you can read and change {}", directory.display());
+    if open.is_none() && skipped.is_none() && above.is_none() {
+        let says = format!("only you can read and change {}", directory.shown());
         return vec![Finding::ok(subject, CHECK, says)];
     }
-    open.into_iter().chain(skipped).collect()
+    open.into_iter().chain(skipped).chain(above).collect()
+}
+
+/// Judges the directories above one; no finding if nobody else may put something in its place. In a sticky directory nobody may.
+fn judge_above(subject: &Subject, directory: &Path, above: &[OpenParent]) -> Option<Finding> {
+    let open: Vec<_> = above.iter().filter(|one| one.rights != RightsOfOthers::Add).collect();
+    let named = |rights: RightsOfOthers| {
+        let of_kind = open.iter().filter(|one| one.rights == rights);
+        of_kind.map(|one| one.path.shown().to_string()).collect::<Vec<_>>()
+    };
+    let (writable, of_others) = (named(RightsOfOthers::Change), named(RightsOfOthers::Own));
+    if open.is_empty() {
+        return None;
+    }
+    let parts = [(&writable, "others may write to"), (&of_others, "another user owns")];
+    let parts = parts.iter().filter(|(paths, _)| !paths.is_empty());
+    let parts: Vec<_> = parts.map(|(paths, what)| format!("{what} {}", list(paths))).collect();
+    let directory = directory.shown();
+    let says = format!(
+        "{}, and so may put another directory in the place of {directory}",
+        parts.join(", ")
+    );
+    let move_it = match subject {
+        Subject::Bus => "use a project in a directory of your own",
+        _ => "set XDG_STATE_HOME to a directory below one of your own",
+    };
+    let remedy = if of_others.is_empty() {
+        format!("run `chmod go-w {}`, or {move_it}", list(&writable).replace(", ", " "))
+    } else {
+        move_it.to_owned()
+    };
+    Some(Finding::problem(subject, CHECK, says, remedy))
 }
 
 /// Judges what was not looked at; no finding if that is nothing.
@@ -71,10 +120,10 @@ fn judge_skipped(subject: &Subject, directory: &Path, skipped: &Skipped) -> Opti
     (!named.is_empty()).then(|| {
         let says = format!(
             "others may have rights to parts of {} that were not judged: {}",
-            directory.display(),
+            directory.shown(),
             named.join(", ")
         );
-        let remedy = format!("look at their rights yourself (`ls -lR {}`)", directory.display());
+        let remedy = format!("look at their rights yourself (`ls -lR {}`)", directory.shown());
         Finding::unknown(subject, CHECK, says).with_remedy(remedy)
     })
 }
@@ -105,7 +154,7 @@ fn judge_open(
         Fixing::Done if has_skipped => format!("; these rights are taken away{check}"),
         Fixing::Done => format!("; only you may now{check}"),
     };
-    let says = format!("{what} of {}: {}{outcome}", directory.display(), named(parts));
+    let says = format!("{what} of {}: {}{outcome}", directory.shown(), named(parts));
     let remedy = format!("run `cli-team-bridge doctor --fix`{check}");
     let finding = Finding::problem(subject, CHECK, says, remedy).with_fix(Fix::RightsOfOthers);
     Finding { is_fixed: fixing == Fixing::Done && left.is_empty(), ..finding }
@@ -116,15 +165,19 @@ fn named(parts: &[OpenPart]) -> String {
         if part.path.as_os_str().is_empty() {
             "the directory itself".to_owned()
         } else {
-            format!("`{}`", part.path.display())
+            format!("`{}`", part.path.shown())
         }
     };
-    let more = match parts.len().saturating_sub(NAMED) {
+    list(&parts.iter().map(name).collect::<Vec<_>>())
+}
+
+/// Lists the first of some names.
+fn list(names: &[String]) -> String {
+    let more = match names.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let first: Vec<_> = parts.iter().take(NAMED).map(name).collect();
-    first.join(", ") + &more
+    names[..names.len().min(NAMED)].join(", ") + &more
 }
 
 #[cfg(test)]
@@ -162,7 +215,7 @@ mod tests {
         let skipped = Skipped { of_others: 1, linked: 2, has_more: true, ..Skipped::default() };
         let judged = |parts: Vec<OpenPart>, skipped: Skipped| -> Vec<_> {
             let found = Found { parts, skipped };
-            let findings = judge(&Subject::Bus, Path::new("/b"), &found, Fixing::Done);
+            let findings = judge(&Subject::Bus, Path::new("/b"), &found, Fixing::Done, None);
             findings.into_iter().map(|finding| (finding.level, finding.says)).collect()
         };
         let unknown = (

@@ -6,6 +6,7 @@ use crate::bus::storage::LogError;
 use crate::bus::storage::file::ExaminedBus;
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::text::counted::{counted, counted_as};
+use crate::domain::text::shown_path::ShownPath as _;
 
 const SUBJECT: Subject = Subject::Bus;
 
@@ -34,7 +35,9 @@ pub(super) fn judge(bus: &ExaminedBus) -> Vec<Finding> {
             "wakeups",
             format!("the system does not report changes ({why}), so members poll, and messages may take half a second"),
         )
-        .with_remedy("on Linux, raise fs.inotify.max_user_instances and fs.inotify.max_user_watches"),
+        .with_remedy(
+            "on Linux, raise the limits: `sudo sysctl fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=524288`",
+        ),
     });
     findings
 }
@@ -72,9 +75,9 @@ pub(super) fn judge_foreign(directory: &Path) -> Finding {
         format!(
             "the bus in {} was not created there (it was copied, or the state directory that knew it \
              is gone): the next session puts it aside and begins a new one",
-            directory.display()
+            directory.shown()
         ),
-        "if it is yours, start once with --adopt; otherwise do nothing",
+        "if it is yours, run `cli-team-bridge orchestrator --adopt < /dev/null` in the project; otherwise do nothing",
     )
 }
 
@@ -93,7 +96,7 @@ pub(super) fn judge_unusable(error: &LogError) -> Finding {
             Finding::problem(
                 &SUBJECT,
                 check,
-                format!("cannot use {}: {what}", path.display()),
+                format!("cannot use {}: {what}", path.shown()),
                 remedy,
             )
         }
@@ -103,10 +106,10 @@ pub(super) fn judge_unusable(error: &LogError) -> Finding {
             says,
             match source.kind() {
                 std::io::ErrorKind::NotFound => format!(
-                    "{} is missing: start an orchestrator in the project, which creates it again",
-                    path.display()
+                    "{} is missing: start one of your clients in the project, and its orchestrator creates it again",
+                    path.shown()
                 ),
-                _ => format!("make {} readable for this user", path.display()),
+                _ => format!("make {} readable for this user", path.shown()),
             },
         ),
         _ => Finding::unknown(&SUBJECT, check, says),

@@ -7,13 +7,18 @@ use serde_json::Value;
 
 use crate::doctor::finding::{Finding, Subject};
 use crate::domain::limits::CLIENT_WORD_CHARS;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
-use crate::setup::edits::config_edit::{further_fields, named_fields, names_bridge, remote_fields};
+use crate::setup::brought_entry::{EntryFault, judge_form};
+use crate::setup::edits::config_edit::{named_fields, names_bridge, program_of, remote_fields};
 use crate::setup::known_client::FolderTrust;
 use crate::setup::written_entry::Written;
 
 /// The keys under which a client's entry may have its limit for one call.
 const LIMITS: [&str; 2] = ["timeout", "tool_timeout_sec"];
+
+/// The end of a remedy that is work by hand.
+const CHECK_AGAIN: &str = "run `cli-team-bridge doctor` again";
 
 /// An installed client and its files.
 pub(super) struct ExaminedClient {
@@ -50,46 +55,57 @@ impl ExaminedFile {
     fn place(&self) -> String {
         match &self.scope {
             Scope::Local { directory, .. } => {
-                let (path, directory) = (self.path.display(), directory.display());
+                let (path, directory) = (self.path.shown(), directory.shown());
                 format!("{path} (scope \"local\", in {directory})")
             }
-            Scope::User | Scope::Project => self.path.display().to_string(),
+            Scope::User | Scope::Project => self.path.shown().to_string(),
         }
     }
 
-    /// Returns the fields of its entry that are not setup's. In a file of the user only those count with which no process of the command
-    /// would run.
-    fn wrong_fields(&self, written: &Written, entry: &Value) -> Vec<String> {
+    /// Names its entry, so that its owner finds it.
+    fn key(&self, written: &Written) -> String {
+        format!("`{}` in {}", written.key, self.path.shown())
+    }
+
+    /// Judges its entry. In a file of the user only those fields count with which no process of the command would run.
+    fn judge(
+        &self,
+        written: &Written,
+        entry: &Value,
+        judge_program: impl Fn(&str) -> Result<(), EntryFault>,
+    ) -> Result<(), EntryFault> {
         match (&self.scope, &written.expected) {
-            (Scope::Project, Some(expected)) => further_fields(entry, expected),
-            (Scope::Project | Scope::User | Scope::Local { .. }, _) => remote_fields(entry),
+            (Scope::Project, Some(expected)) => {
+                judge_form(entry, expected)?;
+                judge_program(entry["command"].as_str().unwrap_or_default())
+            }
+            (Scope::Project | Scope::User | Scope::Local { .. }, _) => {
+                let fields = remote_fields(entry);
+                if fields.is_empty() { Ok(()) } else { Err(EntryFault::Fields(fields)) }
+            }
         }
     }
 
     /// Says how to remove its entry.
     fn removal(&self) -> String {
         match &self.scope {
-            Scope::Local { removal, .. } => format!("remove the entry (`{removal}`)"),
+            Scope::Local { directory, removal } => {
+                format!("remove the entry (`{removal}` in {})", directory.shown())
+            }
             Scope::User | Scope::Project => "remove the entry".to_owned(),
         }
     }
 }
 
-/// Judges a client. `is_executable` says whether a program can be started.
-pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> bool) -> Vec<Finding> {
+/// Judges a client. `is_executable` says whether a program can be started, and `judge_program` judges a command in a file of the project.
+pub(super) fn judge(
+    client: &ExaminedClient,
+    is_executable: impl Fn(&str) -> bool,
+    judge_program: impl Fn(&str) -> Result<(), EntryFault>,
+) -> Vec<Finding> {
     let subject = Subject::Client(client.name.to_owned());
     let set_up = format!("run `cli-team-bridge setup --client {}`", client.name);
-    let mut findings = Vec::new();
-    let mut named = BTreeSet::new();
-    for file in &client.files {
-        // One file may have entries of two scopes.
-        if let Err(why) = &file.written
-            && named.insert(&file.path)
-        {
-            let says = format!("cannot read {}: {why}", file.path.display());
-            findings.push(Finding::problem(&subject, "file", says, "correct that file"));
-        }
-    }
+    let mut findings = judge_unusable(client, &subject);
     let read = client.files.iter().filter_map(|file| Some((file, file.written.as_ref().ok()?)));
     let read: Vec<_> = read.collect();
     let mut is_set_up = false;
@@ -99,51 +115,46 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
         };
         is_set_up = true;
         let place = file.place();
+        let key = file.key(written);
         let command = entry["command"].as_str().unwrap_or_default();
-        let fields = file.wrong_fields(written, entry);
         if command.is_empty() {
             let says = format!("the entry `bridge` in {place} starts no program");
-            findings.push(Finding::note(&subject, "entry", says));
+            let remedy = format!("if it should start the bridge, remove {key}, then {set_up}");
+            findings.push(Finding::note(&subject, "entry", says).with_remedy(remedy));
         } else if !names_bridge(entry) {
-            let command = beginning(command, CLIENT_WORD_CHARS);
+            let command = program_of(command);
             let says = format!("the entry `bridge` in {place} starts another program: `{command}`");
-            let remedy = format!("remove or rename that entry if it is not yours, then {set_up}");
+            let remedy = format!("rename {key}, or remove it if you do not need it, then {set_up}");
             findings.push(Finding::problem(&subject, "entry", says, remedy));
-        } else if !fields.is_empty() {
-            let fields = named_fields(&fields);
-            let says = format!(
-                "the entry `bridge` in {place} has fields with which another program may run: {fields}"
-            );
-            let remedy = "remove these fields, or the entry";
-            findings.push(Finding::problem(&subject, "entry", says, remedy));
-        } else if file.scope == Scope::Project && is_relative_path(command) {
-            let command = beginning(command, CLIENT_WORD_CHARS);
-            let says = format!(
-                "the entry `bridge` in {place} starts a program of the project: `{command}`"
-            );
-            let remedy = format!("remove that entry, then {set_up}");
+        } else if let Err(fault) = file.judge(written, entry, &judge_program) {
+            let (says, remedy) = words_of(&fault, entry, &key);
+            let says = format!("the entry `bridge` in {place} {says}");
+            let remedy = remedy.unwrap_or_else(|| format!("remove {key}, then {set_up}"));
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         } else if is_executable(command) {
             let says = format!("{place} starts `{command}`");
             findings.push(Finding::ok(&subject, "entry", says).with_fact("command", command));
         } else {
+            let command = program_of(command);
             let says =
                 format!("{place} starts `{command}`, which does not exist or is not executable");
-            let remedy = format!("correct that path, or {} and {set_up}", file.removal());
+            let remedy = format!("correct `command` of {key}, or {} and {set_up}", file.removal());
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         }
-        findings.extend(judge_limit(&subject, written, entry));
+        findings.extend(judge_limit(&subject, &key, written, entry));
     }
     if is_set_up || client.has_plugin {
         findings.extend(
             client
                 .untrusted
                 .iter()
-                .map(|(directory, trust)| judge_trust(client.title, &subject, directory, trust)),
+                .map(|(directory, trust)| judge_trust(client, &subject, directory, trust)),
         );
     }
     if client.has_plugin {
-        findings.push(judge_plugin(client, &subject, is_set_up));
+        let entry = read.iter().find(|(_, written)| written.entry.is_some());
+        let key = entry.map(|(file, written)| file.key(written));
+        findings.push(judge_plugin(client, &subject, key.as_deref()));
         return findings;
     }
     if !is_set_up {
@@ -162,7 +173,7 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
             let mut missing = written.missing.iter().filter(|list| !complete(list));
             missing.any(|list| list.starts_with(beginning))
         };
-        let place = file.path.display();
+        let place = file.path.shown();
         for (beginning, check, says) in [
             ("permissions", "permission", "not all of the bridge's tools and `watch` are allowed"),
             ("hooks", "hooks", "not all hooks that bring messages are set"),
@@ -176,45 +187,96 @@ pub(super) fn judge(client: &ExaminedClient, is_executable: impl Fn(&str) -> boo
     findings
 }
 
-/// Says whether a command is a path that depends on the directory, and no bare name. A repository can bring such a program.
-fn is_relative_path(command: &str) -> bool {
-    command.contains('/') && !command.starts_with('/')
+/// Returns what an entry does that is not believed, and the remedy if it is not to remove the entry.
+fn words_of(fault: &EntryFault, entry: &Value, key: &str) -> (String, Option<String>) {
+    let command = || beginning(entry["command"].as_str().unwrap_or_default(), CLIENT_WORD_CHARS);
+    match fault {
+        EntryFault::Fields(fields) => {
+            let fields = named_fields(fields);
+            let says = format!("has fields with which another program may run: {fields}");
+            (says, Some(format!("remove these fields from {key}, or remove that whole entry")))
+        }
+        EntryFault::Arguments => {
+            let arguments = beginning(&entry["args"].to_string(), CLIENT_WORD_CHARS);
+            let says = format!(
+                "has arguments that setup does not write, with which another program may run: {arguments}"
+            );
+            (says, None)
+        }
+        EntryFault::ProjectsProgram => {
+            (format!("starts a program of the project: `{}`", command()), None)
+        }
+        EntryFault::OthersProgram => {
+            (format!("starts a program that another user may replace: `{}`", command()), None)
+        }
+    }
 }
 
-/// Judges a plugin: the client must not start the bridge by an entry as well.
-fn judge_plugin(client: &ExaminedClient, subject: &Subject, has_entry: bool) -> Finding {
-    let title = client.title;
-    if !has_entry {
-        return Finding::ok(subject, "entry", format!("{title} has the bridge as a plugin"));
+/// Judges the files that cannot be used.
+fn judge_unusable(client: &ExaminedClient, subject: &Subject) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut named = BTreeSet::new();
+    for file in &client.files {
+        // One file may have entries of two scopes.
+        if let Err(why) = &file.written
+            && named.insert(&file.path)
+        {
+            let path = file.path.shown();
+            let says = format!("cannot use {path}: {why}");
+            let remedy = format!("correct {path}, then {CHECK_AGAIN}");
+            findings.push(Finding::problem(subject, "file", says, remedy));
+        }
     }
+    findings
+}
+
+/// Judges a plugin: the client must not start the bridge by an entry as well, at this key.
+fn judge_plugin(client: &ExaminedClient, subject: &Subject, key: Option<&str>) -> Finding {
+    let title = client.title;
+    let Some(key) = key else {
+        return Finding::ok(subject, "entry", format!("{title} has the bridge as a plugin"));
+    };
     let says = format!(
         "{title} has the bridge twice, as a plugin and as an entry, so each session leads two teams"
     );
     let remedy = format!(
-        "remove the entry (`cli-team-bridge setup --remove --client {}` if setup wrote it) or the plugin",
+        "run `cli-team-bridge setup --remove --client {}`, or remove {key} by hand if setup did not write it",
         client.name
     );
     Finding::problem(subject, "plugin", says, remedy)
 }
 
 /// Judges a directory that the client does not trust.
-fn judge_trust(title: &str, subject: &Subject, directory: &Path, trust: &FolderTrust) -> Finding {
-    let directory = directory.display();
+fn judge_trust(
+    client: &ExaminedClient,
+    subject: &Subject,
+    directory: &Path,
+    trust: &FolderTrust,
+) -> Finding {
+    let (title, directory) = (client.title, directory.shown());
     let yet = match trust {
         FolderTrust::Unknown(why) => {
             let says = format!("cannot tell whether {title} trusts {directory}: {why}");
-            return Finding::unknown(subject, "trust", says).with_remedy("correct that file");
+            let remedy = format!("correct that file, then {CHECK_AGAIN}");
+            return Finding::unknown(subject, "trust", says).with_remedy(remedy);
         }
         FolderTrust::Refused => "",
         FolderTrust::Undecided | FolderTrust::Trusted => " yet",
     };
     let says = format!("{title} does not trust {directory}{yet}, and starts no MCP servers there");
-    Finding::note(subject, "trust", says)
-        .with_remedy("start it there and trust the folder when it asks, or with its /permissions")
+    let program = client.name;
+    Finding::note(subject, "trust", says).with_remedy(format!(
+        "start `{program}` in {directory} and trust the folder when it asks; if it does not ask, type /permissions there"
+    ))
 }
 
 /// Judges the client's limit for one call, if setup would set one.
-fn judge_limit(subject: &Subject, written: &Written, entry: &Value) -> Option<Finding> {
+fn judge_limit(
+    subject: &Subject,
+    place: &str,
+    written: &Written,
+    entry: &Value,
+) -> Option<Finding> {
     let key = LIMITS.into_iter().find(|key| {
         written.expected.as_ref().is_some_and(|expected| expected.get(key).is_some())
     })?;
@@ -227,7 +289,8 @@ fn judge_limit(subject: &Subject, written: &Written, entry: &Value) -> Option<Fi
         Some(found) => format!("`{key}` is {found}, shorter than the longest wait of a tool"),
         None => format!("`{key}` is not set, so long waits may be cut off"),
     };
-    Some(Finding::note(subject, "timeout", says).with_remedy(format!("set it to {expected}")))
+    let remedy = format!("set `{key}` of {place} to {expected}");
+    Some(Finding::note(subject, "timeout", says).with_remedy(remedy))
 }
 
 #[cfg(test)]
@@ -249,7 +312,8 @@ mod tests {
 
     fn servers(entry: Option<Value>) -> ExaminedFile {
         let expected = Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
-        let written = Ok(Written { entry, expected, ..Written::default() });
+        let key = "servers.bridge".to_owned();
+        let written = Ok(Written { entry, key, expected, ..Written::default() });
         ExaminedFile { path: "/f.json".into(), scope: Scope::User, written }
     }
 
@@ -261,9 +325,19 @@ mod tests {
         ExaminedFile { path: "/s.json".into(), scope, written }
     }
 
+    fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
+        let is_executable = |program: &str| program.ends_with("/cli-team-bridge");
+        let judge_program = |program: &str| match program {
+            "/project/bin/cli-team-bridge" => Err(EntryFault::ProjectsProgram),
+            "/shared/cli-team-bridge" => Err(EntryFault::OthersProgram),
+            _ => Ok(()),
+        };
+        judge(&client(files), is_executable, judge_program)
+    }
+
     /// Returns the check and the level of each finding.
     fn levels(files: Vec<ExaminedFile>) -> Vec<(&'static str, Level)> {
-        let findings = judge(&client(files), |program| program == "/own/cli-team-bridge");
+        let findings = judged(files);
         findings.iter().map(|finding| (finding.check, finding.level)).collect()
     }
 
@@ -300,9 +374,50 @@ mod tests {
 
     #[test]
     fn a_projects_entry_that_starts_a_program_of_the_project_is_a_problem() {
-        let entry = json!({ "command": "./cli-team-bridge", "timeout": 150_000 });
-        let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry)) };
-        assert_eq!(levels(vec![brought]), [("entry", Level::Problem)]);
+        let entry =
+            || Some(json!({ "command": "/project/bin/cli-team-bridge", "timeout": 150_000 }));
+        let brought = ExaminedFile { scope: Scope::Project, ..servers(entry()) };
+        let findings = judged(vec![brought]);
+        let says = "the entry `bridge` in /f.json starts a program of the project: `/project/bin/cli-team-bridge`";
+        assert_eq!((findings[0].level, findings[0].says.as_str()), (Level::Problem, says));
+        let remedy = findings[0].remedy.as_deref().unwrap();
+        assert!(remedy.starts_with("remove `servers.bridge` in /f.json, then run"), "{remedy}");
+        // In a file of the user, it is the user's choice.
+        assert_eq!(levels(vec![servers(entry())]), [("entry", Level::Ok)]);
+    }
+
+    #[test]
+    fn a_projects_entry_with_other_arguments_or_a_program_of_others_is_a_problem() {
+        let arguments = json!(["orchestrator", "--config", ".evil.toml"]);
+        for (key, value, says) in [
+            (
+                "args",
+                arguments,
+                r#"has arguments that setup does not write, with which another program may run: ["orchestrator","--config",".evil.toml"]"#,
+            ),
+            (
+                "command",
+                json!("/shared/cli-team-bridge"),
+                "starts a program that another user may replace: `/shared/cli-team-bridge`",
+            ),
+        ] {
+            let mut entry = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
+            entry[key] = value;
+            let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry.clone())) };
+            let findings = judged(vec![brought]);
+            let says = format!("the entry `bridge` in /f.json {says}");
+            assert_eq!((findings[0].level, &findings[0].says), (Level::Problem, &says));
+            assert_eq!(levels(vec![servers(Some(entry))]), [("entry", Level::Ok)], "{key}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_too_short_has_the_key_and_the_file_in_its_remedy() {
+        let short = json!({ "command": "/own/cli-team-bridge", "timeout": 60_000 });
+        let findings = judged(vec![servers(Some(short))]);
+        assert_eq!(findings[1].says, "`timeout` is 60000, shorter than the longest wait of a tool");
+        let remedy = "set `timeout` of `servers.bridge` in /f.json to 150000";
+        assert_eq!(findings[1].remedy.as_deref(), Some(remedy));
     }
 
     #[test]
@@ -339,7 +454,7 @@ mod tests {
         let whole = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
         let levels = |entry| {
             let with_plugin = ExaminedClient { has_plugin: true, ..client(vec![servers(entry)]) };
-            let findings = judge(&with_plugin, |_| true);
+            let findings = judge(&with_plugin, |_| true, |_| Ok(()));
             findings.iter().map(|finding| (finding.check, finding.level)).collect::<Vec<_>>()
         };
         assert_eq!(levels(None), [("entry", Level::Ok)]);
@@ -353,8 +468,10 @@ mod tests {
             scope: Scope::User,
             written: Err("it does not parse".into()),
         };
-        let findings = judge(&client(vec![unreadable]), |_| true);
+        let findings = judged(vec![unreadable]);
         assert_eq!(findings[0].level, Level::Problem);
-        assert_eq!(findings[0].says, "cannot read /f.json: it does not parse");
+        assert_eq!(findings[0].says, "cannot use /f.json: it does not parse");
+        let remedy = "correct /f.json, then run `cli-team-bridge doctor` again";
+        assert_eq!(findings[0].remedy.as_deref(), Some(remedy));
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn judge_leftovers(pids: &[u32]) -> Finding {
             counted_as(pids.len(), "process was", "processes were"),
             listed.join(", ")
         ),
-        "start an orchestrator in the project, which ends them",
+        "start one of your clients in the project: its orchestrator ends them",
     )
     .with_fact("pids", pids.to_vec())
 }

@@ -52,6 +52,8 @@ impl MessageKind {
 #[serde(try_from = "Cow<'_, str>", into = "String")]
 pub enum Author {
     Bridge,
+    /// The person at the command line.
+    Human,
     Member(Name),
 }
 
@@ -59,7 +61,7 @@ impl Author {
     /// Returns the sender, if it is a member.
     pub fn member(&self) -> Option<&Name> {
         match self {
-            Self::Bridge => None,
+            Self::Bridge | Self::Human => None,
             Self::Member(name) => Some(name),
         }
     }
@@ -69,6 +71,7 @@ impl fmt::Display for Author {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bridge => f.write_str("bridge"),
+            Self::Human => f.write_str("human"),
             Self::Member(name) => name.fmt(f),
         }
     }
@@ -78,7 +81,11 @@ impl TryFrom<Cow<'_, str>> for Author {
     type Error = NameError;
 
     fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
-        if text == "bridge" { Ok(Self::Bridge) } else { Name::parse(&text).map(Self::Member) }
+        match text.as_ref() {
+            "bridge" => Ok(Self::Bridge),
+            "human" => Ok(Self::Human),
+            name => Name::parse(name).map(Self::Member),
+        }
     }
 }
 

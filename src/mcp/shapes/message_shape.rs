@@ -17,7 +17,7 @@ pub struct MessageView {
     /// message, request, response, nudge, broadcast, shutdown or notice.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The sender; `bridge` is the bus itself.
+    /// The sender; `bridge` is the bus itself, `human` your user.
     pub from: String,
     /// A name, or all.
     pub to: String,

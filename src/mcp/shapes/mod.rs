@@ -1,6 +1,5 @@
 //! The shapes of the tools' results.
 
-pub(crate) mod doing_shape;
 pub(crate) mod entry_size;
 pub(crate) mod message_shape;
 pub(crate) mod task_details_shape;

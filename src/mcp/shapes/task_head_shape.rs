@@ -3,15 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::{State, Task};
+use crate::bus::state::Task;
 use crate::domain::limits;
-use crate::domain::member::{Activity, Tools};
-use crate::domain::task::TaskStatus;
 use crate::team::Team;
-
-/// The words for a task's status.
-pub(crate) const STATUS_WORDS: [&str; 7] =
-    ["queued", "starting", "running", "done", "failed", "cancelled", "interrupted"];
+use crate::view::task_status;
 
 /// The fields by which a reader recognises a task.
 #[derive(Serialize, JsonSchema)]
@@ -40,7 +35,7 @@ impl TaskHeadView {
             task_id: task.id.to_string(),
             agent: task.agent.to_string(),
             profile: state.profile_of(task).map(str::to_owned),
-            status: status(state, task).to_owned(),
+            status: task_status(state, task).to_owned(),
             prompt: None,
             prompt_lost: None,
         })
@@ -53,21 +48,5 @@ impl TaskHeadView {
             Ok(prompt) => Self { prompt, ..head },
             Err(error) => Self { prompt_lost: Some(error.message_for_model()), ..head },
         }
-    }
-}
-
-/// Returns the word for a task's status. A queued task is `starting` if its agent is still starting or has not loaded our tools yet.
-pub(crate) fn status(state: &State, task: &Task) -> &'static str {
-    let is_agent_starting = || {
-        let agent = state.session(task.session);
-        agent.is_some_and(|agent| {
-            let is_starting =
-                agent.activity == Activity::Starting || agent.tools == Tools::Unproven;
-            is_starting && agent.queue.front() == Some(&task.id)
-        })
-    };
-    match task.status {
-        TaskStatus::Queued if is_agent_starting() => "starting",
-        status => status.as_str(),
     }
 }

@@ -7,6 +7,7 @@ pub use crate::mcp::agent_identity::{AgentIdentity, IdentityError};
 use std::path::Path;
 
 use crate::domain::name::Name;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::mcp::{About, AnyTool, LazyMembership, Server};
 
 /// The instructions for a model on these tools together.
@@ -35,7 +36,7 @@ pub(super) fn tools_knowing(profiles: Vec<Name>) -> Vec<Box<dyn AnyTool>> {
 /// Returns the server of a peer, whose instructions name the project that it has joined.
 pub fn server_of_peer(membership: LazyMembership, project: &Path) -> Server {
     let about =
-        About { instructions: format!("{INSTRUCTIONS} The project is {}.", project.display()) };
+        About { instructions: format!("{INSTRUCTIONS} The project is {}.", project.shown()) };
     Server::new(about, tools(), membership)
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::domain::text::shell_word::shell_word;
 use crate::setup::edits::config_edit::{Entry, FileEdits, Item, JsonEdit, PROGRAM};
+use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::PluginPlace;
 use crate::setup::known_client::{
     Client, ClientFile, HOOK_SECONDS, LocalScope, Places, SERVER, Server, hook_on, in_project,
@@ -50,6 +51,7 @@ pub(super) const CLIENT: Client = Client {
                 path: main_file(places),
                 purpose: "the MCP server",
                 edits: FileEdits::Json(vec![JsonEdit::Entry(entry)]),
+                reader: Some(READER),
             }
         },
         // Nothing that enables servers of `.mcp.json`: one that the project brings later would run without a question.
@@ -60,6 +62,10 @@ pub(super) const CLIENT: Client = Client {
         removal: "claude mcp remove bridge -s local",
     }),
 };
+
+/// What Claude Code 2.1.329 reads in all of its files.
+const READER: JsonReader =
+    JsonReader { title: CLIENT.title, comments: false, byte_order_mark: true };
 
 /// The table of the projects in `~/.claude.json`, by their directories.
 const PROJECTS: &str = "projects";
@@ -92,7 +98,7 @@ fn project_key(directory: &Path) -> String {
 }
 
 fn servers(path: PathBuf, server: &Server) -> ClientFile {
-    json_file(path, "mcpServers", server_entry(server))
+    json_file(path, "mcpServers", server_entry(server)).read_by(READER)
 }
 
 fn server_entry(server: &Server) -> Value {
@@ -115,7 +121,7 @@ fn settings(path: PathBuf, server: &Server, further: &[JsonEdit]) -> ClientFile 
         edits.push(JsonEdit::Item(hook));
     }
     let purpose = "permission for its tools and `watch`, and the hooks that deliver messages";
-    ClientFile { path, purpose, edits: FileEdits::Json(edits) }
+    ClientFile { path, purpose, edits: FileEdits::Json(edits), reader: Some(READER) }
 }
 
 fn item(path: &[&str], value: Value) -> JsonEdit {

@@ -28,5 +28,6 @@ pub(super) const CLIENT: Client = Client {
 fn servers(path: PathBuf, server: &Server) -> ClientFile {
     let value = server.entry_with(&[("tool_timeout_sec", json!(CALL_SECONDS))]);
     let entry = Entry { path: ["mcp_servers", SERVER].map(str::to_owned).to_vec(), value };
-    ClientFile { path, purpose: "the MCP server", edits: FileEdits::Toml(vec![entry]) }
+    let edits = FileEdits::Toml(vec![entry]);
+    ClientFile { path, purpose: "the MCP server", edits, reader: None }
 }

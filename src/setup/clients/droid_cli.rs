@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::setup::known_client::{Client, Places, json_file};
+use crate::setup::edits::json_reader::JsonReader;
+use crate::setup::known_client::{Client, ClientFile, Places, Server, json_file};
 
 pub(super) const CLIENT: Client = Client {
     name: "droid",
@@ -12,17 +13,20 @@ pub(super) const CLIENT: Client = Client {
     programs: &["droid"],
     directory: |places| Some(directory(places)),
     plugin: |_| None,
-    for_user: |places, server| {
-        let entry = server.entry_with(&[("type", json!("stdio"))]);
-        vec![json_file(directory(places).join("mcp.json"), "mcpServers", entry)]
-    },
-    for_project: |project, server| {
-        let entry = server.entry_with(&[("type", json!("stdio"))]);
-        vec![json_file(project.join(".factory/mcp.json"), "mcpServers", entry)]
-    },
+    for_user: |places, server| vec![servers(directory(places).join("mcp.json"), server)],
+    for_project: |project, server| vec![servers(project.join(".factory/mcp.json"), server)],
     folder_trust: None,
     local: None,
 };
+
+/// What Droid 0.215 reads. It shows no error for anything else, and no servers.
+const READER: JsonReader =
+    JsonReader { title: CLIENT.title, comments: true, byte_order_mark: false };
+
+fn servers(path: PathBuf, server: &Server) -> ClientFile {
+    let entry = server.entry_with(&[("type", json!("stdio"))]);
+    json_file(path, "mcpServers", entry).read_by(READER)
+}
 
 fn directory(places: &Places) -> PathBuf {
     places.home_by("FACTORY_HOME_OVERRIDE").join(".factory")

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::gemini_trust::TrustFiles;
+use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{
     Client, ClientFile, Places, Server, in_project, json_file_with_hooks,
@@ -29,11 +30,15 @@ pub(super) const CLIENT: Client = Client {
     local: None,
 };
 
+/// What Gemini CLI 0.61 reads.
+const READER: JsonReader =
+    JsonReader { title: CLIENT.title, comments: true, byte_order_mark: false };
+
 fn directory(places: &Places) -> PathBuf {
     places.home_by("GEMINI_CLI_HOME").join(".gemini")
 }
 
 /// Its event after a tool is of no use: it also comes for the tools of subagents, and does not say so.
 fn settings(path: PathBuf, server: &Server) -> ClientFile {
-    json_file_with_hooks(path, "mcpServers", server, &["AfterAgent"])
+    json_file_with_hooks(path, "mcpServers", server, &["AfterAgent"]).read_by(READER)
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::edits::edit_json::value_at;
 use crate::setup::known_client::FolderTrust;
@@ -46,7 +47,7 @@ fn judge(files: &TrustFiles, folder: &Path) -> Result<FolderTrust, String> {
 
 /// Reads a value in a file of Gemini's; none if there is no file.
 fn value_in(file: &Path, path: &[String]) -> Result<Option<Value>, String> {
-    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.shown());
     let text = ConfigFile::read(file, None).map_err(|error| named(&error))?.text;
     value_at(&text.unwrap_or_default(), path).map_err(|error| named(&error))
 }

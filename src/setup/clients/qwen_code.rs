@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::setup::edits::json_reader::JsonReader;
 use crate::setup::installed_plugin::{EXTENSION, PluginPlace};
 use crate::setup::known_client::{
     Client, ClientFile, Places, Server, in_project, json_file_with_hooks,
@@ -21,11 +22,15 @@ pub(super) const CLIENT: Client = Client {
     local: None,
 };
 
+/// What Qwen Code 0.24 reads.
+const READER: JsonReader =
+    JsonReader { title: CLIENT.title, comments: true, byte_order_mark: true };
+
 fn directory(places: &Places) -> PathBuf {
     places.or_in_home("QWEN_HOME", ".qwen")
 }
 
 /// It reads a hook's limit of 1,000 or more as milliseconds. Its older versions read every limit so.
 fn settings(path: PathBuf, server: &Server) -> ClientFile {
-    json_file_with_hooks(path, "mcpServers", server, &["PostToolBatch", "Stop"])
+    json_file_with_hooks(path, "mcpServers", server, &["PostToolBatch", "Stop"]).read_by(READER)
 }

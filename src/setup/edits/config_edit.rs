@@ -97,6 +97,13 @@ pub enum EditError {
         place(path)
     )]
     TooMany { path: Vec<String>, most: usize },
+    #[error(
+        "it has more than {most} keys, values, brackets, commas, comments and line ends, too many to read: remove what it does not \
+         need, or edit it by hand"
+    )]
+    TooLarge { most: usize },
+    #[error("{reader} cannot read it: {why}. Correct it first; setup does not overwrite it")]
+    NotRead { reader: &'static str, why: String },
     #[error("the edit would change other parts of its text; add the entry by hand")]
     NotKept,
 }
@@ -108,17 +115,42 @@ fn place(path: &[String]) -> String {
     if path.is_empty() { "its whole content".to_owned() } else { format!("`{keys}`") }
 }
 
+/// Names a value in a file by the keys that lead to it, as its owner has to look for it.
+pub fn key_of(path: &[String]) -> String {
+    let is_plain = |key: &str| {
+        !key.is_empty()
+            && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
+    let named = |key: &String| if is_plain(key) { key.clone() } else { format!("{key:?}") };
+    path.iter().map(named).collect::<Vec<_>>().join(".")
+}
+
 /// Returns what an MCP server's entry starts, for a message: without arguments and paths of an address, which may contain keys.
 pub(in crate::setup) fn started_by(entry: &Value) -> String {
-    let host = |url: &str| {
-        let (scheme, rest) = url.split_once("://")?;
-        let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
-        Some(format!("{scheme}://{host}"))
-    };
     let command = entry["command"].as_str().filter(|_| remote_fields(entry).is_empty());
-    let address = || ADDRESSES.iter().find_map(|key| host(entry[*key].as_str()?));
-    let runs = command.map(str::to_owned).or_else(address);
+    let address = || ADDRESSES.iter().find_map(|key| host_of(entry[*key].as_str()?));
+    let runs = command.map(program_of).or_else(address);
     runs.map_or_else(|| "something else".to_owned(), |runs| beginning(&runs, CLIENT_WORD_CHARS))
+}
+
+/// Returns the program of a command, for a message. A command may contain arguments, variables or an address, and these may be keys.
+pub fn program_of(command: &str) -> String {
+    let mut words = command.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let more = if words.next().is_some() { " …" } else { "" };
+    let shown = match (host_of(first), first.split_once('=')) {
+        (Some(host), _) => host,
+        (None, Some((name, _))) => format!("{name}=…"),
+        (None, None) => first.to_owned(),
+    };
+    beginning(&format!("{shown}{more}"), CLIENT_WORD_CHARS)
+}
+
+/// Returns an address without its user and its path.
+fn host_of(address: &str) -> Option<String> {
+    let (scheme, rest) = address.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    Some(format!("{scheme}://{host}"))
 }
 
 /// The fields with which an entry names a server that is reached by an address.
@@ -179,12 +211,80 @@ pub(in crate::setup) fn in_written_order(
     fields
 }
 
+/// Says whether a value is what setup writes, apart from numbers and, if so allowed, further fields.
+pub(in crate::setup) fn has_form(value: &Value, expected: &Value, may_have_more: bool) -> bool {
+    match (value, expected) {
+        (Value::Object(fields), Value::Object(expected)) => {
+            let has = |(key, expected): (&String, &Value)| {
+                fields.get(key).is_some_and(|value| has_form(value, expected, false))
+            };
+            expected.iter().all(has) && (may_have_more || fields.len() == expected.len())
+        }
+        (Value::Array(values), Value::Array(expected)) => {
+            let mut pairs = values.iter().zip(expected);
+            values.len() == expected.len()
+                && pairs.all(|(value, expected)| has_form(value, expected, false))
+        }
+        (Value::Number(_), Value::Number(_)) => true,
+        (value, expected) => value == expected,
+    }
+}
+
+impl JsonEdit {
+    /// Returns the keys of the value, or of the list that it is in.
+    pub(in crate::setup) fn path(&self) -> &[String] {
+        match self {
+            Self::Entry(entry) => &entry.path,
+            Self::Item(item) => &item.path,
+        }
+    }
+
+    pub(in crate::setup) fn value(&self) -> &Value {
+        match self {
+            Self::Entry(entry) => &entry.value,
+            Self::Item(item) => &item.value,
+        }
+    }
+
+    /// Says whether it writes a value into a list.
+    pub(in crate::setup) fn is_item(&self) -> bool {
+        matches!(self, Self::Item(_))
+    }
+
+    /// Says whether both write the same value in the same place.
+    pub(in crate::setup) fn writes_the_same_as(&self, other: &Self) -> bool {
+        self.is_item() == other.is_item()
+            && self.path() == other.path()
+            && self.value() == other.value()
+    }
+}
+
 impl FileEdits {
     /// Says whether there are no edits.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Json(edits) => edits.is_empty(),
             Self::Toml(entries) => entries.is_empty(),
+        }
+    }
+
+    /// Returns the edits to a file of either kind, one by one.
+    pub(in crate::setup) fn each(&self) -> Vec<JsonEdit> {
+        match self {
+            Self::Json(edits) => edits.clone(),
+            Self::Toml(entries) => entries.iter().cloned().map(JsonEdit::Entry).collect(),
+        }
+    }
+
+    /// Returns other edits to a file of the same kind. A TOML file has entries only.
+    pub(in crate::setup) fn of_same_kind(&self, edits: Vec<JsonEdit>) -> Self {
+        let entry = |edit: JsonEdit| match edit {
+            JsonEdit::Entry(entry) => Some(entry),
+            JsonEdit::Item(_) => None,
+        };
+        match self {
+            Self::Json(_) => Self::Json(edits),
+            Self::Toml(_) => Self::Toml(edits.into_iter().filter_map(entry).collect()),
         }
     }
 }

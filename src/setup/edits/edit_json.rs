@@ -10,9 +10,7 @@ use super::config_edit::{
     EditError, Edited, Entry, FileEdits, Item, JsonEdit, SamePurpose, in_written_order,
     runs_bridge, started_by,
 };
-
-/// The mark with which some editors begin a file. It is not part of the JSON.
-const BYTE_ORDER_MARK: char = '\u{feff}';
+use super::json_reader::{check_size, without_mark};
 
 /// The text that stands in for a file without content.
 const EMPTY: &str = "{}\n";
@@ -37,13 +35,14 @@ const OPTIONS: ParseOptions = ParseOptions {
 
 /// Says whether a text already contains all of these edits exactly.
 pub(in crate::setup) fn has(text: &str, edits: &[JsonEdit]) -> Result<bool, EditError> {
-    let (_, root) = parse(text)?;
     for edit in edits {
         let is_present = match edit {
-            JsonEdit::Entry(entry) => find(&root, &entry.path)?
-                .is_some_and(|prop| value_of(&prop) == Some(entry.value.clone())),
-            JsonEdit::Item(item) => list_at(&root, &item.path)?
-                .is_some_and(|list| elements(&list).any(|(_, value)| value == item.value)),
+            JsonEdit::Entry(entry) => value_at(text, &entry.path)?.as_ref() == Some(&entry.value),
+            JsonEdit::Item(item) => match value_at(text, &item.path)? {
+                None => false,
+                Some(Value::Array(list)) => list.contains(&item.value),
+                Some(_) => return Err(other_shape(&item.path, "a list")),
+            },
         };
         if !is_present {
             return Ok(false);
@@ -55,6 +54,7 @@ pub(in crate::setup) fn has(text: &str, edits: &[JsonEdit]) -> Result<bool, Edit
 /// Returns the value under these keys in a text.
 pub(in crate::setup) fn value_at(text: &str, path: &[String]) -> Result<Option<Value>, EditError> {
     let (_, json) = without_mark(text);
+    check_size(json)?;
     // Unlike the tree for edits, this one has no nodes for spaces and comments: it is made many times as fast.
     let parsed = parse_to_ast(json, &CollectOptions::default(), &OPTIONS);
     let root = parsed.map_err(|error| EditError::Unparsable(error.to_string()))?.value;
@@ -113,8 +113,11 @@ pub(in crate::setup) fn add(text: &str, edits: &[JsonEdit]) -> Result<Edited, Ed
     }
     let text = format!("{mark}{root}");
     // The result is parsed again, so that a faulty edit never reaches a file.
-    if added.iter().any(|edit| !has(&text, std::slice::from_ref(edit)).unwrap_or(false)) {
-        return Err(EditError::NotKept);
+    match has(&text, &added) {
+        Ok(true) => {}
+        // The next setup could not undo the edit.
+        Err(error @ EditError::TooLarge { .. }) => return Err(error),
+        Ok(false) | Err(_) => return Err(EditError::NotKept),
     }
     Ok(Edited { text, added: FileEdits::Json(added), made })
 }
@@ -167,16 +170,9 @@ fn remove_field(prop: CstObjectProp, path: &[String]) -> Result<(), EditError> {
     Ok(())
 }
 
-/// Splits a text into its mark, if it has one, and its JSON.
-fn without_mark(text: &str) -> (&'static str, &str) {
-    match text.strip_prefix(BYTE_ORDER_MARK) {
-        Some(json) => ("\u{feff}", json),
-        None => ("", text),
-    }
-}
-
 fn parse(text: &str) -> Result<(&'static str, CstRootNode), EditError> {
     let (mark, json) = without_mark(text);
+    check_size(json)?;
     let root = CstRootNode::parse(json, &OPTIONS)
         .map_err(|error| EditError::Unparsable(error.to_string()))?;
     if root.to_string() != json {

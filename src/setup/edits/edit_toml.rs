@@ -8,6 +8,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 use super::config_edit::{
     EditError, Edited, Entry, FileEdits, in_written_order, runs_bridge, started_by,
 };
+use crate::domain::limits::MAX_CLIENT_TOML_PARTS;
 
 /// Says whether a text already contains all entries exactly.
 pub(in crate::setup) fn has(text: &str, entries: &[Entry]) -> Result<bool, EditError> {
@@ -69,22 +70,41 @@ pub(in crate::setup) fn take_out(
     made: &[Vec<String>],
 ) -> Result<String, EditError> {
     let mut document = parse(text)?;
+    let mut is_changed = false;
     for entry in added.iter().rev() {
         let present = found(&document, &entry.path)?.map(json);
         if present.is_some_and(|value| value == entry.value || runs_bridge(&value)) {
             remove(&mut document, &entry.path);
+            is_changed = true;
         }
     }
     for path in made.iter().rev() {
         let is_empty = |item: &Item| item.as_table_like().is_some_and(TableLike::is_empty);
         if found(&document, path)?.is_some_and(is_empty) {
             remove(&mut document, path);
+            is_changed = true;
         }
     }
-    Ok(document.to_string())
+    // A written document may end with a line break that the text does not have.
+    Ok(if is_changed { document.to_string() } else { text.to_owned() })
+}
+
+/// Refuses a text of which a document would take much memory and time. Each part of a document has one of these characters, or is one of
+/// the few beside it. Texts and comments may have them too, but not as many.
+fn check_size(text: &str) -> Result<(), EditError> {
+    if parts(text, MAX_CLIENT_TOML_PARTS) > MAX_CLIENT_TOML_PARTS {
+        return Err(EditError::TooLarge { most: MAX_CLIENT_TOML_PARTS });
+    }
+    Ok(())
+}
+
+/// Counts such characters, until there are more than `most`.
+pub(super) fn parts(text: &str, most: usize) -> usize {
+    text.bytes().filter(|byte| b"\n.,=[{#".contains(byte)).take(most.saturating_add(1)).count()
 }
 
 fn parse(text: &str) -> Result<DocumentMut, EditError> {
+    check_size(text)?;
     // A written document always ends with a line break.
     let ended = if text.is_empty() || text.ends_with('\n') {
         Cow::Borrowed(text)

@@ -44,15 +44,15 @@ fn texts(path: &Path) -> [Option<&'static str>; 3] {
 fn a_file_is_changed_once_and_is_then_as_it_was_to_the_byte() {
     for (name, file) in all_files() {
         for before in texts(&file.path) {
-            let planned = plan_addition(before, &file.edits, None).unwrap();
-            let Addition::Write { after, original, added, made } = planned else {
+            let planned = plan_addition(before, &file.edits, name, None).unwrap();
+            let Addition::Write { after, original, ours, made, .. } = planned else {
                 panic!("{name}: nothing was added to {before:?}");
             };
             assert_eq!(original.as_deref(), before);
             let owner = Owner { client: name, project: None };
-            let record = SetupRecord::new(owner, &file.path, before, &after, (added, made));
+            let record = SetupRecord::new(owner, &file.path, before, &after, (ours, made));
             let earlier = Earlier { record, original };
-            let again = plan_addition(Some(&after), &file.edits, Some(&earlier));
+            let again = plan_addition(Some(&after), &file.edits, name, Some(&earlier));
             assert_eq!(again, Ok(Addition::Nothing), "{name}");
             let expected = before.map_or(Removal::Delete, |text| Removal::Write(text.to_owned()));
             assert_eq!(plan_removal(&after, &earlier), Ok(expected), "{name}");
@@ -75,14 +75,15 @@ fn a_moved_program_gets_its_new_path_and_the_original_is_kept() {
         let files = (client.for_user)(&places, &server());
         for (file, new) in files.iter().zip((client.for_user)(&places, &moved)) {
             let before = texts(&file.path)[1];
-            let planned = plan_addition(before, &file.edits, None).unwrap();
-            let Addition::Write { after, original, added, made } = planned else {
+            let planned = plan_addition(before, &file.edits, client.name, None).unwrap();
+            let Addition::Write { after, original, ours, made, .. } = planned else {
                 panic!("nothing was added");
             };
             let owner = Owner { client: client.name, project: None };
-            let record = SetupRecord::new(owner, &file.path, before, &after, (added, made));
+            let record = SetupRecord::new(owner, &file.path, before, &after, (ours, made));
             let earlier = Earlier { record, original };
-            let planned = plan_addition(Some(&after), &new.edits, Some(&earlier)).unwrap();
+            let planned =
+                plan_addition(Some(&after), &new.edits, client.name, Some(&earlier)).unwrap();
             let Addition::Write { after, original, .. } = planned else {
                 panic!("{}: the path did not change", client.name);
             };
@@ -94,7 +95,7 @@ fn a_moved_program_gets_its_new_path_and_the_original_is_kept() {
 
 /// Returns what is written into a JSON file that does not exist yet.
 fn written(file: &ClientFile) -> Value {
-    match plan_addition(None, &file.edits, None).unwrap() {
+    match plan_addition(None, &file.edits, "any", None).unwrap() {
         Addition::Write { after, .. } => serde_json::from_str(&after).unwrap(),
         Addition::Nothing => panic!("nothing was written"),
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::setup::edits::config_edit::{
-    EditError, Edited, Entry, FileEdits, Item, JsonEdit, SamePurpose,
+    EditError, Edited, Entry, FileEdits, Item, JsonEdit, SamePurpose, program_of,
 };
 use crate::setup::edits::edit_json::{add, has, take_out, value_at};
 
@@ -95,6 +95,20 @@ fn an_entry_of_the_users_own_is_never_overwritten() {
     let error = add(text, &[ours()]).unwrap_err().to_string();
     assert!(error.starts_with("`mcpServers.bridge` already exists"), "{error}");
     assert!(error.contains("`other`"), "without its arguments, which may be keys: {error}");
+}
+
+#[test]
+fn a_command_is_shown_without_what_may_be_a_key() {
+    for (command, shown) in [
+        ("/b/other", "/b/other"),
+        ("npx -y x --key SEKRET", "npx …"),
+        ("  npx\tSEKRET", "npx …"),
+        ("KEY=SEKRET npx", "KEY=… …"),
+        ("https://me:SEKRET@host/SEKRET", "https://host"),
+        ("", ""),
+    ] {
+        assert_eq!(program_of(command), shown);
+    }
 }
 
 #[test]

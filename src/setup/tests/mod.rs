@@ -2,5 +2,6 @@
 
 mod every_client;
 mod json_texts;
+mod later_setups;
 mod toml_texts;
 mod unrecorded_files;

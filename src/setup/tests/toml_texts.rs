@@ -54,8 +54,9 @@ fn a_toml_text_that_cannot_be_edited_is_an_error_with_the_reason() {
     assert!(taken.starts_with("`mcp_servers.bridge` already exists"), "{taken}");
     assert!(error("a = 1\nb = \n").contains("near line 2"), "{}", error("a = 1\nb = \n"));
     assert!(error("mcp_servers = 1\n").starts_with("`mcp_servers` is not a table"));
-    let deep = format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(error(&deep).contains("does not parse"));
+    let deep = |depth| format!("a = {}{}", "[".repeat(depth), "]".repeat(depth));
+    assert!(error(&deep(10_000)).contains("does not parse"));
+    assert!(error(&deep(100_000)).contains("too many to read"));
 }
 
 #[test]
@@ -64,4 +65,12 @@ fn a_table_of_others_below_ours_stays() {
     let changed = format!("{}\n[mcp_servers.theirs]\ncommand = \"z\"\n", edited.text);
     let left = take_out(&changed, added(&edited.added), &edited.made).unwrap();
     assert_eq!(left.trim_start(), "[mcp_servers.theirs]\ncommand = \"z\"\n");
+}
+
+#[test]
+fn a_text_without_our_entry_stays_as_it_is() {
+    for text in ["", "a = 1", "# mine\n\n[mcp_servers.bridge]\ncommand = 'other'"] {
+        let made = [vec!["mcp_servers".to_owned()]];
+        assert_eq!(take_out(text, &[ours()], &made).as_deref(), Ok(text));
+    }
 }

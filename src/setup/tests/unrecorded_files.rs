@@ -36,7 +36,7 @@ fn count(recognized: &Recognized) -> usize {
 }
 
 fn added(before: Option<&str>, edits: &FileEdits) -> String {
-    match plan_addition(before, edits, None).unwrap() {
+    match plan_addition(before, edits, "any", None).unwrap() {
         Addition::Write { after, .. } => after,
         Addition::Nothing => panic!("nothing was added"),
     }

@@ -2,7 +2,7 @@
 //! endless wait nor an endless read.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -29,6 +29,17 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Reads the last bytes of a regular file, at most `max`. Says whether there are others before them.
+pub fn read_end(path: &Path, max: u64) -> io::Result<(Vec<u8>, bool)> {
+    let mut file = open(path)?;
+    let begin = file.metadata()?.len().saturating_sub(max);
+    file.seek(SeekFrom::Start(begin))?;
+    let mut bytes = Vec::new();
+    // It may grow meanwhile.
+    file.take(max).read_to_end(&mut bytes)?;
+    Ok((bytes, begin > 0))
+}
+
 #[cfg(test)]
 mod tests {
     use nix::sys::stat::Mode;
@@ -42,6 +53,8 @@ mod tests {
         std::fs::write(&file, "12345").unwrap();
         assert_eq!(read(&file, 5).unwrap(), b"12345");
         assert_eq!(read(&file, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(read_end(&file, 5).unwrap(), (b"12345".to_vec(), false));
+        assert_eq!(read_end(&file, 2).unwrap(), (b"45".to_vec(), true));
         let pipe = place.path().join("pipe");
         nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
         for odd in [pipe.as_path(), "/dev/zero".as_ref(), place.path()] {

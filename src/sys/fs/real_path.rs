@@ -52,6 +52,21 @@ pub fn resolve(base: &Path, path: &Path) -> Option<PathBuf> {
 ///
 /// A file created at the target is the one that the path names from then on. `None` for a cycle of links, or a path that is too long.
 pub fn destination(base: &Path, path: &Path) -> Option<PathBuf> {
+    walk(base, path, |_| {})
+}
+
+/// Returns all places through which a path leads: each directory and each link on the way, and its target last. A relative path begins at
+/// `base`.
+///
+/// `None` where [`destination`] has none.
+pub fn places_on_the_way(base: &Path, path: &Path) -> Option<Vec<PathBuf>> {
+    let mut places = Vec::new();
+    walk(base, path, |place| places.push(place.to_owned()))?;
+    Some(places)
+}
+
+/// Walks along a path to its [`destination`], and calls `pass` with each place on the way.
+fn walk(base: &Path, path: &Path, mut pass: impl FnMut(&Path)) -> Option<PathBuf> {
     let whole = base.join(path);
     let mut real = PathBuf::new();
     let mut links = 0;
@@ -73,6 +88,7 @@ pub fn destination(base: &Path, path: &Path) -> Option<PathBuf> {
             Component::RootDir | Component::Prefix(_) => real = part,
             Component::Normal(name) => {
                 let next = real.join(name);
+                pass(&next);
                 let Ok(target) = next.read_link() else {
                     real = next;
                     continue;
@@ -163,6 +179,20 @@ mod tests {
         check("loop", None);
         check(&"x/".repeat(300), None);
         check(&"x".repeat(5000), None);
+    }
+
+    #[test]
+    fn a_path_leads_through_directories_and_links() {
+        let (_root, base) = stage();
+        let check = |path: &str, expected: &[&str]| {
+            let places = places_on_the_way(&base, Path::new(path)).unwrap();
+            let below = places.iter().filter_map(|place| place.strip_prefix(&base).ok());
+            let below: Vec<_> = below.filter(|place| *place != Path::new("")).collect();
+            assert_eq!(below, expected.iter().map(Path::new).collect::<Vec<_>>(), "{path}");
+        };
+        check("project/src/main.rs", &["project", "project/src", "project/src/main.rs"]);
+        check("project/out/secret", &["project", "project/out", "outside", "outside/secret"]);
+        assert_eq!(places_on_the_way(&base, Path::new("project/loop")), None);
     }
 
     #[test]

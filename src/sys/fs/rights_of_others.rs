@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use nix::unistd::geteuid;
+use nix::unistd::{getegid, geteuid};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
 
@@ -19,6 +19,12 @@ const OTHERS: RawMode = 0o077;
 
 /// Their rights to change something.
 const OTHERS_WRITE: RawMode = 0o022;
+
+/// The right to change something of those who are neither its owner nor in its group.
+const EVERYBODY_WRITES: RawMode = 0o002;
+
+/// The bit of a directory in which everybody may replace only what is theirs.
+const STICKY: RawMode = 0o1000;
 
 /// The rights of the owner in a mode.
 const OWNER: RawMode = 0o700;
@@ -85,6 +91,24 @@ pub fn of_directory(directory: &Path, rights: Rights) -> io::Result<Option<Found
         search.walk(&directory, Path::new(""), LEVELS)?;
     }
     Ok(Some(search.found))
+}
+
+/// Says whether another user may put something else in the place of a file, directory or link: it is theirs, or they may write to it. Root
+/// may do anything, and a group counts as others unless it is root's or the user's own first one. In a directory with the sticky bit
+/// others may not replace what is not theirs. A place where nothing is counts as safe, because nothing is there to be believed.
+pub fn others_may_replace(place: &Path) -> bool {
+    let Ok(stat) = rustix::fs::lstat(place) else {
+        return false;
+    };
+    let is_trusted = stat.st_uid == 0 || is_ours(&stat);
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    if kind == FileType::Symlink {
+        return !is_trusted;
+    }
+    let is_sticky = kind == FileType::Directory && stat.st_mode & STICKY != 0;
+    let own_group = stat.st_gid == 0 || stat.st_gid == getegid().as_raw();
+    let writable = if own_group { EVERYBODY_WRITES } else { OTHERS_WRITE };
+    !is_trusted || (stat.st_mode & writable != 0 && !is_sticky)
 }
 
 /// Opens a directory by an absolute path, part by part: a part that has just become a link is not followed.

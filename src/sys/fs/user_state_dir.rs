@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -14,15 +14,21 @@ use std::path::{Component, Path, PathBuf};
 use nix::unistd::{User, geteuid};
 
 use super::disk::{
-    PrivateDirectory, Writes, look_at_directory, open_private, private_directory, touch, touched_ns,
+    FileIdentity, PrivateDirectory, Writes, look_at_directory, open_or_create_private,
+    open_private, private_directory, touch, touched_ns,
 };
 use super::temporary_file::{self, TemporaryFile};
+
+use crate::domain::text::shown_path::ShownPath as _;
 
 /// The name of this program's directory.
 const NAME: &str = "cli-team-bridge";
 
 /// The most bytes of a file in it: records are short.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// How often a lock is tried whose file goes at that moment. Each time, another process has just held it.
+const LOCK_ATTEMPTS: usize = 100;
 
 /// The state directory of a user, or a directory in it. It need not exist: the first write creates it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,15 +42,39 @@ pub struct StateDirectory {
 impl StateDirectory {
     /// Finds the state directory by the variables `XDG_STATE_HOME` and `HOME`. Only absolute values count. None without either.
     pub fn find(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        Self::find_as("XDG_STATE_HOME", ".local/state", variable)
+    }
+
+    /// Finds the directory of a kind by its own variable, or else in `HOME`.
+    fn find_as(
+        own: &str,
+        in_home: &str,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Option<Self> {
         let absolute = |name: &str| {
             let path = variable(name).map(PathBuf::from);
             path.filter(|path| path.is_absolute())
         };
-        let base = absolute("XDG_STATE_HOME").or_else(|| {
-            let home = absolute("HOME")?;
-            Some(home.join(".local").join("state"))
-        })?;
+        let base = absolute(own).or_else(|| Some(absolute("HOME")?.join(in_home)))?;
         Some(Self { base, parts: vec![PathBuf::from(NAME)] })
+    }
+
+    /// Finds the cache directory of this process in the same way: `$XDG_CACHE_HOME/cli-team-bridge`, by default `~/.cache/cli-team-bridge`.
+    /// What is in it may be deleted at any time.
+    pub fn cache_of_process() -> Option<Self> {
+        let find = |variable: &dyn Fn(&str) -> Option<OsString>| {
+            Self::find_as("XDG_CACHE_HOME", ".cache", variable)
+        };
+        find(&|name| std::env::var_os(name)).or_else(|| {
+            let home = User::from_uid(geteuid()).ok().flatten()?.dir;
+            find(&|name| (name == "HOME").then(|| home.clone().into_os_string()))
+        })
+    }
+
+    /// Creates the directory if it is missing, and refuses one that other users may change. Returns its path.
+    pub fn prepare(&self) -> io::Result<PathBuf> {
+        self.create()?;
+        Ok(self.path())
     }
 
     /// Finds the state directory of this process by its environment, or else by the home directory that the system knows of its user:
@@ -151,6 +181,43 @@ impl StateDirectory {
         }
     }
 
+    /// Takes a lock that one process at a time holds, until it is dropped; none if another one holds it. The file of the lock goes with it,
+    /// and so do the directories that were created for it, if nothing else is in them then.
+    pub fn lock(&self, name: &str) -> io::Result<Option<StateLock>> {
+        let path = self.file(name)?;
+        let is_missing = |path: &&PathBuf| !path.exists();
+        let own: Vec<_> = self.levels().collect();
+        let around = self.base.ancestors().map(Path::to_owned).collect::<Vec<_>>();
+        let mut made: Vec<_> = around.iter().take_while(|path| is_missing(path)).cloned().collect();
+        made.reverse();
+        made.extend(own);
+        for _ in 0..LOCK_ATTEMPTS {
+            let file = self.create().and_then(|()| {
+                let file = open_or_create_private(&path, Writes::Anywhere);
+                file.map_err(|error| named(&path, &error))
+            });
+            let file = match file {
+                // The last holder has just removed the directory.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                file => file?,
+            };
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(named(&path, &error)),
+            }
+            // The last holder may have removed the file in between.
+            let is_in_place = fs::symlink_metadata(&path).is_ok_and(|there| {
+                file.metadata()
+                    .is_ok_and(|own| FileIdentity::from(&own) == FileIdentity::from(&there))
+            });
+            if is_in_place {
+                return Ok(Some(StateLock { path, directories: made, _file: file }));
+            }
+        }
+        Ok(None)
+    }
+
     /// Returns the path of a file. Refuses a name that leads elsewhere.
     fn file(&self, name: &str) -> io::Result<PathBuf> {
         let mut parts = Path::new(name).components();
@@ -186,6 +253,27 @@ impl StateDirectory {
     }
 }
 
+/// A held lock of a state directory.
+#[derive(Debug)]
+pub struct StateLock {
+    path: PathBuf,
+    /// The directories to remove if they are empty, the outermost first.
+    directories: Vec<PathBuf>,
+    _file: File,
+}
+
+impl Drop for StateLock {
+    fn drop(&mut self) {
+        // An unlocked file does no harm. A directory with something else in it stays.
+        let _ = fs::remove_file(&self.path);
+        for directory in self.directories.iter().rev() {
+            if fs::remove_dir(directory).is_err() {
+                return;
+            }
+        }
+    }
+}
+
 /// Creates a directory with its parents, private to the owner, as the specification demands.
 fn create_with_parents(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
@@ -207,7 +295,7 @@ struct Named {
 
 impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.path.display(), self.why)
+        write!(f, "`{}`: {}", self.path.shown(), self.why)
     }
 }
 
@@ -319,6 +407,46 @@ mod tests {
         assert!(refused.ends_with(&format!("`: {text}")), "{refused}");
         let refused = state.inner("part").write("file", b"y").unwrap_err();
         assert!(refused.to_string().contains("others may write to it"), "{refused}");
+    }
+
+    #[test]
+    fn one_process_at_a_time_holds_a_lock_and_leaves_nothing() {
+        let (home, state) = state();
+        let held = state.lock("setup.lock").unwrap().unwrap();
+        assert!(state.lock("setup.lock").unwrap().is_none());
+        assert!(state.lock("other.lock").unwrap().is_some());
+        assert_eq!(mode(&state.path().join("setup.lock")), 0o600);
+        drop(held);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+        state.write("file", b"x").unwrap();
+        drop(state.lock("setup.lock").unwrap().unwrap());
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 1, "another file stays");
+        // What a killed process left is no lock.
+        fs::write(state.path().join("setup.lock"), "").unwrap();
+        fs::set_permissions(state.path().join("setup.lock"), fs::Permissions::from_mode(0o600))
+            .unwrap();
+        assert!(state.lock("setup.lock").unwrap().is_some());
+    }
+
+    #[test]
+    fn threads_that_take_a_lock_in_turn_never_hold_it_together() {
+        let (_home, state) = state();
+        let holders = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut taken = 0;
+                    while taken < 50 {
+                        let Some(held) = state.lock("lock").unwrap() else { continue };
+                        let before = holders.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                        assert_eq!(before, 0);
+                        holders.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                        drop(held);
+                        taken += 1;
+                    }
+                });
+            }
+        });
     }
 
     #[test]

@@ -39,15 +39,12 @@ pub(crate) enum StartError {
     Spawn(#[from] SpawnError),
     /// The user revoked the approval of the file that defines the agent.
     #[error(
-        "it is defined by the project's own bridge.toml, and the user revoked the approval of that \
-            file. `cli-team-bridge trust` approves it again"
+        "it is defined by a file of the project, and the user revoked the approval of that file. \
+            `cli-team-bridge trust` approves it again"
     )]
     ApprovalRevoked,
     /// The user's approval of that file cannot be read.
-    #[error(
-        "it is defined by the project's own bridge.toml, and {0}. Start it again when it can be \
-            read"
-    )]
+    #[error("it is defined by a file of the project, and {0}. Start it again when it can be read")]
     UnreadableApproval(#[from] UnreadableApproval),
     /// It ended before it was ready.
     #[error("it ended before it was ready: {0}")]
@@ -67,10 +64,10 @@ pub(crate) async fn spawn(
     agent: &AgentContext,
 ) -> Result<(Supervised, supervisor::Pipes), StartError> {
     let AgentContext { launch, identity, .. } = agent;
-    if let Some(file) = &identity.needs
-        && !launch.trust.has(file)?
-    {
-        return Err(StartError::ApprovalRevoked);
+    for file in &identity.needs {
+        if !launch.trust.has(file)? {
+            return Err(StartError::ApprovalRevoked);
+        }
     }
     let presence = agent.bus().share(identity.session);
     let child = launch.child(&agent.profile, agent.program.clone(), identity, presence);

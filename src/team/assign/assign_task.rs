@@ -8,7 +8,7 @@ use super::unknown_agent::unknown_agent;
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::{NameChoice, NewTask, Operation};
 use crate::bus::{Bus, BusError, Receipt};
-use crate::config::Profile;
+use crate::config::{Profile, ProjectFile, quoted};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
@@ -203,15 +203,27 @@ impl Team {
         if !profile.comes_from_project_file() || !self.is_first_note(&profile.name) {
             return None;
         }
-        let fields = profile.fields_from_project_file().join(", ");
+        let fields = listed(&profile.fields_from_project_file());
+        let mut files = self.config().project_files().iter();
+        let file = files.find(|file| file.demanded_of(&profile.name).is_some());
+        let file = file.map_or_else(|| "a file of the project".to_owned(), ProjectFile::title);
         let note = format!(
-            "the profile `{}` runs `{}` {:?}; its {fields} come from the project's own bridge.toml",
+            "the profile `{}` runs {} {:?}; {file} sets its {fields}",
             profile.name,
-            program.display(),
+            quoted(program),
             profile.args.value,
         );
         tracing::warn!("{note}");
         Some(note)
+    }
+}
+
+/// Joins the names of fields for a sentence.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => format!("`{one}`"),
+        [first @ .., last] => format!("`{}` and `{last}`", first.join("`, `")),
     }
 }
 

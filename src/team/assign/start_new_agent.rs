@@ -53,7 +53,7 @@ impl Team {
         task: Option<NewTask>,
     ) -> Result<Started, TeamError> {
         let Newcomer { profile, program, choice, model, ground, earlier } = new;
-        let needs = self.file_of(&profile.name);
+        let needs = self.files_of(&profile.name);
         let (session, token) = (random_ids::session(), random_ids::token());
         let starting = Starting {
             session,

@@ -233,7 +233,8 @@ impl Repository {
                 return Ok(());
             }
             let words = child.stderr_tail();
-            Err(GitTrouble::Refused(words.lines().next().unwrap_or_default().to_owned()))
+            let said = words.lines().find(|line| !line.trim().is_empty());
+            Err(GitTrouble::Refused(said.map_or_else(|| exit.to_string(), str::to_owned)))
         };
         let heard = tokio::time::timeout(wait_times::GIT, listening).await;
         // Dropping a child that still runs kills it.

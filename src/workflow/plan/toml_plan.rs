@@ -12,6 +12,7 @@ use super::plan_problem::Problems;
 use crate::config::toml_reader::{Reader, TomlEntry, entries};
 use crate::config::{Brought, Problem};
 use crate::domain::limits;
+use crate::domain::text::exactly::{exact_words, exactly};
 use crate::sys::fs::bounded_file;
 
 const PLAN_KEYS: [&str; 2] = ["name", "steps"];
@@ -139,7 +140,7 @@ impl LocatedDraft {
         let line = |(index, step): (usize, &StepDraft)| {
             let number = || (index + 1).to_string();
             let name = step.name.clone().unwrap_or_else(number);
-            format!("the gate of step {name:?} would run {:?}", step.gate)
+            format!("the gate of step {} would run {}", exactly(&name), exact_words(&step.gate))
         };
         gates.map(line).collect()
     }

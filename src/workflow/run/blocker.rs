@@ -10,6 +10,7 @@ use crate::bus::storage::LogError;
 use crate::domain::ids::WorkflowId;
 use crate::domain::name::Name;
 use crate::domain::task::error_class;
+use crate::domain::text::counted::counted_as;
 use crate::domain::wait_times;
 use crate::team::TeamError;
 
@@ -79,11 +80,24 @@ impl Blocker {
                 | Refusal::StepElsewhere { .. }
                 | Refusal::Left => Self::MovedOn,
                 other @ Refusal::TooManyItems { .. } => Self::Never("flow", other.to_string()),
+                // Its own words are for a model that assigns a task.
+                Refusal::TooManyAgents { limit } => Self::Never(
+                    error_class::START,
+                    format!(
+                        "{} live, which is the limit, and none of them makes room: `agents` under \
+                         [limits] of the configuration raises it",
+                        counted_as(limit, "agent is", "agents are")
+                    ),
+                ),
                 // An agent that is stopping is gone soon, and then another may take the step.
                 Refusal::QueueFull { .. } | Refusal::Stopping { .. } => Self::Busy,
                 other => Self::Never("start", other.to_string()),
             },
             TeamError::Bus(_) => Self::Busy,
+            // The reason of a step has more readers than the model of this bridge: its user, too.
+            TeamError::Unagreed(consent) => {
+                Self::Never(error_class::START, consent.message_for_all())
+            }
             other @ TeamError::UnreadableApproval { .. } => {
                 Self::Now(error_class::START, other.message_for_model())
             }

@@ -232,9 +232,10 @@ fn after_items(workflow: &Workflow, step: &StepRun) -> Option<Action> {
         }
         Some(first) => {
             let (name, outcome) = (&first.plan.name, first.status.phrase());
-            let why = first.why.as_deref().unwrap_or_default();
+            let why = first.why.as_deref().filter(|why| !why.trim().is_empty());
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
             let why = format!(
-                "{} of {} did not succeed: {name} {outcome}: {why}",
+                "{} of {} did not succeed: {name} {outcome}{why}",
                 failed.len(),
                 counted(count, "item")
             );

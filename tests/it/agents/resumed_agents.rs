@@ -221,8 +221,9 @@ async fn the_mode_of_a_profile_applies_in_a_fresh_session_too() {
     assert_eq!(result["error"]["known"], json!(["ask", "plan"]));
     let message = result["error"]["message"].as_str().unwrap();
     assert!(
-        message
-            .starts_with(r#"odd has failed: the agent has no mode "plam"; did you mean "plan"?"#),
+        message.starts_with(
+            r#"its agent did not start: the agent has no mode "plam"; did you mean "plan"?"#
+        ),
         "{message}"
     );
     lead.close().await;

@@ -149,7 +149,7 @@ async fn the_output_of_a_gate_is_reported_and_stored_without_keys() {
     let over =
         lead.until("get_workflow_status", filter, |status| status["status"] != "running").await;
     let reason = over["steps"][0]["reason"].as_str().unwrap();
-    assert!(reason.starts_with("`./gate.sh [hidden: SET_TOKEN]` ended with"), "{reason}");
+    assert!(reason.starts_with(r#"["./gate.sh", "[hidden: SET_TOKEN]"] ended with"#), "{reason}");
     assert!(reason.ends_with("\n[hidden: OPENAI_API_KEY], [hidden: SET_TOKEN]"), "{reason}");
     assert!(!reason.contains("456789"), "{reason}");
     each_file(&stage.bus(), &|path| {

@@ -79,7 +79,14 @@ async fn a_stopped_process_is_reported_hung_once_and_returns_without_its_claim()
     assert_eq!(bus.look(status), Some(RequestStatus::Open));
     let (entries, _) = bus.read_after(LogPosition::default(), usize::MAX).unwrap();
     let events = entries.iter().flat_map(|(_, entry)| &entry.events);
-    let of_holder =
-        |event: &&Event| matches!(event, Event::MemberHung { session: hung } if *hung == session);
-    assert_eq!(events.filter(of_holder).count(), 1, "two were watching");
+    let reports = events.filter_map(|event| match event {
+        Event::MemberHung { session: hung } if *hung == session => Some("hung"),
+        Event::MemberBack { session: back } if *back == session => Some("back"),
+        _ => None,
+    });
+    // A busy machine may stop the process for as long once more.
+    let reports: Vec<_> = reports.collect();
+    assert!(reports.starts_with(&["hung", "back"]), "{reports:?}");
+    let is_again = |pair: &[&str]| pair[0] == pair[1];
+    assert!(!reports.windows(2).any(is_again), "two were watching: {reports:?}");
 }

@@ -1,10 +1,14 @@
 //! What commands say to a person who does not know them yet: sentences instead of log lines, numbers with the right noun, and the next
 //! step.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::json;
 
 use crate::support::{DEADLINE, Stage, Terminal, until};
+use crate::trust::project_files::approve_plan;
 
 /// An agent that ends only by force, and one that says one thing.
 const SCRIPT: &str = r#"
@@ -79,6 +83,140 @@ async fn a_resume_that_fails_says_in_sentences_what_can_be_resumed() {
     assert!(said.contains("hint: `cli-team-bridge run --resume` lists the workflows"), "{said}");
     assert!(said.contains("warning: the project's own bridge.toml"), "{said}");
     assert!(is_sentence(&said), "{said}");
+}
+
+/// A project that is only looked at stays as it was.
+#[tokio::test]
+async fn a_run_that_is_refused_creates_no_bus() {
+    let unknown_agent = stage(&PLAN.replace("blue", "bleu"));
+    let unapproved = stage(&PLAN.replace("blue", "own"))
+        .with_project_file("[agents.own]\ncommand = \"sh\"\nargs = [\"-c\", \"exit 3\"]\n");
+    let id = "wf-k3j7x2abq5wt";
+    for (stage, resume, words) in [
+        (&unknown_agent, None, "`bleu` is neither a live agent nor a profile"),
+        (&unknown_agent, Some(id), "there is no workflow `wf-k3j7x2abq5wt`"),
+        (&unapproved, None, "`own` was not started"),
+    ] {
+        let (project, plan) = (path(stage, ""), path(stage, "plan.toml"));
+        let what = resume.map_or(vec![plan.as_str()], |id| vec!["--resume", id]);
+        let (code, said) =
+            ended(stage, &[&["run", "--project", &project], &what[..]].concat()).await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(!stage.bus().exists(), "{said}");
+    }
+    // Where there is a bus, it decides, and one that another user or machine has created stays in its place.
+    let (project, plan) = (path(&unknown_agent, ""), path(&unknown_agent, "plan.toml"));
+    let lead = unknown_agent.orchestrator().await;
+    lead.close().await;
+    let copy = unknown_agent.copied();
+    let before = std::fs::read_dir(copy.project().join(".claude")).unwrap().count();
+    for what in [&[plan.as_str()][..], &["--resume", id]] {
+        let (code, said) =
+            ended(&unknown_agent, &[&["run", "--project", &project], what].concat()).await;
+        assert_eq!(code, Some(1), "{said}");
+        let copied = path(&copy, "");
+        let (code, said) = ended(&copy, &[&["run", "--project", &copied], what].concat()).await;
+        assert_eq!(code, Some(1), "{said}");
+    }
+    let after = std::fs::read_dir(copy.project().join(".claude")).unwrap().count();
+    assert_eq!(after, before, "nothing was set aside");
+}
+
+/// Elsewhere the same refusal is for a model, whose user is somebody else.
+#[tokio::test]
+async fn a_run_without_approval_speaks_to_the_user() {
+    let stage = stage(&PLAN.replace("blue", "own"))
+        .with_project_file("[agents.own]\ncommand = \"sh\"\nargs = [\"-c\", \"exit 3\"]\n");
+    let (project, plan) = (path(&stage, ""), path(&stage, "plan.toml"));
+    let (code, said) = ended(&stage, &["run", "--project", &project, &plan]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("error: `own` was not started: it is defined by the project's"),
+        "{said}"
+    );
+    assert!(said.contains(", and you have not approved that file\n"), "{said}");
+    let project = stage.project().display();
+    let hint = format!("hint: review and approve it with `cli-team-bridge trust {project}`\n");
+    assert!(said.contains(&hint), "{said}");
+    assert!(!said.contains("your user") && !said.contains("The user"), "{said}");
+    // In the project the short command suffices.
+    let mut terminal = Terminal::run_in(&stage, stage.project(), &["run", "plan.toml"], SIZE);
+    assert_eq!(terminal.ended("approve it with `cli-team-bridge trust`").await, Some(1));
+
+    let (_, shown) = ended(&stage, &["trust", &path(&stage, "")]).await;
+    let hash = shown.split("--yes ").nth(1).expect(&shown).trim();
+    let (code, said) = ended(&stage, &["trust", &path(&stage, ""), "--yes", hash]).await;
+    assert_eq!(code, Some(0), "{said}");
+    let approvals = stage.home().join(".local/state/cli-team-bridge/trusted");
+    std::fs::set_permissions(&approvals, std::fs::Permissions::from_mode(0o770)).unwrap();
+    for command in
+        [&["run", "--project", &path(&stage, ""), &plan][..], &["trust", &path(&stage, "")]]
+    {
+        let (code, said) = ended(&stage, command).await;
+        assert_eq!(code, Some(1), "{said}");
+        let why = "your approval of that file cannot be read from your state directory: others may";
+        assert!(said.contains(why) && said.contains("hint: `cli-team-bridge doctor`"), "{said}");
+    }
+    std::fs::set_permissions(&approvals, std::fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[tokio::test]
+async fn a_workflow_whose_plan_needs_an_approval_is_not_resumed_and_says_so_to_the_user() {
+    let plan = PLAN.to_owned() + "approve = \"human\"\ngate = [\"true\"]\n";
+    let stage = stage(&plan);
+    let plan = path(&stage, "plan.toml");
+    approve_plan(&stage, "plan.toml").await;
+    let lead = stage.orchestrator().await;
+    let created = lead.call("create_workflow", json!({ "file": "plan.toml" })).await;
+    let id = created["workflow_id"].as_str().unwrap();
+    lead.close().await;
+    ended(&stage, &["trust", &plan, "--revoke"]).await;
+    let project = path(&stage, "");
+    let resume = ["run", "--project", &project, "--resume", id];
+    let (code, said) = ended(&stage, &resume).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("the plan \"plan.toml\" was not run: "), "{said}");
+    assert!(said.contains(", and you have not approved that file\n"), "{said}");
+    // It is named as seen from the directory of the command, which is above the project.
+    assert!(said.contains("with `cli-team-bridge trust project/plan.toml`\n"), "{said}");
+    std::fs::write(&plan, PLAN).unwrap();
+    let (code, said) = ended(&stage, &resume).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("your approval of the original does not count here\n"), "{said}");
+    assert!(said.contains("hint: run the plan as it is now"), "{said}");
+}
+
+#[tokio::test]
+async fn a_plan_that_does_not_exist_gets_the_nearest_that_does() {
+    let stage = stage(PLAN);
+    std::fs::write(path(&stage, "plan.script.toml"), SCRIPT).unwrap();
+    let (project, plan) = (path(&stage, ""), path(&stage, "plan.toml"));
+    let missing = async |arguments: &[&str]| {
+        let (code, said) =
+            ended(&stage, &[&["run", "--project", &project], arguments].concat()).await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(!said.contains("os error"), "{said}");
+        said
+    };
+    let said = missing(&[&path(&stage, "pln.toml")]).await;
+    let expected = format!(
+        "error: there is no plan {:?}\nhint: did you mean {plan:?}?\n",
+        path(&stage, "pln.toml")
+    );
+    assert_eq!(said, expected);
+    let said = missing(&["zebra.toml"]).await;
+    assert_eq!(
+        said,
+        "error: there is no plan \"zebra.toml\"\nhint: name the plan by its path from here\n"
+    );
+    let said = missing(&["nowhere/plan.toml"]).await;
+    let expected =
+        "error: there is no plan \"nowhere/plan.toml\": the directory \"nowhere\" cannot be read\n";
+    assert!(said.starts_with(expected), "{said}");
+    let said = missing(&[&plan, "--scripted", &path(&stage, "plan.scrpt.toml")]).await;
+    assert!(said.contains("error: there is no script "), "{said}");
+    assert!(said.contains("/plan.script.toml\""), "{said}");
 }
 
 #[tokio::test]
@@ -165,6 +303,8 @@ async fn trust_says_why_there_is_nothing_to_approve() {
     let (code, said) = ended(&stage, &["trust", &path(&stage, "plna.toml")]).await;
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("error: there is no file or directory "), "{said}");
+    assert!(said.contains(&format!("hint: did you mean {plan:?}?")), "{said}");
+    let (_, said) = ended(&stage, &["trust", &path(&stage, "zebra")]).await;
     assert!(said.contains("hint: name a plan file, or the directory of a project"), "{said}");
     let stage = stage.with_project_file("[limits]\nagents = 1\n");
     let (code, said) = ended(&stage, &["trust", &project]).await;

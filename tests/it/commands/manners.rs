@@ -316,9 +316,11 @@ async fn the_overview_counts_live_members_and_quotes_the_project() {
     let lead = stage.orchestrator().await;
     let shown = overview(&stage, stage.project()).await;
     assert!(shown.contains("project\": 1 live member, no unfinished workflows"), "{shown}");
+    assert!(shown.contains("as `cli-team-bridge status` shows it:\n1 member"), "{shown}");
     lead.close().await;
     let before = stage.events().len();
     let shown = overview(&stage, stage.project()).await;
     assert!(shown.contains("project\": no live members"), "{shown}");
+    assert!(!shown.contains("cli-team-bridge status"), "{shown}");
     assert_eq!(stage.events().len(), before, "it only reads the bus");
 }

@@ -3,16 +3,13 @@
 pub(crate) mod bad_input;
 #[cfg(target_os = "linux")]
 pub(crate) mod doctor;
-#[cfg(target_os = "linux")]
-pub(crate) mod doctor_clients;
 pub(crate) mod first_use;
 #[cfg(target_os = "linux")]
 pub(crate) mod hook;
+pub(crate) mod look;
 pub(crate) mod manners;
 pub(crate) mod run;
 pub(crate) mod run_tree;
 pub(crate) mod setup;
-pub(crate) mod setup_foreign;
-pub(crate) mod setup_remove;
 #[cfg(target_os = "linux")]
 pub(crate) mod watch;

@@ -74,6 +74,19 @@ fn script(stage: &Stage) -> String {
     stage.home().join("script.toml").to_str().unwrap().to_owned()
 }
 
+/// An agent may end well after its user has refused what it asked.
+#[tokio::test]
+async fn the_report_names_calls_that_failed_in_steps_that_are_done() {
+    let plan = "name = \"p\"\n[[steps]]\nname = \"remove\"\nagent = \"red\"\nprompt = \"delete\"\n";
+    let profile = "[agents.red]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\n\
+                   env_pass = [\"BRIDGE_SCRIPT\"]\npermissions = \"deny\"\n";
+    let stage = stage(plan).with_profiles(profile);
+    let (printed, exit, said) = run(&stage, &[]).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    let report = "Not all that these steps tried has worked:\n  remove  \"delete the chapter\": ";
+    assert!(printed.contains(report), "{printed}");
+}
+
 #[tokio::test]
 async fn a_plan_is_run_to_its_end_by_a_script_and_reported() {
     let stage = stage(PLAN);
@@ -98,6 +111,64 @@ async fn a_plan_that_fails_says_why_and_the_program_fails_too() {
     assert!(printed.contains("  summary   skipped"), "{printed}");
     assert!(stderr.contains("security has failed: "), "{stderr}");
     assert!(stderr.ends_with("error: the workflow has failed\n"), "{stderr}");
+}
+
+/// A fallback, a retry, a gate without output, and a step that is named like its agent.
+const STUMBLING: &str = r#"
+name = "stumbling"
+[[steps]]
+name = "a"
+agent = "red"
+fallback = ["blue"]
+prompt = "die"
+[[steps]]
+agent = "green"
+prompt = "die"
+[[steps]]
+name = "c"
+agent = "grey"
+prompt = "look"
+gate = ["sh", "-c", "exit 3"]
+[[steps]]
+name = "d"
+agent = "black"
+prompt = "fail"
+retries = 1
+"#;
+
+#[tokio::test]
+async fn a_run_says_why_each_attempt_failed_when_it_does_and_at_the_end() {
+    let script = SCRIPT.replacen(
+        "[[agents.default.turns]]",
+        "[[agents.blue.turns]]\nsteps = [{ say = \"saved\" }]\n\
+         [[agents.default.turns]]\nwhen = \"Your task: die\"\nsteps = [{ crash = 3 }]\n\
+         [[agents.default.turns]]",
+        1,
+    );
+    let stage = Stage::new(&script).with_plan(STUMBLING);
+    let script = self::script(&stage);
+    let (printed, exit, stderr) = run(&stage, &["--scripted", &script]).await;
+    assert_eq!(exit.code, Some(1), "{stderr}");
+    let has_line = |said: &str, line: &str| said.lines().any(|said| said.ends_with(line));
+    for line in [
+        " s  a: attempt 1 by red failed (crashed): its agent ended: exit code 3",
+        " s  a is running again (blue, attempt 2)",
+        " s  a is done",
+        " s  green has failed: its agent ended: exit code 3",
+        r#" s  c has failed: ["sh", "-c", "exit 3"] ended with exit code 3 and printed nothing"#,
+    ] {
+        assert!(has_line(&stderr, line), "{line}: {stderr}");
+    }
+    for line in [
+        "      attempt 1 by red failed (crashed): its agent ended: exit code 3",
+        "      its agent ended: exit code 3",
+        r#"      ["sh", "-c", "exit 3"] ended with exit code 3 and printed nothing"#,
+    ] {
+        assert!(printed.lines().any(|printed| printed == line), "{line}: {printed}");
+    }
+    let retried = "attempt 1 by black failed (agent): the agent refused `session/prompt`: no way";
+    assert!(printed.contains(&format!("\n      {retried}")), "{printed}");
+    assert!(stderr.contains(&format!(" s  d: {retried}")), "{stderr}");
 }
 
 #[tokio::test]

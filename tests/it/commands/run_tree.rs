@@ -194,6 +194,47 @@ async fn a_person_answers_below_the_tree_which_goes_on_meanwhile() {
 }
 
 #[tokio::test]
+async fn a_refused_step_and_what_it_stops_are_in_the_summary() {
+    let plan = DIAMOND.replacen("prompt = \"look\"", "prompt = \"look\"\napprove = \"human\"", 1);
+    let stage = stage(&plan);
+    let mut terminal = run(&stage, SIZE);
+    terminal.until_shows("Start `top`? [y/N]").await;
+    terminal.press("n\r");
+    let code = terminal.ended("error: the workflow ").await;
+    let all = terminal.all();
+    assert_eq!(code, Some(1), "{all:#?}");
+    let summary = all.iter().position(|line| line.starts_with("  top ")).expect("a summary");
+    assert_eq!(
+        all[summary..summary + 4],
+        [
+            "  top    cancelled",
+            "      refused by the user",
+            "  left   skipped",
+            "      top was cancelled"
+        ],
+        "{all:#?}"
+    );
+}
+
+/// A fallback may run for an hour before the report at the end.
+#[tokio::test]
+async fn the_tree_says_why_the_first_agent_failed_while_the_next_one_works() {
+    let plan =
+        "name = \"w\"\n[[steps]]\nname = \"a\"\nagent = \"red\"\nprompt = \"fail\"\nretries = 1\n";
+    let script = SCRIPT.replacen(
+        "[[agents.default.turns]]\nwhen = \"Your task: fail\"",
+        "[[agents.default.turns]]\nwhen = \"no way\"\nsteps = [{ hang = true }]\n\
+         [[agents.default.turns]]\nwhen = \"Your task: fail\"",
+        1,
+    );
+    let stage = Stage::new(&script).with_plan(plan);
+    let mut terminal = run(&stage, (24, 160));
+    terminal.until_shows("attempt 2, the last attempt: the agent refused `session/prompt`").await;
+    terminal.signal(Signal::SIGTERM);
+    terminal.ended("the workflow is interrupted").await;
+}
+
+#[tokio::test]
 async fn log_lines_stand_above_the_tree() {
     let stage =
         stage(&DIAMOND.replace("take a while", "be odd")).with_variable("BRIDGE_LOG", "debug");
@@ -278,10 +319,10 @@ async fn the_tree_shows_what_each_step_waits_for() {
     let stage = stage(&plan);
     let mut terminal = run(&stage, (24, 120));
     for note in [
-        "asks for permission: delete the chapter",
+        r#"asks for permission: "delete the chapter""#,
         "for top",
         "for left, right",
-        "its gate: sh -c while",
+        r#"its gate: ["sh", "-c", "while"#,
     ] {
         terminal.until_shows(note).await;
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::ChildStdout;
 
-use crate::support::{DEADLINE, Stage, of_name, until};
+use crate::support::{DEADLINE, Stage, Terminal, of_name, until};
 
 /// An agent that does a task at once.
 const SCRIPT: &str = r#"
@@ -78,6 +78,32 @@ async fn each_message_is_one_short_line_as_it_comes_and_stays_unread() {
     assert_eq!(stage.events_of("message_handed").len(), 0);
     assert_eq!(lead.all_heard().await.len(), 3);
     watch.end().await;
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn at_a_terminal_it_says_what_it_is_whom_it_watches_and_how_to_end_it() {
+    let stage = Stage::new(SCRIPT);
+    let mut terminal = Terminal::run(&stage, &["watch"], (24, 200));
+    terminal.until_shows("No orchestrator leads this project now; waiting for one.").await;
+    let screen = terminal.screen();
+    let what = format!("one line for each new message in {:?}", stage.project());
+    assert!(screen.contains(&what) && screen.contains("Ctrl-C ends it."), "{screen}");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    terminal.until_shows("Watching for messages to `orchestrator`.").await;
+    ann.send("orchestrator", "hello").await;
+    terminal.until_shows("[ann → you]").await;
+    assert_eq!(terminal.screen().matches("Watching for").count(), 1, "{}", terminal.screen());
+    // What Ctrl-C sends.
+    terminal.signal(Signal::SIGINT);
+    assert_eq!(terminal.ended("[ann → you]").await, Some(0));
+
+    let mut terminal = Terminal::run(&stage, &["watch", "--name", "ann"], (24, 200));
+    terminal.until_shows("Watching for messages to `ann`.").await;
+    terminal.signal(Signal::SIGTERM);
+    assert_eq!(terminal.ended("`ann`.").await, Some(0));
     ann.close().await;
     lead.close().await;
 }

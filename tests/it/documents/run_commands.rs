@@ -78,7 +78,9 @@ async fn run(file: &str, commands: &[(String, String)]) -> Option<String> {
         let shown = line.replace('\'', "'\\''");
         write!(script, "printf '@ %s\\n' '{shown}' >&2\n{command}\n").unwrap();
     }
-    let running = tokio::time::timeout(DEADLINE, shell(&stage, &script).output()).await;
+    // Each command may take as long as one of a test.
+    let most = u32::try_from(commands.len()).unwrap() * DEADLINE;
+    let running = tokio::time::timeout(most, shell(&stage, &script).output()).await;
     let Ok(output) = running else {
         return Some(format!("{file}: its commands do not end"));
     };

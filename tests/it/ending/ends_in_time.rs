@@ -9,7 +9,7 @@ use crate::ending::signals_and_shutdown::AGENTS;
 use crate::support::misbehaving_agents::{
     ESCAPE, FAR, Habit, Lead, PROMISED, Wild, eventually, signal,
 };
-use crate::support::{DEADLINE, Raw, Stage, until};
+use crate::support::{DEADLINE, Raw, Stage, of_name, until};
 
 /// The promised time limit for `shutdown_agent`.
 const GRACEFUL: Duration = Duration::from_secs(30);
@@ -138,7 +138,7 @@ async fn a_second_signal_kills_an_agent_that_has_just_closed_its_stdout() {
     signal(lead.pid(), Signal::SIGINT).unwrap();
     let exit = tokio::time::timeout(FAR, lead.orchestrator.wait()).await.unwrap().unwrap();
     assert!(exit.success(), "{exit}");
-    assert_eq!(wild.left(), Vec::<u32>::new(), "it does not outlive its bridge");
+    wild.nothing_is_left().await;
 }
 
 #[tokio::test]
@@ -157,6 +157,12 @@ async fn a_second_signal_waits_for_no_answer_that_the_client_does_not_read() {
     assert_eq!(exit.code, Some(0), "{said}");
     assert!(!said.contains("the client stopped reading"), "{said}");
     assert!(said.contains(": killing all agents"), "{said}");
+    // On a busy machine the time for the last records may be over; then the next session finds the agent dead.
+    if said.contains("other bridges will find them dead") || said.contains("could not be stopped") {
+        let next = stage.orchestrator().await;
+        next.until("list_agents", json!({}), |list| of_name(list, "stubborn").is_none()).await;
+        next.close().await;
+    }
     stage.check_nobody_is_left();
 }
 

@@ -147,7 +147,10 @@ async fn a_shutdown_ends_the_waits_of_a_turn_and_returns_queued_work() {
     assert_eq!(lead.done(&running).await, "heard shutdown");
     let returned = lead.ended(&queued).await;
     assert_eq!(returned["status"], "cancelled");
-    assert_eq!(returned["error"], json!({ "class": "cancelled", "message": "ann was stopped" }));
+    assert_eq!(
+        returned["error"],
+        json!({ "class": "cancelled", "message": "its agent was stopped" })
+    );
     lead.until_agent("ann", |agent| agent["status"] == "dead").await;
     assert_eq!(lead.names().await, ["orchestrator", "gate"]);
     let refused = lead.refused("shutdown_agent", json!({ "agent": "gate" })).await;
@@ -178,7 +181,7 @@ async fn an_agent_that_is_being_stopped_takes_no_more_work_and_can_be_killed() {
     lead.call("kill_agent", json!({ "agent": "ann" })).await;
     let result = lead.ended(&task).await;
     assert_eq!(result["status"], "cancelled", "{result}");
-    assert_eq!(result["error"]["message"], "ann was stopped");
+    assert_eq!(result["error"]["message"], "its agent was stopped");
     lead.close().await;
     stage.check_nobody_is_left();
 }
@@ -289,7 +292,7 @@ async fn a_crash_in_a_turn_interrupts_its_task_and_reopens_its_claim() {
     bob.hear(|message| message["claimed_by"] == "crasher").await;
 
     let result = lead.ended(&task).await;
-    let why = "crasher has failed: exit code 7; its stderr ends: out of memory";
+    let why = "its agent ended: exit code 7; its stderr ends: out of memory";
     assert_eq!(result["status"], "interrupted", "{result}");
     assert_eq!(result["error"], json!({ "class": "crashed", "message": why }));
     assert_eq!(result["output"], "half of it", "what it had said is kept");
@@ -337,8 +340,7 @@ async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
     let dead = json!({ "agent": "dead", "prompt": "x" });
     let assigned = lead.call("assign_task", dead).await;
     let result = lead.ended(assigned["task_id"].as_str().unwrap()).await;
-    let why =
-        "dead has failed: it ended before it was ready: exit code 3; its stderr ends: no api key";
+    let why = "its agent did not start: it ended before it was ready: exit code 3; its stderr ends: no api key";
     assert_eq!(result["status"], "failed", "{result}");
     // The end of its stderr shows that the login is missing.
     assert_eq!(result["error"], json!({ "class": "auth", "message": why }));
@@ -352,7 +354,7 @@ async fn an_agent_that_does_not_start_fails_its_task_with_its_last_words() {
     assert_eq!(
         result["error"],
         json!({ "class": "start", "message":
-            "babbling has failed: it ended before it was ready: exit code 0; its stderr ends: sorry" })
+            "its agent did not start: it ended before it was ready: exit code 0; its stderr ends: sorry" })
     );
 
     let slow = lead.assign("slow", "x").await;

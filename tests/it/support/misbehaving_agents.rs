@@ -41,6 +41,8 @@ pub(crate) const ESCAPE: &str = "(setsid sh -c 'trap \"\" TERM; echo $$ > \"$HID
 pub(crate) struct Wild {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) mark: String,
+    /// The directory of the user's own configuration file.
+    pub(crate) own: tempfile::TempDir,
 }
 
 /// How the agents of a profile behave.
@@ -73,7 +75,7 @@ impl Wild {
 
     /// A project with a profile for each habit.
     pub(crate) fn of(habits: &[Habit]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mark = uuid::Uuid::new_v4().to_string();
         fs::create_dir_all(folder.path().join(".claude")).unwrap();
         let hideout = folder.path().join("hideout");
@@ -100,8 +102,8 @@ impl Wild {
             );
             profiles.push_str(&table);
         }
-        fs::write(folder.path().join("profiles.toml"), profiles).unwrap();
-        Self { folder, mark }
+        fs::write(own.path().join("profiles.toml"), profiles).unwrap();
+        Self { folder, mark, own }
     }
 
     pub(crate) async fn lead(&self) -> Lead {
@@ -117,7 +119,7 @@ impl Wild {
             .args([&binary(), "orchestrator", "--project"])
             .arg(self.folder.path())
             .arg("--config")
-            .arg(self.folder.path().join("profiles.toml"))
+            .arg(self.own.path().join("profiles.toml"))
             .current_dir(self.folder.path())
             .env("BRIDGE_LOG", "error")
             .env("XDG_STATE_HOME", self.folder.path().join("state"))

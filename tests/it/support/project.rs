@@ -33,7 +33,12 @@ pub(crate) struct Stage {
 impl Stage {
     /// Builds a project whose agents of the profile `scripted` play this script.
     pub(crate) fn new(script: &str) -> Self {
-        let root = tempfile::tempdir().unwrap();
+        Self::with_root(tempfile::tempdir().unwrap(), script)
+    }
+
+    /// Builds the same in a directory. The doctor tries agents out only where nobody else may create files above, as below cargo's
+    /// directory for tests (`CARGO_TARGET_TMPDIR`), but not below `/tmp`.
+    pub(crate) fn with_root(root: tempfile::TempDir, script: &str) -> Self {
         let base = root.path().canonicalize().unwrap();
         let (project, home) = (base.join("project"), base.join("home"));
         std::fs::create_dir_all(project.join(".claude")).unwrap();

@@ -83,6 +83,39 @@ impl Terminal {
         kill(pid, signal).unwrap();
     }
 
+    /// Gives the terminal another size, and tells the program.
+    pub(crate) fn resize(&self, (rows, columns): (u16, u16)) {
+        let size =
+            rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        {
+            let mut shown = self.shown.lock().unwrap();
+            let (rows, columns) = (NonZero::new(rows).unwrap(), NonZero::new(columns).unwrap());
+            shown.screen.screen_mut().set_size(rows, columns);
+        }
+        rustix::termios::tcsetwinsize(&self.keys, size).unwrap();
+        // The kernel tells the programs that the terminal controls, and it controls none here.
+        self.signal(Signal::SIGWINCH);
+    }
+
+    /// Says whether the terminal echoes keys and makes lines of them, as a shell expects.
+    pub(crate) fn has_lines(&self) -> bool {
+        use nix::sys::termios::{LocalFlags, tcgetattr};
+        let modes = tcgetattr(&self.keys).unwrap();
+        modes.local_flags.contains(LocalFlags::ICANON | LocalFlags::ECHO)
+    }
+
+    /// Says whether the terminal shows its other screen, where windows are.
+    pub(crate) fn is_on_other_screen(&self) -> bool {
+        self.shown.lock().unwrap().screen.screen().alternate_screen()
+    }
+
+    /// Says whether the terminal is in a mode that hides the cursor or reports the mouse.
+    pub(crate) fn is_odd(&self) -> bool {
+        let shown = self.shown.lock().unwrap();
+        let screen = shown.screen.screen();
+        screen.hide_cursor() || screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None
+    }
+
     /// Returns what is on the screen.
     pub(crate) fn screen(&self) -> String {
         self.shown.lock().unwrap().screen.screen().contents()

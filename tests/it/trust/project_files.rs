@@ -91,7 +91,7 @@ async fn a_projects_file_runs_nothing_before_its_user_approves_it() {
     let note = assigned["note"].as_str().unwrap();
     assert!(
         note.ends_with(
-            "its command, args, env_pass, permissions come from the project's own bridge.toml"
+            "the project's own bridge.toml sets its `command`, `args`, `env_pass` and `permissions`"
         ),
         "{note}"
     );
@@ -214,6 +214,49 @@ async fn at_a_terminal_only_a_clear_yes_approves_the_file_shown() {
     assert_eq!(exit.code, Some(0), "{said}");
 }
 
+/// A plan has no limits and is not started by `trust`; a file of settings may run nothing.
+#[tokio::test]
+async fn trust_speaks_of_a_plan_as_a_plan_and_of_settings_as_settings() {
+    let stage = Stage::new(BY_PLAN).with_project_file("[limits]\nagents = 40\n");
+    std::fs::write(stage.project().join("plan.toml"), MARKING).unwrap();
+    let plan = stage.project().join("plan.toml").to_str().unwrap().to_owned();
+    let project = stage.project().to_str().unwrap().to_owned();
+    for (named, shown, question, refused, approved, revoked) in [
+        (
+            &plan,
+            "An orchestrator starts this plan only with your approval, because its gates run \
+             commands as you:\n\nthe gate of step \"a\" would run [\"sh\"",
+            "The author of that plan can run these commands as you. Approve it? [y/N]",
+            "not approved: an orchestrator does not start this plan",
+            "needs a new approval. An orchestrator can start the plan now.",
+            "Revoked. No gate of that plan starts any more; one that is running continues until it \
+             ends.",
+        ),
+        (
+            &project,
+            "These settings of the project's own file have no effect until you approve it:\n\n\
+             [limits] agents = 40 (10 without it)",
+            "The author of that file chose these values. Approve it? [y/N]",
+            "not approved: the settings shown above have no effect",
+            "needs a new approval. Limits apply from the orchestrator's next start.",
+            "Revoked. The bridge starts no more agents of that file",
+        ),
+    ] {
+        let (_, said) = stage.ended(&["trust", named], None).await;
+        assert!(said.contains(shown), "{said}");
+        for (typed, last) in [("n\n", refused), ("y\n", approved)] {
+            let mut terminal = Terminal::run_with(&stage, &["trust", named], (40, 250));
+            terminal.until_shows(question).await;
+            terminal.press(typed);
+            terminal.ended(last).await;
+        }
+        let (exit, said) = stage.ended(&["trust", named, "--revoke"], None).await;
+        assert_eq!(exit.code, Some(0), "{said}");
+        assert!(said.contains(revoked), "{said}");
+        assert_eq!(said.matches("Revoked.").count(), 1, "{said}");
+    }
+}
+
 #[tokio::test]
 async fn an_approval_is_listed_and_has_no_effect_once_revoked() {
     let stage = hostile();
@@ -307,7 +350,7 @@ async fn a_gate_of_a_plan_file_needs_approval_and_gets_an_agents_environment_and
         ),
         "{refused}"
     );
-    assert!(refused.ends_with("`cli-team-bridge trust \"plan.toml\"`"), "{refused}");
+    assert!(refused.ends_with("`cli-team-bridge trust plan.toml`"), "{refused}");
     let dry = json!({ "file": "plan.toml", "dry_run": true });
     lead.call("create_workflow", dry).await;
     let trusting = ["trust", plan.to_str().unwrap()];
@@ -396,7 +439,7 @@ async fn no_gate_of_a_plan_file_runs_once_the_approval_is_revoked() {
         "the gate was not run",
         "\"plan.toml\"",
         "revoked the approval",
-        "`cli-team-bridge trust \"plan.toml\"`",
+        "`cli-team-bridge trust plan.toml`",
     ] {
         assert!(reason.contains(part), "{reason}");
     }
@@ -417,7 +460,7 @@ async fn a_workflow_with_gates_of_a_plan_file_is_resumed_only_with_a_current_app
     assert!(
         refused.starts_with(
             "the plan \"plan.toml\" was not run: the gate of step \"a\" would run [\"sh\""
-        ) && refused.ends_with("`cli-team-bridge trust \"plan.toml\"`"),
+        ) && refused.ends_with("`cli-team-bridge trust plan.toml`"),
         "{refused}"
     );
 

@@ -282,7 +282,7 @@ async fn a_step_waits_for_approval_and_a_refusal_stops_its_dependents() {
     let steps = ended(&lead, &id, "failed").await;
     assert_eq!(steps["yes"]["status"], "done");
     assert_eq!(steps["no"]["status"], "cancelled");
-    assert_eq!(steps["no"]["reason"], "not approved: not today");
+    assert_eq!(steps["no"]["reason"], "refused by the user: not today");
     assert_eq!(steps["after"]["status"], "skipped");
     let late = lead.refused("approve_step", answer("yes", true)).await;
     assert_eq!(late, format!("the workflow `{id}` has failed already"));
@@ -372,14 +372,14 @@ async fn a_gate_decides_and_its_output_goes_to_the_next_attempt() {
     assert_eq!(steps["write"]["attempts"], 3);
     let write = steps["write"]["output"].as_str().unwrap();
     assert!(
-        write.contains("--- Why the last attempt failed ---\n  `sh -c ")
+        write.contains("--- Why the last attempt failed ---\n  [\"sh\", \"-c\", \"echo asked")
             && write.contains("\n  only 2\n"),
         "{write}"
     );
     assert_eq!(steps["never"]["status"], "failed");
     let reason = steps["never"]["reason"].as_str().unwrap();
     assert!(reason.contains("ended with") && reason.ends_with("\nno"), "{reason}");
-    assert_eq!(steps["slow"]["reason"], "`sh -c sleep 60` took longer than 1 s");
+    assert_eq!(steps["slow"]["reason"], r#"["sh", "-c", "sleep 60"] took longer than 1 s"#);
     lead.close().await;
     stage.check_nobody_is_left();
 }

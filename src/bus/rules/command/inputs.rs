@@ -1,9 +1,9 @@
 //! The inputs of operations: new members, tasks, workflows, questions, answers, and the choice of messages.
 
 use crate::bus::event::{Body, Question, Starting, TaskReport};
-use crate::domain::ids::{MessageId, SessionId};
+use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{MemberKind, ProcessMark};
-use crate::domain::messaging::MessageKind;
+use crate::domain::messaging::{MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -115,6 +115,34 @@ pub enum AskedFirst {
 pub enum PermissionReply {
     Itself(Decision),
     Human(Decision),
+}
+
+/// What the person at the command line asks for.
+#[derive(Clone, Debug)]
+pub enum HumanWish {
+    /// Sends a message to one member.
+    Send {
+        /// The recipient, as the person wrote it.
+        to: String,
+        body: Body,
+        priority: Priority,
+    },
+    /// Asks the bridge of an agent to stop it.
+    Stop {
+        /// The agent's name, as the person wrote it.
+        agent: String,
+        /// For the agent to read.
+        reason: Option<String>,
+        /// Whether to stop it at once, by signals.
+        kill: bool,
+    },
+    /// Cancels a task: a queued one ends at once, a running one by its bridge.
+    CancelTask(TaskId),
+    CancelWorkflow(WorkflowId),
+    /// Answers a permission question.
+    Answer(PermissionId, Decision),
+    /// Approves a step, or refuses it.
+    Approve(StepOf, Approval),
 }
 
 /// How a task ended.

@@ -1,8 +1,8 @@
 //! A command and its operation: the list of everything that a process can ask of the bus.
 
 use super::inputs::{
-    Approval, Broken, Ending, NewAgent, NewItems, NewMember, NewQuestion, NewTask, NewWorkflow,
-    PermissionReply, Pick,
+    Approval, Broken, Ending, HumanWish, NewAgent, NewItems, NewMember, NewQuestion, NewTask,
+    NewWorkflow, PermissionReply, Pick,
 };
 use crate::bus::event::{Body, Question, Runs};
 use crate::domain::ids::{
@@ -195,6 +195,8 @@ pub enum Operation {
         /// Whether to stop it at once, by signals.
         kill: bool,
     },
+    /// The person at the command line asks for something. No session asks it.
+    ByHuman(HumanWish),
 }
 
 impl Operation {
@@ -202,7 +204,9 @@ impl Operation {
     pub(in crate::bus) fn texts_mut(&mut self) -> Vec<&mut Body> {
         match self {
             Self::Start(_, Some(task)) | Self::Assign { task, .. } => vec![&mut task.prompt],
-            Self::Send { body, .. } | Self::Broadcast(body) => vec![body],
+            Self::Send { body, .. }
+            | Self::Broadcast(body)
+            | Self::ByHuman(HumanWish::Send { body, .. }) => vec![body],
             Self::Open { description, context, .. } => {
                 std::iter::once(description).chain(context).collect()
             }

@@ -37,6 +37,11 @@ impl Post {
         Self::from(MessageKind::Notice, Author::Bridge, to, body)
     }
 
+    /// Returns a message of the person at the command line that begins a thread.
+    pub(in crate::bus::rules) fn of_human(to: Name, body: Body) -> Self {
+        Self::from(MessageKind::Message, Author::Human, to, body)
+    }
+
     fn from(kind: MessageKind, from: Author, to: Name, body: Body) -> Self {
         Self {
             kind,

@@ -70,7 +70,8 @@ pub(in crate::bus::rules) fn write_left(
     });
     requests::reopen_claims(writer, session);
     let stopped = departure == Departure::Stopped || departure == Departure::Closed;
-    let end = AgentEnd { what: departed(departure), detail, error, stopped };
+    let (what, of_task) = departed(departure, session.pid.is_some());
+    let end = AgentEnd { what, of_task, detail, error, stopped };
     let ends = ends_of_work(writer.state, session, end);
     if session.kind == MemberKind::Agent && !stopped && end_notice == EndNotice::Separate {
         let is_unexplained = departure == Departure::Dead && detail.is_none();
@@ -97,12 +98,14 @@ pub(in crate::bus::rules) fn write_left(
     notify_left(writer, session);
 }
 
-fn departed(departure: Departure) -> &'static str {
+/// Says how an agent has left: after its name, and to its tasks.
+fn departed(departure: Departure, has_started: bool) -> (&'static str, &'static str) {
     match departure {
-        Departure::Closed => "has left",
-        Departure::Stopped => "was stopped",
-        Departure::Failed => "has failed",
-        Departure::Dead => "ended: its bridge was killed",
+        Departure::Closed => ("has left", "its agent has left"),
+        Departure::Stopped => ("was stopped", "its agent was stopped"),
+        Departure::Failed if has_started => ("has failed", "its agent ended"),
+        Departure::Failed => ("has failed", "its agent did not start"),
+        Departure::Dead => ("ended: its bridge was killed", "its agent's bridge was killed"),
     }
 }
 

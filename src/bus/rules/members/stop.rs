@@ -1,22 +1,26 @@
 //! Asking an agent to stop.
 
 use crate::bus::event::{Body, Event};
+use crate::bus::rules::asker::Asker;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::messages::known_member;
+use crate::bus::rules::notice::{notice, quoted};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::StopMode;
-use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::messaging::MessageKind;
+use crate::domain::name::Name;
+
+/// What an agent is asked to do, without a reason.
+const STOP: &str = "finish your current work and stop";
 
 pub(in crate::bus::rules) fn stop(
     writer: &mut Writer<'_>,
-    me: SessionId,
+    by: Asker<'_>,
     agent: &str,
     reason: Option<&str>,
     kill: bool,
 ) -> Result<(), Refusal> {
-    let by = writer.session(me)?;
     let name = known_member(writer.state, agent)?;
     let target = writer.state.live(name).ok_or_else(|| Refusal::Gone { name: name.clone() })?;
     if target.kind != MemberKind::Agent {
@@ -28,14 +32,30 @@ pub(in crate::bus::rules) fn stop(
         return Ok(());
     }
     if !kill {
-        let text = reason.unwrap_or("finish your current work and stop").to_owned();
-        writer.post(Post::new(
-            MessageKind::Shutdown,
-            by.name.clone(),
-            name.clone(),
-            Body::Text(text),
-        ));
+        writer.post(shutdown(by, name, reason));
     }
-    writer.push(Event::StopAsked { session: target.id, by: by.name.clone(), kill });
+    let bridge = target.owner.and_then(|owner| writer.state.session(owner));
+    let (human, by) = (by.is_human(), by.recorded(bridge, name));
+    writer.push(Event::StopAsked { session: target.id, by, kill, human });
     Ok(())
+}
+
+/// Returns the message by which an agent learns that it is to stop. The bridge says it for the person at the command line, with the
+/// person's own words in quotation marks: older versions can read that.
+fn shutdown(by: Asker<'_>, to: &Name, reason: Option<&str>) -> Post {
+    match by {
+        Asker::Session(session) => {
+            let text = reason.unwrap_or(STOP).to_owned();
+            let from = session.name.clone();
+            Post::new(MessageKind::Shutdown, from, to.clone(), Body::Text(text))
+        }
+        Asker::Human => {
+            let asked = notice!["your user asks you at the command line to ", STOP];
+            let asked = match reason {
+                Some(reason) => asked.and(&": ").and(&quoted(reason, usize::MAX)),
+                None => asked,
+            };
+            Post { kind: MessageKind::Shutdown, ..Post::notice(to.clone(), asked) }
+        }
+    }
 }

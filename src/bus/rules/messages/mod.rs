@@ -14,5 +14,5 @@ pub(super) use self::delivery_proofs::{
 };
 pub(in crate::bus) use self::receive::picked;
 pub(super) use self::receive::take;
-pub(super) use self::send::{broadcast, send};
+pub(super) use self::send::{broadcast, send, send_as_human};
 pub(super) use self::wait::{end_wait, wait};

@@ -1,6 +1,6 @@
 //! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
-use super::addressing::{check_body, recipient};
+use super::addressing::{check_body, known_member, recipient};
 use crate::bus::event::Body;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
@@ -26,15 +26,7 @@ pub(in crate::bus::rules) fn send(
     check_body("content", body)?;
     let me = writer.session(me)?;
     let to = recipient(writer.state, &me.name, to)?.clone();
-    if !writer.has_room(&to, 1) {
-        let limit = writer.state.limits().unread;
-        let unread = writer.state.member(&to).map(|member| member.unread.len());
-        return Err(if unread.is_some_and(|unread| unread >= limit) {
-            Refusal::InboxFull { name: to, limit }
-        } else {
-            Refusal::InboxHeavy { name: to }
-        });
-    }
+    check_room(writer, &to)?;
     let mut post = Post::new(MessageKind::Message, me.name.clone(), to.clone(), body.clone());
     post.priority = priority;
     match reply_to.map(|text| answered(writer.state, &me.name, text)).transpose()? {
@@ -56,6 +48,35 @@ pub(in crate::bus::rules) fn send(
         }
     }
     Ok(())
+}
+
+/// Sends a message of the person at the command line.
+pub(in crate::bus::rules) fn send_as_human(
+    writer: &mut Writer<'_>,
+    to: &str,
+    body: &Body,
+    priority: Priority,
+) -> Result<(), Refusal> {
+    check_body("the message", body)?;
+    let to = known_member(writer.state, to)?.clone();
+    check_room(writer, &to)?;
+    writer.post(Post { priority, ..Post::of_human(to, body.clone()) });
+    Ok(())
+}
+
+/// Refuses a message for a full inbox.
+fn check_room(writer: &Writer<'_>, to: &Name) -> Result<(), Refusal> {
+    if writer.has_room(to, 1) {
+        return Ok(());
+    }
+    let limit = writer.state.limits().unread;
+    let unread = writer.state.member(to).map(|member| member.unread.len());
+    let name = to.clone();
+    Err(if unread.is_some_and(|unread| unread >= limit) {
+        Refusal::InboxFull { name, limit }
+    } else {
+        Refusal::InboxHeavy { name }
+    })
 }
 
 /// Finds the message or request that a reply answers. The sender must be able to see the message. A message that shows a request

@@ -17,6 +17,8 @@ use crate::domain::task::{TaskError, TaskStatus};
 pub(in crate::bus::rules) struct AgentEnd<'a> {
     /// "has failed".
     pub(in crate::bus::rules) what: &'static str,
+    /// The same for a task, which says itself whose it is: "its agent ended".
+    pub(in crate::bus::rules) of_task: &'static str,
     /// The reason, in the words of others.
     pub(in crate::bus::rules) detail: Option<&'a str>,
     /// The error of the tasks that the agent never began, if it says more than that.
@@ -39,15 +41,15 @@ pub(in crate::bus::rules) fn ends_of_work<'a>(
     let queued = agent.queue.iter().filter_map(|id| state.task(id));
     let tasks: Vec<_> = begun.chain(queued).collect();
     let never_started = agent.pid.is_none();
-    let name_and_end = format!("{} {}", agent.name, end.what);
+    let what = end.of_task;
     let mut ends = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
         let error = end.error.filter(|_| !is_begun(task) && !end.stopped);
         let detail = error.map(|error| error.message.as_str()).or(end.detail);
         let why = match detail {
-            Some(detail) if place == 0 => format!("{name_and_end}: {detail}"),
-            Some(_) => format!("{name_and_end}; see {} for the reason", tasks[0].id),
-            None => name_and_end.clone(),
+            Some(detail) if place == 0 => format!("{what}: {detail}"),
+            Some(_) => format!("{what}; see {} for the reason", tasks[0].id),
+            None => what.to_owned(),
         };
         let (status, class) = match error {
             Some(error) => (TaskStatus::Failed, error.class.as_str()),

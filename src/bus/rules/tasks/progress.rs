@@ -2,6 +2,7 @@
 
 use super::end_task::{ended, write_finished};
 use crate::bus::event::Event;
+use crate::bus::rules::asker::Asker;
 use crate::bus::rules::command::Ending;
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::notice;
@@ -71,21 +72,27 @@ pub(in crate::bus::rules) fn finish(
 
 pub(in crate::bus::rules) fn cancel(
     writer: &mut Writer<'_>,
-    me: SessionId,
+    by: Asker<'_>,
     id: &TaskId,
 ) -> Result<(), Refusal> {
-    let by = writer.session(me)?;
     let task = known(writer, id)?;
     match task.status {
         TaskStatus::Queued => {
             write_finished(
                 writer,
                 task,
-                &ended(TaskStatus::Cancelled, "cancelled", format!("cancelled by {}", by.name)),
+                &ended(
+                    TaskStatus::Cancelled,
+                    "cancelled",
+                    format!("cancelled by {}", by.in_words()),
+                ),
             );
         }
         TaskStatus::Running if !task.cancel_asked => {
-            writer.push(Event::TaskCancelAsked { id: id.clone(), by: by.name.clone() });
+            let agent = writer.state.session(task.session);
+            let bridge = agent.and_then(|agent| writer.state.session(agent.owner?));
+            let (human, by) = (by.is_human(), by.recorded(bridge, &task.agent));
+            writer.push(Event::TaskCancelAsked { id: id.clone(), by, human });
         }
         TaskStatus::Running => {}
         status => {

@@ -2,6 +2,7 @@
 
 mod claims;
 mod health;
+mod human;
 mod kept;
 mod members;
 mod messages;

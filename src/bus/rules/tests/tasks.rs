@@ -161,9 +161,12 @@ fn tasks_that_an_agent_never_began_fail_with_its_error_in_the_notice_of_its_end(
         [format!("codex has failed: \"no api key\"; {first} has failed, {second} has failed")]
     );
     let error = |task: &TaskId| world.state.task(task).unwrap().error.clone().unwrap();
-    assert_eq!(error(first).message, "codex has failed: no api key");
+    assert_eq!(error(first).message, "its agent did not start: no api key");
     assert_eq!(error(first).login.as_deref(), Some("run `codex login`"));
-    assert_eq!(error(second).message, format!("codex has failed; see {first} for the reason"));
+    assert_eq!(
+        error(second).message,
+        format!("its agent did not start; see {first} for the reason")
+    );
     for task in &tasks {
         assert_eq!((error(task).class.as_str(), error(task).retry_ms), ("auth", Some(7)));
         assert_eq!(status(&world, task), TaskStatus::Failed);

@@ -253,7 +253,7 @@ fn a_step_that_needs_approval_begins_with_it_and_ends_with_a_refusal() {
         } else {
             assert_eq!(led.step("a"), StepStatus::Cancelled);
             let workflow = led.world.state.workflow(&led.id).unwrap();
-            assert_eq!(workflow.steps[0].why.as_deref(), Some("not approved: too late"));
+            assert_eq!(workflow.steps[0].why.as_deref(), Some("refused by the user: too late"));
         }
     }
 }

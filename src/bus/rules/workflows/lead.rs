@@ -3,6 +3,7 @@
 use super::lookups::{leader, led_by_another, unended};
 use super::steps::moved;
 use crate::bus::event::{Created, Event, Resumed};
+use crate::bus::rules::asker::Asker;
 use crate::bus::rules::command::NewWorkflow;
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::refusal::Refusal;
@@ -10,7 +11,6 @@ use crate::bus::rules::tasks;
 use crate::bus::state::Workflow;
 use crate::domain::ids::{SessionId, WorkflowId};
 use crate::domain::limits;
-use crate::domain::name::Name;
 use crate::domain::workflow::{StepMove, StepStatus, WorkflowStatus};
 
 pub(in crate::bus::rules) fn create(
@@ -61,32 +61,32 @@ pub(in crate::bus::rules) fn resume(
 
 pub(in crate::bus::rules) fn cancel(
     writer: &mut Writer<'_>,
-    me: SessionId,
+    by: Asker<'_>,
     id: &WorkflowId,
 ) -> Result<(), Refusal> {
-    let by = leader(writer, me)?;
     let workflow = unended(writer.state, id)?;
     if workflow.cancel_asked && workflow.owner.is_some() {
         return Ok(());
     }
-    writer.push(Event::WorkflowCancelAsked { id: id.clone(), by: by.name.clone() });
+    let name = by.recorded(None, &workflow.by);
+    writer.push(Event::WorkflowCancelAsked { id: id.clone(), by: name, human: by.is_human() });
     if workflow.owner.is_none() {
-        cancel_interrupted(writer, me, workflow, &by.name);
+        cancel_interrupted(writer, by, workflow);
     }
     Ok(())
 }
 
 /// Ends a workflow without a leader.
-fn cancel_interrupted(writer: &mut Writer<'_>, me: SessionId, workflow: &Workflow, by: &Name) {
+fn cancel_interrupted(writer: &mut Writer<'_>, by: Asker<'_>, workflow: &Workflow) {
     for step in &workflow.steps {
         if step.status.is_final() {
             continue;
         }
         if let Some(task) = step.task.as_ref().filter(|_| step.status == StepStatus::Running) {
             // A refusal means that the task has ended.
-            let _ = tasks::cancel(writer, me, task);
+            let _ = tasks::cancel(writer, by, task);
         }
-        let cancelled = StepMove::Cancel(format!("cancelled by {by}"));
+        let cancelled = StepMove::Cancel(format!("cancelled by {}", by.in_words()));
         writer.push(moved(&workflow.id, &step.plan.name, &cancelled));
     }
     writer

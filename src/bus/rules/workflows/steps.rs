@@ -1,9 +1,10 @@
 //! The moves of the steps of a workflow: each step begins once and not too early, and the last one ends the workflow.
 
-use super::lookups::{elsewhere, known_step, leader, led_by_another, named, unended};
+use super::lookups::{elsewhere, known_step, led_by_another, named, unended};
 use crate::bus::event::{
     Event, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
 };
+use crate::bus::rules::asker::Asker;
 use crate::bus::rules::command::{Approval, NewItems};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{Notice, notice, quoted};
@@ -93,11 +94,10 @@ pub(in crate::bus::rules) fn move_steps(
 
 pub(in crate::bus::rules) fn approve(
     writer: &mut Writer<'_>,
-    me: SessionId,
+    by: Asker<'_>,
     step: &StepOf,
     approval: &Approval,
 ) -> Result<(), Refusal> {
-    let by = leader(writer, me)?;
     let workflow = unended(writer.state, &step.workflow)?;
     let asking = known_step(workflow, &step.step)?;
     if asking.status != StepStatus::Asking {
@@ -109,13 +109,15 @@ pub(in crate::bus::rules) fn approve(
             writer.push(Event::StepApproved(StepApproved {
                 workflow: workflow.id.clone(),
                 step: name.clone(),
-                by: by.name.clone(),
+                by: by.recorded(None, &workflow.by),
+                human: by.is_human(),
             }));
             Ok(())
         }
         Approval::Refused(reason) => {
-            let reason = reason.as_deref().map(|reason| format!(": {reason}"));
-            let why = format!("not approved{}", reason.unwrap_or_default());
+            let reason = reason.as_deref().filter(|reason| !reason.trim().is_empty());
+            let reason = reason.map(|reason| format!(": {reason}"));
+            let why = format!("refused by the user{}", reason.unwrap_or_default());
             let why = why.chars().take(limits::WHY_CHARS).collect();
             let mut after = workflow.clone();
             let event = moved(&after.id, name, &StepMove::Cancel(why));
@@ -232,9 +234,11 @@ fn end_notice(workflow: &Workflow, status: WorkflowStatus) -> Notice {
     };
     let mut failed = workflow.planned().filter(|step| step.status == StepStatus::Failed);
     let why = failed.next().map_or_else(Notice::default, |step| {
-        let why = step.why.as_deref().unwrap_or_default();
-        let why = quoted(why, limits::NOTICE_HEAD_CHARS);
-        notice!["; ", step.plan.name, " failed: ", why]
+        let failed = notice!["; ", step.plan.name, " failed"];
+        match step.why.as_deref().filter(|why| !why.trim().is_empty()) {
+            Some(why) => failed.and(&": ").and(&quoted(why, limits::NOTICE_HEAD_CHARS)),
+            None => failed,
+        }
     });
     notice![
         named(workflow),

@@ -22,6 +22,11 @@ impl State {
         ids.into_iter().flat_map(Chunked::values).filter_map(|id| self.messages.get(id))
     }
 
+    /// Returns the number of unread messages of all names.
+    pub fn unread_in_all(&self) -> usize {
+        self.members.values().map(|member| member.unread.len()).sum()
+    }
+
     /// Returns the messages in flight with a call, oldest first.
     pub(in crate::bus) fn in_flight_to(&self, session: SessionId, call: CallId) -> Vec<&Message> {
         let ids = self.sessions.get(&session).and_then(|session| session.in_flight.get(&call));

@@ -11,6 +11,11 @@ impl State {
         self.tasks.get(id)
     }
 
+    /// Returns all tasks that the state still has.
+    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.values()
+    }
+
     /// Returns the tasks of a session that the state still has.
     pub fn tasks_of(&self, session: SessionId) -> impl Iterator<Item = &Task> {
         self.tasks.values().filter(move |task| task.session == session)

@@ -59,6 +59,15 @@ pub(crate) fn prepare(directory: &Path, networks: Networks) -> Result<(), LogErr
     Ok(())
 }
 
+/// Refuses the place of a bus, which may have none, if the way to it leads out of the project. Creates nothing.
+pub(crate) fn look_at_place(directory: &Path) -> Result<(), LogError> {
+    let parent = directory.parent().unwrap_or(directory);
+    match parent.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        _ => refuse_link_out(parent),
+    }
+}
+
 /// Checks whether an existing directory and its parts can be trusted. Creates nothing.
 pub(crate) fn look_at(directory: &Path) -> Result<(), LogError> {
     let parts = PARTS.iter().map(|part| directory.join(part));
@@ -84,8 +93,8 @@ pub(crate) fn is_empty(directory: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Refuses a `.claude` that is a link out of the project: a repository may bring one, and the bus would be created wherever it
-/// leads.
+/// Refuses a `.claude` that is a link out of the project: a repository may bring one, and the bus would be created, or another team's read,
+/// wherever it leads.
 fn refuse_link_out(parent: &Path) -> Result<(), LogError> {
     let Some(project) = parent.parent() else {
         return Ok(());

@@ -14,14 +14,14 @@ use super::io_failure::failed;
 use super::log::line_format::{self, Decoded};
 use super::log::segments::{self, Next, RawLine, Scope, Stop};
 use super::log::snapshot::{self, Decoded as DecodedSnapshot};
-use super::origin::bus_origin;
-use super::{FileLog, Networks, Options, Origin, Proof, bus_directory, bus_json, wakeup_files};
+use super::open_to_read::{Opened, open};
+use super::{FileLog, Proof, bus_json, wakeup_files};
 use crate::bus::event::LogPosition;
 use crate::bus::state::State;
 use crate::bus::storage::session_standing::standing;
 use crate::bus::storage::{Log as _, LogError};
 use crate::domain::ids::SessionId;
-use crate::sys::fs::disk::{self, Disk, RealDisk};
+use crate::sys::fs::disk;
 use crate::sys::fs::file_lock::LifeLock;
 
 /// The most bytes of a log that are examined: a few seconds of reading, and far more than a team writes in the days that are kept.
@@ -132,37 +132,6 @@ pub fn clear_left_presences(directory: &Path, proof: &Proof) -> Result<usize, Lo
     let before = presences(directory)?.len();
     log.clear_presences(&|session| standing(&state, session))?;
     Ok(before.saturating_sub(presences(directory)?.len()))
-}
-
-enum Opened {
-    Absent,
-    Foreign,
-    Log(Box<FileLog>),
-}
-
-fn open(directory: &Path, proof: &Proof) -> Result<Opened, LogError> {
-    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    match fs::symlink_metadata(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Absent),
-        Err(error) => return Err(failed("look at", directory, error)),
-        Ok(_) => {}
-    }
-    if bus_json::load(&*disk, directory)?.is_none() {
-        let is_empty = bus_directory::is_empty(directory);
-        let is_empty = is_empty.map_err(|error| failed("list", directory, error))?;
-        return Ok(if is_empty { Opened::Absent } else { Opened::Foreign });
-    }
-    // If other users may write to the directory, its files prove nothing.
-    bus_directory::look_at(directory)?;
-    let options = Options { networks: Networks::Allowed, ..Options::default() };
-    let opening = bus_origin::Opening { directory, disk: &*disk, options: &options, proof };
-    if !opening.is_believed()? {
-        return Ok(Opened::Foreign);
-    }
-    let options = Options { origin: Origin::Believed, ..options };
-    let log = FileLog::open_present(directory, &disk, options)?;
-    // Without a log, the bus has just been removed.
-    Ok(log.map_or(Opened::Absent, |log| Opened::Log(Box::new(log))))
 }
 
 /// The findings of one walk over the whole log.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::bus_directory::{TRANSCRIPTS, transcript_name};
+use super::damage_report::DamageReport;
 use super::io_failure::failed;
 use super::log::file_write_turn::FileWriteTurn;
 use super::log::last_line::{LastLine, Tail};
@@ -42,6 +43,8 @@ pub struct FileLog {
     pub(super) tail: Option<Tail>,
     /// Where the last line read ends, if it was damaged, and how many seqs to leave free after it.
     pub(super) damaged_end: Option<(LogPosition, u64)>,
+    /// The damaged lines that were read.
+    pub(super) damage: DamageReport,
     pub(super) put_aside: Option<String>,
     /// The transcripts that have reached their limit.
     pub(super) full_transcripts: BTreeSet<TaskId>,
@@ -77,6 +80,7 @@ impl FileLog {
         disk: &Arc<dyn Disk>,
         options: Options,
     ) -> Result<Option<Self>, LogError> {
+        bus_directory::look_at_place(directory)?;
         let Some(bus) = bus_json::load(&**disk, directory)? else {
             return Ok(None);
         };
@@ -128,6 +132,7 @@ impl FileLog {
             last: None,
             tail: None,
             damaged_end: None,
+            damage: DamageReport::default(),
             put_aside: None,
             full_transcripts: BTreeSet::new(),
             directory: directory.to_owned(),

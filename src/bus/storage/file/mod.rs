@@ -18,6 +18,7 @@
 
 mod bus_directory;
 mod bus_json;
+mod damage_report;
 mod examine_bus;
 mod file_log;
 mod git_exclude;
@@ -25,12 +26,14 @@ mod io_failure;
 mod log;
 mod log_options;
 mod long_texts;
+mod open_to_read;
 mod origin;
 mod presence_files;
 #[cfg(test)]
 mod simulated_disk;
 #[cfg(test)]
 mod tests;
+pub mod upkeep;
 mod wakeup_files;
 
 pub(crate) use self::bus_directory::{TRANSCRIPTS, transcript_name};
@@ -39,7 +42,7 @@ pub use self::examine_bus::{
     Examined, ExaminedBus, PresentState, SeenPresence, clear_left_presences, examine, read_state,
 };
 pub use self::file_log::FileLog;
-pub use self::log::follower::Follower;
+pub use self::log::follower::{Follower, PresentBus, StoredTexts};
 pub use self::log::line_format;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::log::snapshot::read_any as read_any_snapshot;

@@ -11,6 +11,7 @@ use crate::bus::storage::{LogError, LogPosition};
 use crate::cli::{Failure, open_bus, output};
 use crate::domain::env_vars;
 use crate::domain::text::counted::{counted, counted_as, noun};
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::process::marked;
 use crate::team::run_mark;
 
@@ -55,7 +56,7 @@ pub(super) fn print(
         woken.as_millis()
     ));
     if let Some(project) = kept {
-        output::say(&format!("Kept: {}", project.display()));
+        output::say(&format!("Kept: {}", project.shown()));
     }
     let left = count.processes_left();
     let processes = counted_as(left, "process", "processes");

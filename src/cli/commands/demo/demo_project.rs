@@ -1,6 +1,8 @@
 //! The stage of the demo: a temporary project, and this binary as its orchestrator.
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::teller::Teller;
@@ -29,7 +31,8 @@ impl Stage {
     pub(crate) fn build(keep: bool) -> Result<Self, Failure> {
         let root =
             std::env::temp_dir().join(format!("cli-team-bridge-demo-{}", random_ids::session()));
-        std::fs::create_dir(&root)?;
+        // The demo's agents are this program alone, which reads no settings in directories above its project.
+        DirBuilder::new().mode(0o700).create(&root)?;
         let root = root.canonicalize()?;
         let stage = Self { root, keep };
         std::fs::write(stage.script(), SCRIPT)?;

@@ -8,6 +8,7 @@ use super::demo_project::Stage;
 use super::teller::Teller;
 use super::{closing_lines, story};
 use crate::cli::{Failure, below_agent, output, serve_mcp};
+use crate::domain::text::shown_path::ShownPath as _;
 
 /// The time limit of the whole demo, which takes about two seconds.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -37,7 +38,7 @@ async fn play(keep: bool) -> Result<(), Failure> {
             bridge's MCP tools.",
     );
     let stage = Stage::build(keep)?;
-    teller.tell(&format!("project    {}", stage.project().display()));
+    teller.tell(&format!("project    {}", stage.project().shown()));
     let orchestrator = stage.orchestrator().await?;
     let tools = orchestrator.client.tools().await?;
     teller.tell(&format!("orchestrator is up: {} tools over MCP", tools.len()));

@@ -35,6 +35,7 @@ fn of_finding(finding: &Finding, width: usize, colours: bool) -> Vec<String> {
     lines
 }
 
+/// Counts every finding once: a fixed one as fixed, whatever its level was.
 fn summary(report: &Report) -> String {
     let problems = match report.count(Level::Problem) {
         0 => "No problems".to_owned(),
@@ -44,11 +45,15 @@ fn summary(report: &Report) -> String {
         0 => String::new(),
         number => format!(", {number} unknown"),
     };
+    let notes = match report.count(Level::Note) {
+        0 => String::new(),
+        number => format!(", {}", counted(number, "note")),
+    };
     let fixed = match report.findings.iter().filter(|finding| finding.is_fixed).count() {
         0 => String::new(),
         number => format!(", {number} fixed"),
     };
-    format!("{problems}{unknown}{fixed}; {} ok.", report.count(Level::Ok))
+    format!("{problems}{unknown}{notes}{fixed}; {} ok.", report.count(Level::Ok))
 }
 
 /// Returns the mark of a level.
@@ -128,5 +133,16 @@ mod tests {
         ];
         assert_eq!(of(&report, false), expected);
         assert!(of(&report, true)[6].contains("\u{1b}[31m✗"), "{:?}", of(&report, true));
+    }
+
+    #[test]
+    fn the_summary_accounts_for_every_finding() {
+        let note = || finding(Subject::Bridge, "version", Level::Note, None);
+        let mut fixed = finding(Subject::Bus, "rights", Level::Problem, None);
+        fixed.is_fixed = true;
+        let ok = finding(Subject::Bus, "log", Level::Ok, None);
+        let of = |findings: Vec<Finding>| summary(&Report { findings });
+        assert_eq!(of(vec![note(), ok.clone()]), "No problems, 1 note; 1 ok.");
+        assert_eq!(of(vec![note(), fixed, note(), ok]), "No problems, 2 notes, 1 fixed; 1 ok.");
     }
 }

@@ -7,6 +7,7 @@ use super::overview_lines;
 use super::overview_parts::{BusView, Overview, ProjectView};
 use crate::bus::state::State;
 use crate::bus::storage::file::{Foreign, PresentState, Proof, SeenPresence, read_state};
+use crate::cli::commands::look as look_commands;
 use crate::cli::commands::run::can_be_resumed;
 use crate::cli::{Failure, find_project, load_config, output, with_hint};
 use crate::setup::connected_clients::{self, StartedIn};
@@ -18,6 +19,13 @@ use crate::sys::process;
 /// Prints the overview.
 pub(in crate::cli) fn run() -> Result<(), Failure> {
     for line in overview_lines::of(&look()?) {
+        output::say(&line);
+    }
+    let team = look_commands::lines_if_alive();
+    if !team.is_empty() {
+        output::say("\nThe team here, as `cli-team-bridge status` shows it:");
+    }
+    for line in team {
         output::say(&line);
     }
     Ok(())
@@ -42,7 +50,7 @@ fn look() -> Result<Overview, Failure> {
         directory: directory.as_deref(),
     };
     Ok(Overview {
-        clients: connected_clients::look(&places, started_in, program),
+        clients: connected_clients::look(&places, started_in, &own, program),
         agents,
         project: match &project {
             Err(error) => ProjectView::Absent(error.to_string()),

@@ -9,15 +9,18 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::live_screen::Screen;
-use super::plain_step_lines::{self, ApprovalFrom, StepReport};
+use super::plain_step_lines::{self, ApprovalFrom, AttemptEnd, StepReport};
 use super::terminal_question::{self, Subject, TerminalQuestion};
+use super::words_for_user;
 use crate::bus::rules::{Approval, Operation};
-use crate::bus::state::Workflow;
-use crate::bus::{Bus, BusError};
+use crate::bus::state::{StepRun, Workflow};
+use crate::bus::{Bus, BusError, PastAttempt};
 use crate::cli::signal_policy::StopRequests;
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::grace_periods;
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::name::Name;
+use crate::domain::task::result::{Details, FailedCall};
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
 use crate::sys::terminal;
@@ -80,7 +83,10 @@ impl Progress {
     fn report(&mut self, workflow: &Workflow, bus: &Bus, at: Instant) {
         match self {
             Self::Lines(lines) => {
-                for line in lines.lines(workflow, at.elapsed()) {
+                let class = |id: &TaskId| {
+                    bus.look(|state| Some(state.task(id)?.error.as_ref()?.class.clone()))
+                };
+                for line in lines.lines(workflow, at.elapsed(), class) {
                     output::tell(&line);
                 }
             }
@@ -209,7 +215,7 @@ async fn until_over(
             // This process was suspended for so long that it was taken for hung. If another process has resumed the workflow, it is
             // not interrupted.
             output::tell("this process was suspended for a while; resuming the workflow");
-            workflow = workflows.resume(id).await?;
+            workflow = workflows.resume(id).await.map_err(words_for_user::of_workflow)?;
             continue;
         }
         if !approving.has_person {
@@ -333,7 +339,7 @@ async fn record(workflows: &Workflows, answer: Operation) -> Result<(), Failure>
         Ok(_) => Ok(()),
         // It was answered elsewhere, or too late.
         Err(BusError::Refused(refusal)) => {
-            output::tell(&refusal.to_string());
+            output::tell(&words_for_user::of_answer(refusal));
             Ok(())
         }
         Err(error) => Err(error.into()),
@@ -353,10 +359,55 @@ async fn person_answers(question: TerminalQuestion) -> Result<Option<String>, Fa
     Ok(Some(line.await??))
 }
 
+/// Returns the lines of all attempts after which a step waited for another one, each with the name of its step.
+fn past_attempts(bus: &Bus, workflow: &Workflow) -> Vec<(Name, String)> {
+    let was_tried_again =
+        |step: &StepRun| [step.failures, step.rounds, step.passed, step.interruptions] != [0; 4];
+    if !workflow.steps.iter().any(was_tried_again) {
+        return Vec::new();
+    }
+    let past = bus.past_attempts(&workflow.id).unwrap_or_else(|error| {
+        output::tell(&format!("warning: the reasons of earlier attempts cannot be read: {error}"));
+        Vec::new()
+    });
+    let line = |past: PastAttempt| {
+        let given = past.given.as_ref();
+        let task = given.and_then(|(_, id)| bus.find_task(id).ok().flatten());
+        let ended = AttemptEnd {
+            number: past.number,
+            has_begun: past.has_begun,
+            agent: given.map(|(agent, _)| agent),
+            again: past.again,
+            class: task.and_then(|task| task.error).map(|error| error.class),
+            why: &past.why,
+        };
+        (past.step.clone(), ended.first_words())
+    };
+    past.into_iter().map(line).collect()
+}
+
+/// Returns the failed calls of the steps that are done all the same, each with the name of its step. An agent may end well after its
+/// user has refused what it asked.
+fn failed_calls(bus: &Bus, workflow: &Workflow) -> Vec<(Name, FailedCall)> {
+    let done = workflow.steps.iter().filter(|step| step.status == StepStatus::Done);
+    let of_step = |step: &StepRun| {
+        let task = bus.find_task(step.task.as_ref()?).ok()??;
+        let details = bus.details(task.output.filter(|_| task.has_details)?).ok()??;
+        let details: Details = serde_json::from_str(&details).ok()?;
+        let calls = details.failed_calls.into_iter();
+        Some(calls.map(|call| (step.plan.name.clone(), call)).collect::<Vec<_>>())
+    };
+    done.filter_map(of_step).flatten().collect()
+}
+
 /// Prints how the workflow ended, with the output of the last steps that ran, and where the transcript of each step is.
 fn end(workflows: &Workflows, workflow: &Workflow, transcripts: &Path) -> Result<(), Failure> {
-    output::say(&plain_step_lines::summary(workflow));
     let bus = workflows.team().bus();
+    let past = past_attempts(bus, workflow);
+    output::say(&plain_step_lines::summary(workflow, &past));
+    for line in plain_step_lines::failed_calls(&failed_calls(bus, workflow)) {
+        output::say(&line);
+    }
     for step in plain_step_lines::last(workflow) {
         let Some(id) = &step.task else { continue };
         let task = bus.find_task(id)?;
@@ -368,7 +419,8 @@ fn end(workflows: &Workflows, workflow: &Workflow, transcripts: &Path) -> Result
     }
     let here = std::env::current_dir().unwrap_or_default();
     let below = transcripts.strip_prefix(here).unwrap_or(transcripts);
-    for line in plain_step_lines::transcripts(workflow, below) {
+    let is_there = |name: &str| transcripts.join(name).is_file();
+    for line in plain_step_lines::transcripts(workflow, below, is_there) {
         output::tell(&line);
     }
     match workflow.status {

@@ -1,24 +1,52 @@
 //! Leads one workflow as an orchestrator does: joins, creates or resumes it, follows it, and leaves.
 
 use super::follow_workflow::{self, Approving, Begun};
-use crate::bus::BusError;
-use crate::bus::rules::{Operation, Refusal};
+use super::words_for_user;
+use crate::alerts::Alerts;
+use crate::bus::rules::Operation;
 use crate::bus::state::Workflow;
 use crate::bus::storage::file::TRANSCRIPTS;
 use crate::cli::lead_team::JoinTarget;
 use crate::cli::signal_policy::StopRequests;
-use crate::cli::{Failure, lead_team, output, serve_mcp, with_hint};
+use crate::cli::{Failure, lead_team, open_bus, output, serve_mcp};
 use crate::config::Config;
 use crate::domain::ids::WorkflowId;
-use crate::team::{Candidates, Launch, Team, UserReachable};
+use crate::team::{self, Candidates, Launch, Team, UserReachable};
+use crate::workflow::Workflows;
 use crate::workflow::plan::toml_plan::LocatedDraft;
 use crate::workflow::plan::{Plan, validate};
-use crate::workflow::{WorkflowError, Workflows};
 
 /// The workflow to lead.
 pub(super) enum Request {
     Plan(Box<LocatedDraft>),
     Resume(WorkflowId),
+}
+
+/// Refuses what cannot run here, before the project gets a bus for it. What a bus knows is checked when it is joined.
+pub(super) fn refuse_before_joining(
+    request: &Request,
+    config: &Config,
+    launch: &Launch,
+) -> Result<(), Failure> {
+    // If a bus cannot be read, joining it says why.
+    let Ok(bus) = open_bus::open_present_bus(&launch.bus_dir) else {
+        return Ok(());
+    };
+    match (request, bus) {
+        (Request::Resume(id), None) => Err(words_for_user::unknown_workflow(id)),
+        (Request::Resume(id), Some(bus)) => match bus.find_workflow(id) {
+            Ok(None) => Err(words_for_user::unknown_workflow(id)),
+            Ok(Some(_)) | Err(_) => Ok(()),
+        },
+        (Request::Plan(_), Some(_)) => Ok(()),
+        (Request::Plan(written), None) => {
+            let plan = planned(written, &Candidates::profiles(config, launch))?;
+            let steps = plan.steps.iter();
+            let agents = steps.flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
+            team::agreed(config, &launch.trust, agents.map(String::as_str))
+                .map_err(words_for_user::of_team)
+        }
+    }
 }
 
 /// Runs the workflow to its end, or leaves it to be resumed.
@@ -31,6 +59,7 @@ pub(super) async fn lead(
 ) -> Result<(), Failure> {
     let transcripts = launch.bus_dir.join(TRANSCRIPTS);
     let membership = lead_team::join(target.into()).await?;
+    let alerts = Alerts::start(membership.clone(), config.notify(), &launch.project);
     let team = Team::new(membership.clone(), config, launch, UserReachable::default());
     let workflows = Workflows::new(team);
     let begun = begin(&workflows, &request).await;
@@ -39,6 +68,9 @@ pub(super) async fn lead(
         Ok(begun) => follow_workflow::follow(&workflows, begun, &mut stop, approving).await,
         Err(error) => Err(error),
     };
+    if let Some(alerts) = alerts {
+        alerts.finish().await;
+    }
     workflows.shutdown(stop.force_stop(output::tell)).await;
     serve_mcp::leave_team(membership).await;
     outcome
@@ -49,27 +81,9 @@ async fn begin(workflows: &Workflows, request: &Request) -> Result<Workflow, Fai
         Request::Plan(written) => {
             let plan = planned(written, &workflows.team().candidates())?;
             end_trials(workflows).await;
-            Ok(workflows.create(plan).await?)
+            workflows.create(plan).await.map_err(words_for_user::of_workflow)
         }
-        Request::Resume(id) => workflows.resume(id).await.map_err(for_a_person),
-    }
-}
-
-/// Returns an error of a workflow in the words of the command line; it is otherwise written for a model with tools.
-fn for_a_person(error: WorkflowError) -> Failure {
-    match error {
-        WorkflowError::Bus(BusError::Refused(Refusal::UnknownWorkflow { id })) => with_hint(
-            format!("there is no workflow `{id}` in this project, or it is too old to be found"),
-            "`cli-team-bridge run --resume` lists the workflows that can be resumed",
-        ),
-        WorkflowError::Trial { id } => with_hint(
-            format!(
-                "`{id}` was a trial, in which a script played the agents, so real agents do not \
-                 continue it"
-            ),
-            "run its plan again",
-        ),
-        error => error.into(),
+        Request::Resume(id) => workflows.resume(id).await.map_err(words_for_user::of_workflow),
     }
 }
 

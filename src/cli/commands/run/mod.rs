@@ -16,8 +16,9 @@ mod run_arguments;
 mod run_plan;
 mod terminal_question;
 mod tree;
+mod words_for_user;
 
-pub(in crate::cli::commands) use self::read_plan::read_plan;
+pub(in crate::cli::commands) use self::read_plan::{PROJECT_FILE, missing_file, read_plan};
 pub(in crate::cli::commands) use self::resumable_workflows::can_be_resumed;
 pub(crate) use self::run_arguments::RunArguments;
 pub(crate) use self::run_plan::run;

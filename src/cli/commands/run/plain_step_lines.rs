@@ -4,11 +4,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use super::tree::plain;
 use crate::bus::state::{StepRun, Workflow};
 use crate::bus::storage::file::transcript_name;
+use crate::domain::ids::TaskId;
+use crate::domain::limits;
 use crate::domain::name::Name;
-use crate::domain::text::visible_letters::{one_line, seen};
-use crate::domain::workflow::StepStatus;
+use crate::domain::task::result::FailedCall;
+use crate::domain::text::visible_letters::{beginning, one_line, quoted, seen};
+use crate::domain::workflow::{Again, StepStatus};
+
+/// How many characters of a reason the summary shows: about two lines of a terminal.
+const FIRST_WORDS: usize = 160;
+
+/// The indent of a line about a step below that step's line.
+const BELOW: &str = "      ";
 
 /// Where a step's approval comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +33,19 @@ pub(crate) enum ApprovalFrom {
 
 /// The changes reported so far.
 pub(crate) struct StepReport {
-    reported: BTreeMap<Name, (StepStatus, u32)>,
+    reported: BTreeMap<Name, Reported>,
     approval: ApprovalFrom,
+}
+
+/// A step as it was last reported.
+struct Reported {
+    status: StepStatus,
+    attempts: u32,
+    approved: bool,
+    /// How often it went back to wait for another attempt, for each kind of reason.
+    returns: [(Again, u32); 4],
+    agent: Option<Name>,
+    task: Option<TaskId>,
 }
 
 impl StepReport {
@@ -33,22 +54,133 @@ impl StepReport {
         Self { reported: BTreeMap::new(), approval }
     }
 
-    /// Returns the lines for the changes since the last call.
-    pub(crate) fn lines(&mut self, workflow: &Workflow, since: Duration) -> Vec<String> {
+    /// Returns the lines for the changes since the last call. `class` returns the class of a task's error.
+    pub(crate) fn lines(
+        &mut self,
+        workflow: &Workflow,
+        since: Duration,
+        class: impl Fn(&TaskId) -> Option<String>,
+    ) -> Vec<String> {
         let mut lines = Vec::new();
+        let mut add = |text| lines.push(format!("{:>7.1} s  {text}", since.as_secs_f64()));
         for step in &workflow.steps {
-            let now = (step.status, step.attempts);
-            let before = self.reported.insert(step.plan.name.clone(), now);
-            let is_news = before.map_or(step.status != StepStatus::Waiting, |before| before != now);
-            let is_asked = step.status == StepStatus::Asking;
-            let is_news = is_news && !(is_asked && self.approval == ApprovalFrom::Option);
+            let name = &step.plan.name;
+            let before = self.reported.insert(name.clone(), Reported::of(step));
+            // An attempt may fail and the next one begin between two calls.
+            if let Some(ended) = before.as_ref().and_then(|before| before.ended(step, &class)) {
+                add(format!("{name}: {}", ended.in_full()));
+            }
+            // Between two looks it may be approved and begin.
+            if step.approved && !before.as_ref().is_some_and(|before| before.approved) {
+                add(format!("{name} is approved"));
+            }
+            let is_news = match (&before, step.status) {
+                (_, StepStatus::Asking) if self.approval == ApprovalFrom::Option => false,
+                // That is no news, or its approval or the end of its attempt has a line.
+                (_, StepStatus::Waiting) => false,
+                (None, _) => true,
+                (Some(before), status) => {
+                    (before.status, before.attempts) != (status, step.attempts)
+                }
+            };
             if is_news {
-                let seconds = since.as_secs_f64();
-                lines.push(format!("{seconds:>7.1} s  {}", line(step, self.approval)));
+                add(line(step, self.approval));
             }
         }
         lines
     }
+}
+
+impl Reported {
+    fn of(step: &StepRun) -> Self {
+        Self {
+            status: step.status,
+            attempts: step.attempts,
+            approved: step.approved,
+            returns: [
+                (Again::Fallback, step.passed),
+                (Again::Repeat, step.rounds),
+                (Again::Interrupted, step.interruptions),
+                (Again::Retry, step.failures),
+            ],
+            agent: step.agent.clone(),
+            task: step.task.clone(),
+        }
+    }
+
+    /// Returns the end of the last attempt after which the step waited for another one since then.
+    fn ended<'s>(
+        &'s self,
+        step: &'s StepRun,
+        class: impl Fn(&TaskId) -> Option<String>,
+    ) -> Option<AttemptEnd<'s>> {
+        let now = Self::of(step).returns;
+        let (again, _) = *now.iter().zip(&self.returns).find(|(now, then)| now.1 > then.1)?.0;
+        // The reason of a step that is over is that of its end.
+        let number = match step.status {
+            StepStatus::Running => step.attempts.checked_sub(1)?,
+            StepStatus::Waiting | StepStatus::Asking => step.attempts,
+            _ => return None,
+        };
+        let is_known = self.attempts == number;
+        let has_begun = number > 0 && !(is_known && self.status == StepStatus::Waiting);
+        let task = self.task.as_ref().filter(|_| is_known && has_begun);
+        Some(AttemptEnd {
+            number,
+            has_begun,
+            agent: self.agent.as_ref().filter(|_| is_known && has_begun),
+            again,
+            class: task.and_then(class),
+            why: step.why.as_deref().unwrap_or_default(),
+        })
+    }
+}
+
+/// How an attempt ended after which its step waited for another one.
+pub(crate) struct AttemptEnd<'a> {
+    /// The number of attempts that had begun by then.
+    pub(crate) number: u32,
+    /// Whether it was one of them.
+    pub(crate) has_begun: bool,
+    pub(crate) agent: Option<&'a Name>,
+    pub(crate) again: Again,
+    /// The class of its task's error.
+    pub(crate) class: Option<String>,
+    pub(crate) why: &'a str,
+}
+
+impl AttemptEnd<'_> {
+    /// Returns a line with the beginning of the reason.
+    pub(crate) fn first_words(&self) -> String {
+        with_reason(self.what(), &plain(self.why, FIRST_WORDS))
+    }
+
+    /// Returns the line with the whole reason, which may have more lines.
+    fn in_full(&self) -> String {
+        with_reason(self.what(), &safe_reason(self.why))
+    }
+
+    fn what(&self) -> String {
+        let Self { number, has_begun, agent, again, class, .. } = self;
+        if !has_begun {
+            return format!("attempt {} could not begin", number + 1);
+        }
+        let by = agent.map(|agent| format!(" by {agent}")).unwrap_or_default();
+        let ended = match (again, class) {
+            (Again::Repeat, _) => "is repeated".to_owned(),
+            (Again::Interrupted, _) => "was interrupted".to_owned(),
+            (Again::Retry | Again::Fallback, None) => "failed".to_owned(),
+            (Again::Retry | Again::Fallback, Some(class)) => {
+                format!("failed ({})", plain(class, FIRST_WORDS))
+            }
+        };
+        format!("attempt {number}{by} {ended}")
+    }
+}
+
+/// Adds a reason to what it is for, if there is one.
+fn with_reason(what: String, why: &str) -> String {
+    if why.is_empty() { what } else { format!("{what}: {why}") }
 }
 
 impl ApprovalFrom {
@@ -74,12 +206,9 @@ fn line(step: &StepRun, approval: ApprovalFrom) -> String {
         }
         StepStatus::Running => format!("{name} is running ({agent})"),
         StepStatus::Done => format!("{name} is done"),
-        // It has not begun: it was waiting for its approval.
-        StepStatus::Waiting if step.attempts == 0 => format!("{name} is approved"),
-        StepStatus::Waiting if why.is_empty() => format!("{name} waits to retry"),
-        StepStatus::Waiting => format!("{name} waits to retry: {why}"),
+        StepStatus::Waiting => format!("{name} is waiting"),
         StepStatus::Asking => format!("{name} waits for approval: {}", approval.how()),
-        status => format!("{name} {}: {why}", status.phrase()),
+        status => with_reason(format!("{name} {}", status.phrase()), &why),
     }
 }
 
@@ -95,8 +224,8 @@ pub(crate) fn failures(workflow: &Workflow) -> Vec<String> {
     failed.map(|step| line(step, ApprovalFrom::Elsewhere)).collect()
 }
 
-/// Returns how a workflow ended, step by step.
-pub(crate) fn summary(workflow: &Workflow) -> String {
+/// Returns how a workflow ended, step by step. `past` has the lines of earlier attempts, each with the name of its step.
+pub(crate) fn summary(workflow: &Workflow, past: &[(Name, String)]) -> String {
     let width = workflow.steps.iter();
     let width = width.map(|step| step.plan.name.as_str().len()).max();
     let width = width.unwrap_or_default();
@@ -109,15 +238,48 @@ pub(crate) fn summary(workflow: &Workflow) -> String {
         let agent = step.agent.as_ref();
         let agent = agent.map_or_else(String::new, |agent| format!("  {agent}"));
         let status = step.status.as_str();
-        lines.push(format!("  {:width$}  {status:<9}{took}{agent}", step.plan.name.as_str()));
+        let line = format!("  {:width$}  {status:<9}{took}{agent}", step.plan.name.as_str());
+        lines.push(line.trim_end().to_owned());
+        let earlier = past.iter().filter(|(name, _)| *name == step.plan.name);
+        lines.extend(earlier.map(|(_, attempt)| format!("{BELOW}{attempt}")));
+        let why = step.why.as_deref().filter(|_| step.status != StepStatus::Done);
+        let why = why.map(|why| plain(why, FIRST_WORDS)).filter(|why| !why.is_empty());
+        lines.extend(why.map(|why| format!("{BELOW}{why}")));
     }
     lines.join("\n")
 }
 
-/// Returns a line with the transcript of each step that has begun, below a heading. The directory is that of the transcripts.
-pub(crate) fn transcripts(workflow: &Workflow, directory: &Path) -> Vec<String> {
+/// The most failed calls that the end of a run shows; `task ID` shows all of a task.
+const FAILED_CALLS: usize = 10;
+
+/// Returns a line for each failed call of a step that is done, below a heading.
+pub(crate) fn failed_calls(calls: &[(Name, FailedCall)]) -> Vec<String> {
+    if calls.is_empty() {
+        return Vec::new();
+    }
+    let width = calls.iter().map(|(step, _)| step.as_str().len()).max().unwrap_or_default();
+    let mut lines = vec!["\nNot all that these steps tried has worked:".to_owned()];
+    lines.extend(calls.iter().take(FAILED_CALLS).map(|(step, call)| {
+        let (title, why) =
+            (quoted(&call.title, limits::PROMPT_CHARS), beginning(&call.why, limits::PROMPT_CHARS));
+        format!("  {:width$}  {}: {}", step.as_str(), title, why)
+    }));
+    let rest = calls.len().saturating_sub(FAILED_CALLS);
+    if rest > 0 {
+        lines.push(format!("  and {rest} more: `cli-team-bridge task ID` shows all of a task"));
+    }
+    lines
+}
+
+/// Returns a line with the transcript of each step that has one, below a heading. The directory is that of the transcripts; an agent
+/// that did not start has written none.
+pub(crate) fn transcripts(
+    workflow: &Workflow,
+    directory: &Path,
+    is_there: impl Fn(&str) -> bool,
+) -> Vec<String> {
     let begun = workflow.steps.iter().filter_map(|step| Some((step, step.task.as_ref()?)));
-    let begun: Vec<_> = begun.collect();
+    let begun: Vec<_> = begun.filter(|(_, task)| is_there(&transcript_name(task))).collect();
     let width = begun.iter().map(|(step, _)| step.plan.name.as_str().len()).max();
     let Some(width) = width else {
         return Vec::new();
@@ -141,4 +303,154 @@ pub(crate) fn last(workflow: &Workflow) -> Vec<&StepRun> {
         step.status == StepStatus::Done && !ran.any(|other| other.plan.depends_on.contains(name))
     };
     workflow.steps.iter().filter(is_last).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::bus::state::BodyRef;
+    use crate::bus::storage::LogPosition;
+    use crate::domain::ids::WorkflowId;
+    use crate::domain::workflow::{Step, WorkflowStatus};
+
+    /// Makes a workflow of one step with these fields.
+    fn workflow(fields: &Value) -> Workflow {
+        let plan = Step::new(Name::parse("a").unwrap(), "red", &[]);
+        let mut step = json!({
+            "plan": plan, "status": "waiting", "attempts": 0, "failures": 0, "interruptions": 0, "passed": 0,
+        });
+        for (key, value) in fields.as_object().unwrap() {
+            step[key] = value.clone();
+        }
+        Workflow {
+            id: WorkflowId::from_bits(1),
+            name: "test".into(),
+            by: Name::parse("run").unwrap(),
+            owner: None,
+            status: WorkflowStatus::Running,
+            cancel_asked: false,
+            steps: vec![serde_json::from_value(step).unwrap()],
+            prompts: BodyRef { place: LogPosition::default(), index: 0, bytes: 0 },
+            plan_file: None,
+            is_trial: false,
+            created_ms: 0,
+            ended_ms: None,
+            interrupted_ms: None,
+        }
+    }
+
+    /// Checks the lines for a change of a step between two looks.
+    #[track_caller]
+    fn check(before: &Value, after: &Value, expected: &[&str]) {
+        let mut report = StepReport::new(ApprovalFrom::Elsewhere);
+        let class = |_: &TaskId| Some("crashed".to_owned());
+        report.lines(&workflow(before), Duration::ZERO, class);
+        let lines = report.lines(&workflow(after), Duration::ZERO, class);
+        let lines: Vec<_> =
+            lines.iter().map(|line| line.trim_start_matches("    0.0 s  ")).collect();
+        assert_eq!(lines, expected, "{after}");
+        let again = report.lines(&workflow(after), Duration::ZERO, class);
+        assert!(again.is_empty(), "{again:?}");
+    }
+
+    #[test]
+    fn the_end_of_an_attempt_is_reported_also_if_the_next_one_runs_already() {
+        let red = json!({
+            "status": "running", "attempts": 1, "agent": "red", "task": TaskId::from_bits(1),
+        });
+        check(
+            &red,
+            &json!({ "status": "running", "attempts": 2, "passed": 1, "agent": "blue", "why": "gone" }),
+            &["a: attempt 1 by red failed (crashed): gone", "a is running again (blue, attempt 2)"],
+        );
+        check(
+            &red,
+            &json!({ "attempts": 1, "failures": 1, "agent": "red", "why": "one\n    0.0 s  b is done" }),
+            &["a: attempt 1 by red failed (crashed): one\n          |     0.0 s  b is done"],
+        );
+        check(
+            &red,
+            &json!({ "status": "running", "attempts": 3, "failures": 2, "agent": "red", "why": "no" }),
+            &["a: attempt 2 failed: no", "a is running again (red, attempt 3)"],
+        );
+        check(
+            &red,
+            &json!({ "attempts": 1, "interruptions": 1, "agent": "red", "why": "" }),
+            &["a: attempt 1 by red was interrupted"],
+        );
+        check(
+            &json!({}),
+            &json!({ "passed": 1, "why": "full" }),
+            &["a: attempt 1 could not begin: full"],
+        );
+        check(
+            &json!({ "status": "done", "attempts": 1, "agent": "red" }),
+            &json!({ "attempts": 1, "rounds": 1, "agent": "red", "why": "not yet" }),
+            &["a: attempt 1 by red is repeated: not yet"],
+        );
+    }
+
+    #[test]
+    fn a_reason_that_is_missing_leaves_no_colon() {
+        let failed = json!({ "status": "skipped" });
+        check(&json!({}), &failed, &["a was skipped"]);
+        let approved = json!({ "approved": true });
+        check(&json!({ "status": "asking" }), &approved, &["a is approved"]);
+    }
+
+    #[test]
+    fn the_summary_has_the_first_words_of_each_reason() {
+        let refused = json!({ "status": "cancelled", "why": "refused by the user: too\nrisky" });
+        let past = [(Name::parse("a").unwrap(), "attempt 1 by red failed: gone".to_owned())];
+        let lines = summary(&workflow(&refused), &past);
+        let lines: Vec<_> = lines.lines().skip(1).collect();
+        assert_eq!(
+            lines,
+            [
+                "  a  cancelled",
+                "      attempt 1 by red failed: gone",
+                "      refused by the user: too risky"
+            ]
+        );
+        let long = json!({ "status": "failed", "why": "x".repeat(1_000) });
+        let shown = summary(&workflow(&long), &[]);
+        assert_eq!(shown.lines().last().unwrap().chars().count(), BELOW.len() + FIRST_WORDS + 1);
+    }
+
+    #[test]
+    fn an_approval_has_a_line_however_soon_the_step_begins() {
+        let step = |status, attempts, approved| {
+            let agent = if attempts > 0 { json!("red") } else { Value::Null };
+            workflow(&json!({
+                "status": status, "attempts": attempts, "approved": approved, "agent": agent,
+            }))
+        };
+        let told = |approval, looks: &[Workflow]| -> Vec<String> {
+            let mut report = StepReport::new(approval);
+            let class = |_: &TaskId| None;
+            let lines = looks.iter().flat_map(|look| report.lines(look, Duration::ZERO, class));
+            lines.map(|line| line.trim_start_matches("    0.0 s  ").to_owned()).collect()
+        };
+        let [waiting, asking, approved, running] = [
+            step("waiting", 0, false),
+            step("asking", 0, false),
+            step("waiting", 0, true),
+            step("running", 1, true),
+        ];
+        let expected = ["a is approved", "a is running (red)"];
+        for looks in [
+            vec![waiting.clone(), asking.clone(), approved.clone(), running.clone()],
+            vec![asking.clone(), running.clone()],
+            vec![waiting, running.clone()],
+            vec![running.clone()],
+        ] {
+            assert_eq!(told(ApprovalFrom::Option, &looks), expected, "{} looks", looks.len());
+        }
+        let with_question = told(ApprovalFrom::Terminal, &[asking, approved, running]);
+        let question =
+            "a waits for approval: answer here, or with `approve_step` in an orchestrator";
+        assert_eq!(with_question, [question, expected[0], expected[1]]);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::domain::text::exactly::exact_words;
 use crate::domain::text::visible_letters::{is_invisible, one_line};
 use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
@@ -12,11 +13,12 @@ pub(crate) fn mermaid(plan: &Plan) -> String {
     for (number, step) in plan.steps.iter().enumerate() {
         write!(
             text,
-            "\n    n{number}[\"{}<br/>{}{}\"]",
+            "\n    n{number}[\"{}<br/>{}{}{}\"]",
             step.name,
             step.agent,
             // In a label, these are HTML.
-            quotable(&conditions(step)).replace('<', "#lt;").replace('>', "#gt;")
+            quotable(&conditions(step)).replace('<', "#lt;").replace('>', "#gt;"),
+            gate(step).map(|gate| format!("<br/>{}", in_mermaid(&gate))).unwrap_or_default()
         )
         .expect("writing to a string succeeds");
     }
@@ -33,10 +35,11 @@ pub(crate) fn dot(plan: &Plan) -> String {
     for (number, step) in plan.steps.iter().enumerate() {
         write!(
             text,
-            "\n    n{number} [label=\"{}\\n{}{}\"];",
+            "\n    n{number} [label=\"{}\\n{}{}{}\"];",
             step.name,
             step.agent,
-            quotable(&conditions(step))
+            quotable(&conditions(step)),
+            gate(step).map(|gate| format!("\\n{}", in_dot(&gate))).unwrap_or_default()
         )
         .expect("writing to a string succeeds");
     }
@@ -55,6 +58,30 @@ pub(super) fn conditions(step: &Step) -> String {
     let all = for_each.unwrap_or_default() + &when.unwrap_or_default();
     // A condition may contain any text.
     one_line(&all)
+}
+
+/// Returns the gate of a step, with all that is in its command.
+fn gate(step: &Step) -> Option<String> {
+    let gate = step.gate.as_ref()?;
+    Some(format!("gate: {}", exact_words(&gate.command)))
+}
+
+/// Writes a line as a part of a label, in which Mermaid reads HTML and its own entities.
+fn in_mermaid(line: &str) -> String {
+    let entity = |letter: char| match letter {
+        '"' => "#quot;".to_owned(),
+        '<' => "#lt;".to_owned(),
+        '>' => "#gt;".to_owned(),
+        // Among these are the beginnings of entities, of HTML's and of Mermaid's, of Markdown and of a comment.
+        '#' | '&' | ';' | '\\' | '`' | '*' | '_' | '%' => format!("#{};", u32::from(letter)),
+        _ => letter.to_string(),
+    };
+    line.chars().map(entity).collect()
+}
+
+/// Writes a line as a part of a label, in which Graphviz reads escapes and HTML's entities.
+fn in_dot(line: &str) -> String {
+    line.replace('\\', "\\\\").replace('"', "\\\"").replace('&', "&amp;")
 }
 
 /// Makes a text safe between double quotes, on one line.
@@ -79,7 +106,7 @@ fn edges(plan: &Plan) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::domain::name::Name;
-    use crate::domain::workflow::{Field, Relation, StepReference, When};
+    use crate::domain::workflow::{Field, Gate, Relation, StepReference, When};
 
     fn plan() -> Plan {
         let name = |text: &str| Name::parse(text).unwrap();
@@ -104,6 +131,17 @@ mod tests {
             Some(When { source, relation: Relation::Contains, value: "a \"b\"".into() });
         assert!(mermaid(&plan).contains("contains a 'b'\"]"));
         assert!(dot(&plan).contains("contains a 'b'\"];"));
+    }
+
+    #[test]
+    fn a_gate_is_shown_with_all_that_it_runs() {
+        let mut plan = plan();
+        let command = ["sh", "-c", "a && b # c\ntouch X"].map(str::to_owned).to_vec();
+        plan.steps[1].gate = Some(Gate { command, timeout_seconds: 1 });
+        let drawn = r#"<br/>gate: [#quot;sh#quot;, #quot;-c#quot;, #quot;a #38;#38; b #35; c#92;ntouch X#quot;]"]"#;
+        assert!(mermaid(&plan).contains(drawn), "{}", mermaid(&plan));
+        let drawn = r#"\ngate: [\"sh\", \"-c\", \"a &amp;&amp; b # c\\ntouch X\"]"];"#;
+        assert!(dot(&plan).contains(drawn), "{}", dot(&plan));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::plan_drawing::conditions;
 use crate::domain::text::counted::counted;
+use crate::domain::text::exactly::exact_words;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::workflow::Step;
 use crate::workflow::plan::Plan;
@@ -45,8 +46,8 @@ fn details(step: &Step) -> Vec<String> {
         most => Some(format!("up to {most} retries after a failure")),
     };
     let gate = step.gate.as_ref().map(|gate| {
-        let command = one_line(&gate.command.join(" "));
-        format!("done when `{command}` exits with 0 within {} s", gate.timeout_seconds)
+        let command = exact_words(&gate.command);
+        format!("done when {command} exits with 0 within {} s", gate.timeout_seconds)
     });
     let rounds = step.repeat.as_ref().map(|repeat| {
         let others: Vec<_> = repeat.steps.iter().map(ToString::to_string).collect();
@@ -107,7 +108,7 @@ mod tests {
             "the \"review\": 3 steps\n  1. a (codex), b.1 (gemini), in parallel\n       b.1: up to 2 retries after a failure\n  \
              2. c (codex, else gemini, else qwen, for each of steps.a.json.list, when steps.a.json.list contains a \"b\")\n       \
              c: waits for a person's approval\n       c: at most 60 s per attempt\n       c: 1 retry after a failure\n       \
-             c: done when `cargo test` exits with 0 within 900 s\n       c: else again, up to 5 rounds, each with a"
+             c: done when [\"cargo\", \"test\"] exits with 0 within 900 s\n       c: else again, up to 5 rounds, each with a"
         );
     }
 
@@ -126,6 +127,8 @@ mod tests {
         step.gate = Some(Gate { command: vec![odd.into()], timeout_seconds: 1 });
         let drawn = order(&plan);
         assert_eq!(drawn.lines().count(), 4, "{drawn}");
+        let gate = r#"done when ["x\u{1b}[2J\u{9b}\u{202e}\n  9. y"] exits with 0"#;
+        assert!(drawn.contains(gate), "{drawn}");
         let moves = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!drawn.contains(moves), "{drawn:?}");
     }

@@ -1,9 +1,12 @@
 //! Reads a plan file for a command, and says so if it is something else.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::cli::{Failure, with_hint};
 use crate::config::quoted;
+use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::text::suggest::nearest;
 use crate::scripted::Script;
 use crate::workflow::plan::toml_plan::{self, LocatedDraft};
 
@@ -11,11 +14,17 @@ use crate::workflow::plan::toml_plan::{self, LocatedDraft};
 const SCRIPT: &str = ".script.toml";
 
 /// The project's own configuration, which `trust` finds by the project.
-const PROJECT_FILE: &str = ".claude/bridge.toml";
+pub(in crate::cli::commands) const PROJECT_FILE: &str = ".claude/bridge.toml";
+
+/// Entries of a directory among which a similar name is sought: more than a person keeps in one, and read within moments.
+const MOST_ENTRIES: usize = 10_000;
 
 /// Reads a plan file.
 pub(in crate::cli::commands) fn read_plan(path: &Path) -> Result<LocatedDraft, Failure> {
-    let read = toml_plan::read(path, &path.display().to_string());
+    if let Some(failure) = missing_file("plan", path, "name the plan by its path from here") {
+        return Err(failure);
+    }
+    let read = toml_plan::read(path, &path.shown().to_string());
     read.map_err(|error| {
         if path.ends_with(PROJECT_FILE) {
             let project = "name the project's directory, or run `cli-team-bridge trust` in it";
@@ -27,6 +36,41 @@ pub(in crate::cli::commands) fn read_plan(path: &Path) -> Result<LocatedDraft, F
         // Only a text that was read and is no plan may be a script.
         let is_other = error.to_string().contains("unknown key `agents`");
         if is_other && Script::load(path).is_ok() { of_script(path) } else { error.into() }
+    })
+}
+
+/// Returns the error for a file that does not exist, with the files that the user may have meant. If none has a similar name,
+/// `otherwise` is what to do.
+pub(in crate::cli::commands) fn missing_file(
+    what: &str,
+    path: &Path,
+    otherwise: &str,
+) -> Option<Failure> {
+    // A link to nothing exists, and reading it says why it cannot be read.
+    if path.symlink_metadata().err()?.kind() != io::ErrorKind::NotFound {
+        return None;
+    }
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let missing = format!("there is no {what} {}", quoted(path));
+    let Ok(entries) = folder.read_dir() else {
+        let why = format!("{missing}: the directory {} cannot be read", quoted(folder));
+        return Some(with_hint(why, otherwise));
+    };
+    let files = entries.take(MOST_ENTRIES).flatten().filter(|entry| entry.path().is_file());
+    let names: Vec<String> = files.filter_map(|file| file.file_name().into_string().ok()).collect();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let near = nearest(
+        &name,
+        names.iter().filter(|name| Path::new(name).extension().is_some_and(|end| end == "toml")),
+    );
+    let near: Vec<_> = near.iter().map(|name| quoted(&path.with_file_name(name))).collect();
+    Some(if near.is_empty() {
+        with_hint(missing, otherwise)
+    } else {
+        with_hint(missing, format!("did you mean {}?", near.join(" or ")))
     })
 }
 

@@ -6,6 +6,7 @@ use crate::cli::find_project::Project;
 use crate::cli::{Failure, open_bus, output};
 use crate::domain::ids::SessionId;
 use crate::domain::text::counted::counted;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::iso8601;
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
@@ -17,7 +18,7 @@ pub(super) fn list(project: &Project) -> Result<(), Failure> {
     if lines.is_empty() {
         output::tell(&format!(
             "no workflow of {} is interrupted; `run FILE` starts one",
-            project.root.display()
+            project.root.shown()
         ));
         return Ok(());
     }

@@ -1,17 +1,19 @@
 //! The command itself: reads the plan, then draws it or runs it.
 
 use super::follow_workflow::Approving;
-use super::lead_workflow::{Request, lead, planned};
-use super::read_plan::read_plan;
+use super::lead_workflow::{Request, lead, planned, refuse_before_joining};
+use super::read_plan::{missing_file, read_plan};
 use super::run_arguments::{Graph, LIST, RunArguments};
 use super::{missing_programs, plan_drawing, plan_order, resumable_workflows};
 use crate::bus::rules::NameChoice;
+use crate::bus::storage::file::Foreign;
 use crate::cli::lead_team::JoinTarget;
 use crate::cli::open_bus::Outside;
 use crate::cli::{
     Failure, below_agent, find_project, lead_team, load_config, open_bus, output, serve_mcp,
     signal_policy,
 };
+use crate::config::quoted;
 use crate::domain::ids::WorkflowId;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
@@ -34,14 +36,20 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         (None, None) => return Err("name a plan file, or a workflow with --resume".into()),
     };
     if let (Some(script), Request::Plan(written)) = (&arguments.scripted, &request) {
+        if let Some(failure) =
+            missing_file("script", script, "name the script by its path from here")
+        {
+            return Err(failure);
+        }
         let script = script
             .canonicalize()
-            .map_err(|error| format!("cannot find the script {}: {error}", script.display()))?;
+            .map_err(|error| format!("cannot read the script {}: {error}", quoted(script)))?;
         // A mistake in it would show only when the first agent starts.
         Script::load(&script)?;
         config.play(named(written), &script)?;
     }
     let foreign = open_bus::foreign(arguments.adopt);
+    let is_taken_over = matches!(foreign, Foreign::TakenOver) && project.bus_directory().exists();
     let outside = Outside::new(project.bus_directory(), open_bus::networks(&config), foreign);
     let launch = lead_team::launch_in(project)?;
     if let Request::Plan(written) = &request
@@ -61,6 +69,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         return Ok(());
     }
     load_config::warn_of_what_does_not_count(&config);
+    if !is_taken_over {
+        refuse_before_joining(&request, &config, &launch)?;
+    }
     lead_team::adopt_orphans();
     let approving = Approving::of(arguments.yes);
     let choice = NameChoice::Like(Name::parse(NAME)?);

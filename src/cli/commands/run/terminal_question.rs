@@ -8,11 +8,12 @@ use crate::bus::rules::{Approval, Operation, PermissionReply};
 use crate::bus::state::{Permission, State, StepRun, Workflow};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::name::Name;
-use crate::domain::permission::Decision;
+use crate::domain::permission::{Decision, known_kind};
+use crate::domain::text::exactly::{exact_words, exactly};
 use crate::domain::workflow::{StepOf, StepStatus};
 
-/// How many characters of an agent's request are shown: the whole of any command that can be judged at a glance.
-const SHOWN: usize = 2_000;
+/// How many characters of an agent's name in a plan are shown: more than a name has.
+const SHOWN: usize = 200;
 
 /// How many characters of a step's prompt are shown: enough for its author's words and the beginning of what earlier steps said.
 const PROMPT_SHOWN: usize = 1_000;
@@ -105,11 +106,13 @@ impl TerminalQuestion {
 /// Describes the agent and its request.
 fn about(permission: &Permission) -> String {
     let question = &permission.question;
-    // Quoted, so that the agent's words cannot pass for its paths.
-    let paths: Vec<_> = question.paths.iter().map(|path| plain(path, SHOWN)).collect();
-    let paths = if paths.is_empty() { String::new() } else { format!(", at {paths:?}") };
-    let (agent, kind) = (&question.agent, plain(&question.kind, SHOWN));
-    format!("{agent} asks for permission ({kind}): {:?}{paths}", plain(&question.title, SHOWN))
+    // Quoted, so that the agent's words cannot pass for its paths, and so that no line end or hidden letter is missed.
+    let paths = &question.paths;
+    let paths =
+        if paths.is_empty() { String::new() } else { format!(", at {}", exact_words(paths)) };
+    let (agent, kind) = (&question.agent, &question.kind);
+    let kind = known_kind(kind).map_or_else(|| exactly(kind), str::to_owned);
+    format!("{agent} asks for permission ({kind}): {}{paths}", exactly(&question.title))
 }
 
 /// Returns the next new question of the steps and agents that a session leads.
@@ -151,10 +154,11 @@ pub(crate) fn unheard(
     new.map(|permission| {
         let seconds = permission.timeout_ms / 1000;
         format!(
-            "{}. There is no terminal to ask at. An orchestrator of the project can answer {} with \
-                answer_permission; otherwise it is rejected after {seconds} s",
+            "{}. There is no terminal to ask at. Answer with `cli-team-bridge allow {id}` or `deny \
+                {id}`, or from an orchestrator with answer_permission; otherwise it is rejected \
+                after {seconds} s",
             about(permission),
-            permission.id,
+            id = permission.id,
         )
     })
     .collect()
@@ -258,7 +262,7 @@ mod tests {
     fn a_request_is_one_line_with_all_its_paths() {
         assert_eq!(
             about(&permission(&[])),
-            r#"codex asks for permission (execute): "rm[2J -r x y", at ["y", "/z"]"#
+            r#"codex asks for permission (execute): "rm\u{1b}[2J -r\nx y", at ["y", "/z"]"#
         );
     }
 }

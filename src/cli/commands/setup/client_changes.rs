@@ -1,7 +1,5 @@
 //! The changes to one client's files: plans them, shows them, and makes them, with a record of each.
 
-use std::path::Path;
-
 use super::shown_edits;
 use crate::cli::{Failure, output};
 use crate::config::quoted;
@@ -27,14 +25,10 @@ pub(super) struct PlannedClient {
 }
 
 /// Plans all files of a client.
-pub(super) fn plan(
-    files: &[ClientFile],
-    project: Option<&Path>,
-    records: &Records,
-) -> PlannedClient {
+pub(super) fn plan(files: &[ClientFile], owner: Owner<'_>, records: &Records) -> PlannedClient {
     let mut planned = PlannedClient::default();
     for file in files {
-        match plan_file(file, project, records) {
+        match plan_file(file, owner, records) {
             Ok(found) if found.addition == Addition::Nothing => {
                 planned.up_to_date.push(quoted(&found.now.path));
             }
@@ -47,20 +41,24 @@ pub(super) fn plan(
 
 fn plan_file(
     file: &ClientFile,
-    project: Option<&Path>,
+    owner: Owner<'_>,
     records: &Records,
 ) -> Result<PlannedFile, Failure> {
-    let now = ConfigFile::read(&file.path, project)?;
+    let now = ConfigFile::read(&file.path, owner.project)?;
     let earlier = records.of(&now.path)?.map(|record| {
         let original = records.original(&record);
         Earlier { record, original }
     });
-    if let (Some(_), Some(text)) = (project, &now.text) {
+    if let (Some(_), Some(text)) = (owner.project, &now.text) {
         check_projects_entries(text, &file.edits, earlier.as_ref())?;
     }
-    let addition = plan_addition(now.text.as_deref(), &file.edits, earlier.as_ref())?;
-    if addition != Addition::Nothing {
+    let addition = plan_addition(now.text.as_deref(), &file.edits, owner.client, earlier.as_ref())?;
+    if let Some(text) = &now.text {
+        file.check_readable(text)?;
+    }
+    if let Addition::Write { after, .. } = &addition {
         now.may_be_replaced()?;
+        now.may_become(after)?;
     }
     Ok(PlannedFile { now, earlier, addition, purpose: file.purpose })
 }
@@ -68,42 +66,41 @@ fn plan_file(
 impl PlannedFile {
     /// Prints the edits.
     pub(super) fn show(&self) {
-        let Addition::Write { added, .. } = &self.addition else {
+        let Addition::Write { added, removed, .. } = &self.addition else {
             return;
         };
         let new = if self.now.text.is_none() { ", a new file" } else { "" };
         output::say(&format!("\n{}{new}: {}", quoted(&self.now.path), self.purpose));
-        for line in shown_edits::lines('+', added) {
+        let removed = shown_edits::lines('-', removed).into_iter();
+        for line in removed.chain(shown_edits::lines('+', added)) {
             output::say(&format!("  {line}"));
         }
     }
 
     /// Keeps the original, makes the change, and reports it.
     pub(super) fn write(&self, owner: Owner<'_>, records: &Records) -> Result<(), Failure> {
-        let Addition::Write { after, original, added, made } = &self.addition else {
+        let Addition::Write { after, original, ours, made, .. } = &self.addition else {
             return Ok(());
         };
-        let change = (added.clone(), made.clone());
+        let change = (ours.clone(), made.clone());
         let path = &self.now.path;
         let mut record = SetupRecord::new(owner, path, original.as_deref(), after, change);
         if let Some(earlier) = &self.earlier {
-            record.directories.clone_from(&earlier.record.directories);
+            record = record.following(&earlier.record);
+        }
+        let missing = self.now.missing_directories();
+        if !missing.is_empty() {
+            record.directories = missing;
         }
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", quoted(path));
         records.keep(&record, original.as_deref()).map_err(|error| failed(&error))?;
-        match self.now.replace(after) {
-            Ok(directories) if directories.is_empty() => {}
-            Ok(directories) => {
-                record.directories = directories;
-                records.keep(&record, None).map_err(|error| failed(&error))?;
-            }
-            Err(error) => {
-                if self.earlier.is_none() {
-                    // Nothing was written, so there is nothing to undo. A leftover record does no harm.
-                    let _ = records.forget(&record);
-                }
-                return Err(failed(&error).into());
-            }
+        if let Err(error) = self.now.replace(after) {
+            // Nothing was written. A leftover record does no harm: an undo looks at what the file has.
+            let _ = match &self.earlier {
+                Some(earlier) => records.keep(&earlier.record, earlier.original.as_deref()),
+                None => records.forget(&record),
+            };
+            return Err(failed(&error).into());
         }
         let backup = if record.had_file() {
             format!(" (the original: {})", quoted(&records.original_path(&record)))

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::installed_agents::{InstalledAgent, LoginSign};
 use crate::setup::known_client::Client;
 
@@ -50,7 +51,7 @@ pub(super) fn clients<'a>(
     let mut lines = vec!["Clients, which lead the team:".to_owned()];
     for (client, place) in found {
         let state = match place {
-            Some(place) => format!("found ({})", place.display()),
+            Some(place) => format!("found ({})", place.shown()),
             None => "not found".to_owned(),
         };
         lines.push(format!("  {:<15} {state}", client.name));

@@ -10,8 +10,9 @@ use super::shown_edits;
 use crate::cli::{Failure, output};
 use crate::config::quoted;
 use crate::setup::config_file::{ConfigFile, remove_empty};
+use crate::setup::edits::config_edit::named_fields;
 use crate::setup::known_client::Places;
-use crate::setup::setup_plan::{Earlier, Removal, plan_removal};
+use crate::setup::setup_plan::{Earlier, Remaining, Removal, plan_removal, remaining};
 use crate::setup::setup_record::{Records, SetupRecord};
 use crate::setup::stable_program;
 
@@ -20,6 +21,8 @@ struct PlannedRemoval {
     record: SetupRecord,
     now: ConfigFile,
     removal: Removal,
+    /// What the file still has of setup's edits; none if there is no file.
+    remaining: Option<Remaining>,
 }
 
 /// Undoes the recorded changes. Returns the next step for the user.
@@ -30,8 +33,11 @@ pub(super) fn run(
     records: &Records,
 ) -> Result<String, Failure> {
     let (all, unreadable) = records.all()?;
+    let is_named = |client: &str| {
+        arguments.clients.is_empty() || arguments.clients.iter().any(|name| name == client)
+    };
     let is_selected = |record: &&SetupRecord| {
-        (arguments.clients.is_empty() || arguments.clients.contains(&record.client))
+        record.clients().any(is_named)
             && (project.is_none() || record.project.as_deref() == project)
     };
     let selected: Vec<_> = all.iter().filter(is_selected).cloned().collect();
@@ -51,6 +57,14 @@ pub(super) fn run(
     }
     for record in selected {
         let file = quoted(&record.file);
+        // One entry may serve several clients.
+        let others: Vec<_> = record.clients().filter(|client| !is_named(client)).collect();
+        if !others.is_empty() {
+            let others = others.iter().map(|client| format!("`--client {client}`"));
+            let others = others.collect::<Vec<_>>().join(" and ");
+            refused.push(format!("{file} is also a file of other clients: add {others}"));
+            continue;
+        }
         match plan(record, records) {
             Ok(one) => planned.push(one),
             Err(error) => refused.push(format!("{file}: {error}")),
@@ -70,7 +84,7 @@ pub(super) fn run(
     if is_agreed {
         for one in &planned {
             match undo(one, records) {
-                Ok(()) => output::tell(&format!("Undone in {}.", quoted(&one.record.file))),
+                Ok(()) => output::tell(&done(one)),
                 Err(error) => refused.push(format!("{}: {error}", quoted(&one.record.file))),
             }
         }
@@ -112,30 +126,57 @@ fn plan(record: SetupRecord, records: &Records) -> Result<PlannedRemoval, Failur
     if removal != Removal::Nothing {
         now.may_be_replaced()?;
     }
-    Ok(PlannedRemoval { record: earlier.record, now, removal })
+    let remaining = now.text.as_deref().map(|text| remaining(text, &earlier)).transpose()?;
+    Ok(PlannedRemoval { record: earlier.record, now, removal, remaining })
 }
 
 fn show(planned: &PlannedRemoval) {
     let file = quoted(&planned.record.file);
+    let remaining = planned.remaining.as_ref();
     match &planned.removal {
-        Removal::Nothing => output::say(&format!("\n{file}: setup's changes are no longer in it")),
+        Removal::Nothing => output::say(&format!("\n{file}: it has none of setup's changes")),
         Removal::Delete => output::say(&format!("\n{file}, which setup created: removed")),
         Removal::Write(_) => {
             output::say(&format!("\n{file}:"));
-            for line in shown_edits::lines('-', &planned.record.added) {
+            for line in remaining.iter().flat_map(|found| shown_edits::lines('-', &found.ours)) {
                 output::say(&format!("  {line}"));
             }
         }
+    }
+    let Some(Remaining { further_fields, others, .. }) = remaining else {
+        return;
+    };
+    if !further_fields.is_empty() {
+        let fields = named_fields(further_fields);
+        output::say(&format!("    with the fields that were added to the entry: {fields}"));
+    }
+    for other in others {
+        output::say(&format!("  stays: {other}"));
+    }
+}
+
+/// Says what was done with a file.
+fn done(planned: &PlannedRemoval) -> String {
+    let file = quoted(&planned.record.file);
+    match planned.removal {
+        Removal::Nothing => format!("Nothing to undo in {file}; its record is removed."),
+        Removal::Write(_) | Removal::Delete => format!("Undone in {file}."),
     }
 }
 
 fn undo(planned: &PlannedRemoval, records: &Records) -> Result<(), Failure> {
     match &planned.removal {
-        Removal::Nothing => {}
+        Removal::Nothing => {
+            planned.now.sweep();
+            if planned.now.text.is_none() {
+                remove_empty(&planned.record.directories);
+            }
+        }
         Removal::Write(text) => {
             planned.now.replace(text)?;
         }
         Removal::Delete => {
+            planned.now.sweep();
             planned.now.remove()?;
             remove_empty(&planned.record.directories);
         }

@@ -1,6 +1,5 @@
 //! The command itself: finds clients and agents, shows the changes, and makes them.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::client_changes::{self, PlannedClient};
@@ -12,13 +11,18 @@ use crate::cli::{Failure, below_agent, find_project, load_config, output, with_h
 use crate::config::quoted;
 use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::setup::clients::CLIENTS;
+use crate::setup::edits::config_edit::PROGRAM;
 use crate::setup::installed_agents::{self, InstalledAgent};
 use crate::setup::known_client::{Client, ClientFile, Places, Server};
 use crate::setup::local_entry::{self, LocalEntry};
 use crate::setup::setup_record::{Owner, Records};
 use crate::setup::stable_program::{self, StablePath};
+use crate::sys::fs::temporary_file;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process;
+
+/// The lock file of a run, in the state directory.
+const LOCK: &str = "setup.lock";
 
 /// Sets up or undoes it, and returns how that ended.
 pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<SetupEnd, Failure> {
@@ -26,16 +30,20 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<SetupEnd, Failur
     let variable = |name: &str| std::env::var_os(name);
     let no_home = || with_hint("there is no home directory", "set HOME to an absolute path");
     let places = Places::read(variable, cfg!(target_os = "macos")).ok_or_else(no_home)?;
-    let records = Records::kept_in(&StateDirectory::of_process().ok_or_else(no_home)?);
-    // Locked until the end of this run: each run reads files and records before it writes them.
-    let home = File::open(&places.home)?;
-    if home.try_lock().is_err() {
-        return Err(with_hint("another setup is running", "run this again when it has ended"));
-    }
-    if !arguments.dry_run
-        && let Err(error) = records.sweep()
-    {
-        tracing::warn!(%error, "the leftovers of a killed setup stay");
+    let state = StateDirectory::of_process().ok_or_else(no_home)?;
+    let records = Records::kept_in(&state);
+    // Locked until the end of this run: each run reads files and records before it writes them. A trial writes nothing.
+    let lock = if arguments.dry_run { None } else { state.lock(LOCK)? };
+    if !arguments.dry_run {
+        if lock.is_none() {
+            return Err(with_hint("another setup is running", "run this again when it has ended"));
+        }
+        // The doctor's, which ends each setup, and that of the program's copy.
+        temporary_file::sweep(&state.path().join(PROGRAM));
+        temporary_file::sweep(&stable_program::place_of_copy(&places.home));
+        if let Err(error) = records.sweep() {
+            tracing::warn!(%error, "the leftovers of a killed setup stay");
+        }
     }
     let project = match &arguments.project {
         Some(named) => Some(find_project::find(named.as_deref())?.root),
@@ -130,7 +138,8 @@ impl Session {
             let Some(files) = self.files_of(client, places, server) else {
                 continue;
             };
-            let planned = client_changes::plan(&files, self.project.as_deref(), &self.records);
+            let owner = Owner { client: client.name, project: self.project.as_deref() };
+            let planned = client_changes::plan(&files, owner, &self.records);
             say_up_to_date(client, &planned);
             // A permission for an entry of another author would let that one run.
             if !planned.refused.is_empty() {

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::bus::state::{EndedSession, Permission, Session, State};
 use crate::domain::member::{MemberKind, Tools};
-use crate::domain::messaging::DeliveryMethod;
 use crate::domain::time::{Now, Tick, iso8601};
 use crate::domain::wait_times;
 use crate::mcp::{Caller, Effect, Tool, ToolError};
+use crate::view::delivery_words;
 
 pub(crate) struct GetAgentStatus;
 
@@ -112,29 +112,9 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
         uptime_seconds: between(session.since, now.tick) / 1000,
         last_activity: iso8601(session.last_ms),
         tools: if session.tools == Tools::Ready { "ready" } else { "missing" }.to_owned(),
-        delivery: delivery(session),
+        delivery: delivery_words(session),
         reason: None,
     }
-}
-
-/// Returns the delivery methods of a session: its bridge's, and those of its tools.
-fn delivery(session: &Session) -> Vec<&'static str> {
-    let (into_turn, others): (Vec<_>, Vec<_>) = session
-        .methods
-        .iter()
-        .partition(|method| matches!(method, DeliveryMethod::Steer | DeliveryMethod::Drain));
-    let interrupts = into_turn.is_empty() && !others.is_empty();
-    let tools: &[DeliveryMethod] = if session.tools == Tools::Ready {
-        &[DeliveryMethod::Piggyback, DeliveryMethod::Pull]
-    } else {
-        &[]
-    };
-    let words = |methods: Vec<DeliveryMethod>| methods.into_iter().map(DeliveryMethod::as_str);
-    words(into_turn)
-        .chain(interrupts.then_some("interrupt"))
-        .chain(words(tools.to_vec()))
-        .chain(words(others))
-        .collect()
 }
 
 fn open_view(permission: &Permission) -> Open {

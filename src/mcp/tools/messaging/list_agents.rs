@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::Session;
+use crate::bus::Bus;
+use crate::bus::state::{BodyRef, Session};
 use crate::domain::ids::SessionId;
+use crate::domain::limits;
 use crate::domain::time::Tick;
-use crate::mcp::shapes::doing_shape::Doing;
 use crate::mcp::shapes::entry_size::entry_bytes;
 use crate::mcp::{Caller, Effect, Tool, ToolError};
+use crate::view::doing::Doing;
 
 pub(crate) struct ListAgents;
 
@@ -90,7 +92,8 @@ impl Tool for ListAgents {
         let mut agents = Vec::new();
         for (agent, details, doing) in found {
             let without = entry_bytes(&agent);
-            let doing = doing.map(|doing| doing.in_words(caller.bus()));
+            let doing =
+                doing.map(|doing| doing.in_words(|prompt| first_words(caller.bus(), prompt)));
             let mut agent = Agent { details: Some(Details { doing, ..details }), ..agent };
             let more = entry_bytes(&agent) - without;
             match room.checked_sub(more) {
@@ -101,6 +104,14 @@ impl Tool for ListAgents {
         }
         Ok(Output { agents })
     }
+}
+
+/// Reads the beginning of a running task's prompt.
+fn first_words(bus: &Bus, prompt: BodyRef) -> Option<String> {
+    bus.beginning(prompt, limits::DOING_CHARS).unwrap_or_else(|error| {
+        tracing::debug!("failed to read the prompt of a running task: {error}");
+        None
+    })
 }
 
 fn agent(session: &Session, now: Tick, me: SessionId) -> Agent {

@@ -11,6 +11,11 @@ pub(crate) fn sender(caller: &Caller, text: &str) -> Result<Name, ToolError> {
             notices with the other messages";
         return Err(ToolError::Arguments(problem.to_owned()));
     }
+    if text.eq_ignore_ascii_case("human") {
+        let problem = "`human` is your user at the command line and no member: leave the filter \
+            out to read what they wrote with the other messages";
+        return Err(ToolError::Arguments(problem.to_owned()));
+    }
     caller.bus().refresh()?;
     let me = caller.membership().name();
     caller.bus().look(|state| {

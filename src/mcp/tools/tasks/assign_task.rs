@@ -13,11 +13,11 @@ use crate::domain::permission::Policy;
 use crate::domain::wait_times;
 use crate::mcp::interrupted_wait::AssignedTask;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
-use crate::mcp::shapes::task_head_shape::status;
 use crate::mcp::shapes::task_shape::{OutputView, StatusView, take_notice};
 use crate::mcp::tool::at_most;
 use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
 use crate::team::{Assigned, Assignment, Team, TeamError, Waited};
+use crate::view::task_status;
 
 pub(crate) struct AssignTask {
     pub(crate) leading: OrchestratorTeam,
@@ -187,7 +187,7 @@ async fn waited(
 
 /// Says where a task stands, and what its agent is doing as far as this bridge hears it.
 fn progress_words(team: &Team, task: &Task) -> String {
-    let status = team.bus().look(|state| status(state, task));
+    let status = team.bus().look(|state| task_status(state, task));
     let words = format!("{} is {status}", task.id);
     match (team.doing_now(task), team.position(task)) {
         (Some(doing), _) => format!("{words}: {} {doing}", task.agent),

@@ -7,8 +7,8 @@ use crate::domain::ids::TaskId;
 use crate::domain::task::TaskStatus;
 use crate::domain::wait_times;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
-use crate::mcp::shapes::task_head_shape::status;
 use crate::mcp::{Caller, Effect, Tool, ToolError};
+use crate::view::task_status;
 
 pub(crate) struct CancelTask {
     pub(crate) leading: OrchestratorTeam,
@@ -46,7 +46,7 @@ impl Tool for CancelTask {
         Ok(Output {
             task_id: task.id.to_string(),
             cancelled: task.status == TaskStatus::Cancelled,
-            status: team.bus().look(|state| status(state, &task)).to_owned(),
+            status: team.bus().look(|state| task_status(state, &task)).to_owned(),
         })
     }
 }

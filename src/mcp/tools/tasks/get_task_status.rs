@@ -16,10 +16,10 @@ use crate::domain::time::parse_time;
 use crate::mcp::blocking_read::blocking_read;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::entry_size::entry_bytes;
-use crate::mcp::shapes::task_head_shape::{STATUS_WORDS, status};
 use crate::mcp::shapes::task_shape::StatusView;
 use crate::mcp::{Caller, Effect, Tool, ToolError};
 use crate::team::{Team, TeamError};
+use crate::view::{TASK_STATUS_WORDS, task_status};
 
 pub(crate) struct GetTaskStatus {
     pub(crate) leading: OrchestratorTeam,
@@ -31,7 +31,7 @@ pub(crate) struct Input {
     /// Omit it to list all, newest first.
     task_id: Option<String>,
     /// List only these.
-    #[schemars(extend("enum" = STATUS_WORDS))]
+    #[schemars(extend("enum" = TASK_STATUS_WORDS))]
     status: Option<String>,
     /// List only this agent's, or this profile's.
     agent: Option<String>,
@@ -103,9 +103,10 @@ impl Input {
     fn filter(self) -> Result<Filter, ToolError> {
         let refuse = |text: String| Err(ToolError::Arguments(text));
         if let Some(word) = &self.status
-            && !STATUS_WORDS.contains(&word.as_str())
+            && !TASK_STATUS_WORDS.contains(&word.as_str())
         {
-            let (word, words) = (quoted(word, limits::SHOWN_NAME_CHARS), STATUS_WORDS.join(", "));
+            let (word, words) =
+                (quoted(word, limits::SHOWN_NAME_CHARS), TASK_STATUS_WORDS.join(", "));
             return refuse(format!("status is {word}; it must be one of {words}"));
         }
         let mut filter = Filter { status: self.status, agent: self.agent, ..Filter::default() };
@@ -139,7 +140,7 @@ impl Filter {
         };
         self.before.is_none_or(|before| TaskCursor::of(task) < before)
             && self.since.is_none_or(|since| since <= task.queued_ms)
-            && self.status.as_deref().is_none_or(|word| word == status(state, task))
+            && self.status.as_deref().is_none_or(|word| word == task_status(state, task))
             && self.agent.as_deref().is_none_or(is_named)
     }
 }

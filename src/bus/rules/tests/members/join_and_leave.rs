@@ -480,7 +480,7 @@ fn the_reason_for_an_agents_end_is_recorded_once_however_long_its_queue_is() {
     assert!(error(&tasks[0]).message.contains(&detail));
     for task in &tasks[1..] {
         let message = error(task).message;
-        assert_eq!(message, format!("codex has failed; see {} for the reason", tasks[0]));
+        assert_eq!(message, format!("its agent ended; see {} for the reason", tasks[0]));
     }
     let left = world.state.departed().last().unwrap();
     assert_eq!(left.detail.as_ref(), Some(&detail));

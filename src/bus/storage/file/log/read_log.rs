@@ -124,6 +124,16 @@ impl FileLog {
         replica: &mut Replica,
         limit: usize,
     ) -> Result<WalkEnd, LogError> {
+        let walked = self.read_under_lock(replica, limit);
+        self.damage.tell();
+        walked
+    }
+
+    fn read_under_lock(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+    ) -> Result<WalkEnd, LogError> {
         let mut walked = self.walk_into(replica, limit, Scope::Log, Holding::Lock)?;
         if walked.stop == Stop::Gone {
             self.begin_again(replica)?;
@@ -138,6 +148,17 @@ impl FileLog {
 
     /// Reads without the lock, and a line that cannot be read so under the lock, if that is free.
     fn read(
+        &mut self,
+        replica: &mut Replica,
+        limit: usize,
+        scope: Scope,
+    ) -> Result<WalkEnd, LogError> {
+        let walked = self.read_all(replica, limit, scope);
+        self.damage.tell();
+        walked
+    }
+
+    fn read_all(
         &mut self,
         replica: &mut Replica,
         limit: usize,
@@ -180,6 +201,7 @@ impl FileLog {
             };
         }
         let (damaged_end, last, tail) = (&mut self.damaged_end, &mut self.last, &mut self.tail);
+        let damage = &mut self.damage;
         let walked = self.segments.walk(from, limit, scope, &mut |place, next, line| {
             match take(replica, place, &line)? {
                 LineOutcome::Known => {}
@@ -199,11 +221,7 @@ impl FileLog {
                         damaged_end.take_if(|(end, _)| *end == place).map_or(0, |(_, free)| free);
                     *damaged_end = Some((next, before.saturating_add(free)));
                     replica.damaged_lines += 1;
-                    tracing::warn!(
-                        segment = place.segment,
-                        offset = place.offset,
-                        "skipped a damaged line of the log"
-                    );
+                    damage.note(place);
                 }
             }
             *tail = match line {

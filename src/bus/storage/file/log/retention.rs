@@ -10,7 +10,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use super::line_format::{self, Decoded};
@@ -20,8 +19,6 @@ use crate::bus::replica::StillNeeded;
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::TaskId;
 use crate::sys::fs::disk::{self, Disk};
-
-pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The most segments removed with one snapshot: more than a log grows between two, unless it is much smaller than its state.
 const SEGMENTS_AT_ONCE: usize = 16;
@@ -36,11 +33,6 @@ pub(crate) struct Parts {
     pub(crate) snapshot: PathBuf,
     pub(crate) blobs: PathBuf,
     pub(crate) tasks: PathBuf,
-}
-
-/// Returns how long unneeded history is kept, in milliseconds.
-pub(crate) fn kept_ms(needed: &StillNeeded) -> i64 {
-    i64::from(needed.retention_days) * DAY_MS
 }
 
 /// Returns the present segments, oldest first.
@@ -59,59 +51,93 @@ pub(crate) fn remove_segments(
     older_snapshot: LogPosition,
     now_ms: i64,
 ) -> io::Result<usize> {
-    let since_ms = now_ms.saturating_sub(kept_ms(needed));
-    let is_needed = |segment: u64| {
-        let kept_from = [Some(older_snapshot), needed.oldest_text];
-        kept_from.iter().flatten().any(|place| place.segment <= segment)
-    };
     let present = segments_of(disk, parts)?;
-    let path = |segment: u64| parts.log.join(segments::file_name(segment));
     let mut removed = 0;
     for two in present.windows(2).take(SEGMENTS_AT_ONCE) {
-        // The next segment began when this one was full, so all its lines are older.
-        let is_old = |began_ms: i64| began_ms < since_ms;
-        if is_needed(two[0])
-            || !began_ms(disk, parts, two[1], now_ms)?.is_some_and(is_old)
-            || !remove(disk, parts, needed, &path(two[0]), since_ms..=now_ms)?
-        {
-            break;
+        let age = Age { older_snapshot, now_ms };
+        match segment_fate(disk, parts, needed, age, (two[0], two[1]))? {
+            SegmentFate::Stays => break,
+            SegmentFate::Goes(going) => remove(disk, parts, &going)?,
+            SegmentFate::Gone => {}
         }
         removed += 1;
     }
     Ok(removed)
 }
 
-/// Removes a segment with its texts and transcripts. Returns false if it must stay: a newer version wrote in it, or one of its lines
-/// is young, even if a clock that was behind dated later lines before it.
-fn remove(
+/// What decides the age of a segment.
+#[derive(Clone, Copy)]
+pub(crate) struct Age {
+    /// The position of the older of the two snapshots.
+    pub(crate) older_snapshot: LogPosition,
+    /// The wall time as the log has seen it.
+    pub(crate) now_ms: i64,
+}
+
+/// What becomes of a segment.
+pub(crate) enum SegmentFate {
+    /// It is still needed, or a newer version wrote in it, or one of its lines is young, even if a clock that was behind dated later
+    /// lines before it.
+    Stays,
+    /// It may be removed with these files.
+    Goes(Going),
+    /// Another process was faster.
+    Gone,
+}
+
+/// A segment that may be removed, with its texts and transcripts.
+pub(crate) struct Going {
+    pub(crate) segment: PathBuf,
+    /// In the order in which they have to be removed, the segment last.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Decides about a segment, given with the one after it.
+pub(crate) fn segment_fate(
     disk: &dyn Disk,
     parts: &Parts,
     needed: &StillNeeded,
-    segment: &Path,
-    young_ms: RangeInclusive<i64>,
-) -> io::Result<bool> {
-    let bytes = match disk.read(segment) {
+    Age { older_snapshot, now_ms }: Age,
+    (segment, next): (u64, u64),
+) -> io::Result<SegmentFate> {
+    let since_ms = now_ms.saturating_sub(needed.kept_ms);
+    let kept_from = [Some(older_snapshot), needed.oldest_text];
+    let is_needed = kept_from.iter().flatten().any(|place| place.segment <= segment);
+    // The next segment began when this one was full, so all its lines are older.
+    let is_old = |began_ms: i64| began_ms < since_ms;
+    if is_needed || !began_ms(disk, parts, next, now_ms)?.is_some_and(is_old) {
+        return Ok(SegmentFate::Stays);
+    }
+    let path = parts.log.join(segments::file_name(segment));
+    let bytes = match disk.read(&path) {
         Ok(bytes) => bytes,
-        // Another process was faster.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SegmentFate::Gone),
         Err(error) => return Err(error),
     };
     let Some(Named { texts, tasks, at_ms }) = named_in(&bytes) else {
-        return Ok(false);
+        return Ok(SegmentFate::Stays);
     };
-    if at_ms.range(young_ms).next().is_some() {
-        return Ok(false);
+    if at_ms.range(since_ms..=now_ms).next().is_some() {
+        return Ok(SegmentFate::Stays);
     }
-    for text in texts {
-        gone(disk.unlink(&parts.blobs.join(text.to_string())))?;
+    let texts = texts.iter().map(|text| parts.blobs.join(text.to_string()));
+    let ended = tasks.iter().filter(|task| !needed.open_tasks.contains(*task));
+    let transcripts = ended.map(|task| parts.tasks.join(format!("{task}.jsonl")));
+    let last = [segments::mark(&path), path.clone()];
+    let files = texts.chain(transcripts).chain(last).collect();
+    Ok(SegmentFate::Goes(Going { segment: path, files }))
+}
+
+/// Removes a segment with its texts and transcripts.
+pub(crate) fn remove(disk: &dyn Disk, parts: &Parts, going: &Going) -> io::Result<()> {
+    for file in &going.files {
+        if file.starts_with(&parts.tasks) {
+            gone(fs::remove_file(file))?;
+        } else {
+            gone(disk.unlink(file))?;
+        }
     }
-    for task in tasks.iter().filter(|task| !needed.open_tasks.contains(*task)) {
-        gone(fs::remove_file(parts.tasks.join(format!("{task}.jsonl"))))?;
-    }
-    gone(disk.unlink(&segments::mark(segment)))?;
-    gone(disk.unlink(segment))?;
-    disk.sync_directory(&parts.log)?;
-    Ok(true)
+    disk.sync_directory(&parts.log)
 }
 
 /// Counts a missing file as removed.
@@ -185,23 +211,30 @@ fn named_in(segment: &[u8]) -> Option<Named> {
 /// Removes transcripts whose last line is older than the retention time, including those of wakes, which belong to no task. After a
 /// failure the next snapshot tries again: nothing depends on transcripts.
 pub(crate) fn remove_transcripts(parts: &Parts, needed: &StillNeeded, now_ms: i64) {
-    let since_ms = now_ms.saturating_sub(kept_ms(needed));
-    let Ok(entries) = fs::read_dir(&parts.tasks) else {
-        return;
-    };
-    let is_old = |path: &Path| {
-        let touched_ns = disk::touched_ns(path);
-        touched_ns.is_ok_and(|touched_ns| touched_ns / 1_000_000 < i128::from(since_ms))
-    };
-    let old = entries.flatten().filter(|entry| {
-        let name = entry.file_name();
-        let task = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-        let task = task.and_then(|task| TaskId::parse(task).ok());
-        task.is_some_and(|task| !needed.open_tasks.contains(&task)) && is_old(&entry.path())
-    });
-    for entry in old.take(TRANSCRIPTS_AT_ONCE) {
-        if let Err(error) = gone(fs::remove_file(entry.path())) {
+    for path in old_transcripts(parts, needed, now_ms).take(TRANSCRIPTS_AT_ONCE) {
+        if let Err(error) = gone(fs::remove_file(path)) {
             tracing::debug!(%error, "failed to remove an old transcript");
         }
     }
+}
+
+/// Finds such transcripts.
+pub(crate) fn old_transcripts<'a>(
+    parts: &'a Parts,
+    needed: &'a StillNeeded,
+    now_ms: i64,
+) -> impl Iterator<Item = PathBuf> + 'a {
+    let since_ms = now_ms.saturating_sub(needed.kept_ms);
+    let is_old = move |path: &Path| {
+        let touched_ns = disk::touched_ns(path);
+        touched_ns.is_ok_and(|touched_ns| touched_ns / 1_000_000 < i128::from(since_ms))
+    };
+    let entries = fs::read_dir(&parts.tasks).into_iter().flatten().flatten();
+    entries.filter_map(move |entry| {
+        let name = entry.file_name();
+        let task = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+        let task = task.and_then(|task| TaskId::parse(task).ok())?;
+        let path = entry.path();
+        (!needed.open_tasks.contains(&task) && is_old(&path)).then_some(path)
+    })
 }

@@ -351,6 +351,12 @@ pub(crate) fn decode(bytes: &[u8], bus: Uuid) -> Decoded {
     }))
 }
 
+/// Returns the level of the state in a snapshot, if it can be read.
+pub(crate) fn level(bytes: &[u8]) -> Option<u32> {
+    let head: Head = serde_json::from_slice(bytes.strip_suffix(b"\n")?).ok()?;
+    Some(head.level)
+}
+
 /// Returns the paths of the present snapshots, the newest first.
 pub(crate) fn paths(disk: &dyn Disk, directory: &Path) -> io::Result<Vec<PathBuf>> {
     let seqs = seqs(disk, directory)?;

@@ -260,6 +260,6 @@ impl Durability for Syncer {
     }
 
     fn read_transcript(&self, task: &TaskId) -> Result<String, LogError> {
-        long_texts::read_view(&self.transcripts.join(format!("{task}.jsonl")))
+        long_texts::read_transcript(&self.transcripts.join(format!("{task}.jsonl")))
     }
 }

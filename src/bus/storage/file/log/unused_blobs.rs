@@ -11,10 +11,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use memchr::memmem;
 use uuid::Uuid;
 
-use super::retention::{DAY_MS, Parts, gone, kept_ms, segments_of};
+use super::retention::{Parts, gone, segments_of};
 use super::segments;
 use crate::bus::replica::StillNeeded;
 use crate::sys::fs::disk::Disk;
+
+/// The milliseconds of a day: no command takes that long from its text to its event.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// A time before all others.
 pub(crate) const NEVER: i64 = i64::MIN;
@@ -42,7 +45,21 @@ pub(crate) fn remove(
     needed: &StillNeeded,
     now_ms: i64,
 ) -> io::Result<usize> {
-    let before_ms = now_ms.saturating_sub(kept_ms(needed).max(DAY_MS));
+    let old = find(disk, parts, needed, now_ms)?;
+    for name in &old {
+        gone(disk.unlink(&parts.blobs.join(name)))?;
+    }
+    Ok(old.len())
+}
+
+/// Finds the files of old texts that no event names.
+pub(crate) fn find(
+    disk: &dyn Disk,
+    parts: &Parts,
+    needed: &StillNeeded,
+    now_ms: i64,
+) -> io::Result<Vec<String>> {
+    let before_ms = now_ms.saturating_sub(needed.kept_ms.max(DAY_MS));
     let names = disk.list(&parts.blobs)?.into_iter();
     let mut old: Vec<(Uuid, String)> = names
         .filter_map(|name| Some((id_in(&name)?, name)))
@@ -50,7 +67,7 @@ pub(crate) fn remove(
         .collect();
     for segment in segments_of(disk, parts)? {
         if old.is_empty() {
-            return Ok(0);
+            break;
         }
         let path = parts.log.join(segments::file_name(segment));
         match disk.read(&path) {
@@ -63,20 +80,17 @@ pub(crate) fn remove(
             Err(error) => return Err(error),
         }
     }
-    for (_, name) in &old {
-        gone(disk.unlink(&parts.blobs.join(name)))?;
-    }
-    Ok(old.len())
+    Ok(old.into_iter().map(|(_, name)| name).collect())
 }
 
 /// Parses the id from the name of a text, or of a temporary file that a crash left.
-fn id_in(name: &str) -> Option<Uuid> {
+pub(crate) fn id_in(name: &str) -> Option<Uuid> {
     let temporary = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
     Uuid::parse_str(temporary.unwrap_or(name)).ok()
 }
 
 /// Returns when a text was created.
-fn made_ms(id: Uuid) -> Option<i64> {
+pub(crate) fn made_ms(id: Uuid) -> Option<i64> {
     let (seconds, nanoseconds) = id.get_timestamp()?.to_unix();
     let seconds = i64::try_from(seconds).ok()?;
     Some(seconds * 1_000 + i64::from(nanoseconds / 1_000_000))

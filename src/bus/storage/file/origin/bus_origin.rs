@@ -23,6 +23,7 @@ use crate::bus::storage::file::bus_json::{self, BusHeader};
 use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::file::log::snapshot;
 use crate::bus::storage::file::{Options, bus_directory, git_exclude};
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::time::iso8601;
 use crate::sys::fs::disk::{Disk, RealDisk};
 use crate::sys::fs::file_lock::{LifeLock, LockFile};
@@ -293,8 +294,8 @@ impl Opening<'_> {
              version made it), so its contents are not trusted. It was set aside as {}, and a new \
              bus was started. If it is yours, end all sessions, move it back, and start once with \
              --adopt",
-            self.directory.display(),
-            aside.display()
+            self.directory.shown(),
+            aside.shown()
         );
         if let Some(project) = parent.parent()
             && let Err(error) = git_exclude::from_git(project, &aside)

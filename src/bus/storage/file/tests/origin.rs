@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use crate::bus::storage::contract::{append, joined};
 use crate::bus::storage::file::presence_files;
-use crate::bus::storage::file::{FileLog, Foreign, Options, Origin, Proof};
+use crate::bus::storage::file::{
+    FileLog, Follower, Foreign, Options, Origin, Proof, examine, read_state,
+};
 use crate::bus::storage::{Log, LogError, Replica};
 use crate::domain::ids::SessionId;
 use crate::domain::time::{Now, Tick};
@@ -425,6 +427,32 @@ fn a_link_that_leads_out_of_the_project_is_refused() {
     let refused = refusal_of(user.open_with("project", user.state(), Foreign::PutAside, BOOT));
     assert!(refused.contains("leads out of the project"), "{refused}");
     assert_eq!(files(&user.base.join("outside")).len(), 0);
+    let proof = || Proof { state: user.state(), foreign: Foreign::PutAside };
+    let look = || {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let options = Options { origin: Origin::Proven(proof()), ..Options::default() };
+        let bus = user.bus("project");
+        [
+            FileLog::open_present(&bus, &disk, options).map(drop),
+            Follower::look_at(&bus, &proof(), None).map(drop),
+            examine(&bus, &proof()).map(drop),
+            read_state(&bus, &proof()).map(drop),
+        ]
+    };
+    // Whoever only looks would look at the bus of another project.
+    user.open("outside");
+    fs::remove_file(user.base.join("project/.claude")).unwrap();
+    for target in ["outside", "outside/.claude", "nowhere"] {
+        symlink(user.base.join(target), user.base.join("project/.claude")).unwrap();
+        for looked in look() {
+            let refused = looked.unwrap_err().to_string();
+            let says = if target == "nowhere" { "find" } else { "leads out of the project" };
+            assert!(refused.contains(says), "{target}: {refused}");
+        }
+        fs::remove_file(user.base.join("project/.claude")).unwrap();
+    }
+    assert!(look().into_iter().all(|looked| looked.is_ok()), "a project without a bus is fine");
+    symlink("nowhere", user.base.join("project/.claude")).unwrap();
     // A link that stays inside the project is fine.
     fs::remove_file(user.base.join("project/.claude")).unwrap();
     fs::create_dir(user.base.join("project/settings")).unwrap();

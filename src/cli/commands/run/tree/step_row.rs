@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::bus::state::{State, StepRun, Task, Workflow};
 use crate::domain::member::Activity;
 use crate::domain::text::counted::counted;
+use crate::domain::text::exactly::{exact_words, exactly};
 use crate::domain::text::visible_letters::is_invisible;
 use crate::domain::workflow::StepStatus;
 
@@ -93,7 +94,12 @@ fn note(workflow: &Workflow, step: &StepRun, state: &State) -> String {
         StepStatus::Running if step.items.is_some() => items(workflow, step),
         StepStatus::Running => {
             let task = step.task.as_ref().and_then(|id| state.task(id));
-            task.map_or_else(String::new, |task| doing(step, task, state))
+            let doing = task.map_or_else(String::new, |task| doing(step, task, state));
+            // A fallback or a retry may run long: until its end the tree says why.
+            match &step.why {
+                Some(why) if doing.is_empty() => format!("the last attempt: {why}"),
+                _ => doing,
+            }
         }
         StepStatus::Done => String::new(),
         _ => why(),
@@ -128,7 +134,7 @@ fn awaited(workflow: &Workflow, step: &StepRun) -> String {
 /// Returns the activity of a running step's agent, if it is not plain work.
 fn doing(step: &StepRun, task: &Task, state: &State) -> String {
     if let (true, Some(gate)) = (task.status.is_final(), &step.plan.gate) {
-        return format!("its gate: {}", gate.command.join(" "));
+        return format!("its gate: {}", exact_words(&gate.command));
     }
     let Some(session) = state.session(task.session) else {
         return String::new();
@@ -136,7 +142,7 @@ fn doing(step: &StepRun, task: &Task, state: &State) -> String {
     let asked = state.open_permissions_of(session.id);
     let asked = asked.iter().find(|asked| asked.question.task.as_ref() == Some(&task.id));
     let word = match asked {
-        Some(asked) => return format!("asks for permission: {}", asked.question.title),
+        Some(asked) => return format!("asks for permission: {}", exactly(&asked.question.title)),
         None if session.hung => "hangs",
         None if session.activity == Activity::Starting => "the agent is starting",
         None if session.running.as_ref() != Some(&task.id) => "in the agent's queue",

@@ -1,0 +1,99 @@
+//! A notification as a POST, in the form that ntfy takes: the text is the body, title, priority and tag are headers. curl sends it: so
+//! certificates, proxies and their updates are those of the user's system. Its input is a configuration, so that nobody else sees
+//! the URL among the arguments of a process.
+
+use std::fmt::Write as _;
+
+use data_encoding::HEXLOWER;
+use hmac::{Hmac, Mac as _};
+use sha2::Sha256;
+
+use crate::alerts::Notification;
+use crate::domain::alert_kind::AlertKind;
+use crate::domain::wait_times;
+
+/// The arguments of curl, which reads the rest on stdin.
+pub(super) const ARGS: [&str; 2] = ["--config", "-"];
+
+/// Returns what curl reads. With a secret, `X-Hub-Signature-256` signs the body, as GitHub's webhooks do.
+pub(super) fn of(url: &str, notification: &Notification, secret: Option<&[u8]>) -> String {
+    let (tag, priority) = ntfy_look(notification);
+    let seconds = wait_times::ALERT_TARGET.as_secs();
+    let mut config = format!("silent\nshow-error\nfail\nmax-time = {seconds}\n");
+    let mut option = |name: &str, value: &str| {
+        writeln!(config, "{name} = {}", in_quotes(value)).expect("a string takes everything");
+    };
+    // No other protocol, even where the server redirects to one.
+    option("proto", "=http,https");
+    option("url", url);
+    option("header", "Content-Type: text/plain; charset=utf-8");
+    option("header", &format!("Title: {}", notification.title));
+    option("header", &format!("Priority: {priority}"));
+    option("header", &format!("Tags: {tag}"));
+    if let Some(secret) = secret {
+        let signature = signature(secret, notification.text.as_bytes());
+        option("header", &format!("X-Hub-Signature-256: sha256={signature}"));
+    }
+    option("data-raw", &notification.text);
+    config
+}
+
+/// Returns the tag and the priority that ntfy shows for a notification.
+fn ntfy_look(notification: &Notification) -> (&'static str, &'static str) {
+    if notification.needs_somebody() {
+        ("question", "high")
+    } else if notification.kinds.contains(&AlertKind::Failed) {
+        ("x", "default")
+    } else {
+        ("white_check_mark", "default")
+    }
+}
+
+/// Returns the HMAC-SHA256 of a body, in hexadecimal digits.
+fn signature(secret: &[u8], body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("a secret may have any length");
+    mac.update(body);
+    HEXLOWER.encode(&mac.finalize().into_bytes())
+}
+
+/// Quotes a value as curl's configuration does.
+fn in_quotes(value: &str) -> String {
+    let mut quoted = String::with_capacity(value.len() + 2);
+    quoted.push('"');
+    for letter in value.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            _ => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signature_is_that_of_rfc_4231() {
+        let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+        assert_eq!(signature(b"Jefe", b"what do ya want for nothing?"), expected);
+    }
+
+    #[test]
+    fn a_text_cannot_add_options() {
+        let notification = Notification {
+            title: "p\" url = \"http://other".to_owned(),
+            text: "@/etc/passwd\n\"\\\nurl = \"http://other\"".to_owned(),
+            kinds: Vec::new(),
+        };
+        let request = of("https://ntfy.example/t", &notification, None);
+        let urls: Vec<_> = request.lines().filter(|line| line.starts_with("url")).collect();
+        assert_eq!(urls, ["url = \"https://ntfy.example/t\""]);
+        let body = r#"data-raw = "@/etc/passwd\n\"\\\nurl = \"http://other\"""#;
+        assert_eq!(request.lines().last(), Some(body));
+    }
+}

@@ -1,0 +1,25 @@
+//! What the person at the command line asks for: each wish becomes what an orchestrator's would, and the bridge that holds the agent
+//! acts.
+
+use super::asker::Asker;
+use super::command::HumanWish;
+use super::event_writer::Writer;
+use super::refusal::Refusal;
+use super::{members, messages, permissions, tasks, workflows};
+
+pub(super) fn perform(writer: &mut Writer<'_>, wish: &HumanWish) -> Result<(), Refusal> {
+    match wish {
+        HumanWish::Send { to, body, priority } => {
+            messages::send_as_human(writer, to, body, *priority)
+        }
+        HumanWish::Stop { agent, reason, kill } => {
+            members::stop(writer, Asker::Human, agent, reason.as_deref(), *kill)
+        }
+        HumanWish::CancelTask(id) => tasks::cancel(writer, Asker::Human, id),
+        HumanWish::CancelWorkflow(id) => workflows::cancel(writer, Asker::Human, id),
+        HumanWish::Answer(id, decision) => permissions::answer_as_human(writer, id, *decision),
+        HumanWish::Approve(step, approval) => {
+            workflows::approve(writer, Asker::Human, step, approval)
+        }
+    }
+}

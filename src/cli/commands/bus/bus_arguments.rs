@@ -1,0 +1,43 @@
+//! The subcommands of `bus`, and where each is.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::export_command::{self, ExportArguments};
+use super::prune_command::{self, PruneArguments};
+use super::verify_command::{self, VerifyArguments};
+use crate::cli::output;
+
+/// What to do with the bus.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BusArguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Action {
+    /// Check every line, snapshot and text, and say what is damaged.
+    Verify(VerifyArguments),
+    /// Write the whole history as JSON lines, each event with its texts.
+    Export(ExportArguments),
+    /// Remove history that is old and that nothing needs, now.
+    Prune(PruneArguments),
+}
+
+/// Runs a subcommand. Returns its exit code: that of `verify` says what it has found.
+pub(crate) fn run(arguments: &BusArguments) -> ExitCode {
+    let done = match &arguments.action {
+        Action::Verify(arguments) => return verify_command::run(arguments),
+        Action::Export(arguments) => export_command::run(arguments),
+        Action::Prune(arguments) => prune_command::run(arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::error(&failure);
+            ExitCode::FAILURE
+        }
+    }
+}

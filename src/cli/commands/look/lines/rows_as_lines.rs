@@ -1,0 +1,100 @@
+//! The rows of the read model as cells of a table, for all commands that show them.
+
+use crate::domain::text::counted::counted;
+use crate::domain::text::visible_letters::quoted;
+use crate::view::{Group, MemberRow, Moment, RequestRow, StepNode, TaskRow, WorkflowTree, span};
+
+/// The most characters of a prompt in a list.
+const PROMPT: usize = 60;
+
+/// Returns how long ago a moment was.
+pub(in crate::cli::commands::look) fn ago(moment: Moment, now: Moment) -> String {
+    span(i64::try_from(moment.until(now)).unwrap_or(i64::MAX))
+}
+
+/// Returns the mark of a group: a shape, so that no meaning depends on a colour.
+pub(in crate::cli::commands::look) fn mark(group: Group) -> &'static str {
+    match group {
+        Group::NeedsYou => "!",
+        Group::Working => "●",
+        Group::Idle => "○",
+        Group::Ended => "✗",
+    }
+}
+
+pub(in crate::cli::commands::look) fn member(row: &MemberRow) -> Vec<String> {
+    let unread = match row.unread {
+        0 => String::new(),
+        some => format!("{some} unread"),
+    };
+    let profile = row.profile.as_deref().filter(|profile| *profile != row.name);
+    let kind = profile.map_or_else(|| row.kind.clone(), str::to_owned);
+    let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
+    vec![
+        format!("{} {}", mark(row.group), row.name),
+        kind,
+        row.state.replace('_', " "),
+        unread,
+        usage,
+        row.doing.clone(),
+    ]
+}
+
+pub(in crate::cli::commands::look) fn task(row: &TaskRow, now: Moment) -> Vec<String> {
+    let time = match (row.ran_ms(now), row.ended_at) {
+        (Some(ms), _) => span(i64::try_from(ms).unwrap_or(i64::MAX)),
+        (None, Some(_)) => String::new(),
+        (None, None) => ago(row.queued_at, now),
+    };
+    let words = match (&row.error, &row.prompt) {
+        (Some(error), _) => error.clone(),
+        (None, Some(prompt)) => quoted(prompt, PROMPT),
+        (None, None) => "(its prompt cannot be read)".to_owned(),
+    };
+    let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
+    vec![row.task_id.clone(), row.status.clone(), row.agent.clone(), time, usage, words]
+}
+
+pub(in crate::cli::commands::look) fn request(row: &RequestRow, now: Moment) -> Vec<String> {
+    let owner = row.owner.as_ref().map(|owner| format!("by {owner}")).unwrap_or_default();
+    let words = row.description.as_ref().map(|words| quoted(words, PROMPT)).unwrap_or_default();
+    vec![
+        row.request_id.clone(),
+        format!("{} {owner}", row.status).trim_end().to_owned(),
+        format!("from {}", row.from),
+        ago(row.opened_at, now),
+        words,
+    ]
+}
+
+pub(in crate::cli::commands::look) fn workflow(row: &WorkflowTree, now: Moment) -> Vec<String> {
+    let steps = format!("{} of {} done", row.steps_done, counted(row.steps_total, "step"));
+    let trial = if row.is_trial { " (trial)" } else { "" };
+    vec![
+        row.workflow_id.clone(),
+        format!("{}{trial}", row.status),
+        steps,
+        format!("{} ago", ago(row.created_at, now)),
+        quoted(&row.name, PROMPT),
+    ]
+}
+
+pub(in crate::cli::commands::look) fn step(row: &StepNode, now: Moment) -> Vec<String> {
+    let time = row.started_at.map(|began| {
+        span(i64::try_from(began.until(row.ended_at.unwrap_or(now))).unwrap_or(i64::MAX))
+    });
+    let waits = match (&row.reason, &row.depends_on[..]) {
+        (Some(reason), _) => reason.clone(),
+        (None, []) => String::new(),
+        (None, before) => format!("after {}", before.join(", ")),
+    };
+    let item = if row.item_of.is_some() { "  " } else { "" };
+    vec![
+        format!("{item}{}", row.name),
+        row.status.clone(),
+        row.agent.clone(),
+        time.unwrap_or_default(),
+        row.task_id.clone().unwrap_or_default(),
+        waits,
+    ]
+}

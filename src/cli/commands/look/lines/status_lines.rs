@@ -1,0 +1,76 @@
+//! The status as lines for people: what needs you first. Pure.
+
+use super::rows_as_lines as cells;
+use super::table::aligned;
+use crate::domain::text::counted::counted;
+use crate::view::{Board, Group, Need, NeedKind, Totals};
+
+/// Returns the lines of a board.
+pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
+    let now = board.at;
+    let mut lines = vec![summary(&board.totals)];
+    let needs = board.needs_you.iter().map(|need| {
+        let since = need.since.map(|since| cells::ago(since, now)).unwrap_or_default();
+        let id = need.id.clone().unwrap_or_default();
+        let mark = cells::mark(Group::NeedsYou);
+        vec![
+            format!("{mark} {}", need.kind.as_str()),
+            need.who.clone(),
+            need.words.clone(),
+            id,
+            since,
+        ]
+    });
+    let is_answerable = |need: &Need| need.kind != NeedKind::Stuck && need.id.is_some();
+    let heading = if board.needs_you.iter().any(is_answerable) {
+        "Needs you (`cli-team-bridge allow ID` or `deny ID` answers)"
+    } else {
+        "Needs you"
+    };
+    block(&mut lines, heading, needs);
+    for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {
+        let members = board.members.iter().filter(|member| member.group == group);
+        let heading =
+            if group == Group::NeedsYou { "Members that wait for you" } else { group.heading() };
+        block(&mut lines, heading, members.map(cells::member));
+    }
+    block(&mut lines, "Tasks", board.tasks.iter().map(|task| cells::task(task, now)));
+    let requests = board.requests.iter().map(|request| cells::request(request, now));
+    block(&mut lines, "Requests", requests);
+    let workflows = board.workflows.iter().map(|workflow| cells::workflow(workflow, now));
+    block(&mut lines, "Workflows", workflows);
+    let problems = board.problems.iter().map(|problem| {
+        vec![format!("✗ {}", problem.member.as_deref().unwrap_or("bus")), problem.words.clone()]
+    });
+    block(&mut lines, "Problems", problems);
+    lines
+}
+
+/// Adds a heading and its rows, if there are any.
+fn block(lines: &mut Vec<String>, heading: &str, rows: impl Iterator<Item = Vec<String>>) {
+    let rows: Vec<_> = rows.collect();
+    if !rows.is_empty() {
+        lines.push(String::new());
+        lines.push(heading.to_owned());
+        lines.extend(aligned(&rows, 2));
+    }
+}
+
+/// Returns the team in one line.
+fn summary(totals: &Totals) -> String {
+    if totals.members == 0 && totals.tasks_open == 0 && totals.workflows_open == 0 {
+        return "Nobody is here.".to_owned();
+    }
+    let some = |count: usize, words: String| (count > 0).then_some(words);
+    let parts = [
+        Some(counted(totals.members, "member")),
+        some(totals.need_you, format!("{} waiting for you", totals.need_you)),
+        some(totals.working, format!("{} working", totals.working)),
+        some(totals.tasks_open, counted(totals.tasks_open, "open task")),
+        some(totals.requests_open, counted(totals.requests_open, "open request")),
+        some(totals.workflows_open, counted(totals.workflows_open, "open workflow")),
+        some(totals.unread, counted(totals.unread, "unread message")),
+        Some(totals.usage.in_words()).filter(|words| !words.is_empty()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

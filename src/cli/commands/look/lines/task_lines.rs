@@ -1,0 +1,67 @@
+//! A task as lines for people. Pure.
+
+use super::rows_as_lines::ago;
+use crate::cli::commands::look::whole_task::WholeTask;
+use crate::domain::task::result::Details;
+use crate::domain::text::visible_letters::quoted;
+use crate::view::{Moment, span};
+
+/// The most characters of a path, a title or an error of a call.
+const SHOWN: usize = 200;
+
+/// Returns the lines of a task.
+pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String> {
+    let row = &task.row;
+    let profile = row.profile.as_ref().filter(|profile| **profile != row.agent);
+    let profile = profile.map(|profile| format!(" ({profile})")).unwrap_or_default();
+    let mut lines = vec![format!("{}  {}  {}{profile}", row.task_id, row.status, row.agent)];
+    let mut head = vec![format!("assigned by {} {} ago", row.assigned_by, ago(row.queued_at, now))];
+    head.extend(row.ran_ms(now).map(|ms| {
+        let time = span(i64::try_from(ms).unwrap_or(i64::MAX));
+        if row.ended_at.is_some() { format!("took {time}") } else { format!("running for {time}") }
+    }));
+    head.extend(row.workflow_id.as_ref().map(|id| format!("a step of {id}")));
+    head.extend(row.usage.as_ref().map(crate::view::Spent::in_words));
+    lines.push(head.join(", "));
+    if let Some(error) = &row.error {
+        lines.push(format!("error: {error}"));
+    }
+    text(&mut lines, "Prompt", task.whole_prompt.as_deref());
+    let heading = if row.ended_at.is_some() { "Result" } else { "So far" };
+    text(&mut lines, heading, task.output.as_deref());
+    if let Some(details) = &task.details {
+        lists(&mut lines, details);
+    }
+    lines
+}
+
+fn text(lines: &mut Vec<String>, heading: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        lines.push(String::new());
+        lines.push(heading.to_owned());
+        lines.extend(text.trim_end().lines().map(|line| format!("  {line}").trim_end().to_owned()));
+    }
+}
+
+fn lists(lines: &mut Vec<String>, details: &Details) {
+    if !details.files.is_empty() {
+        lines.extend([String::new(), "Files".to_owned()]);
+        let files = details.files.iter();
+        lines
+            .extend(files.map(|file| {
+                format!("  {:<8} {}", file.change.as_str(), quoted(&file.path, SHOWN))
+            }));
+    }
+    if !details.failed_calls.is_empty() {
+        lines.extend([String::new(), "Failed calls".to_owned()]);
+        let calls = details.failed_calls.iter();
+        lines.extend(calls.map(|call| {
+            format!(
+                "  {} {}: {}",
+                quoted(&call.kind, SHOWN),
+                quoted(&call.title, SHOWN),
+                quoted(&call.why, SHOWN)
+            )
+        }));
+    }
+}

@@ -1,0 +1,97 @@
+//! Which happenings to show. Pure.
+
+use clap::Args;
+
+use crate::domain::time::parse_time;
+use crate::view::{Happening, Topic};
+
+/// Which happenings to show.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct LogFilter {
+    /// Only what concerns this member.
+    #[arg(long, value_name = "NAME")]
+    member: Option<String>,
+    /// Only what concerns this thread, message, request, task, permission question or workflow.
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// Only these kinds: message, receipt, request, task, permission, workflow, member [default: all but receipt].
+    #[arg(long, value_name = "KIND", value_parser = topic)]
+    kind: Vec<Topic>,
+    /// Only what happened since a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(super) since: Option<i64>,
+}
+
+impl LogFilter {
+    /// Says whether to show a happening.
+    pub(super) fn fits(&self, happening: &Happening) -> bool {
+        let is_kind = match &self.kind[..] {
+            // A receipt is the news of a message, not of a team.
+            [] => happening.topic != Topic::Receipt || self.thread.is_some(),
+            kinds => kinds.contains(&happening.topic),
+        };
+        let concerns = |name: &String| {
+            happening.members.iter().any(|member| {
+                member.eq_ignore_ascii_case(name)
+                    || (member == "all" && happening.topic == Topic::Message)
+            })
+        };
+        is_kind
+            && self.since.is_none_or(|since| since <= happening.at.0)
+            && self.member.as_ref().is_none_or(concerns)
+            && self.thread.as_ref().is_none_or(|id| happening.ids.contains(id))
+    }
+}
+
+fn topic(word: &str) -> Result<Topic, String> {
+    let found = Topic::ALL.into_iter().find(|topic| topic.as_str() == word);
+    let words = || Topic::ALL.map(Topic::as_str).join(", ");
+    found.ok_or_else(|| format!("write one of {}", words()))
+}
+
+pub(super) fn time(text: &str) -> Result<i64, String> {
+    let how = "write a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z";
+    parse_time(text).ok_or_else(|| how.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::Moment;
+
+    fn happening(topic: Topic, members: &[&str]) -> Happening {
+        Happening {
+            seq: 1,
+            at: Moment(100),
+            topic,
+            members: members.iter().map(ToString::to_string).collect(),
+            ids: vec!["msg-1".to_owned()],
+            words: String::new(),
+        }
+    }
+
+    #[test]
+    fn receipts_show_only_if_asked_for() {
+        let receipt = happening(Topic::Receipt, &["ann"]);
+        let filter = LogFilter::default();
+        assert!(!filter.fits(&receipt));
+        assert!(filter.fits(&happening(Topic::Task, &[])));
+        assert!(LogFilter { kind: vec![Topic::Receipt], ..filter.clone() }.fits(&receipt));
+        assert!(LogFilter { thread: Some("msg-1".to_owned()), ..filter }.fits(&receipt));
+    }
+
+    #[test]
+    fn each_filter_leaves_out_what_it_does_not_name() {
+        let sent = happening(Topic::Message, &["ann", "all"]);
+        let member =
+            |name: &str| LogFilter { member: Some(name.to_owned()), ..LogFilter::default() };
+        assert!(member("Ann").fits(&sent));
+        assert!(member("bob").fits(&sent), "it went to all");
+        assert!(!member("bob").fits(&happening(Topic::Task, &["ann"])));
+        let since = |since| LogFilter { since: Some(since), ..LogFilter::default() };
+        assert!(since(100).fits(&sent));
+        assert!(!since(101).fits(&sent));
+        let thread = LogFilter { thread: Some("msg-2".to_owned()), ..LogFilter::default() };
+        assert!(!thread.fits(&sent));
+    }
+}

@@ -1,0 +1,142 @@
+//! `messages`: what the members wrote to each other, and how far each message has come.
+
+use clap::Args;
+
+use super::open_to_look::{Place, print_json, walk};
+use crate::bus::storage::file::Follower;
+use crate::cli::{Failure, output};
+use crate::domain::limits;
+use crate::domain::text::visible_letters::quoted;
+use crate::domain::time::iso8601;
+use crate::view::{Conversation, Letter, Receipt, ReceiptStatus};
+
+/// The most messages that are held while the log is read: a few megabytes.
+const MOST_HELD: usize = 10_000;
+
+/// The most receipts of a message that have a line for people; a broadcast may have hundreds.
+const SHOWN_RECEIPTS: usize = 8;
+
+/// Which messages to show.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge messages                  the last 20 messages
+  cli-team-bridge messages --unseen         those that somebody has not seen yet
+  cli-team-bridge messages --member codex   those from and to one member")]
+pub(crate) struct MessagesArguments {
+    #[command(flatten)]
+    place: Place,
+    /// Only messages from or to this member.
+    #[arg(long, value_name = "NAME")]
+    member: Option<String>,
+    /// Only messages of this thread, or about this request or task.
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// Only messages that a recipient has not seen yet.
+    #[arg(long)]
+    unseen: bool,
+    /// Also the notices of the bridge.
+    #[arg(long)]
+    notices: bool,
+    /// The most messages to show.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    last: usize,
+}
+
+pub(crate) fn run(arguments: &MessagesArguments) -> Result<(), Failure> {
+    let bus = arguments.place.open_once()?;
+    let is_there = bus.is_some();
+    let letters = match bus {
+        Some(mut bus) => last(&mut bus, arguments)?,
+        None => Vec::new(),
+    };
+    if arguments.place.json {
+        print_json(&letters);
+        return Ok(());
+    }
+    if letters.is_empty() && is_there {
+        output::tell("There are no such messages.");
+    }
+    for letter in &letters {
+        for line in lines(letter) {
+            output::say(&line);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the last messages that fit, oldest first. Reads the log in parts, from its end back, until it has enough.
+fn last(bus: &mut Follower, arguments: &MessagesArguments) -> Result<Vec<Letter>, Failure> {
+    let parts = bus.parts()?;
+    let mut back = 1;
+    loop {
+        let first = parts.len().saturating_sub(back);
+        let from = parts.get(first).copied().unwrap_or_default();
+        let mut conversation = Conversation::new(MOST_HELD, limits::PROMPT_CHARS);
+        walk(bus, from, &mut |entry, state, texts| conversation.take(entry, state, texts))?;
+        let newest = conversation.letters().rev().filter(|letter| fits(letter, arguments));
+        let mut letters: Vec<_> = newest.take(arguments.last).cloned().collect();
+        if letters.len() >= arguments.last || first == 0 {
+            letters.reverse();
+            return Ok(letters);
+        }
+        back *= 2;
+    }
+}
+
+fn fits(letter: &Letter, arguments: &MessagesArguments) -> bool {
+    let is_unseen = |receipt: &Receipt| {
+        matches!(receipt.status, ReceiptStatus::Unread | ReceiptStatus::Delivered)
+    };
+    let is_of = |name: &String| {
+        letter.from.eq_ignore_ascii_case(name)
+            || letter.receipts.iter().any(|receipt| receipt.member.eq_ignore_ascii_case(name))
+    };
+    let is_about = |id: &String| {
+        [
+            Some(&letter.message_id),
+            Some(&letter.thread_id),
+            letter.request_id.as_ref(),
+            letter.task_id.as_ref(),
+        ]
+        .contains(&Some(id))
+    };
+    (arguments.notices || letter.kind != "notice")
+        && (!arguments.unseen || letter.receipts.iter().any(is_unseen))
+        && arguments.member.as_ref().is_none_or(is_of)
+        && arguments.thread.as_ref().is_none_or(is_about)
+}
+
+/// Returns a message as lines: what was said, and how far it has come.
+fn lines(letter: &Letter) -> [String; 2] {
+    let time: String = iso8601(letter.at.0).chars().take(19).collect();
+    let text = match &letter.text {
+        Some(text) => quoted(text, limits::PROMPT_CHARS),
+        None => "(its text cannot be read)".to_owned(),
+    };
+    let kind = if letter.kind == "message" { String::new() } else { format!(" ({})", letter.kind) };
+    let urgent = if letter.urgent { " (urgent)" } else { "" };
+    let mut receipts: Vec<_> = letter
+        .receipts
+        .iter()
+        .take(SHOWN_RECEIPTS)
+        .map(|receipt| of_receipt(letter, receipt))
+        .collect();
+    if letter.receipts.len() > SHOWN_RECEIPTS {
+        receipts.push(format!("{} more", letter.receipts.len() - SHOWN_RECEIPTS));
+    }
+    let far = if receipts.is_empty() { "no recipients".to_owned() } else { receipts.join(", ") };
+    [
+        format!("{time}Z  {} → {}{kind}{urgent}: {text}", letter.from, letter.to),
+        format!("    {}: {far}", letter.message_id),
+    ]
+}
+
+fn of_receipt(letter: &Letter, receipt: &Receipt) -> String {
+    let method = receipt.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
+    let after = receipt.seen_at.map(|seen| {
+        let ms = letter.at.until(seen);
+        format!(" after {}.{} s", ms / 1000, ms % 1000 / 100)
+    });
+    format!("{} {}{method}{}", receipt.status.as_str(), receipt.member, after.unwrap_or_default())
+}

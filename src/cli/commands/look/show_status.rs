@@ -1,0 +1,78 @@
+//! `status`: what stands on the project's bus now.
+
+use clap::Args;
+
+use super::lines::status_lines;
+use super::open_to_look::{Place, board, no_team, open_project, print_json};
+use crate::bus::state::State;
+use crate::cli::{Failure, output};
+use crate::sys::clock;
+use crate::view::{Board, Looked, Texts};
+
+/// How many ended tasks, workflows and members the status shows of each: the news, while `tasks` and `log` have the rest.
+const SHOWN_ENDED: usize = 5;
+
+/// What to show.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge status          who is there, what each does, what waits for you
+  cli-team-bridge status --json   the same for programs")]
+pub(crate) struct StatusArguments {
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
+    let opened = arguments.place.open(None)?;
+    let board = match opened.bus {
+        Some(mut bus) => board(&mut bus, SHOWN_ENDED),
+        None if arguments.place.json => empty(),
+        None => {
+            output::say(&no_team(&opened.root));
+            return Ok(());
+        }
+    };
+    if arguments.place.json {
+        print_json(&board);
+    } else {
+        for line in status_lines::of(&board) {
+            output::say(&line);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the status of the current directory's project as lines, if a team is at work there or something waits for a person.
+pub(in crate::cli::commands) fn lines_if_alive() -> Vec<String> {
+    // The overview says itself why there is no team to look at.
+    let opened = open_project(None, None).ok();
+    let Some(mut bus) = opened.and_then(|opened| opened.bus) else {
+        return Vec::new();
+    };
+    let board = board(&mut bus, SHOWN_ENDED);
+    let is_alive = board.totals.members > 0 || !board.needs_you.is_empty();
+    if is_alive { status_lines::of(&board) } else { Vec::new() }
+}
+
+/// Returns the board of a project without a bus.
+fn empty() -> Board {
+    struct NoTexts;
+    impl Texts for NoTexts {
+        fn text(&mut self, _: crate::bus::event::BodyRef) -> Option<String> {
+            None
+        }
+        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+            None
+        }
+    }
+    let looked = Looked {
+        state: &State::default(),
+        seq: 0,
+        now: clock::now(),
+        is_held: &|_| false,
+        damaged_lines: 0,
+        most_ended: 0,
+    };
+    Board::of(&looked, &mut NoTexts)
+}

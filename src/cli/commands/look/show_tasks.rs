@@ -1,0 +1,87 @@
+//! `tasks`: the tasks of a team, the newest first.
+
+use clap::Args;
+
+use super::lines::rows_as_lines as cells;
+use super::lines::table::aligned;
+use super::open_to_look::{LogTexts, Place, print_json};
+use crate::cli::{Failure, output, with_hint};
+use crate::domain::text::suggest::nearest;
+use crate::view::{Moment, TASK_STATUS_WORDS, TaskRow, task_status};
+
+/// Which tasks to show.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge tasks                   the last 20 tasks
+  cli-team-bridge tasks --status failed   those that failed
+  cli-team-bridge tasks --agent codex     those of one agent or profile")]
+pub(crate) struct TasksArguments {
+    #[command(flatten)]
+    place: Place,
+    /// Only tasks with this status: queued, starting, running, done, failed, cancelled or interrupted.
+    #[arg(long, value_name = "STATUS", value_parser = TASK_STATUS_WORDS)]
+    status: Option<String>,
+    /// Only tasks of this agent or profile.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The most tasks to show.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    last: usize,
+}
+
+pub(crate) fn run(arguments: &TasksArguments) -> Result<(), Failure> {
+    let Some(mut bus) = arguments.place.open_once()? else {
+        if arguments.place.json {
+            print_json(&Vec::<TaskRow>::new());
+        }
+        return Ok(());
+    };
+    let now = Moment(bus.now().wall_ms);
+    let (state, texts) = bus.state_and_texts();
+    let mut texts = LogTexts(texts);
+    let is_named = |agent: &str, profile: Option<&str>| {
+        arguments.agent.as_deref().is_none_or(|name| {
+            name.eq_ignore_ascii_case(agent)
+                || profile.is_some_and(|profile| name.eq_ignore_ascii_case(profile))
+        })
+    };
+    let all = state.newest_tasks();
+    if let Some(name) = &arguments.agent
+        && !all.iter().any(|task| is_named(task.agent.as_str(), state.profile_of(task)))
+    {
+        let names = all.iter().flat_map(|task| {
+            [Some(task.agent.as_str()), state.profile_of(task)].into_iter().flatten()
+        });
+        let near = nearest(name, names);
+        let hint = if near.is_empty() {
+            "`cli-team-bridge tasks` lists the tasks of all".to_owned()
+        } else {
+            format!("did you mean {}?", near.join(" or "))
+        };
+        return Err(with_hint(format!("no task of `{name}` is known"), hint));
+    }
+    let fitting = all.into_iter().filter(|task| {
+        arguments.status.as_deref().is_none_or(|status| status == task_status(state, task))
+            && is_named(task.agent.as_str(), state.profile_of(task))
+    });
+    let mut rows: Vec<_> = fitting.take(arguments.last.saturating_add(1)).collect();
+    let is_cut = rows.len() > arguments.last;
+    rows.truncate(arguments.last);
+    let rows: Vec<_> = rows.into_iter().map(|task| TaskRow::of(state, task, &mut texts)).collect();
+    if arguments.place.json {
+        print_json(&rows);
+        return Ok(());
+    }
+    if rows.is_empty() {
+        output::tell("There are no such tasks.");
+    }
+    let cells: Vec<_> = rows.iter().map(|row| cells::task(row, now)).collect();
+    for line in aligned(&cells, 0) {
+        output::say(&line);
+    }
+    if is_cut {
+        output::tell(&format!("Older ones: `--last {}`", arguments.last.saturating_mul(2)));
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! `usage`: what the tasks of the whole log have used, by agent, profile or day.
+
+use clap::{Args, ValueEnum};
+
+use super::lines::table::aligned;
+use super::open_to_look::{Place, print_json, walk_all};
+use crate::cli::{Failure, output};
+use crate::domain::text::counted::counted;
+use crate::view::{SpentBy, UsageFold, UsageRow};
+
+/// What to sum up.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge usage            by agent
+  cli-team-bridge usage --by day   by the day (UTC) on which the tasks ended
+
+Tokens and costs are those that the agents report; not all do.")]
+pub(crate) struct UsageArguments {
+    #[command(flatten)]
+    place: Place,
+    /// By what to sum up.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "agent")]
+    by: By,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    Agent,
+    Profile,
+    Day,
+}
+
+pub(crate) fn run(arguments: &UsageArguments) -> Result<(), Failure> {
+    let by = match arguments.by {
+        By::Agent => SpentBy::Agent,
+        By::Profile => SpentBy::Profile,
+        By::Day => SpentBy::Day,
+    };
+    let bus = arguments.place.open_once()?;
+    let is_there = bus.is_some();
+    let mut fold = UsageFold::new(by);
+    if let Some(mut bus) = bus {
+        walk_all(&mut bus, &mut |entry, state, _| fold.take(entry, state))?;
+    }
+    let rows = fold.rows();
+    if arguments.place.json {
+        print_json(&rows);
+        return Ok(());
+    }
+    if rows.is_empty() && is_there {
+        output::tell("No task has ended yet.");
+    }
+    let cells: Vec<_> = rows.iter().map(cells).collect();
+    for line in aligned(&cells, 0) {
+        output::say(&line);
+    }
+    Ok(())
+}
+
+fn cells(row: &UsageRow) -> Vec<String> {
+    let used = row.spent.in_words();
+    let used = if used.is_empty() { "reports no usage".to_owned() } else { used };
+    vec![row.name.clone(), counted(row.tasks, "task"), format!("{} done", row.done), used]
+}

@@ -1,0 +1,60 @@
+//! A task with all its texts, read from the log of its bus.
+
+use serde::Serialize;
+
+use super::open_to_look::LogTexts;
+use crate::bus::storage::file::Follower;
+use crate::cli::{Failure, with_hint};
+use crate::domain::ids::TaskId;
+use crate::domain::task::result::Details;
+use crate::team::output_of_transcript;
+use crate::view::TaskRow;
+
+/// A task with its texts.
+#[derive(Serialize)]
+pub(in crate::cli::commands) struct WholeTask {
+    #[serde(flatten)]
+    pub(super) row: TaskRow,
+    /// The whole prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) whole_prompt: Option<String>,
+    /// The agent's output; while the task runs, its words so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<String>,
+    /// The files that changed, and the tool calls that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) details: Option<Details>,
+}
+
+/// Says that a task is not known.
+pub(super) fn unknown(id: &TaskId) -> Failure {
+    with_hint(
+        format!("there is no task {id}, or it ended too long ago"),
+        "`cli-team-bridge tasks` lists the tasks; `cli-team-bridge log --thread` finds older ones",
+    )
+}
+
+/// Reads a task with its texts.
+pub(in crate::cli::commands) fn whole(
+    bus: &mut Follower,
+    id: &TaskId,
+) -> Result<WholeTask, Failure> {
+    let (state, mut texts) = bus.state_and_texts();
+    let task = state.task(id).ok_or_else(|| unknown(id))?;
+    let output = match task.output.filter(|body| body.bytes > 0) {
+        Some(body) => Some(texts.text(body)?),
+        // It runs, or its agent ended before it could report the output.
+        None => texts.transcript(id).ok().map(|transcript| output_of_transcript(&transcript)),
+    };
+    let details = match task.output.filter(|_| task.has_details) {
+        Some(body) => texts.details(body)?.and_then(|text| serde_json::from_str(&text).ok()),
+        None => None,
+    };
+    let whole_prompt = texts.text(task.prompt).ok();
+    Ok(WholeTask {
+        row: TaskRow::of(state, task, &mut LogTexts(texts)),
+        whole_prompt,
+        output: output.filter(|output| !output.trim().is_empty()),
+        details,
+    })
+}

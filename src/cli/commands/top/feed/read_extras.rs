@@ -1,0 +1,59 @@
+//! What the window shows besides the board: the live words of a task, a whole task, and the call behind a permission question.
+
+use std::sync::Arc;
+
+use crate::bus::storage::file::Follower;
+use crate::cli::commands::look::{task_lines, whole};
+use crate::cli::commands::top::news::{News, Wanted};
+use crate::domain::ids::TaskId;
+use crate::domain::limits;
+use crate::domain::text::visible_letters::seen;
+use crate::view::{LiveLine, Moment, call_in_full, live_lines};
+
+/// Reads what is wanted, and says whether the news have changed.
+pub(super) fn read(bus: &mut Follower, wanted: &Wanted, news: &mut News) -> bool {
+    let live = wanted.live.as_ref().map(|id| (id.clone(), live(bus, id)));
+    let task = wanted.task.as_ref().map(|id| (id.clone(), task(bus, id)));
+    let known = news.call.take();
+    let call = wanted.call.as_ref().map(|(id, task, title)| match &known {
+        // A question never changes.
+        Some((of, lines)) if of == id => (id.clone(), Arc::clone(lines)),
+        _ => (id.clone(), Arc::new(call(bus, task, title))),
+    });
+    let has_changed = news.live != live || news.task != task || known != call;
+    (news.live, news.task, news.call) = (live, task, call);
+    has_changed
+}
+
+fn live(bus: &mut Follower, id: &str) -> Arc<Vec<LiveLine>> {
+    let text = transcript(bus, id, limits::LIVE_BYTES);
+    Arc::new(live_lines(&text, limits::LIVE_LINES))
+}
+
+fn call(bus: &mut Follower, task: &str, title: &str) -> Vec<String> {
+    call_in_full(&transcript(bus, task, limits::CALL_BYTES), title)
+}
+
+/// Reads the end of a transcript; empty if there is none.
+fn transcript(bus: &mut Follower, task: &str, most: u64) -> String {
+    let Ok(id) = TaskId::parse(task) else { return String::new() };
+    let (_, texts) = bus.state_and_texts();
+    let read = texts.last_of_transcript(&id, most);
+    read.inspect_err(|error| tracing::debug!(%error, "cannot read a transcript"))
+        .unwrap_or_default()
+}
+
+fn task(bus: &mut Follower, id: &str) -> Arc<Vec<String>> {
+    let now = Moment(bus.now().wall_ms);
+    let read = TaskId::parse(id).ok().map(|id| whole(bus, &id));
+    let lines = match read {
+        Some(Ok(task)) => task_lines::of(&task, now),
+        Some(Err(error)) => vec![error.to_string()],
+        None => Vec::new(),
+    };
+    let lines = lines.iter().flat_map(|line| {
+        let lines: Vec<_> = seen(line).lines().map(|line| line.replace('\t', "    ")).collect();
+        if lines.is_empty() { vec![String::new()] } else { lines }
+    });
+    Arc::new(lines.collect())
+}

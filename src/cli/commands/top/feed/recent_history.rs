@@ -1,0 +1,107 @@
+//! The last messages and happenings of a log, folded from its entries a few at a time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::bus::event::LogPosition;
+use crate::bus::storage::LogError;
+use crate::bus::storage::file::Follower;
+use crate::cli::commands::look::LogTexts;
+use crate::domain::limits;
+use crate::view::{Conversation, Happening, Happenings, Letter, Topic};
+
+/// How many entries are read at a time: the news of a team wait no longer than this takes.
+const ENTRIES: usize = 256;
+
+/// A history with fewer messages begins earlier in the log.
+const ENOUGH: usize = 100;
+
+/// The most parts of a log that are read from its end back. The rest is for `log` and `messages`.
+const MOST_PARTS: usize = 8;
+
+/// The last messages and happenings.
+pub(super) struct History {
+    /// How many parts of the log it has, from its end.
+    parts: usize,
+    /// Whether the log has more before that.
+    has_more: bool,
+    position: LogPosition,
+    conversation: Conversation,
+    happenings: Happenings,
+    last: VecDeque<Happening>,
+}
+
+impl History {
+    /// Begins with the last part of a log, and reads nothing yet.
+    pub(super) fn begin(bus: &mut Follower) -> Result<Self, LogError> {
+        Self::of(bus, 1)
+    }
+
+    fn of(bus: &mut Follower, parts: usize) -> Result<Self, LogError> {
+        let all = bus.parts()?;
+        let first = all.len().saturating_sub(parts);
+        Ok(Self {
+            parts,
+            has_more: first > 0,
+            position: all.get(first).copied().unwrap_or_default(),
+            conversation: Conversation::new(
+                2 * limits::WINDOW_HISTORY,
+                limits::WINDOW_MESSAGE_CHARS,
+            ),
+            happenings: Happenings::default(),
+            last: VecDeque::new(),
+        })
+    }
+
+    /// Says whether the bus has entries that are not folded yet.
+    pub(super) fn is_behind(&self, bus: &Follower) -> bool {
+        self.position < bus.position()
+    }
+
+    /// Folds the next entries. Says whether there were any.
+    pub(super) fn step(&mut self, bus: &mut Follower) -> Result<bool, LogError> {
+        let (entries, next) = bus.entries_after(self.position, ENTRIES)?;
+        let (state, texts) = bus.state_and_texts();
+        let mut texts = LogTexts(texts);
+        for (_, entry) in &entries {
+            self.conversation.take(entry, state, &mut texts);
+            let happenings = self.happenings.of(entry, state, &mut texts).into_iter();
+            self.last.extend(happenings.filter(is_news));
+        }
+        self.last.drain(..self.last.len().saturating_sub(limits::WINDOW_HISTORY));
+        if entries.is_empty() && next <= self.position {
+            // Nothing more can be read now: the rest is damaged or being written.
+            self.position = self.position.max(bus.position());
+        } else {
+            self.position = next;
+        }
+        if !self.is_behind(bus) && self.is_short() {
+            *self = Self::of(bus, 2 * self.parts)?;
+        }
+        Ok(!entries.is_empty())
+    }
+
+    fn is_short(&self) -> bool {
+        self.has_more && self.parts < MOST_PARTS && self.letters().len() < ENOUGH
+    }
+
+    /// Returns the last messages, oldest first, without notices of the bridge.
+    pub(super) fn letters(&self) -> Arc<Vec<Letter>> {
+        let newest = self.conversation.letters().rev().filter(|letter| letter.kind != "notice");
+        let mut letters: Vec<_> = newest.take(limits::WINDOW_HISTORY).cloned().collect();
+        letters.reverse();
+        Arc::new(letters)
+    }
+
+    /// Returns the last happenings, oldest first.
+    pub(super) fn happenings(&self) -> Arc<Vec<Happening>> {
+        Arc::new(self.last.iter().cloned().collect())
+    }
+}
+
+/// Leaves out what others say as well: receipts, which stand beside their message, and notices of the bridge.
+fn is_news(happening: &Happening) -> bool {
+    let is_notice = happening.topic == Topic::Message
+        && happening.members.first().is_some_and(|from| from == "bridge");
+    happening.topic != Topic::Receipt && !is_notice
+}

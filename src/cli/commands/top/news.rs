@@ -1,0 +1,46 @@
+//! What the window knows of the bus at one moment: parts of the read model.
+
+use std::sync::Arc;
+
+use crate::view::{Board, Happening, Letter, LiveLine};
+
+/// Whether there is a bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum BusState {
+    /// It has not been looked for yet.
+    #[default]
+    Opening,
+    /// The project has none yet.
+    Absent,
+    Open,
+    /// It was removed.
+    Removed,
+}
+
+/// The news of the bus.
+#[derive(Clone, Debug, Default)]
+pub(super) struct News {
+    pub(super) state: BusState,
+    pub(super) board: Option<Arc<Board>>,
+    /// The last messages, oldest first, without notices of the bridge.
+    pub(super) letters: Arc<Vec<Letter>>,
+    /// The last happenings, oldest first, without receipts.
+    pub(super) happenings: Arc<Vec<Happening>>,
+    /// The live words of a task, by its id.
+    pub(super) live: Option<(String, Arc<Vec<LiveLine>>)>,
+    /// A whole task as lines, by its id.
+    pub(super) task: Option<(String, Arc<Vec<String>>)>,
+    /// The call behind a permission question as lines, by the id of the question.
+    pub(super) call: Option<(String, Arc<Vec<String>>)>,
+}
+
+/// What the window shows besides the board, and so needs to be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// The task whose live words are shown.
+    pub(super) live: Option<String>,
+    /// The task that is opened.
+    pub(super) task: Option<String>,
+    /// The permission question that is being answered, its task, and its title.
+    pub(super) call: Option<(String, String, String)>,
+}

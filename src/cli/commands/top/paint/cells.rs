@@ -1,0 +1,132 @@
+//! The cells of a row, and short forms of numbers and ages that fit into them.
+
+use console::truncate_str;
+use ratatui::buffer::Buffer;
+use ratatui::style::Style;
+
+use crate::view::{Moment, Spent};
+
+/// A cell of a row.
+pub(super) struct Cell {
+    text: String,
+    style: Style,
+    /// Its columns; none for the one that takes what the others leave.
+    columns: Option<u16>,
+    is_right: bool,
+}
+
+/// Makes a cell of so many columns.
+pub(super) fn cell(text: impl Into<String>, columns: u16) -> Cell {
+    Cell { text: text.into(), style: Style::new(), columns: Some(columns), is_right: false }
+}
+
+/// Makes the cell that takes the rest of the row.
+pub(super) fn rest(text: impl Into<String>) -> Cell {
+    Cell { text: text.into(), style: Style::new(), columns: None, is_right: false }
+}
+
+impl Cell {
+    pub(super) fn styled(self, style: Style) -> Self {
+        Self { style, ..self }
+    }
+
+    /// Lets its text stand at its right end.
+    pub(super) fn right(self) -> Self {
+        Self { is_right: true, ..self }
+    }
+}
+
+/// Paints a row of cells with one column between each two.
+pub(super) fn paint(buffer: &mut Buffer, row: u16, cells: &[Cell]) {
+    let width = buffer.area.width;
+    let gaps = u16::try_from(cells.len().saturating_sub(1)).unwrap_or(u16::MAX);
+    let fixed: u16 = cells.iter().filter_map(|cell| cell.columns).sum();
+    let left = width.saturating_sub(fixed.saturating_add(gaps));
+    let mut column = 0;
+    for cell in cells {
+        let columns = cell.columns.unwrap_or(left).min(width.saturating_sub(column));
+        if columns > 0 {
+            text(buffer, (column, row), &cell.text, (columns, cell.is_right), cell.style);
+        }
+        column = column.saturating_add(columns + 1);
+        if column >= width {
+            return;
+        }
+    }
+}
+
+/// Paints a text into so many columns, cut with `…` where it is longer.
+pub(super) fn text(
+    buffer: &mut Buffer,
+    (column, row): (u16, u16),
+    text: &str,
+    (columns, is_right): (u16, bool),
+    style: Style,
+) {
+    let shown = truncate_str(text, columns.into(), "…");
+    let width = u16::try_from(console::measure_text_width(&shown)).unwrap_or(columns);
+    let begin = if is_right { column + columns.saturating_sub(width) } else { column };
+    if buffer.area.contains((begin, row).into()) {
+        buffer.set_stringn(begin, row, &shown, columns.into(), style);
+    }
+}
+
+/// Returns how long ago a moment was, in at most four columns.
+pub(super) fn age(since: Moment, now: Moment) -> String {
+    let seconds = since.until(now) / 1000;
+    match seconds {
+        0..=99 => format!("{seconds}s"),
+        100..=5_999 => format!("{}m", seconds / 60),
+        6_000..=359_999 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", (seconds / 86_400).min(999)),
+    }
+}
+
+/// Returns a number in at most five columns; nothing for zero.
+pub(super) fn short(number: u64) -> String {
+    match number {
+        0 => String::new(),
+        1..=9_999 => number.to_string(),
+        10_000..=999_999 => format!("{}k", number / 1_000),
+        1_000_000..=99_999_999 => {
+            format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000)
+        }
+        _ => format!("{}M", (number / 1_000_000).min(9_999)),
+    }
+}
+
+/// Returns the costs in a few columns; nothing if none are known.
+pub(super) fn money(spent: &Spent) -> String {
+    let mut costs = spent.cost.iter().filter(|(_, amount)| **amount > 0.0);
+    let Some((currency, amount)) = costs.next() else { return String::new() };
+    let more = if costs.next().is_some() { "+" } else { "" };
+    let digits = usize::from(*amount < 100.0) * 2;
+    match currency.as_str() {
+        "USD" => format!("${amount:.digits$}{more}"),
+        "EUR" => format!("€{amount:.digits$}{more}"),
+        "GBP" => format!("£{amount:.digits$}{more}"),
+        other => format!("{amount:.digits$} {other}{more}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_and_numbers_have_few_columns() {
+        let ages = [0, 99_999, 100_000, 5_999_999, 6_000_000, 400_000_000, i64::MAX / 2];
+        let ages = ages.map(|ms| age(Moment(0), Moment(ms)));
+        assert_eq!(ages, ["0s", "99s", "1m", "99m", "1h", "4d", "999d"]);
+        let numbers = [0, 7, 9_999, 10_000, 999_999, 1_250_000, 100_000_000, u64::MAX].map(short);
+        assert_eq!(numbers, ["", "7", "9999", "10k", "999k", "1.2M", "100M", "9999M"]);
+    }
+
+    #[test]
+    fn wide_letters_keep_the_columns() {
+        let mut buffer = Buffer::empty(ratatui::layout::Rect::new(0, 0, 12, 1));
+        paint(&mut buffer, 0, &[cell("字字字", 4), rest("x"), cell("7", 3).right()]);
+        let shown: String = (0..12).map(|column| buffer[(column, 0)].symbol().to_owned()).collect();
+        assert_eq!(shown, "字 …  x     7");
+    }
+}

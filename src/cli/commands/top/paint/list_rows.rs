@@ -1,0 +1,280 @@
+//! The rows of the lists, as cells.
+
+use ratatui::style::Style;
+
+use super::cells::{Cell, age, cell, money, rest, short};
+use super::look::Look;
+use crate::cli::commands::top::screen::{Item, Pane};
+use crate::domain::text::visible_letters::quoted;
+use crate::view::{Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, Spent};
+
+/// The most characters of a text in a row; the row is cut where the window ends.
+const WORDS: usize = 400;
+
+/// Columns from which on a window has room for more.
+const WIDE: u16 = 100;
+
+/// The rows of a list.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    pub(super) board: &'a Board,
+    pub(super) look: Look,
+    /// The columns of the window.
+    pub(super) width: u16,
+}
+
+impl Rows<'_> {
+    fn is_wide(self) -> bool {
+        self.width >= WIDE
+    }
+
+    fn name_columns(self) -> u16 {
+        if self.is_wide() { 20 } else { 12 }
+    }
+
+    fn now(self) -> Moment {
+        self.board.at
+    }
+
+    /// Returns the names of a pane's columns.
+    pub(super) fn columns(self, pane: Pane) -> Vec<Cell> {
+        let name = self.name_columns();
+        let state = self.is_wide().then_some("state");
+        match pane {
+            Pane::Team => {
+                self.with_use("", "name", state, "now", ("age", Some("new")), ["tokens", "cost"])
+            }
+            Pane::Messages => vec![cell("age", 4), cell("from → to", 2 * name), rest("text")],
+            Pane::Tasks => self.with_use(
+                "",
+                "agent",
+                self.is_wide().then_some("status"),
+                "prompt or error",
+                ("age", None),
+                ["tokens", "cost"],
+            ),
+            Pane::Requests => vec![
+                cell("", 1),
+                cell("status", 9),
+                cell("from → by", 2 * name),
+                rest("description"),
+                cell("age", 4).right(),
+            ],
+            Pane::Workflows => vec![
+                cell("", 1),
+                rest("workflow and steps"),
+                cell("agent", name),
+                cell("status", 11),
+                cell("age", 4).right(),
+            ],
+            Pane::Events => vec![cell("age", 4), cell("about", 10), rest("what has happened")],
+        }
+    }
+
+    /// Returns the cells of a row.
+    pub(super) fn cells(self, item: &Item<'_>) -> Vec<Cell> {
+        let name = self.name_columns();
+        match item {
+            Item::Heading(words, count) => {
+                vec![rest(format!("{words} ({count})")).styled(Look::heading())]
+            }
+            Item::Need(need, row) => self.need(need, *row),
+            Item::Member(row) => self.member(row),
+            Item::Letter(letter) => self.letter(letter, name),
+            Item::Task(task) => {
+                let (mark, style) = self.look.status(&task.status);
+                let words = match (&task.error, &task.prompt) {
+                    (Some(error), _) => error.clone(),
+                    (None, Some(prompt)) => quoted(prompt, WORDS),
+                    (None, None) => "(its prompt cannot be read)".to_owned(),
+                };
+                let since = task.ended_at.or(task.started_at).unwrap_or(task.queued_at);
+                let status = if task.cancel_asked { "cancelling" } else { task.status.as_str() };
+                self.filled(
+                    (mark, style),
+                    (&task.agent, self.is_wide().then_some(status)),
+                    &words,
+                    (Some(since), None),
+                    task.usage.as_ref(),
+                )
+            }
+            Item::Request(row) => {
+                let (mark, style) = self.look.status(&row.status);
+                let owner = row.owner.as_deref().unwrap_or("?");
+                let words = row.description.as_ref().map(|words| quoted(words, WORDS));
+                vec![
+                    cell(mark, 1).styled(style),
+                    cell(row.status.clone(), 9),
+                    cell(format!("{} → {owner}", row.from), 2 * name),
+                    rest(words.unwrap_or_else(|| "(its text cannot be read)".to_owned())),
+                    cell(age(row.opened_at, self.now()), 4).right(),
+                ]
+            }
+            Item::Workflow(tree) => {
+                let (mark, style) = self.look.status(&tree.status);
+                let trial = if tree.is_trial { " (trial)" } else { "" };
+                let words = format!(
+                    "{}{trial}  {}/{}",
+                    quoted(&tree.name, WORDS),
+                    tree.steps_done,
+                    tree.steps_total
+                );
+                vec![
+                    cell(mark, 1).styled(style),
+                    rest(words).styled(Look::heading()),
+                    cell(tree.by.clone(), name),
+                    cell(tree.status.clone(), 11),
+                    cell(age(tree.ended_at.unwrap_or(tree.created_at), self.now()), 4).right(),
+                ]
+            }
+            Item::Step(_, step, depth) => {
+                let (mark, style) = self.look.status(&step.status);
+                let why = match (&step.reason, step.status.as_str()) {
+                    (Some(reason), _) => format!("  {}", quoted(reason, WORDS)),
+                    (None, "waiting") if !step.depends_on.is_empty() => {
+                        format!("  after {}", step.depends_on.join(", "))
+                    }
+                    _ => String::new(),
+                };
+                let times = if step.attempts > 1 {
+                    format!(" (attempt {})", step.attempts)
+                } else {
+                    String::new()
+                };
+                let indent = "  ".repeat((*depth).min(8));
+                let since = step.ended_at.or(step.started_at);
+                let since = since.map(|since| age(since, self.now())).unwrap_or_default();
+                vec![
+                    cell("", 1),
+                    rest(format!("{indent}{mark} {}{times}{why}", step.name)).styled(style),
+                    cell(step.agent.clone(), name),
+                    cell(step.status.clone(), 11),
+                    cell(since, 4).right(),
+                ]
+            }
+            Item::Happening(happening) => vec![
+                cell(age(happening.at, self.now()), 4).right(),
+                cell(happening.topic.as_str(), 10).styled(Look::faint()),
+                rest(happening.words.clone()),
+            ],
+        }
+    }
+
+    fn need(self, need: &Need, row: Option<&MemberRow>) -> Vec<Cell> {
+        let words = match need.kind {
+            // The mark and the heading say that it asks.
+            NeedKind::Permission if !self.is_wide() => need.words.clone(),
+            kind => format!("{}: {}", kind.as_str(), need.words),
+        };
+        let unread = row.map(|row| short(row.unread as u64)).unwrap_or_default();
+        let usage = row.and_then(|row| row.usage.as_ref());
+        let mark = ("!", self.look.urgent());
+        let state = self.is_wide().then_some("waits for you");
+        self.filled(mark, (&need.who, state), &words, (need.since, Some(unread)), usage)
+    }
+
+    fn member(self, row: &MemberRow) -> Vec<Cell> {
+        let state = row.state.replace('_', " ");
+        let since = row.task_since.unwrap_or(row.last_active);
+        let unread = short(row.unread as u64);
+        let state = self.is_wide().then_some(state.as_str());
+        self.filled(
+            self.look.group(row.group),
+            (&row.name, state),
+            &self.now_words(row),
+            (Some(since), Some(unread)),
+            row.usage.as_ref(),
+        )
+    }
+
+    /// Returns what a member does now: in a turn, the prompt of its task, as the row has its age.
+    fn now_words(self, row: &MemberRow) -> String {
+        let prompt = row.task_id.as_ref().and_then(|id| {
+            let task = self.board.tasks.iter().find(|task| task.task_id == *id)?;
+            task.prompt.as_ref()
+        });
+        let queued =
+            if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
+        match (row.state.as_str(), prompt) {
+            ("running", Some(prompt)) => format!("{}{queued}", quoted(prompt, WORDS)),
+            _ => row.doing.clone(),
+        }
+    }
+
+    fn letter(self, letter: &Letter, name: u16) -> Vec<Cell> {
+        let (mark, style) = self.receipts(letter);
+        let kind = match letter.kind.as_str() {
+            "message" | "broadcast" => String::new(),
+            kind => format!("({kind}) "),
+        };
+        let urgent = if letter.urgent { "(urgent) " } else { "" };
+        let text = match &letter.text {
+            Some(text) => quoted(text, WORDS),
+            None => "(its text cannot be read)".to_owned(),
+        };
+        vec![
+            cell(age(letter.at, self.now()), 4).right(),
+            cell(format!("{} → {}", letter.from, letter.to), 2 * name),
+            rest(format!("{kind}{urgent}{text}")),
+            cell(mark, if self.is_wide() { 12 } else { 4 }).styled(style),
+        ]
+    }
+
+    /// Returns how far a message has come, in few columns.
+    fn receipts(self, letter: &Letter) -> (String, Style) {
+        if let [one] = &letter.receipts[..] {
+            let (mark, style) = self.look.receipt(one.status);
+            let words = if self.is_wide() {
+                format!("{mark} {}", one.status.as_str())
+            } else {
+                mark.to_owned()
+            };
+            return (words, style);
+        }
+        let all = letter.receipts.len();
+        let seen = letter.receipts.iter().filter(|one| one.status == ReceiptStatus::Seen).count();
+        match all {
+            0 => ("nobody".to_owned(), Look::faint()),
+            _ if self.is_wide() => (format!("{seen}/{all} seen"), Style::new()),
+            _ => (format!("{seen}/{all}"), Style::new()),
+        }
+    }
+
+    /// Returns a row with tokens and cost at its end.
+    fn filled(
+        self,
+        (mark, style): (&str, Style),
+        (name, state): (&str, Option<&str>),
+        words: &str,
+        (since, unread): (Option<Moment>, Option<String>),
+        usage: Option<&Spent>,
+    ) -> Vec<Cell> {
+        let since = since.map(|since| age(since, self.now())).unwrap_or_default();
+        let tokens = usage.map(|usage| short(usage.total_tokens)).unwrap_or_default();
+        let cost = usage.map(money).unwrap_or_default();
+        let times = (since.as_str(), unread.as_deref());
+        let mut cells = self.with_use(mark, name, state, words, times, [&tokens, &cost]);
+        cells[0] = cell(mark, 1).styled(style);
+        cells
+    }
+
+    fn with_use(
+        self,
+        mark: &str,
+        name: &str,
+        state: Option<&str>,
+        words: &str,
+        (age, unread): (&str, Option<&str>),
+        [tokens, cost]: [&str; 2],
+    ) -> Vec<Cell> {
+        let mut cells = vec![cell(mark, 1), cell(name, self.name_columns())];
+        cells.extend(state.map(|state| cell(state, 18)));
+        cells.extend([rest(words), cell(age, 4).right()]);
+        cells.extend(unread.map(|unread| cell(unread, 3).right()));
+        cells.extend([
+            cell(tokens, if self.is_wide() { 7 } else { 6 }).right(),
+            cell(cost, if self.is_wide() { 9 } else { 6 }).right(),
+        ]);
+        cells
+    }
+}

@@ -1,0 +1,75 @@
+//! The styles of the window. A meaning always has a shape or a word as well, so none depends on a colour.
+
+use ratatui::style::{Color, Modifier, Style};
+
+use crate::view::{Group, ReceiptStatus};
+
+/// How the window looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli::commands::top) struct Look {
+    /// Whether its user wants colours.
+    pub(in crate::cli::commands::top) colours: bool,
+}
+
+impl Look {
+    fn coloured(self, colour: Color) -> Style {
+        if self.colours { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    pub(super) fn heading() -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn faint() -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    pub(super) fn chosen() -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    pub(super) fn urgent(self) -> Style {
+        self.coloured(Color::Yellow).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn good(self) -> Style {
+        self.coloured(Color::Green)
+    }
+
+    pub(super) fn bad(self) -> Style {
+        self.coloured(Color::Red)
+    }
+
+    /// Returns the mark of a group, and its style.
+    pub(super) fn group(self, group: Group) -> (&'static str, Style) {
+        match group {
+            Group::NeedsYou => ("!", self.urgent()),
+            Group::Working => ("●", self.good()),
+            Group::Idle => ("○", Style::new()),
+            Group::Ended => ("✗", self.bad()),
+        }
+    }
+
+    /// Returns the mark of a task, a step, a workflow or a request, and its style.
+    pub(super) fn status(self, status: &str) -> (&'static str, Style) {
+        match status {
+            "done" | "completed" | "unneeded" => ("✓", self.good()),
+            "failed" | "interrupted" | "expired" => ("✗", self.bad()),
+            "running" | "claimed" | "starting" => ("●", self.good()),
+            "asking" => ("!", self.urgent()),
+            "cancelled" | "skipped" => ("-", Self::faint()),
+            _ => ("·", Self::faint()),
+        }
+    }
+
+    /// Returns the mark of a receipt, and its style.
+    pub(super) fn receipt(self, status: ReceiptStatus) -> (&'static str, Style) {
+        match status {
+            ReceiptStatus::Unread => ("○", Style::new()),
+            ReceiptStatus::Delivered => ("◐", Style::new()),
+            ReceiptStatus::Seen => ("●", self.good()),
+            ReceiptStatus::Withdrawn => ("-", Self::faint()),
+            ReceiptStatus::Expired => ("✗", self.bad()),
+        }
+    }
+}

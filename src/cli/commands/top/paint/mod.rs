@@ -1,0 +1,10 @@
+//! A screen as a picture: the cells of a terminal. Pure.
+
+mod cells;
+mod list_rows;
+mod look;
+mod picture;
+mod text_box;
+
+pub(super) use self::look::Look;
+pub(super) use self::picture::picture;

@@ -1,0 +1,286 @@
+//! The whole picture: the team in one line, the panes, the list, what stands below it, and the last row.
+
+use console::measure_text_width;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+use super::list_rows::Rows;
+use super::look::Look;
+use super::{cells, text_box};
+use crate::cli::commands::top::news::BusState;
+use crate::cli::commands::top::screen::{
+    Dialog, Item, Layout, LineKind, Pane, Screen, TextLine, wrapped,
+};
+use crate::config::KeyAction;
+use crate::domain::text::counted::counted;
+use crate::view::{Board, LiveKind};
+
+/// The columns that all names of panes need with two spaces between them.
+const WIDE_TABS: u16 = 64;
+
+/// Paints the window. Returns its cells, and the place of the cursor.
+pub(in crate::cli::commands::top) fn picture(screen: &Screen, look: Look) -> (Buffer, Position) {
+    let (rows, columns) = screen.size;
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+    if rows == 0 || columns == 0 {
+        return (buffer, Position::ORIGIN);
+    }
+    let layout = screen.layout();
+    let mut cursor = Position::ORIGIN;
+    head(&mut buffer, screen, look);
+    match screen.board() {
+        Some(board) => {
+            let rows = Rows { board, look, width: columns };
+            cursor = list(&mut buffer, screen, rows, layout);
+            below(&mut buffer, screen, rows, layout);
+        }
+        None => waiting(&mut buffer, screen, layout),
+    }
+    cursor = text_box::paint(&mut buffer, screen).unwrap_or(cursor);
+    cursor = foot(&mut buffer, screen, look, layout).unwrap_or(cursor);
+    (buffer, cursor)
+}
+
+/// Paints the first two rows.
+fn head(buffer: &mut Buffer, screen: &Screen, look: Look) {
+    let width = buffer.area.width;
+    let words =
+        screen.board().map_or_else(|| screen.project.clone(), |board| summary(screen, board));
+    let needs = screen.board().is_some_and(|board| !board.needs_you.is_empty());
+    let style = if needs { look.urgent() } else { Look::heading() };
+    cells::text(buffer, (0, 0), &words, (width, false), style);
+    let mut column = 0;
+    let gap = if width < WIDE_TABS { 1 } else { 2 };
+    for (number, pane) in (1..).zip(Pane::ALL) {
+        let words = format!("{number} {}", pane.heading());
+        let columns = u16::try_from(words.len()).unwrap_or(u16::MAX);
+        let style = if pane == screen.pane { Look::chosen() } else { Look::faint() };
+        if column + columns <= width {
+            cells::text(buffer, (column, 1), &words, (columns, false), style);
+        }
+        column += columns + gap;
+    }
+}
+
+/// Returns the team in one line, the most important first, as a narrow window cuts the rest.
+fn summary(screen: &Screen, board: &Board) -> String {
+    let totals = &board.totals;
+    let some = |count: usize, words: String| (count > 0).then_some(words);
+    let needs = board.needs_you.len();
+    let parts = [
+        some(
+            needs,
+            if needs == 1 { "1 needs you".to_owned() } else { format!("{needs} need you") },
+        ),
+        Some(counted(totals.members, "member")),
+        some(totals.working, format!("{} working", totals.working)),
+        some(totals.unread, format!("{} unread", totals.unread)),
+        Some(totals.usage.in_words()).filter(|words| !words.is_empty()),
+        some(board.problems.len(), counted(board.problems.len(), "problem")),
+        Some(screen.project.clone()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Says in the middle why there is no team to show.
+fn waiting(buffer: &mut Buffer, screen: &Screen, layout: Layout) {
+    let words = match screen.news.state {
+        BusState::Opening | BusState::Open => "Reading the bus …",
+        BusState::Absent => {
+            "There is no team in this project yet. This window shows it when it starts."
+        }
+        BusState::Removed => "The bus was removed. This window shows the next one when it starts.",
+    };
+    let width = buffer.area.width;
+    for (row, line) in (layout.list_top..layout.foot).zip(wrapped(words, width.into())) {
+        cells::text(buffer, (0, row), &line, (width, false), Style::new());
+    }
+}
+
+/// Paints the list, and returns the place of the chosen row.
+fn list(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) -> Position {
+    if let Some(row) = layout.columns {
+        let cells = rows.columns(screen.pane).into_iter();
+        let cells: Vec<_> = cells.map(|cell| cell.styled(Look::faint())).collect();
+        cells::paint(buffer, row, &cells);
+    }
+    let (items, at) = screen.rows(screen.pane);
+    let first = layout.first(items.len(), at);
+    let mut cursor = Position::new(0, layout.list_top);
+    if items.is_empty() {
+        let words = empty(screen);
+        cells::text(
+            buffer,
+            (0, layout.list_top),
+            &words,
+            (buffer.area.width, false),
+            Look::faint(),
+        );
+    }
+    let end = layout.list_top + layout.list_rows;
+    for (row, (place, item)) in (layout.list_top..end).zip(items.iter().enumerate().skip(first)) {
+        cells::paint(buffer, row, &rows.cells(item));
+        if Some(place) == at {
+            buffer.set_style(Rect::new(0, row, buffer.area.width, 1), Look::chosen());
+            cursor = Position::new(0, row);
+        }
+    }
+    cursor
+}
+
+/// Says why a list is empty.
+fn empty(screen: &Screen) -> String {
+    if !screen.filter.is_empty() {
+        return "Nothing here has the words of the filter.".to_owned();
+    }
+    let words = match screen.pane {
+        Pane::Team => "Nobody is here.",
+        Pane::Messages => "No messages yet.",
+        Pane::Tasks => "No tasks yet.",
+        Pane::Requests => "No open requests.",
+        Pane::Workflows => "No workflows.",
+        Pane::Events => "Nothing has happened yet.",
+    };
+    words.to_owned()
+}
+
+/// Paints what stands below the list: the live words of the chosen agent, or its messages.
+fn below(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) {
+    let Some((top, height)) = layout.below else { return };
+    let chosen = screen.chosen();
+    let name = chosen.and_then(|item| item.member()).unwrap_or_default();
+    let width = buffer.area.width;
+    let lines = usize::from(height - 1);
+    let title = if screen.has_peek {
+        format!("── {name}: live words ")
+    } else {
+        format!("── {name}: messages ")
+    };
+    let filling = usize::from(width).saturating_sub(measure_text_width(&title));
+    let title = format!("{title}{}", "─".repeat(filling));
+    cells::text(buffer, (0, top), &title, (width, false), Look::faint());
+    if !screen.has_peek {
+        let letters = screen.letters_of(name);
+        let shown = letters.iter().skip(letters.len().saturating_sub(lines));
+        for (row, letter) in (top + 1..).zip(shown) {
+            cells::paint(buffer, row, &rows.cells(&Item::Letter(letter)));
+        }
+        return;
+    }
+    let words = live(screen, usize::from(width));
+    for (row, line) in (top + 1..).zip(words.iter().skip(words.len().saturating_sub(lines))) {
+        let style = match line.kind {
+            LineKind::Plain => Style::new(),
+            LineKind::Heading => rows.look.good(),
+            LineKind::Faint => Look::faint(),
+        };
+        cells::text(buffer, (0, row), &line.text, (width, false), style);
+    }
+}
+
+/// Returns the live words as rows, oldest first.
+fn live(screen: &Screen, columns: usize) -> Vec<TextLine> {
+    let wanted = screen.wanted().live;
+    let known = screen.news.live.as_ref().filter(|(id, _)| Some(id) == wanted.as_ref());
+    let Some((_, lines)) = known else {
+        let words = if wanted.is_some() { "Reading …" } else { "It has no task." };
+        return vec![TextLine { kind: LineKind::Faint, text: words.to_owned() }];
+    };
+    let lines = lines.iter().flat_map(|line| {
+        let (mark, kind) = match line.kind {
+            LiveKind::Words => ("", LineKind::Plain),
+            LiveKind::Thought => ("", LineKind::Faint),
+            LiveKind::Call => ("> ", LineKind::Heading),
+            LiveKind::Permission => ("! ", LineKind::Heading),
+            LiveKind::Told => ("→ ", LineKind::Heading),
+            LiveKind::Note => ("- ", LineKind::Faint),
+        };
+        let rows = wrapped(&format!("{mark}{}", line.text), columns);
+        rows.into_iter().map(move |text| TextLine { kind, text })
+    });
+    lines.collect()
+}
+
+/// Paints the last row, and returns the place of the cursor if something is typed there.
+fn foot(buffer: &mut Buffer, screen: &Screen, look: Look, layout: Layout) -> Option<Position> {
+    let width = buffer.area.width;
+    let (words, style) = match &screen.dialog {
+        Dialog::Filter { .. } => {
+            return Some(typed(buffer, "Filter: ", &screen.filter, &screen.filter, layout));
+        }
+        Dialog::Write { to, line } => {
+            let label = format!("To {to}: ");
+            return Some(typed(buffer, &label, &line.text(), line.before(), layout));
+        }
+        Dialog::Ask { question, .. } => {
+            (format!("{question} Press y for yes, any other key for no."), look.urgent())
+        }
+        Dialog::Answer(_) => {
+            ("←→ choose  Enter answer  ↑↓ read  Esc later".to_owned(), Look::faint())
+        }
+        Dialog::Help { .. } | Dialog::Open { .. } => {
+            ("↑↓ read  Esc close".to_owned(), Look::faint())
+        }
+        Dialog::None => match &screen.notice {
+            Some(notice) => (notice.clone(), Look::heading()),
+            None => (hints(screen, width.into()), Look::faint()),
+        },
+    };
+    cells::text(buffer, (0, layout.foot), &words, (width, false), style);
+    None
+}
+
+/// Paints a line that is typed, so that the place of the next letter is in sight. Returns that place.
+fn typed(buffer: &mut Buffer, label: &str, text: &str, before: &str, layout: Layout) -> Position {
+    let width = buffer.area.width;
+    let begin = u16::try_from(measure_text_width(label)).unwrap_or(u16::MAX).min(width / 2);
+    cells::text(buffer, (0, layout.foot), label, (begin, false), Style::new());
+    let room = usize::from(width - begin).saturating_sub(1).max(1);
+    // Line ends of a pasted message are one letter each.
+    let (text, before) = (text.replace('\n', "⏎"), before.replace('\n', "⏎"));
+    let mut hidden = 0;
+    let mut place = measure_text_width(&before);
+    let mut letters = before.chars();
+    while place > room {
+        let Some(letter) = letters.next() else { break };
+        hidden += letter.len_utf8();
+        place -= measure_text_width(letter.encode_utf8(&mut [0; 4]));
+    }
+    let shown = text.get(hidden..).unwrap_or_default();
+    cells::text(buffer, (begin, layout.foot), shown, (width - begin, false), Style::new());
+    let place = begin.saturating_add(u16::try_from(place).unwrap_or(u16::MAX));
+    Position::new(place.min(width - 1), layout.foot)
+}
+
+/// Returns the keys that count now, the most useful first, as many as there is room for.
+fn hints(screen: &Screen, columns: usize) -> String {
+    let mut parts = Vec::new();
+    if !screen.filter.is_empty() {
+        parts.push(format!("filter \"{}\" (Esc)", screen.filter));
+    }
+    let mut hint = |action: KeyAction, words: &str| {
+        if let Some(key) = screen.keys.keys_of(action).first() {
+            parts.push(format!("{key} {words}"));
+        }
+    };
+    if screen.looks_only.is_none() {
+        if screen.board().is_some_and(|board| !board.needs_you.is_empty()) {
+            hint(KeyAction::Answer, "answer");
+        }
+        hint(KeyAction::Message, "message");
+    }
+    hint(KeyAction::Help, "help");
+    hint(KeyAction::Open, "open");
+    hint(KeyAction::Peek, "peek");
+    hint(KeyAction::Quit, "quit");
+    hint(KeyAction::Filter, "filter");
+    let mut line = String::new();
+    for part in parts {
+        let gap = if line.is_empty() { "" } else { "  " };
+        if measure_text_width(&line) + gap.len() + measure_text_width(&part) <= columns {
+            line = line + gap + &part;
+        }
+    }
+    line
+}

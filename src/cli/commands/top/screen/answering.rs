@@ -1,0 +1,87 @@
+//! The dialog in which a person answers a permission question, or approves a step.
+
+use crate::cli::commands::top::wish::Wish;
+use crate::domain::permission::Decision;
+use crate::view::{Board, NeedKind};
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli::commands::top) enum Subject {
+    /// A permission question, by its id.
+    Permission(String),
+    /// A step of a workflow: the workflow's id, and the step's name.
+    Step(String, String),
+}
+
+/// The open dialog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli::commands::top) struct Answering {
+    pub(in crate::cli::commands::top) subject: Subject,
+    /// The chosen answer of those that are offered. The first is a no, which a careless Enter gives.
+    pub(in crate::cli::commands::top) choice: usize,
+    /// The first line that is shown.
+    pub(in crate::cli::commands::top) scroll: usize,
+}
+
+/// A possible answer: its words, the letter that chooses it, and whether it is the last that a careful person takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli::commands::top) struct Offer {
+    pub(in crate::cli::commands::top) words: &'static str,
+    pub(in crate::cli::commands::top) letter: char,
+    decision: Decision,
+}
+
+const DENY: Offer = Offer { words: "Deny", letter: 'd', decision: Decision::Reject };
+const ONCE: Offer = Offer { words: "Allow once", letter: 'o', decision: Decision::AllowOnce };
+const ALWAYS: Offer = Offer { words: "Always allow", letter: 'a', decision: Decision::AllowAlways };
+const REFUSE: Offer = Offer { words: "Refuse", letter: 'd', decision: Decision::Reject };
+const APPROVE: Offer = Offer { words: "Approve", letter: 'o', decision: Decision::AllowOnce };
+
+impl Answering {
+    pub(super) fn of(subject: Subject) -> Self {
+        Self { subject, choice: 0, scroll: 0 }
+    }
+
+    /// Returns the possible answers.
+    pub(in crate::cli::commands::top) fn offers(&self, board: &Board) -> Vec<Offer> {
+        match &self.subject {
+            Subject::Step(..) => vec![REFUSE, APPROVE],
+            Subject::Permission(id) => {
+                let question = board.permissions.iter().find(|row| row.permission_id == *id);
+                let offered = |decision: Decision| {
+                    question.is_some_and(|row| {
+                        row.offers.iter().any(|offer| offer == decision.as_str())
+                    })
+                };
+                let more = [ONCE, ALWAYS].into_iter().filter(|offer| offered(offer.decision));
+                std::iter::once(DENY).chain(more).collect()
+            }
+        }
+    }
+
+    /// Says whether the question still waits for its answer.
+    pub(super) fn is_open(&self, board: &Board) -> bool {
+        match &self.subject {
+            Subject::Permission(id) => board.permissions.iter().any(|row| row.permission_id == *id),
+            Subject::Step(workflow, step) => board.needs_you.iter().any(|need| {
+                need.kind == NeedKind::Approval
+                    && need.who == *step
+                    && need.id.as_ref() == Some(workflow)
+            }),
+        }
+    }
+
+    /// Returns the wish of the chosen answer.
+    pub(super) fn wish(&self, board: &Board) -> Option<Wish> {
+        let offer = *self.offers(board).get(self.choice)?;
+        Some(match &self.subject {
+            Subject::Permission(id) => Wish::Answer { id: id.clone(), decision: offer.decision },
+            Subject::Step(workflow, step) => Wish::Approve {
+                workflow: workflow.clone(),
+                step: step.clone(),
+                given: offer.decision != Decision::Reject,
+                reason: None,
+            },
+        })
+    }
+}

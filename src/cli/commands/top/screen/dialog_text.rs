@@ -1,0 +1,362 @@
+//! The texts of the dialogs: help, an opened row, and a question with all that is known of it. Pure.
+
+use console::measure_text_width;
+
+use super::answering::{Answering, Subject};
+use super::item::Item;
+use super::pane::Pane;
+use super::state::{Dialog, Screen};
+use crate::config::KeyAction;
+use crate::domain::text::visible_letters::quoted;
+use crate::view::{Board, Letter, MemberRow, Moment, Receipt, span};
+
+/// The most messages of a member below what is known of it.
+const MESSAGES: usize = 50;
+
+/// The most characters of a text that is quoted.
+const QUOTED: usize = 4_000;
+
+/// What a line is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli::commands::top) enum LineKind {
+    Plain,
+    Heading,
+    /// Less important.
+    Faint,
+}
+
+/// A line of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli::commands::top) struct TextLine {
+    pub(in crate::cli::commands::top) kind: LineKind,
+    pub(in crate::cli::commands::top) text: String,
+}
+
+fn line(text: impl Into<String>) -> TextLine {
+    TextLine { kind: LineKind::Plain, text: text.into() }
+}
+
+fn heading(text: impl Into<String>) -> TextLine {
+    TextLine { kind: LineKind::Heading, text: text.into() }
+}
+
+fn faint(text: impl Into<String>) -> TextLine {
+    TextLine { kind: LineKind::Faint, text: text.into() }
+}
+
+impl Screen {
+    /// Returns the columns of a dialog's text: those of the window without its frame.
+    pub(in crate::cli::commands::top) fn text_columns(&self) -> usize {
+        usize::from(self.size.1.saturating_sub(4).max(1))
+    }
+
+    /// Returns the rows of a dialog's text: those of the window without its frame, and without the answers if it has some.
+    pub(in crate::cli::commands::top) fn text_rows(&self) -> usize {
+        let more = if matches!(self.dialog, Dialog::Answer(_)) { 2 } else { 0 };
+        usize::from(self.size.0.saturating_sub(3 + more).max(1))
+    }
+
+    /// Returns the title of the dialog that shows a text, and the text, broken into rows.
+    pub(in crate::cli::commands::top) fn dialog_text(&self) -> Option<(String, Vec<TextLine>)> {
+        let (title, lines) = match &self.dialog {
+            Dialog::Help { .. } => ("Keys".to_owned(), self.help()),
+            Dialog::Open { key, .. } => self.opened(key),
+            Dialog::Answer(answering) => self.question(answering),
+            _ => return None,
+        };
+        let columns = self.text_columns();
+        let lines = lines.into_iter().flat_map(|line| {
+            let kind = line.kind;
+            wrapped(&line.text, columns).into_iter().map(move |text| TextLine { kind, text })
+        });
+        Some((title, lines.collect()))
+    }
+
+    /// Returns how far the text of the dialog can be scrolled.
+    pub(super) fn most_scroll(&self) -> usize {
+        let lines = self.dialog_text().map_or(0, |(_, lines)| lines.len());
+        lines.saturating_sub(self.text_rows())
+    }
+
+    fn help(&self) -> Vec<TextLine> {
+        let mut lines: Vec<_> = KeyAction::all()
+            .map(|action| {
+                let keys =
+                    self.keys.keys_of(action).iter().map(ToString::to_string).collect::<Vec<_>>();
+                let keys = if keys.is_empty() { "(no key)".to_owned() } else { keys.join(" ") };
+                line(format!("{keys:<16} {}", action.meaning()))
+            })
+            .collect();
+        lines.extend([
+            line(format!("{:<16} goes to that pane", "1 … 6")),
+            line(format!("{:<16} closes what is open; then the peek; then the filter", "esc")),
+            line(format!("{:<16} leaves the window", "ctrl-c")),
+            line(""),
+            heading("Marks"),
+            line("! needs you   ● working   ○ idle   ✗ ended or failed   ✓ done   · waiting"),
+            line("Of a message: ○ unread   ◐ delivered   ● seen   - withdrawn   ✗ will not reach it"),
+            line(""),
+            faint("Keys are bound in [top.keys] of your config.toml. Ages are repainted every few seconds."),
+        ]);
+        lines
+    }
+
+    fn opened(&self, key: &str) -> (String, Vec<TextLine>) {
+        let items = Pane::ALL.into_iter().flat_map(|pane| self.items(pane));
+        let item = items.into_iter().find(|item| item.key().as_deref() == Some(key));
+        let (Some(item), Some(board)) = (item, self.board()) else {
+            return ("Gone".to_owned(), vec![line("This is not on the board any more.")]);
+        };
+        match item {
+            Item::Heading(..) => (String::new(), Vec::new()),
+            Item::Need(need, row) => {
+                let mut lines = vec![line(need.words.clone())];
+                lines.extend(need.id.iter().map(|id| faint(id.clone())));
+                if let Some(row) = row {
+                    lines.push(line(""));
+                    lines.extend(self.member(row, board));
+                }
+                (format!("{} of {}", need.kind.as_str(), need.who), lines)
+            }
+            Item::Member(row) => (row.name.clone(), self.member(row, board)),
+            Item::Letter(letter) => {
+                (format!("{} → {}", letter.from, letter.to), of_letter(letter, board.at))
+            }
+            Item::Task(task) => {
+                let known = self.news.task.as_ref().filter(|(id, _)| *id == task.task_id);
+                let lines = known.map_or_else(
+                    || vec![faint("Reading …")],
+                    |(_, lines)| lines.iter().map(line).collect(),
+                );
+                (format!("Task of {}", task.agent), lines)
+            }
+            Item::Request(row) => {
+                let words = row.description.as_deref().unwrap_or("(its text cannot be read)");
+                let owner = row.owner.as_ref().map_or_else(
+                    || "Nobody has claimed it.".to_owned(),
+                    |owner| format!("{owner} has claimed it."),
+                );
+                let lines = vec![
+                    line(quoted(words, QUOTED)),
+                    line(""),
+                    line(format!("{} {}: {owner}", row.request_id, row.status)),
+                    faint(format!("opened {} ago", ago(row.opened_at, board.at))),
+                ];
+                (format!("Request of {}", row.from), lines)
+            }
+            Item::Workflow(tree) => {
+                let lines = vec![
+                    line(format!("{} is {}", tree.workflow_id, tree.status)),
+                    line(format!("{} of {} steps are done", tree.steps_done, tree.steps_total)),
+                    line(format!("led by {}", tree.by)),
+                    faint(format!("created {} ago", ago(tree.created_at, board.at))),
+                ];
+                (format!("Workflow {}", quoted(&tree.name, QUOTED)), lines)
+            }
+            Item::Step(tree, step, _) => {
+                let mut lines = vec![
+                    line(format!("{} by {}, attempts: {}", step.status, step.agent, step.attempts)),
+                    line(format!("workflow {}", tree.workflow_id)),
+                ];
+                if !step.depends_on.is_empty() {
+                    lines.push(line(format!("after {}", step.depends_on.join(", "))));
+                }
+                lines.extend(step.task_id.iter().map(|id| line(id.clone())));
+                lines.extend(step.reason.iter().map(|why| line(quoted(why, QUOTED))));
+                (format!("Step {}", step.name), lines)
+            }
+            Item::Happening(happening) => {
+                let mut lines = vec![line(happening.words.clone()), line("")];
+                lines.extend(happening.ids.iter().map(|id| faint(id.clone())));
+                lines.push(faint(format!("{} ago", ago(happening.at, board.at))));
+                (happening.topic.as_str().to_owned(), lines)
+            }
+        }
+    }
+
+    /// Returns all that is known of a member, and its last messages.
+    fn member(&self, row: &MemberRow, board: &Board) -> Vec<TextLine> {
+        let mut lines = vec![line(format!("{}: {}", row.state.replace('_', " "), row.doing))];
+        let mut fact = |name: &str, value: Option<String>| {
+            let value = value.filter(|value| !value.is_empty());
+            lines.extend(value.map(|value| line(format!("{name:<9} {value}"))));
+        };
+        fact("kind", Some(row.kind.clone()));
+        fact("profile", row.profile.clone());
+        fact("model", row.model.as_ref().map(|model| quoted(model, QUOTED)));
+        fact(
+            "roles",
+            Some(row.roles.iter().map(|role| quoted(role, QUOTED)).collect::<Vec<_>>().join(", ")),
+        );
+        fact("cwd", row.cwd.as_ref().map(|cwd| quoted(cwd, QUOTED)));
+        fact("task", row.task_id.clone());
+        fact("waits for", row.waits_for.clone());
+        fact("holds", Some(row.holds.join(", ")));
+        fact("queue", (row.queued > 0).then(|| row.queued.to_string()));
+        fact("unread", (row.unread > 0).then(|| row.unread.to_string()));
+        fact("delivery", Some(row.delivery.join(", ")));
+        fact("tools", row.tools.clone());
+        fact("restarts", (row.restarts > 0).then(|| row.restarts.to_string()));
+        fact("used", row.usage.as_ref().map(crate::view::Spent::in_words));
+        fact("active", Some(format!("{} ago", ago(row.last_active, board.at))));
+        let letters = self.letters_of(&row.name);
+        lines.extend([line(""), heading("Messages")]);
+        if letters.is_empty() {
+            lines.push(faint("none"));
+        }
+        for letter in letters.into_iter().rev().take(MESSAGES) {
+            lines.extend(of_letter(letter, board.at));
+        }
+        lines
+    }
+
+    /// Returns the messages from or to a member, oldest first.
+    pub(in crate::cli::commands::top) fn letters_of(&self, name: &str) -> Vec<&Letter> {
+        let is_of = |letter: &&Letter| {
+            letter.from == name || letter.receipts.iter().any(|receipt| receipt.member == name)
+        };
+        self.news.letters.iter().filter(is_of).collect()
+    }
+
+    fn question(&self, answering: &Answering) -> (String, Vec<TextLine>) {
+        let Some(board) = self.board() else { return (String::new(), Vec::new()) };
+        match &answering.subject {
+            Subject::Step(workflow, step) => {
+                let tree = board.workflows.iter().find(|tree| tree.workflow_id == *workflow);
+                let node = tree.and_then(|tree| tree.steps.iter().find(|node| node.name == *step));
+                let mut lines = Vec::new();
+                if let (Some(tree), Some(node)) = (tree, node) {
+                    lines.push(line(format!(
+                        "It gives {} a task, in the workflow {}.",
+                        node.agent,
+                        quoted(&tree.name, QUOTED)
+                    )));
+                    if !node.depends_on.is_empty() {
+                        lines.push(line(format!("It comes after {}.", node.depends_on.join(", "))));
+                    }
+                }
+                lines.push(faint(workflow.clone()));
+                (format!("May the step {step} begin?"), lines)
+            }
+            Subject::Permission(id) => {
+                let row = board.permissions.iter().find(|row| row.permission_id == *id);
+                let Some(row) = row else { return (String::new(), Vec::new()) };
+                // A line end may begin another command.
+                let title: Vec<_> = row.title.lines().map(str::to_owned).collect();
+                let mut lines = vec![heading(row.kind.clone())];
+                lines.extend(title.iter().map(line));
+                if !row.paths.is_empty() {
+                    lines.push(heading("Paths"));
+                    lines.extend(row.paths.iter().map(|path| line(quoted(path, QUOTED))));
+                }
+                let call =
+                    self.news.call.as_ref().filter(|(of, lines)| of == id && !lines.is_empty());
+                if let Some((_, call)) = call {
+                    // The question itself may be cut.
+                    let call = call.strip_prefix(title.as_slice()).unwrap_or(call);
+                    if !call.is_empty() {
+                        lines.push(heading("The whole call, as the agent has announced it"));
+                        lines.extend(call.iter().map(line));
+                    }
+                }
+                let left = row.expires_at.0.saturating_sub(board.at.0);
+                lines.extend([
+                    line(""),
+                    faint(format!("{id}, rejected without an answer in {}", span(left))),
+                ]);
+                (format!("May {} do this?", row.agent), lines)
+            }
+        }
+    }
+}
+
+/// Returns a message as lines, with all its receipts.
+fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
+    let kind = if letter.kind == "message" { String::new() } else { format!(" ({})", letter.kind) };
+    let urgent = if letter.urgent { " (urgent)" } else { "" };
+    let text = match &letter.text {
+        Some(text) => quoted(text, QUOTED),
+        None => "(its text cannot be read)".to_owned(),
+    };
+    let head =
+        format!("{} → {}{kind}{urgent}, {} ago", letter.from, letter.to, ago(letter.at, now));
+    let mut lines = vec![line(head), line(format!("  {text}"))];
+    lines.extend(
+        letter.receipts.iter().map(|receipt| faint(format!("  {}", of_receipt(letter, receipt)))),
+    );
+    lines
+}
+
+fn of_receipt(letter: &Letter, receipt: &Receipt) -> String {
+    let method = receipt.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
+    let after = receipt.seen_at.map(|seen| {
+        let ms = letter.at.until(seen);
+        format!(" after {}.{} s", ms / 1000, ms % 1000 / 100)
+    });
+    format!("{}: {}{method}{}", receipt.member, receipt.status.as_str(), after.unwrap_or_default())
+}
+
+fn ago(moment: Moment, now: Moment) -> String {
+    span(i64::try_from(moment.until(now)).unwrap_or(i64::MAX))
+}
+
+/// Breaks a line into rows of at most so many columns, between words where there are some.
+pub(in crate::cli::commands::top) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut rows = Vec::new();
+    let mut row = String::new();
+    // The columns of the row, and its end before the last word with its columns.
+    let (mut width, mut break_at) = (0, None::<(usize, usize)>);
+    for letter in text.chars() {
+        let own = measure_text_width(letter.encode_utf8(&mut [0; 4]));
+        if width + own > columns && letter == ' ' {
+            // The end of the row stands for the space.
+            rows.push(std::mem::take(&mut row));
+            (width, break_at) = (0, None);
+            continue;
+        }
+        if width + own > columns && !row.is_empty() {
+            let (end, before) =
+                break_at.take().filter(|(end, _)| *end > 0).unwrap_or((row.len(), width));
+            let rest = row.split_off(end);
+            rows.push(row.trim_end().to_owned());
+            row = rest;
+            width -= before;
+        }
+        row.push(letter);
+        width += own;
+        if letter == ' ' && !row.trim().is_empty() {
+            break_at = Some((row.len(), width));
+        }
+    }
+    if !row.is_empty() || rows.is_empty() {
+        rows.push(row);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_broken_between_words_and_a_long_word_anywhere() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrapped("a 🦀🦀🦀", 4), ["a", "🦀🦀", "🦀"]);
+        assert_eq!(wrapped("  in", 80), ["  in"]);
+        assert_eq!(wrapped("", 4), [""]);
+    }
+
+    #[test]
+    fn nothing_of_a_text_is_lost_at_any_width() {
+        let text = "rm -rf /tmp/some/where && echo 'äöü 字字字' | tee  x";
+        for columns in 1..60 {
+            let rows = wrapped(text, columns);
+            let letters = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(letters(&rows.concat()), letters(text), "{columns}");
+            let widest = rows.iter().map(|row| measure_text_width(row)).max().unwrap();
+            assert!(widest <= columns.max(2), "{columns}: {rows:?}");
+        }
+    }
+}

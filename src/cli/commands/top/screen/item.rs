@@ -1,0 +1,125 @@
+//! A row of a pane: a heading, or something that can be chosen.
+
+use crate::view::{
+    Board, Happening, Letter, MemberRow, Need, NeedKind, RequestRow, StepNode, TaskRow,
+    WorkflowTree,
+};
+
+/// A row of a pane.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli::commands::top) enum Item<'a> {
+    Heading(&'a str, usize),
+    /// Something that waits for a person, and the member that waits, if it is one.
+    Need(&'a Need, Option<&'a MemberRow>),
+    Member(&'a MemberRow),
+    Letter(&'a Letter),
+    Task(&'a TaskRow),
+    Request(&'a RequestRow),
+    Workflow(&'a WorkflowTree),
+    /// A step, and how deep it stands below those that it waits for.
+    Step(&'a WorkflowTree, &'a StepNode, usize),
+    Happening(&'a Happening),
+}
+
+impl<'a> Item<'a> {
+    /// Returns what identifies it from one news to the next; nothing for a heading, which cannot be chosen.
+    pub(in crate::cli::commands::top) fn key(&self) -> Option<String> {
+        Some(match self {
+            Self::Heading(..) => return None,
+            Self::Need(need, _) => {
+                let id = need.id.as_deref().unwrap_or_default();
+                format!("need {} {} {id}", need.kind.as_str(), need.who)
+            }
+            Self::Member(row) if row.state == "left" => {
+                format!("left {} {}", row.name, row.last_active.0)
+            }
+            Self::Member(row) => format!("member {}", row.name),
+            Self::Letter(letter) => format!("letter {}", letter.message_id),
+            Self::Task(task) => format!("task {}", task.task_id),
+            Self::Request(request) => format!("request {}", request.request_id),
+            Self::Workflow(tree) => format!("workflow {}", tree.workflow_id),
+            Self::Step(tree, step, _) => format!("step {} {}", tree.workflow_id, step.name),
+            Self::Happening(happening) => format!("event {}", happening.seq),
+        })
+    }
+
+    /// Returns the member that it is about.
+    pub(in crate::cli::commands::top) fn member(&self) -> Option<&'a str> {
+        match self {
+            Self::Heading(..) | Self::Workflow(_) => None,
+            Self::Need(need, _) => (need.kind != NeedKind::Approval).then_some(need.who.as_str()),
+            Self::Member(row) => Some(&row.name),
+            Self::Letter(letter) => Some(&letter.from),
+            Self::Task(task) => Some(&task.agent),
+            Self::Request(request) => Some(request.owner.as_ref().unwrap_or(&request.from)),
+            Self::Step(_, step, _) => Some(&step.agent),
+            Self::Happening(happening) => happening.members.first().map(String::as_str),
+        }
+    }
+
+    /// Returns the task that it is about: its own, or else the last one of its member.
+    pub(in crate::cli::commands::top) fn task(&self, board: &'a Board) -> Option<&'a str> {
+        let last_of = |name: &str| {
+            let mut tasks = board.tasks.iter().filter(|task| task.agent == name);
+            tasks.next().map(|task| task.task_id.as_str())
+        };
+        match self {
+            Self::Task(task) => Some(&task.task_id),
+            Self::Step(_, step, _) => step.task_id.as_deref(),
+            Self::Member(row) | Self::Need(_, Some(row)) => {
+                row.task_id.as_deref().or_else(|| last_of(&row.name))
+            }
+            Self::Letter(letter) => letter.task_id.as_deref().or_else(|| last_of(&letter.from)),
+            _ => self.member().and_then(last_of),
+        }
+    }
+
+    /// Says whether it contains all words of a filter, which is in lower case.
+    pub(super) fn fits(&self, filter: &str) -> bool {
+        filter.is_empty() || {
+            let text = self.text().to_lowercase();
+            filter.split_whitespace().all(|word| text.contains(word))
+        }
+    }
+
+    /// Returns all the words that a filter may find.
+    fn text(&self) -> String {
+        let some = |text: &Option<String>| text.clone().unwrap_or_default();
+        let member = |row: &MemberRow| {
+            let profile = some(&row.profile);
+            format!("{} {} {} {profile} {}", row.name, row.kind, row.state, row.doing)
+        };
+        match self {
+            Self::Heading(..) => String::new(),
+            Self::Need(need, row) => {
+                let row = row.map(member).unwrap_or_default();
+                format!("{} {} {} {row}", need.kind.as_str(), need.who, need.words)
+            }
+            Self::Member(row) => member(row),
+            Self::Letter(letter) => {
+                let to: Vec<_> = letter
+                    .receipts
+                    .iter()
+                    .map(|receipt| format!("{} {}", receipt.member, receipt.status.as_str()))
+                    .collect();
+                let text = some(&letter.text);
+                format!("{} {} {} {} {text}", letter.from, letter.to, letter.kind, to.join(" "))
+            }
+            Self::Task(task) => {
+                let words = format!("{} {}", some(&task.prompt), some(&task.error));
+                format!("{} {} {} {words}", task.task_id, task.agent, task.status)
+            }
+            Self::Request(row) => {
+                let words = format!("{} {}", some(&row.owner), some(&row.description));
+                format!("{} {} {} {words}", row.request_id, row.from, row.status)
+            }
+            Self::Workflow(tree) => format!("{} {} {}", tree.workflow_id, tree.name, tree.status),
+            Self::Step(tree, step, _) => {
+                format!("{} {} {} {}", tree.name, step.name, step.agent, step.status)
+            }
+            Self::Happening(happening) => {
+                format!("{} {}", happening.topic.as_str(), happening.words)
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The rows of each pane, filtered and grouped.
+
+use std::collections::BTreeMap;
+
+use super::item::Item;
+use super::pane::{Grouping, Pane};
+use super::state::Screen;
+use crate::view::{Board, Group, MemberRow, StepNode, WorkflowTree};
+
+impl Screen {
+    /// Returns the rows of a pane.
+    pub(in crate::cli::commands::top) fn items(&self, pane: Pane) -> Vec<Item<'_>> {
+        let Some(board) = self.news.board.as_deref() else { return Vec::new() };
+        let filter = self.filter.to_lowercase();
+        let fits = |item: &Item<'_>| item.fits(&filter);
+        match pane {
+            Pane::Team => self.team(board, &filter),
+            Pane::Messages => self.news.letters.iter().map(Item::Letter).filter(fits).collect(),
+            Pane::Tasks => board.tasks.iter().map(Item::Task).filter(fits).collect(),
+            Pane::Requests => board.requests.iter().map(Item::Request).filter(fits).collect(),
+            Pane::Workflows => {
+                let trees = board.workflows.iter();
+                trees.flat_map(|tree| workflow(tree, &filter)).collect()
+            }
+            Pane::Events => self.news.happenings.iter().map(Item::Happening).filter(fits).collect(),
+        }
+    }
+
+    fn team<'a>(&'a self, board: &'a Board, filter: &str) -> Vec<Item<'a>> {
+        let mut items = Vec::new();
+        let live =
+            |name: &str| board.members.iter().find(|row| row.name == name && row.state != "left");
+        let needs = board.needs_you.iter().map(|need| {
+            let is_member = need.kind != crate::view::NeedKind::Approval;
+            Item::Need(need, is_member.then(|| live(&need.who)).flatten())
+        });
+        block(&mut items, Group::NeedsYou.heading(), needs, filter);
+        let is_needed = |row: &MemberRow| {
+            row.state != "left" && board.needs_you.iter().any(|need| need.who == row.name)
+        };
+        match self.grouping {
+            Grouping::State => {
+                for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {
+                    // Each member that waits has a row among the needs.
+                    let members = board.members.iter().filter(|row| {
+                        row.group == group && !(group == Group::NeedsYou && is_needed(row))
+                    });
+                    let heading = match group {
+                        Group::NeedsYou => "Waiting",
+                        group => group.heading(),
+                    };
+                    block(&mut items, heading, members.map(Item::Member), filter);
+                }
+            }
+            Grouping::Profile => {
+                let mut profiles = BTreeMap::<&str, Vec<&MemberRow>>::new();
+                for row in &board.members {
+                    profiles
+                        .entry(row.profile.as_deref().unwrap_or(&row.kind))
+                        .or_default()
+                        .push(row);
+                }
+                for (profile, rows) in profiles {
+                    block(&mut items, profile, rows.into_iter().map(Item::Member), filter);
+                }
+            }
+            Grouping::None => {
+                let mut rows: Vec<_> = board.members.iter().collect();
+                rows.sort_by(|one, other| one.name.cmp(&other.name));
+                block(&mut items, "All members", rows.into_iter().map(Item::Member), filter);
+            }
+        }
+        items
+    }
+}
+
+/// Adds a heading and its rows, if there are any.
+fn block<'a>(
+    items: &mut Vec<Item<'a>>,
+    heading: &'a str,
+    rows: impl Iterator<Item = Item<'a>>,
+    filter: &str,
+) {
+    let rows: Vec<_> = rows.filter(|item| item.fits(filter)).collect();
+    if !rows.is_empty() {
+        items.push(Item::Heading(heading, rows.len()));
+        items.extend(rows);
+    }
+}
+
+/// Returns a workflow and its steps. A workflow that fits shows all its steps, and a step that fits shows its workflow.
+fn workflow<'a>(tree: &'a WorkflowTree, filter: &str) -> Vec<Item<'a>> {
+    let head = Item::Workflow(tree);
+    let depths = depths(&tree.steps);
+    let steps = tree.steps.iter().zip(depths);
+    let steps = steps.map(|(step, depth)| Item::Step(tree, step, depth));
+    let steps: Vec<_> = steps.filter(|item| head.fits(filter) || item.fits(filter)).collect();
+    if steps.is_empty() && !head.fits(filter) {
+        return Vec::new();
+    }
+    std::iter::once(head).chain(steps).collect()
+}
+
+/// Returns for each step how many others stand above it in the longest chain that it waits for. A plan names a step after those.
+fn depths(steps: &[StepNode]) -> Vec<usize> {
+    let mut known = BTreeMap::<&str, usize>::new();
+    let mut depths = Vec::with_capacity(steps.len());
+    for step in steps {
+        let before = step.depends_on.iter().filter_map(|name| known.get(name.as_str()));
+        let own = before.max().map_or(0, |depth| depth + 1);
+        let of_list = step.item_of.as_ref().and_then(|name| known.get(name.as_str()));
+        let depth = of_list.map_or(own, |depth| own.max(depth + 1));
+        known.insert(&step.name, depth);
+        depths.push(depth);
+    }
+    depths
+}

@@ -1,0 +1,458 @@
+//! Keys, news and pictures of the window, without a terminal.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ratatui::style::Color;
+
+use super::state::{Dialog, Screen};
+use super::{Effect, Pane};
+use crate::bus::event::BodyRef;
+use crate::bus::state::State;
+use crate::cli::commands::top::keyboard::Input;
+use crate::cli::commands::top::news::{BusState, News};
+use crate::cli::commands::top::paint::{Look, picture};
+use crate::cli::commands::top::wish::Wish;
+use crate::config::{KeyPress, WindowKeys};
+use crate::domain::permission::Decision;
+use crate::domain::time::{Now, Tick};
+use crate::view::{
+    Board, Group, Letter, LiveKind, LiveLine, Looked, MemberRow, Moment, Need, NeedKind,
+    PermissionRow, Receipt, ReceiptStatus, TaskRow, Texts,
+};
+
+struct NoTexts;
+
+impl Texts for NoTexts {
+    fn text(&mut self, _: BodyRef) -> Option<String> {
+        None
+    }
+
+    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+        None
+    }
+}
+
+fn member(name: &str, group: Group, state: &str) -> MemberRow {
+    MemberRow {
+        name: name.to_owned(),
+        kind: "agent".to_owned(),
+        group,
+        state: state.to_owned(),
+        doing: format!("{name} is {state}"),
+        task_id: (group != Group::Idle).then(|| format!("task-{name}")),
+        task_since: None,
+        queued: 0,
+        unread: 2,
+        waits_for: None,
+        holds: Vec::new(),
+        last_active: Moment(0),
+        live_seconds: 1,
+        profile: Some("codex".to_owned()),
+        roles: Vec::new(),
+        model: None,
+        cwd: None,
+        tools: None,
+        delivery: Vec::new(),
+        restarts: 0,
+        usage: None,
+    }
+}
+
+fn task(agent: &str, prompt: &str) -> TaskRow {
+    TaskRow {
+        task_id: format!("task-{agent}"),
+        agent: agent.to_owned(),
+        profile: None,
+        assigned_by: "lead".to_owned(),
+        status: "running".to_owned(),
+        cancel_asked: false,
+        prompt: Some(prompt.to_owned()),
+        workflow_id: None,
+        queued_at: Moment(0),
+        started_at: Some(Moment(0)),
+        ended_at: None,
+        error: None,
+        usage: None,
+    }
+}
+
+const COMMAND: &str = "rm -rf target && echo done";
+
+/// A team of four: one that asks, one that works, one that is idle, and a client that leads.
+fn news() -> News {
+    let now = Now { wall_ms: 60_000, tick: Tick { boot: 1, ms: 1 } };
+    let state = State::default();
+    let is_held = |_| true;
+    let looked =
+        Looked { state: &state, seq: 9, now, is_held: &is_held, damaged_lines: 0, most_ended: 5 };
+    let mut board = Board::of(&looked, &mut NoTexts);
+    let lead = MemberRow { kind: "orchestrator".to_owned(), ..member("lead", Group::Idle, "idle") };
+    (board.totals.members, board.totals.working) = (4, 1);
+    board.members = vec![
+        lead,
+        member("ann", Group::NeedsYou, "waiting_permission"),
+        member("ben", Group::Working, "running"),
+        member("cat", Group::Idle, "idle"),
+    ];
+    board.tasks = vec![task("ann", "clean up"), task("ben", "write the chapter 字字")];
+    board.permissions = vec![PermissionRow {
+        permission_id: "perm-1".to_owned(),
+        agent: "ann".to_owned(),
+        task_id: Some("task-ann".to_owned()),
+        kind: "execute".to_owned(),
+        title: COMMAND.to_owned(),
+        paths: Vec::new(),
+        offers: ["allow_once", "allow_always", "reject"].map(str::to_owned).to_vec(),
+        asked_at: Moment(50_000),
+        expires_at: Moment(170_000),
+    }];
+    board.needs_you = vec![Need {
+        kind: NeedKind::Permission,
+        who: "ann".to_owned(),
+        id: Some("perm-1".to_owned()),
+        words: format!("execute: {COMMAND:?}"),
+        since: Some(Moment(50_000)),
+    }];
+    let letters = (0..3).map(|number| letter(number, "ann", "ben"));
+    News {
+        state: BusState::Open,
+        board: Some(Arc::new(board)),
+        letters: Arc::new(letters.collect()),
+        ..News::default()
+    }
+}
+
+fn letter(number: u64, from: &str, to: &str) -> Letter {
+    Letter {
+        message_id: format!("msg-{number}"),
+        seq: number,
+        at: Moment(0),
+        from: from.to_owned(),
+        to: to.to_owned(),
+        kind: "message".to_owned(),
+        text: Some(format!("text {number}")),
+        bytes: 6,
+        thread_id: String::new(),
+        reply_to: None,
+        request_id: None,
+        task_id: None,
+        urgent: false,
+        receipts: vec![Receipt {
+            member: to.to_owned(),
+            status: ReceiptStatus::Seen,
+            method: None,
+            delivered_at: None,
+            seen_at: None,
+        }],
+    }
+}
+
+fn screen() -> Screen {
+    let mut screen = Screen::new("book".to_owned(), WindowKeys::default(), None);
+    screen.size = (15, 60);
+    screen.update(Arc::new(news()));
+    screen
+}
+
+/// Presses keys by their names, and returns the last effect.
+fn press(screen: &mut Screen, keys: &str) -> Option<Effect> {
+    let mut last = None;
+    for name in keys.split(' ') {
+        let key = KeyPress::parse(name).unwrap_or_else(|| panic!("no key {name}"));
+        last = screen.press(Input::Key(key));
+    }
+    last
+}
+
+fn shown(screen: &Screen) -> Vec<String> {
+    let (buffer, cursor) = picture(screen, Look { colours: true });
+    assert!(buffer.area.contains(cursor), "{cursor:?}");
+    let columns = usize::from(buffer.area.width);
+    let row = |cells: &[ratatui::buffer::Cell]| {
+        let mut text = String::new();
+        let mut skipped = 0;
+        for cell in cells {
+            if skipped > 0 {
+                skipped -= 1;
+                continue;
+            }
+            text.push_str(cell.symbol());
+            skipped = console::measure_text_width(cell.symbol()).saturating_sub(1);
+        }
+        text.trim_end().to_owned()
+    };
+    buffer.content.chunks(columns).map(row).collect()
+}
+
+#[test]
+fn the_team_stands_in_sixty_columns_with_what_needs_you_on_top() {
+    let expected = [
+        "1 needs you, 4 members, 1 working, book",
+        "1 Team 2 Messages 3 Tasks 4 Requests 5 Workflows 6 Events",
+        "  name         now                     age new tokens   cost",
+        "Needs you (1)",
+        "! ann          execute: \"rm -rf targ…  10s   2",
+        "Working (1)",
+        "● ben          \"write the chapter 字…  60s   2",
+        "Idle (2)",
+        "○ lead         lead is idle            60s   2",
+        "○ cat          cat is idle             60s   2",
+        "",
+        "",
+        "",
+        "",
+        "a answer  m message  ? help  enter open  space peek  q quit",
+    ];
+    assert_eq!(shown(&screen()), expected);
+}
+
+#[test]
+fn a_key_chooses_rows_and_never_headings() {
+    let mut screen = screen();
+    let chosen =
+        |screen: &Screen| screen.chosen().and_then(|item| item.member()).map(str::to_owned);
+    assert_eq!(chosen(&screen).as_deref(), Some("ann"));
+    for (keys, name) in [
+        ("j", "ben"),
+        ("down", "lead"),
+        ("j", "cat"),
+        ("j", "cat"),
+        ("k", "lead"),
+        ("home", "ann"),
+        ("G", "cat"),
+    ] {
+        press(&mut screen, keys);
+        assert_eq!(chosen(&screen).as_deref(), Some(name), "{keys}");
+    }
+}
+
+#[test]
+fn the_chosen_row_stays_when_others_come_and_go() {
+    let mut screen = screen();
+    press(&mut screen, "j");
+    let mut later = news();
+    let mut board = (*later.board.unwrap()).clone();
+    board.needs_you.clear();
+    board.members.insert(0, member("new", Group::Working, "running"));
+    later.board = Some(Arc::new(board.clone()));
+    screen.update(Arc::new(later.clone()));
+    assert_eq!(screen.chosen().unwrap().member(), Some("ben"));
+    board.members.retain(|row| row.name != "ben");
+    later.board = Some(Arc::new(board));
+    screen.update(Arc::new(later));
+    assert!(screen.chosen().is_some(), "another row takes its place");
+}
+
+#[test]
+fn an_answer_is_a_no_until_another_is_chosen_and_a_letter_alone_allows_nothing() {
+    let answered = |keys: &str| press(&mut screen(), keys);
+    let answer = |decision| Some(Effect::Act(Wish::Answer { id: "perm-1".to_owned(), decision }));
+    assert_eq!(answered("a enter"), answer(Decision::Reject));
+    assert_eq!(answered("a o enter"), answer(Decision::AllowOnce));
+    assert_eq!(answered("a right right right enter"), answer(Decision::AllowAlways));
+    assert_eq!(answered("a a a"), None);
+    assert_eq!(answered("a o esc enter"), None);
+}
+
+#[test]
+fn an_answer_shows_the_whole_command_and_closes_when_another_has_answered() {
+    let mut screen = screen();
+    press(&mut screen, "a");
+    let mut asked = news();
+    let long = format!("{} END", "x".repeat(1_000));
+    asked.call = Some(("perm-1".to_owned(), Arc::new(vec![long])));
+    screen.update(Arc::new(asked));
+    let text = shown(&screen).join("\n");
+    assert!(text.contains("May ann do this?") && text.contains(COMMAND), "{text}");
+    assert!(text.contains("more below") && !text.contains("END"), "{text}");
+    press(&mut screen, "page-down page-down page-down");
+    let text = shown(&screen).join("\n");
+    assert!(text.contains("END") && text.contains("> Deny (d)"), "{text}");
+    assert!(!text.contains("more below"), "{text}");
+    press(&mut screen, "k");
+    assert!(shown(&screen).join("\n").contains("more below"), "a key up moves at once");
+    let mut later = news();
+    let mut board = (*later.board.unwrap()).clone();
+    board.permissions.clear();
+    later.board = Some(Arc::new(board));
+    screen.update(Arc::new(later));
+    assert_eq!(screen.dialog, Dialog::None);
+    assert_eq!(press(&mut screen, "enter"), None);
+}
+
+#[test]
+fn cancel_and_kill_are_asked_about_and_only_a_yes_counts() {
+    let wish = |wish| Some(Effect::Act(wish));
+    let ben = |keys: &str| press(&mut screen(), &format!("j {keys}"));
+    assert_eq!(ben("x x"), None);
+    assert_eq!(ben("K K"), None);
+    assert_eq!(ben("K enter"), None);
+    assert_eq!(ben("K y"), wish(Wish::Kill { member: "ben".to_owned() }));
+    assert_eq!(ben("x y"), wish(Wish::Cancel { id: "task-ben".to_owned() }));
+    assert_eq!(ben("j j x y"), wish(Wish::Stop { member: "cat".to_owned() }), "it has no task");
+    assert_eq!(ben("j K y"), None, "the leader is no agent");
+}
+
+#[test]
+fn a_message_is_typed_and_a_pasted_line_end_does_not_send_it() {
+    let mut screen = screen();
+    press(&mut screen, "j m h i");
+    assert_eq!(screen.press(Input::Paste(" one\ntwo".to_owned())), None);
+    assert!(shown(&screen).last().unwrap().starts_with("To ben: hi one⏎two"));
+    let sent = Wish::Send { to: "ben".to_owned(), text: "hi one\ntwo".to_owned() };
+    assert_eq!(press(&mut screen, "enter"), Some(Effect::Act(sent)));
+    assert_eq!(press(&mut screen, "m space enter"), None, "an empty message is none");
+    assert_eq!(press(&mut screen, "m q esc"), None, "a letter is a letter");
+}
+
+#[test]
+fn a_window_below_an_agent_only_looks() {
+    let mut screen = screen();
+    screen.looks_only = Some("an agent started it");
+    for keys in ["a", "m", "x", "K", "enter", "a"] {
+        press(&mut screen, keys);
+        let is_open = matches!(screen.dialog, Dialog::Open { .. });
+        assert!(screen.dialog == Dialog::None || is_open, "{keys}");
+    }
+    assert!(shown(&screen).last().unwrap().contains("only looks: an agent started it"));
+}
+
+#[test]
+fn a_filter_shows_only_what_fits_and_esc_brings_the_rest_back() {
+    let mut screen = screen();
+    press(&mut screen, "/ c h a p t e r");
+    press(&mut screen, "enter 3");
+    assert_eq!(screen.items(Pane::Tasks).len(), 1);
+    assert!(shown(&screen).join("\n").contains("write the chapter 字字"));
+    press(&mut screen, "/ x x enter");
+    assert!(shown(&screen).join("\n").contains("Nothing here has the words of the filter."));
+    press(&mut screen, "esc");
+    assert_eq!(screen.items(Pane::Tasks).len(), 2);
+    press(&mut screen, "/ x esc");
+    assert_eq!(screen.filter, "");
+}
+
+#[test]
+fn a_peek_shows_the_words_of_the_chosen_agent_and_follows_the_choice() {
+    let mut screen = screen();
+    press(&mut screen, "j space");
+    assert_eq!(screen.wanted().live.as_deref(), Some("task-ben"));
+    let mut live = news();
+    let words = LiveLine { kind: LiveKind::Words, text: "I write".to_owned() };
+    live.live = Some(("task-ben".to_owned(), Arc::new(vec![words])));
+    screen.update(Arc::new(live));
+    assert!(shown(&screen).join("\n").contains("ben: live words"));
+    assert!(shown(&screen).contains(&"I write".to_owned()));
+    press(&mut screen, "k");
+    assert_eq!(screen.wanted().live.as_deref(), Some("task-ann"));
+    assert!(!shown(&screen).contains(&"I write".to_owned()), "these are words of another");
+    press(&mut screen, "esc");
+    assert_eq!(screen.wanted().live, None);
+}
+
+#[test]
+fn every_pane_and_dialog_is_painted_at_every_size() {
+    for (rows, columns) in (0..40).flat_map(|rows| [(rows, 7), (rows, 61), (rows, 200)]) {
+        let mut screen = screen();
+        screen.size = (rows, columns);
+        for keys in [
+            "1",
+            "2",
+            "3",
+            "4",
+            "5",
+            "6",
+            "1 g",
+            "g",
+            "enter",
+            "esc ?",
+            "esc space",
+            "a",
+            "esc m x",
+            "esc K",
+        ] {
+            press(&mut screen, keys);
+            let (buffer, _) = picture(&screen, Look { colours: true });
+            assert_eq!(buffer.area.height, rows, "{keys}");
+        }
+    }
+}
+
+#[test]
+fn without_colours_every_state_still_has_its_mark() {
+    let screen = screen();
+    let (buffer, _) = picture(&screen, Look { colours: false });
+    assert!(buffer.content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    let marks = ["!", "●", "○"];
+    let text = shown(&screen).join("\n");
+    assert!(marks.iter().all(|mark| text.contains(mark)), "{text}");
+}
+
+#[test]
+fn nothing_that_agents_say_reaches_the_terminal_as_a_control_character() {
+    let odd = "a\u{1b}[2J\u{202e}\u{7}b";
+    let mut news = news();
+    let mut board = (*news.board.unwrap()).clone();
+    // The view has cleaned all of it; a text that slipped through is passed over by the cells.
+    board.members[2].doing = odd.to_owned();
+    board.members[2].task_id = None;
+    news.board = Some(Arc::new(board));
+    let mut screen = screen();
+    screen.update(Arc::new(news));
+    for keys in ["1", "j", "enter"] {
+        press(&mut screen, keys);
+        let (buffer, _) = picture(&screen, Look { colours: true });
+        for cell in &buffer.content {
+            assert!(!cell.symbol().chars().any(char::is_control), "{:?}", cell.symbol());
+        }
+    }
+}
+
+#[test]
+fn the_title_says_how_many_need_you() {
+    let mut screen = screen();
+    assert_eq!(screen.title(), "1 needs you: book");
+    screen.update(Arc::new(News::default()));
+    assert_eq!(screen.title(), "top: book");
+}
+
+#[test]
+fn new_messages_come_into_sight_until_another_row_is_chosen() {
+    let mut screen = screen();
+    press(&mut screen, "2");
+    let chosen = |screen: &Screen| screen.chosen().unwrap().key().unwrap();
+    assert_eq!(chosen(&screen), "letter msg-2");
+    let with = |count| {
+        let letters = (0..count).map(|number| letter(number, "ann", "ben")).collect();
+        Arc::new(News { letters: Arc::new(letters), ..news() })
+    };
+    screen.update(with(5));
+    assert_eq!(chosen(&screen), "letter msg-4");
+    press(&mut screen, "k");
+    screen.update(with(9));
+    assert_eq!(chosen(&screen), "letter msg-3");
+    press(&mut screen, "G");
+    screen.update(with(12));
+    assert_eq!(chosen(&screen), "letter msg-11");
+}
+
+#[test]
+fn the_team_is_grouped_by_state_by_profile_or_not_at_all() {
+    let mut screen = screen();
+    let headings = |screen: &Screen| {
+        let items = screen.items(Pane::Team);
+        let mut counts = BTreeMap::new();
+        for item in &items {
+            if let super::Item::Heading(words, count) = item {
+                counts.insert((*words).to_owned(), *count);
+            }
+        }
+        counts.into_iter().map(|(words, count)| format!("{words} {count}")).collect::<Vec<_>>()
+    };
+    assert_eq!(headings(&screen), ["Idle 2", "Needs you 1", "Working 1"]);
+    press(&mut screen, "g");
+    assert_eq!(headings(&screen), ["Needs you 1", "codex 4"]);
+    press(&mut screen, "g");
+    assert_eq!(headings(&screen), ["All members 4", "Needs you 1"]);
+}

@@ -1,0 +1,83 @@
+//! What came of an act, for people and for programs.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// The version of the JSON form of an outcome.
+const VERSION: u32 = 1;
+
+/// How an act has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ended {
+    /// It has happened.
+    Done,
+    /// The wish stands on the bus, and will be fulfilled later.
+    Pending,
+    /// The process that has to act has not done so in time.
+    Silent,
+}
+
+/// What came of an act.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Outcome {
+    version: u32,
+    /// The act: the name of its command.
+    act: &'static str,
+    /// What it is about: the name of a member, or an id.
+    subject: String,
+    #[serde(rename = "outcome")]
+    pub(crate) ended: Ended,
+    /// The state of the subject now, in a word.
+    status: String,
+    /// How long it took.
+    seconds: f64,
+    /// The id of the message that was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<String>,
+    /// The same in a sentence for people.
+    pub(crate) words: String,
+}
+
+impl Outcome {
+    /// Describes an act of this name about this subject.
+    pub(super) fn new(act: &'static str, subject: &impl ToString, ended: Ended) -> Self {
+        Self {
+            version: VERSION,
+            act,
+            subject: subject.to_string(),
+            ended,
+            status: String::new(),
+            seconds: 0.0,
+            message_id: None,
+            words: String::new(),
+        }
+    }
+
+    /// Adds the state of the subject, and the sentence.
+    #[must_use]
+    pub(super) fn saying(self, status: &str, words: impl Into<String>) -> Self {
+        Self { status: status.to_owned(), words: words.into(), ..self }
+    }
+
+    #[must_use]
+    pub(super) fn ended(self, ended: Ended) -> Self {
+        Self { ended, ..self }
+    }
+
+    #[must_use]
+    pub(super) fn after(self, took: Duration) -> Self {
+        Self { seconds: (took.as_secs_f64() * 1000.0).round() / 1000.0, ..self }
+    }
+
+    #[must_use]
+    pub(super) fn with_message(self, id: &impl ToString) -> Self {
+        Self { message_id: Some(id.to_string()), ..self }
+    }
+}
+
+/// Writes how long something took, for people.
+pub(super) fn seconds(took: Duration) -> String {
+    format!("{:.1} s", took.as_secs_f64())
+}

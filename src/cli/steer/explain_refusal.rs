@@ -1,0 +1,85 @@
+//! Why the bus refused a wish, for a person: without the tools that only models have, and with the command that helps.
+
+use crate::bus::BusError;
+use crate::bus::rules::Refusal;
+use crate::bus::state::State;
+use crate::cli::{Failure, with_hint};
+use crate::domain::limits;
+use crate::domain::messaging::Author;
+use crate::domain::name::Name;
+use crate::domain::text::visible_letters::quoted;
+
+/// The command that shows members, and what waits for an answer.
+const STATUS: &str = "`cli-team-bridge status` shows who is there, and what waits for you";
+
+/// Explains why the bus did not do what a person asked for.
+pub(super) fn explained(error: BusError, state: &State) -> Failure {
+    let BusError::Refused(refusal) = error else {
+        return error.into();
+    };
+    match refusal {
+        Refusal::UnknownMember { name, nearest } => match Name::parse(&name) {
+            Ok(name) if how_left(&name, state).is_some() => gone(&name, state),
+            _ => unknown_member(&name, &nearest),
+        },
+        Refusal::Gone { name } => gone(&name, state),
+        Refusal::NotAnAgent { name, kind, .. } => with_hint(
+            format!("`{name}` is no agent that a bridge started, but joined by itself ({kind})"),
+            "end it where it runs",
+        ),
+        Refusal::UnknownPermission { id } => {
+            let what = format!("there is no question `{id}`, or it was answered too long ago");
+            with_hint(what, STATUS)
+        }
+        Refusal::PermissionOver { id, decision, by } => {
+            let name = state.permission(&id).and_then(|asked| asked.answer.as_ref()?.name.clone());
+            let name = name.map(|name| format!(", {name}")).unwrap_or_default();
+            let (decision, by) = (decision.as_str(), by.as_str());
+            format!("the question `{id}` was already answered: {decision} ({by}{name})").into()
+        }
+        Refusal::UnknownTask { id } => {
+            let what = format!("there is no task `{id}`, or it is too old to be found");
+            with_hint(what, "`cli-team-bridge tasks` lists the tasks")
+        }
+        Refusal::UnknownWorkflow { id } => {
+            let what = format!("there is no workflow `{id}`, or it is too old to be found");
+            with_hint(what, "`cli-team-bridge workflows` lists the workflows")
+        }
+        Refusal::NotOffered { id, .. } => with_hint(
+            format!("the question `{id}` cannot be answered for good"),
+            "leave out --always, and answer it each time",
+        ),
+        other => other.to_string().into(),
+    }
+}
+
+/// Says that a member has left, and how.
+fn gone(name: &Name, state: &State) -> Failure {
+    let how = how_left(name, state).map(|how| format!(" ({how})")).unwrap_or_default();
+    with_hint(format!("`{name}` has left the team{how}"), STATUS)
+}
+
+/// Returns how the last session of a name has left, if that is still known.
+fn how_left(name: &Name, state: &State) -> Option<&'static str> {
+    let mut left = state.departed().filter(|left| left.name == *name);
+    left.next_back().map(|left| left.departure.as_str())
+}
+
+/// Says that nobody has this name, and which names are like it.
+fn unknown_member(name: &str, nearest: &[String]) -> Failure {
+    let shown = quoted(name, limits::SHOWN_NAME_CHARS);
+    if name.eq_ignore_ascii_case(&Author::Human.to_string()) {
+        return with_hint("`human` is you, the person at the command line", STATUS);
+    }
+    if matches!(name.to_ascii_lowercase().as_str(), "all" | "*" | "everyone" | "everybody") {
+        return with_hint("a message goes to one member", "send it to each of them");
+    }
+    let what = format!("no member is named {shown}");
+    match nearest {
+        [] => with_hint(what, STATUS),
+        names => {
+            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            with_hint(what, format!("did you mean {}?", names.join(", ")))
+        }
+    }
+}

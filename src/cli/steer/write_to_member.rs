@@ -1,0 +1,106 @@
+//! Sends a message as the person at the terminal, and says how far it has come.
+
+use std::time::{Duration, Instant};
+
+use super::act_outcome::seconds;
+use super::{Ended, Outcome, Patience, Steering};
+use crate::bus::event::{Body, Event};
+use crate::bus::rules::HumanWish;
+use crate::bus::state::{Delivery, Session, State};
+use crate::cli::Failure;
+use crate::domain::ids::MessageId;
+use crate::domain::member::{Activity, MemberKind};
+use crate::domain::messaging::{Author, DeliveryMethod, Priority};
+use crate::domain::name::Name;
+use crate::domain::wait_times;
+
+impl Steering {
+    /// Sends a message to a member. It is stored when this returns; with patience, it also waits a moment for the reader.
+    pub(crate) async fn send(
+        &self,
+        to: &str,
+        text: String,
+        priority: Priority,
+        patience: Patience,
+    ) -> Result<Outcome, Failure> {
+        let begun = Instant::now();
+        let body = Body::Text(text);
+        let sent = self.wish(HumanWish::Send { to: to.to_owned(), body, priority }).await?;
+        let (id, to) =
+            sent.events.iter().find_map(addressed).ok_or("the message was not stored")?;
+        let outcome = Outcome::new("send", &to, Ended::Pending).with_message(&id);
+        let mut method = None;
+        let limit = match patience {
+            Patience::None => Duration::ZERO,
+            // Nobody reads it now.
+            Patience::Waits if self.look(|state| state.live(&to).is_none()) => Duration::ZERO,
+            Patience::Waits => wait_times::WISH_TAKEN,
+        };
+        let ended = self.until(limit, |state| {
+            let delivery = state.message(&id).and_then(|message| message.delivery(&to));
+            if let Some(Delivery::InFlight { method: by, .. }) = delivery {
+                method = Some(by);
+            }
+            delivery.filter(|delivery| delivery.is_final())
+        });
+        let ended = ended.await?;
+        let took = begun.elapsed();
+        let by = method.map(|method| format!(" ({})", method.as_str())).unwrap_or_default();
+        let outcome = match ended {
+            Some(Delivery::Seen) => {
+                let words = format!("`{to}` has read it after {}{by}", seconds(took));
+                outcome.saying("seen", words).ended(Ended::Done)
+            }
+            Some(_) => outcome.saying("expired", format!("`{to}` left before it had read it")),
+            None => {
+                let (status, words) = self.look(|state| later(state, &id, &to));
+                outcome.saying(status, words)
+            }
+        };
+        Ok(outcome.after(took))
+    }
+}
+
+fn addressed(event: &Event) -> Option<(MessageId, Name)> {
+    match event {
+        Event::MessageSent(sent) if sent.from == Author::Human => {
+            Some((sent.id.clone(), sent.to.named().first()?.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Says when a member will read a message that it has not read yet.
+fn later(state: &State, id: &MessageId, to: &Name) -> (&'static str, String) {
+    let delivery = state.message(id).and_then(|message| message.delivery(to));
+    if let Some(Delivery::InFlight { method, .. }) = delivery {
+        let how = method.as_str();
+        let words = format!("the message is on its way to the model of `{to}` ({how})");
+        return ("delivered", words);
+    }
+    let when = match state.live(to) {
+        None => format!("`{to}` is not here and will read it when it is back"),
+        Some(live) if live.hung => {
+            format!("`{to}` shows no sign of life and will read it if it comes back")
+        }
+        Some(live) => format!("`{to}` will read it {}", time_of_reading(live)),
+    };
+    ("stored", format!("the message is stored; {when}"))
+}
+
+/// Says when a live member reads its mail.
+fn time_of_reading(live: &Session) -> &'static str {
+    if live.kind != MemberKind::Agent {
+        return "with its next call of a tool of the bridge";
+    }
+    let in_turn = [DeliveryMethod::Steer, DeliveryMethod::Drain];
+    match live.activity {
+        Activity::Starting => "once it has started",
+        Activity::Idle => "when its bridge wakes it",
+        Activity::Running if live.methods.iter().any(|method| in_turn.contains(method)) => {
+            "at its next step"
+        }
+        Activity::Running => "with its next call of a tool of the bridge, or after its task",
+        Activity::Stopping => "only if it is started again: it is being stopped",
+    }
+}

@@ -1,0 +1,135 @@
+//! The board: everything that stands on a bus at one moment.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, TaskRow, Texts, Totals,
+    WorkflowTree, needs, problems,
+};
+use crate::bus::state::{EndedSession, State};
+use crate::domain::ids::SessionId;
+use crate::domain::member::MemberKind;
+use crate::domain::time::Now;
+use crate::domain::wait_times;
+
+/// The version of the read model. It increases when a field changes its meaning, not when a field is added.
+pub const VIEW_VERSION: u32 = 1;
+
+/// What a board is made of, besides texts.
+pub struct Looked<'a> {
+    pub state: &'a State,
+    /// The seq of the last event in the state.
+    pub seq: u64,
+    /// The time.
+    pub now: Now,
+    /// Says whether the process of a session lives.
+    pub is_held: &'a dyn Fn(SessionId) -> bool,
+    /// The lines of the log that were passed over because they are damaged.
+    pub damaged_lines: u64,
+    /// The most ended tasks, ended workflows and members that left to show, of each.
+    pub most_ended: usize,
+}
+
+/// Everything that stands on a bus.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Board {
+    /// The version of this format.
+    pub version: u32,
+    /// The seq of the last event that it shows.
+    pub seq: u64,
+    /// When it was made.
+    pub at: Moment,
+    /// What waits for a person.
+    pub needs_you: Vec<Need>,
+    /// Live members, longest-lived first, then agents that left in the last minutes.
+    pub members: Vec<MemberRow>,
+    /// Tasks, the one assigned last first: all open ones, and the last ended ones.
+    pub tasks: Vec<TaskRow>,
+    /// Requests without an answer, oldest first.
+    pub requests: Vec<RequestRow>,
+    /// Permission questions without an answer, oldest first.
+    pub permissions: Vec<PermissionRow>,
+    /// Workflows, newest first: all open ones, and the last ended ones.
+    pub workflows: Vec<WorkflowTree>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    pub totals: Totals,
+}
+
+impl Board {
+    /// Makes a board.
+    pub fn of(looked: &Looked<'_>, texts: &mut dyn Texts) -> Self {
+        let Looked { state, now, most_ended, .. } = *looked;
+        let mut used = usage_by_session(state);
+        let live = state.live_sessions().into_iter();
+        let mut members: Vec<_> = live
+            .map(|session| {
+                let usage = used.remove(&session.id).unwrap_or_default();
+                let is_held = (looked.is_held)(session.id);
+                MemberRow::of(state, session, (is_held, usage), now, texts)
+            })
+            .collect();
+        let ended = state.departed().rev().filter(|ended| is_recent(ended, now));
+        members.extend(ended.take(most_ended).map(MemberRow::of_ended));
+        let permissions: Vec<_> =
+            state.open_permissions().into_iter().map(PermissionRow::of).collect();
+        Self {
+            version: VIEW_VERSION,
+            seq: looked.seq,
+            at: Moment(now.wall_ms),
+            needs_you: needs::of(state, &members, &permissions),
+            tasks: tasks(state, most_ended, texts),
+            requests: requests(state, texts),
+            workflows: workflows(state, most_ended),
+            problems: problems::of(state, &members, looked.damaged_lines, now),
+            totals: Totals::of(state, &members),
+            permissions,
+            members,
+        }
+    }
+}
+
+/// Sums up what the tasks of each session have used.
+fn usage_by_session(state: &State) -> BTreeMap<SessionId, Spent> {
+    let mut used = BTreeMap::<_, Spent>::new();
+    for task in state.tasks() {
+        if let Some(usage) = &task.usage {
+            used.entry(task.session).or_default().add(usage);
+        }
+    }
+    used
+}
+
+/// Only the end of an agent is news; other members leave by themselves.
+fn is_recent(ended: &EndedSession, now: Now) -> bool {
+    ended.kind == MemberKind::Agent
+        && ended.at.boot == now.tick.boot
+        && now.tick.ms.saturating_sub(ended.at.ms) <= wait_times::DEPARTED_SHOWN_MS
+}
+
+fn tasks(state: &State, most_ended: usize, texts: &mut dyn Texts) -> Vec<TaskRow> {
+    let mut ended = 0;
+    let shown = state.newest_tasks().into_iter().filter(|task| {
+        ended += usize::from(task.status.is_final());
+        !task.status.is_final() || ended <= most_ended
+    });
+    shown.map(|task| TaskRow::of(state, task, texts)).collect()
+}
+
+fn requests(state: &State, texts: &mut dyn Texts) -> Vec<RequestRow> {
+    let mut open: Vec<_> = state.unanswered_requests().collect();
+    open.sort_by_key(|request| request.seq);
+    open.into_iter().map(|request| RequestRow::of(request, texts)).collect()
+}
+
+fn workflows(state: &State, most_ended: usize) -> Vec<WorkflowTree> {
+    let mut ended = 0;
+    let shown = state.workflows().into_iter().filter(|workflow| {
+        ended += usize::from(workflow.status.is_final());
+        !workflow.status.is_final() || ended <= most_ended
+    });
+    shown.map(WorkflowTree::of).collect()
+}

@@ -1,0 +1,66 @@
+//! What a member is doing, in a few words. The words of others in it, such as the prompt of its task, are quoted.
+
+use serde_json::Value;
+
+use super::moment::span;
+use crate::bus::state::{BodyRef, Session, State};
+use crate::domain::member::{Activity, MemberKind};
+use crate::domain::text::counted::counted;
+use crate::domain::time::Now;
+
+/// What a member is doing, before the prompt of its task has been read.
+pub struct Doing {
+    words: String,
+    /// The prompt of the task at which it works.
+    prompt: Option<BodyRef>,
+}
+
+impl Doing {
+    /// Looks at what a member is doing.
+    pub fn look(state: &State, session: &Session, now: Now) -> Self {
+        let plain = |words: String| Self { words, prompt: None };
+        if session.hung {
+            return plain("its process does not respond".to_owned());
+        }
+        if session.stop.is_some() || session.activity == Activity::Stopping {
+            return plain("stopping".to_owned());
+        }
+        if !state.open_permissions_of(session.id).is_empty() {
+            return plain("waiting for a permission".to_owned());
+        }
+        if let Some(wait) = session.waits.last() {
+            let from = wait.from.as_ref().map(|name| format!(" from {name}")).unwrap_or_default();
+            let about = wait.request.as_ref().map(|id| format!(" about {id}")).unwrap_or_default();
+            return plain(format!("waiting for a message{from}{about}"));
+        }
+        if session.kind != MemberKind::Agent {
+            // Nothing reports what the client of such a member is doing between its calls.
+            return plain(format!("last active {} ago", span(now.wall_ms - session.last_ms)));
+        }
+        let more = match session.queue.len() {
+            0 => String::new(),
+            number => format!(", {} in its queue", counted(number, "task")),
+        };
+        let running = session.running.as_ref().and_then(|id| state.task(id));
+        match (running, session.activity) {
+            _ if session.stuck => plain(format!("does not end a cancelled turn{more}")),
+            (Some(task), _) => {
+                let time = span(now.wall_ms - task.started_ms.unwrap_or(now.wall_ms));
+                let silent = if session.stalled { ", silent" } else { "" };
+                let words = format!("running {} for {time}{silent}{more}", task.id);
+                Self { words, prompt: Some(task.prompt) }
+            }
+            (None, Activity::Starting) => plain(format!("starting{more}")),
+            (None, Activity::Running) => plain(format!("reading its messages{more}")),
+            (None, _) => plain(format!("idle{more}")),
+        }
+    }
+
+    /// Says it in words. `read` returns the beginning of a prompt as one line; without it, the words say the rest.
+    pub fn in_words(self, read: impl FnOnce(BodyRef) -> Option<String>) -> String {
+        match self.prompt.and_then(read) {
+            Some(prompt) => format!("{}: {}", self.words, Value::from(prompt)),
+            None => self.words,
+        }
+    }
+}

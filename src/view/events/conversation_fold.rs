@@ -1,0 +1,329 @@
+//! The conversation: the last messages of a team with their receipts, folded from the entries of the log.
+
+use std::collections::BTreeMap;
+
+use super::in_flight::InFlight;
+use super::letter::{Letter, Receipt, ReceiptStatus};
+use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
+use crate::bus::state::State;
+use crate::domain::ids::MessageId;
+use crate::domain::messaging::{MessageKind, Priority};
+use crate::domain::text::visible_letters::beginning;
+use crate::view::{Moment, Texts};
+
+/// The last messages of a team.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// The most messages to keep.
+    most: usize,
+    /// The most characters of a text.
+    chars: usize,
+    letters: BTreeMap<u64, (MessageId, Letter)>,
+    seqs: BTreeMap<MessageId, u64>,
+    in_flight: InFlight,
+}
+
+impl Conversation {
+    /// Begins without messages.
+    pub fn new(most: usize, chars: usize) -> Self {
+        Self {
+            most: most.max(1),
+            chars,
+            letters: BTreeMap::new(),
+            seqs: BTreeMap::new(),
+            in_flight: InFlight::default(),
+        }
+    }
+
+    /// Returns the messages, oldest first.
+    pub fn letters(&self) -> impl DoubleEndedIterator<Item = &Letter> {
+        self.letters.values().map(|(_, letter)| letter)
+    }
+
+    /// Takes an entry. `state` is that of the same moment, or a later one.
+    pub fn take(&mut self, entry: &Entry, state: &State, texts: &mut dyn Texts) {
+        let at = Moment(entry.ts);
+        for (seq, event) in (entry.seq..).zip(&entry.events) {
+            match event {
+                Event::MessageSent(sent) => {
+                    let letter = self.of_message(sent, (seq, at), texts);
+                    self.add(&sent.id, letter);
+                    self.address(&sent.id, &sent.to, state);
+                }
+                Event::RequestOpened(opened) => {
+                    let letter = self.of_request(opened, (seq, at), texts);
+                    self.add(&opened.message, letter);
+                    self.address(&opened.message, &opened.to, state);
+                }
+                Event::MessageAddressed { id, to } => self.address(id, to, state),
+                Event::MessageHanded { ids, member, session, call, method } => {
+                    self.in_flight.hand((*session, *call), member, ids);
+                    for id in ids {
+                        self.change(id, member.as_str(), |receipt| receipt.delivered(*method, at));
+                    }
+                }
+                Event::MessageSeen { session, call } => {
+                    if let Some(carried) = self.in_flight.settle(*session, *call) {
+                        for id in &carried.ids {
+                            self.change(id, carried.member.as_str(), |receipt| receipt.seen(at));
+                        }
+                    }
+                }
+                Event::MessageReturned { session, call } => {
+                    if let Some(carried) = self.in_flight.settle(*session, *call) {
+                        for id in &carried.ids {
+                            self.change(id, carried.member.as_str(), Receipt::returned);
+                        }
+                    }
+                }
+                Event::MessageSuperseded { id, members } => self.withdraw(id, members),
+                Event::MessageExpired { id, member } => {
+                    self.change(id, member.as_str(), |receipt| {
+                        receipt.ends(ReceiptStatus::Expired);
+                    });
+                }
+                Event::MemberLeft { session, .. } => self.in_flight.forget(*session),
+                _ => {}
+            }
+        }
+    }
+
+    fn of_message(
+        &self,
+        sent: &MessageSent,
+        (seq, at): (u64, Moment),
+        texts: &mut dyn Texts,
+    ) -> Letter {
+        Letter {
+            message_id: sent.id.to_string(),
+            seq,
+            at,
+            from: sent.from.to_string(),
+            to: sent.audience.to_string(),
+            kind: sent.kind.as_str().to_owned(),
+            text: self.shown(&sent.body, texts),
+            bytes: sent.body.bytes(),
+            thread_id: sent.thread.as_ref().unwrap_or(&sent.id).to_string(),
+            reply_to: sent.reply_to.as_ref().map(ToString::to_string),
+            request_id: sent.request.as_ref().map(ToString::to_string),
+            task_id: sent.task.as_ref().map(ToString::to_string),
+            urgent: sent.priority == Priority::Urgent,
+            receipts: Vec::new(),
+        }
+    }
+
+    fn of_request(
+        &self,
+        opened: &RequestOpened,
+        (seq, at): (u64, Moment),
+        texts: &mut dyn Texts,
+    ) -> Letter {
+        let context = opened.context.as_ref().map_or(0, Body::bytes);
+        Letter {
+            message_id: opened.message.to_string(),
+            seq,
+            at,
+            from: opened.from.to_string(),
+            to: "all".to_owned(),
+            kind: MessageKind::Request.as_str().to_owned(),
+            text: self.shown(&opened.description, texts),
+            bytes: opened.description.bytes().saturating_add(context),
+            thread_id: opened.message.to_string(),
+            reply_to: None,
+            request_id: Some(opened.id.to_string()),
+            task_id: None,
+            urgent: false,
+            receipts: Vec::new(),
+        }
+    }
+
+    fn shown(&self, body: &Body, texts: &mut dyn Texts) -> Option<String> {
+        texts.text_of(body).map(|text| beginning(&text, self.chars))
+    }
+
+    /// Adds a message, and forgets the oldest one above the limit.
+    fn add(&mut self, id: &MessageId, letter: Letter) {
+        self.seqs.insert(id.clone(), letter.seq);
+        self.letters.insert(letter.seq, (id.clone(), letter));
+        while self.letters.len() > self.most {
+            let Some((_, (oldest, _))) = self.letters.pop_first() else { return };
+            self.seqs.remove(&oldest);
+        }
+    }
+
+    fn letter(&mut self, id: &MessageId) -> Option<&mut Letter> {
+        self.letters.get_mut(self.seqs.get(id)?).map(|(_, letter)| letter)
+    }
+
+    fn change(&mut self, id: &MessageId, member: &str, change: impl FnOnce(&mut Receipt)) {
+        if let Some(letter) = self.letter(id) {
+            change(letter.receipt(member));
+        }
+    }
+
+    /// Puts a message into inboxes. An event may name "all but some": then the state knows whom it reached.
+    fn address(&mut self, id: &MessageId, to: &Addressees, state: &State) {
+        let Some(letter) = self.letter(id) else { return };
+        match to {
+            Addressees::Named(names) => {
+                for name in names {
+                    letter.receipt(name.as_str()).begins();
+                }
+            }
+            Addressees::AllBut(_) => {
+                let known = state.message(id).into_iter().flat_map(|known| known.deliveries.iter());
+                for (name, _) in known {
+                    letter.receipt(name.as_str()).begins();
+                }
+            }
+        }
+    }
+
+    fn withdraw(&mut self, id: &MessageId, members: &Addressees) {
+        let Some(letter) = self.letter(id) else { return };
+        for receipt in &mut letter.receipts {
+            let is_meant = match members {
+                Addressees::Named(names) => {
+                    names.iter().any(|name| name.as_str() == receipt.member)
+                }
+                Addressees::AllBut(names) => {
+                    receipt.status == ReceiptStatus::Unread
+                        && !names.iter().any(|name| name.as_str() == receipt.member)
+                }
+            };
+            if is_meant {
+                receipt.ends(ReceiptStatus::Withdrawn);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::state::BodyRef;
+    use crate::domain::ids::{CallId, CommandId, SessionId};
+    use crate::domain::messaging::{Audience, Author, DeliveryMethod};
+    use crate::domain::name::Name;
+    use crate::domain::time::Tick;
+
+    /// Texts that are all in their events.
+    struct Inline;
+
+    impl Texts for Inline {
+        fn text(&mut self, _: BodyRef) -> Option<String> {
+            None
+        }
+
+        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+            None
+        }
+    }
+
+    fn name(text: &str) -> Name {
+        Name::parse(text).unwrap()
+    }
+
+    fn id(number: u64) -> MessageId {
+        MessageId::from_bits(number)
+    }
+
+    fn sent(number: u64, to: &[&str], text: &str) -> Event {
+        Event::MessageSent(MessageSent {
+            id: id(number),
+            kind: MessageKind::Message,
+            from: Author::Member(name("ann")),
+            audience: Audience::All,
+            to: to.iter().map(|to| name(to)).collect::<Vec<_>>().into(),
+            request: None,
+            task: None,
+            claimed_by: None,
+            reply_to: None,
+            thread: None,
+            ends: Vec::new(),
+            priority: Priority::Normal,
+            body: Body::Text(text.to_owned()),
+        })
+    }
+
+    fn handed(number: u64, to: &str, call: CallId) -> Event {
+        Event::MessageHanded {
+            ids: vec![id(number)],
+            member: name(to),
+            session: SessionId(uuid::Uuid::nil()),
+            call,
+            method: DeliveryMethod::Steer,
+        }
+    }
+
+    /// Folds events, each in an entry of its own and one millisecond after the one before.
+    fn folded(most: usize, events: Vec<Event>) -> Conversation {
+        let mut conversation = Conversation::new(most, 5);
+        for (number, event) in (1..).zip(events) {
+            let entry = Entry {
+                seq: number,
+                ts: i64::try_from(number).unwrap(),
+                tick: Tick { boot: 1, ms: number },
+                id: CommandId(uuid::Uuid::from_u64_pair(0, number)),
+                by: None,
+                events: vec![event],
+            };
+            conversation.take(&entry, &State::default(), &mut Inline);
+        }
+        conversation
+    }
+
+    fn statuses(conversation: &Conversation) -> Vec<Vec<(&str, ReceiptStatus)>> {
+        let of = |letter: &'_ Letter| -> Vec<_> {
+            letter.receipts.iter().map(|receipt| (receipt.member.clone(), receipt.status)).collect()
+        };
+        let all: Vec<Vec<(String, ReceiptStatus)>> = conversation.letters().map(of).collect();
+        all.into_iter()
+            .map(|one| one.into_iter().map(|(name, status)| (&*name.leak(), status)).collect())
+            .collect()
+    }
+
+    #[test]
+    fn each_recipient_has_a_receipt_with_its_times() {
+        use ReceiptStatus::{Delivered, Expired, Seen, Unread, Withdrawn};
+        let session = SessionId(uuid::Uuid::nil());
+        let [one, two] = [1, 2].map(|number| CallId(uuid::Uuid::from_u64_pair(1, number)));
+        let conversation = folded(
+            9,
+            vec![
+                sent(1, &["bob", "cay", "dan", "eve"], "a long text"),
+                handed(1, "bob", one),
+                Event::MessageSeen { session, call: one },
+                handed(1, "cay", two),
+                Event::MessageSuperseded { id: id(1), members: vec![name("dan")].into() },
+                Event::MessageExpired { id: id(1), member: name("eve") },
+                // Nothing changes after an end.
+                Event::MessageExpired { id: id(1), member: name("bob") },
+            ],
+        );
+        let expected =
+            vec![vec![("bob", Seen), ("cay", Delivered), ("dan", Withdrawn), ("eve", Expired)]];
+        assert_eq!(statuses(&conversation), expected);
+        let letter = conversation.letters().next().unwrap();
+        assert_eq!(letter.text.as_deref(), Some("a lon…"));
+        let bob = &letter.receipts[0];
+        assert_eq!((bob.delivered_at, bob.seen_at), (Some(Moment(2)), Some(Moment(3))));
+        assert_eq!(bob.method.as_deref(), Some("steer"));
+
+        let returned = vec![
+            sent(1, &["bob"], "x"),
+            handed(1, "bob", one),
+            Event::MessageReturned { session, call: one },
+        ];
+        assert_eq!(statuses(&folded(9, returned)), vec![vec![("bob", Unread)]]);
+    }
+
+    #[test]
+    fn only_the_last_messages_are_kept() {
+        let events = (1..=5).map(|number| sent(number, &["bob"], "x")).collect();
+        let conversation = folded(2, events);
+        let seqs: Vec<_> = conversation.letters().map(|letter| letter.seq).collect();
+        assert_eq!(seqs, [4, 5]);
+        assert_eq!(conversation.seqs.len(), 2);
+    }
+}

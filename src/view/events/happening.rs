@@ -1,0 +1,59 @@
+//! Happenings: what an entry of the log says, as sentences for people, each with the members and the ids that it is about.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::in_flight::InFlight;
+use super::said::Said;
+use super::speaker::Speaker;
+use super::{Topic, member_words, talk_words, task_words, workflow_words};
+use crate::bus::event::{Entry, Event};
+use crate::bus::state::State;
+use crate::view::{Moment, Texts};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Happening {
+    /// The seq of its event.
+    pub seq: u64,
+    pub at: Moment,
+    pub topic: Topic,
+    /// The members that it is about: who acts, and whom it concerns. `all` stands for everybody.
+    pub members: Vec<String>,
+    /// The ids that it is about: of messages and their thread, requests, tasks, permission questions and workflows.
+    pub ids: Vec<String>,
+    /// What happened. The words of agents and plans are quoted.
+    pub words: String,
+}
+
+/// Puts the entries of a log into words, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Happenings {
+    in_flight: InFlight,
+}
+
+impl Happenings {
+    /// Returns what an entry says. `state` is that of the same moment, or a later one. Events that only bridges need say nothing.
+    pub fn of(&mut self, entry: &Entry, state: &State, texts: &mut dyn Texts) -> Vec<Happening> {
+        let mut speaker = Speaker { state, texts };
+        let at = Moment(entry.ts);
+        let mut happenings = Vec::new();
+        for (seq, event) in (entry.seq..).zip(&entry.events) {
+            if let Some(Said { topic, members, ids, words }) = self.said(event, &mut speaker) {
+                happenings.push(Happening { seq, at, topic, members, ids, words });
+            }
+        }
+        happenings
+    }
+
+    fn said(&mut self, event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
+        let said = member_words::said(event, speaker)
+            .or_else(|| task_words::said(event, speaker))
+            .or_else(|| workflow_words::said(event))
+            .or_else(|| talk_words::said(event, &mut self.in_flight, speaker));
+        if let Event::MemberLeft { session, .. } = event {
+            self.in_flight.forget(*session);
+        }
+        said
+    }
+}

@@ -1,0 +1,45 @@
+//! The messages that calls carry, between their delivery and its proof: the events of the proof name only the call.
+
+use std::collections::BTreeMap;
+
+use crate::domain::ids::{CallId, MessageId, SessionId};
+use crate::domain::name::Name;
+
+/// The messages of each call, until the model has seen them or they are unread again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InFlight {
+    calls: BTreeMap<(SessionId, CallId), Carried>,
+}
+
+/// What a call carries.
+#[derive(Clone, Debug)]
+pub(super) struct Carried {
+    /// The owner of the inbox.
+    pub(super) member: Name,
+    pub(super) ids: Vec<MessageId>,
+}
+
+impl InFlight {
+    /// Notes a delivery.
+    pub(super) fn hand(
+        &mut self,
+        (session, call): (SessionId, CallId),
+        member: &Name,
+        ids: &[MessageId],
+    ) {
+        let carried = self.calls.entry((session, call));
+        let carried =
+            carried.or_insert_with(|| Carried { member: member.clone(), ids: Vec::new() });
+        carried.ids.extend_from_slice(ids);
+    }
+
+    /// Returns what a call carried that has ended; none if it carried nothing, or was begun before the first entry.
+    pub(super) fn settle(&mut self, session: SessionId, call: CallId) -> Option<Carried> {
+        self.calls.remove(&(session, call))
+    }
+
+    /// Forgets the calls of a session that has left.
+    pub(super) fn forget(&mut self, session: SessionId) {
+        self.calls.retain(|(of, _), _| *of != session);
+    }
+}

@@ -1,0 +1,58 @@
+//! Members in words: who comes and goes, and how they are.
+
+use super::Topic;
+use super::said::Said;
+use super::speaker::{Speaker, after_colon, asker, quote};
+use crate::bus::event::Event;
+use crate::domain::ids::SessionId;
+use crate::domain::member::{MemberKind, Tools};
+
+/// Returns what an event says about members.
+pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
+    let of = |session: SessionId, words: &str| {
+        let name = speaker.named(session);
+        let said = Said::new(Topic::Member, format!("{name} {words}"));
+        Some(said.about(speaker.name(session)))
+    };
+    match event {
+        Event::MemberStarting(starting) => {
+            let words = format!("{} is starting ({})", starting.name, starting.profile);
+            Some(Said::new(Topic::Member, words).about([starting.name.to_string()]))
+        }
+        Event::MemberJoined(joined) => {
+            let words = match joined.kind {
+                MemberKind::Agent => format!("{} is ready", joined.name),
+                kind => format!("{} joined as {}", joined.name, kind.as_str()),
+            };
+            Some(Said::new(Topic::Member, words).about([joined.name.to_string()]))
+        }
+        Event::MemberTools { session, tools: Tools::Missing } => {
+            of(*session, "does not have the bridge's tools")
+        }
+        Event::MemberModel { session, model } => {
+            of(*session, &format!("uses the model {}", quote(model)))
+        }
+        Event::MemberLeft { session, departure, detail } => {
+            let why = after_colon(detail.as_deref());
+            of(*session, &format!("left ({}){why}", departure.as_str()))
+        }
+        Event::AgentStalled { session } => of(*session, "shows no sign of life in its turn"),
+        Event::AgentStirred { session } => of(*session, "shows signs of life"),
+        Event::AgentStuck { session, .. } => of(*session, "does not end a cancelled turn"),
+        Event::AgentFree { session, .. } => of(*session, "has ended the cancelled turn"),
+        Event::AgentCrashed { session, detail } => {
+            let why = after_colon(Some(detail));
+            of(*session, &format!("crashed and is started again{why}"))
+        }
+        Event::MemberHung { session } => of(*session, "does not respond"),
+        Event::MemberBack { session } => of(*session, "responds again"),
+        Event::StopAsked { session, by, kill, human } => {
+            let by = asker(by, *human);
+            let how = if *kill { "kills" } else { "stops" };
+            let words = format!("{by} {how} {}", speaker.named(*session));
+            let members = [by].into_iter().chain(speaker.name(*session));
+            Some(Said::new(Topic::Member, words).about(members))
+        }
+        _ => None,
+    }
+}

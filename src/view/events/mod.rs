@@ -1,0 +1,18 @@
+//! What has happened on a bus: the entries of the log in words, and the messages with their receipts.
+
+mod conversation_fold;
+mod happening;
+mod in_flight;
+mod letter;
+mod member_words;
+mod said;
+mod speaker;
+mod task_words;
+mod talk_words;
+mod topic;
+mod workflow_words;
+
+pub use self::conversation_fold::Conversation;
+pub use self::happening::{Happening, Happenings};
+pub use self::letter::{Letter, Receipt, ReceiptStatus};
+pub use self::topic::Topic;

@@ -1,0 +1,62 @@
+//! What the words of happenings have in common: names of sessions, and foreign texts, which are quoted and cut.
+
+use crate::bus::event::Body;
+use crate::bus::state::State;
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::limits;
+use crate::domain::messaging::Author;
+use crate::domain::name::Name;
+use crate::domain::text::visible_letters::quoted;
+use crate::view::Texts;
+
+/// Puts events into words.
+pub(super) struct Speaker<'a> {
+    /// The state of the same moment, or a later one.
+    pub(super) state: &'a State,
+    pub(super) texts: &'a mut dyn Texts,
+}
+
+impl Speaker<'_> {
+    /// Returns the name of a session's member, if it is still known.
+    pub(super) fn name(&self, session: SessionId) -> Option<String> {
+        if let Some(live) = self.state.session(session) {
+            return Some(live.name.to_string());
+        }
+        let mut left = self.state.departed().filter(|left| left.session == session);
+        left.next_back().map(|left| left.name.to_string())
+    }
+
+    /// Returns the name of a session's member, or words for one that has been forgotten.
+    pub(super) fn named(&self, session: SessionId) -> String {
+        self.name(session).unwrap_or_else(|| "a member that left".to_owned())
+    }
+
+    /// Returns the agent of a task, if it is still known.
+    pub(super) fn agent_of(&self, task: &TaskId) -> Option<String> {
+        self.state.task(task).map(|task| task.agent.to_string())
+    }
+
+    /// Quotes the beginning of a text of an event.
+    pub(super) fn quote(&mut self, body: &Body) -> String {
+        match self.texts.text_of(body) {
+            Some(text) => quote(&text),
+            None => "(its text cannot be read)".to_owned(),
+        }
+    }
+}
+
+/// Names who asked for something: a member, or the person at the command line.
+pub(super) fn asker(by: &Name, human: bool) -> String {
+    if human { Author::Human.to_string() } else { by.to_string() }
+}
+
+/// Quotes the beginning of foreign words.
+pub(super) fn quote(words: &str) -> String {
+    quoted(words, limits::PROMPT_CHARS)
+}
+
+/// Returns a detail for the end of a sentence, if there is one.
+pub(super) fn after_colon(detail: Option<&str>) -> String {
+    let detail = detail.map(str::trim).filter(|detail| !detail.is_empty());
+    detail.map(|detail| format!(": {}", quote(detail))).unwrap_or_default()
+}

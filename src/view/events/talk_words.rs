@@ -1,0 +1,95 @@
+//! Messages, their receipts, and requests in words.
+
+use super::Topic;
+use super::in_flight::InFlight;
+use super::said::Said;
+use super::speaker::Speaker;
+use crate::bus::event::{Event, MessageSent};
+use crate::domain::ids::{MessageId, RequestId};
+
+/// Returns what an event says about messages and requests.
+pub(super) fn said(
+    event: &Event,
+    in_flight: &mut InFlight,
+    speaker: &mut Speaker<'_>,
+) -> Option<Said> {
+    let request = |id: &RequestId, words: String| {
+        Some(Said::new(Topic::Request, words).with_ids([id.to_string()]))
+    };
+    match event {
+        Event::MessageSent(sent) => Some(message(sent, speaker)),
+        Event::RequestOpened(opened) => {
+            let asks = speaker.quote(&opened.description);
+            let words = format!("{} asks whoever is free: {asks} ({})", opened.from, opened.id);
+            let said = Said::new(Topic::Request, words).about([opened.from.to_string()]);
+            Some(said.with_ids([opened.id.to_string(), opened.message.to_string()]))
+        }
+        Event::RequestNudged { id } => request(id, format!("nobody has claimed {id} yet")),
+        Event::RequestClaimed { id, by, .. } => {
+            let said = request(id, format!("{by} claims {id}"));
+            said.map(|said| said.about([by.to_string()]))
+        }
+        Event::RequestReopened { id } => request(id, format!("{id} is open again")),
+        Event::RequestCompleted { id, message } => {
+            let owner = speaker.state.request(id).and_then(|request| request.owner.as_ref());
+            let owner = owner.map(|owner| owner.by.to_string());
+            let words = match &owner {
+                Some(owner) => format!("{owner} has answered {id}"),
+                None => format!("{id} is answered"),
+            };
+            let said = request(id, words).map(|said| said.about(owner));
+            said.map(|said| said.with_ids([message.to_string()]))
+        }
+        Event::RequestExpired { id } => request(id, format!("{id} ended without an answer")),
+        Event::MessageHanded { ids, member, session, call, method } => {
+            in_flight.hand((*session, *call), member, ids);
+            let words = format!("{member} gets {} ({})", listed(ids), method.as_str());
+            Some(receipt(words, [member.to_string()], ids))
+        }
+        Event::MessageSeen { session, call } => {
+            let carried = in_flight.settle(*session, *call)?;
+            let words = format!("{} has seen {}", carried.member, listed(&carried.ids));
+            Some(receipt(words, [carried.member.to_string()], &carried.ids))
+        }
+        Event::MessageReturned { session, call } => {
+            let carried = in_flight.settle(*session, *call)?;
+            let words =
+                format!("{} did not get {}, unread again", carried.member, listed(&carried.ids));
+            Some(receipt(words, [carried.member.to_string()], &carried.ids))
+        }
+        Event::MessageSuperseded { id, members } => {
+            let names = members.named().iter().map(ToString::to_string);
+            let ids = std::slice::from_ref(id);
+            Some(receipt(format!("{id} is withdrawn"), names, ids))
+        }
+        Event::MessageExpired { id, member } => {
+            let words = format!("{id} will not reach {member}");
+            Some(receipt(words, [member.to_string()], std::slice::from_ref(id)))
+        }
+        _ => None,
+    }
+}
+
+fn message(sent: &MessageSent, speaker: &mut Speaker<'_>) -> Said {
+    let text = speaker.quote(&sent.body);
+    let urgent = if sent.priority.is_normal() { "" } else { " (urgent)" };
+    let words = format!("{} → {}{urgent}: {text}", sent.from, sent.audience);
+    let more = [
+        sent.thread.as_ref().map(ToString::to_string),
+        sent.reply_to.as_ref().map(ToString::to_string),
+        sent.request.as_ref().map(ToString::to_string),
+        sent.task.as_ref().map(ToString::to_string),
+    ];
+    let ids = [sent.id.to_string()].into_iter().chain(more.into_iter().flatten());
+    let said = Said::new(Topic::Message, words);
+    said.about([sent.from.to_string(), sent.audience.to_string()]).with_ids(ids)
+}
+
+fn receipt(words: String, members: impl IntoIterator<Item = String>, ids: &[MessageId]) -> Said {
+    let ids = ids.iter().map(ToString::to_string);
+    Said::new(Topic::Receipt, words).about(members).with_ids(ids)
+}
+
+fn listed(ids: &[MessageId]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,293 @@
+//! What an agent says and does in its turn, as lines, from the transcript of its task.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::domain::text::visible_letters::{beginning, seen, without_styles};
+
+/// The most characters of a line. A longer one is cut, as a person reads no further.
+const LINE_CHARS: usize = 2_000;
+
+/// The most characters of a call's title.
+const TITLE_CHARS: usize = 300;
+
+/// What a line of a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LiveKind {
+    /// The agent says it.
+    Words,
+    /// The agent thinks it.
+    Thought,
+    /// A call of a tool, and how far it has come.
+    Call,
+    /// A permission question with its answer.
+    Permission,
+    /// Others told it to the agent during the turn.
+    Told,
+    /// The bridge notes it, such as the end of the turn.
+    Note,
+}
+
+/// A line of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LiveLine {
+    pub kind: LiveKind,
+    /// One line, without invisible characters.
+    pub text: String,
+}
+
+/// The turn of an agent, folded from the lines of a transcript.
+#[derive(Debug, Default)]
+struct Turn {
+    parts: Vec<(LiveKind, String)>,
+    /// The parts of calls, by the id of the call.
+    calls: BTreeMap<String, usize>,
+}
+
+/// Returns the last lines of a turn, at most so many. Of a transcript whose beginning is missing, they are the lines of the rest.
+pub fn live_lines(transcript: &str, most: usize) -> Vec<LiveLine> {
+    let mut turn = Turn::default();
+    for line in transcript.lines() {
+        // A line that is being written is read the next time.
+        if let Ok(value) = serde_json::from_str::<Value>(line) {
+            turn.take(&value);
+        }
+    }
+    let parts = turn.parts.iter();
+    let lines = parts.flat_map(|(kind, text)| {
+        let clean = cleaned(text);
+        let lines = clean.lines().map(|line| (*kind, cut(line))).collect::<Vec<_>>();
+        lines.into_iter()
+    });
+    let lines: Vec<_> = lines.map(|(kind, text)| LiveLine { kind, text }).collect();
+    lines[lines.len().saturating_sub(most)..].to_vec()
+}
+
+/// Returns the last call of a tool in a transcript whose title begins like this, with all that the agent has said about it, as lines.
+pub fn call_in_full(transcript: &str, title: &str) -> Vec<String> {
+    let begins = title.trim_end_matches('…');
+    let mut known = BTreeMap::<String, Value>::new();
+    let mut found = None;
+    for line in transcript.lines() {
+        let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+        if value["kind"] != "tool_call" {
+            continue;
+        }
+        let id = text(&value, "id").to_owned();
+        let call = known.entry(id.clone()).or_default();
+        for key in ["title", "input", "locations"] {
+            if !value[key].is_null() {
+                call[key] = value[key].clone();
+            }
+        }
+        let shown = call["title"].as_str().unwrap_or(&id);
+        if beginning(shown, TITLE_CHARS).starts_with(begins) {
+            found = Some(id);
+        }
+    }
+    let Some(call) = found.and_then(|id| known.remove(&id)) else { return Vec::new() };
+    let mut lines = Vec::new();
+    if let Some(title) = call["title"].as_str() {
+        lines.extend(cleaned(title).lines().map(str::to_owned));
+    }
+    for key in ["input", "locations"] {
+        if let Some(value) = Some(&call[key]).filter(|value| is_something(value)) {
+            lines.push(format!("{key}:"));
+            fields(&mut lines, value);
+        }
+    }
+    lines
+}
+
+fn is_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    }
+}
+
+/// Adds the fields of a value, texts with their own line ends.
+fn fields(lines: &mut Vec<String>, value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let shown = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), std::borrow::ToOwned::to_owned);
+                let clean = cleaned(&shown);
+                let mut rest = clean.lines();
+                lines.push(format!(
+                    "  {}: {}",
+                    beginning(name, TITLE_CHARS),
+                    rest.next().unwrap_or_default()
+                ));
+                lines.extend(rest.map(|line| format!("    {line}")));
+            }
+        }
+        Value::String(text) => lines.extend(cleaned(text).lines().map(|line| format!("  {line}"))),
+        other => lines.extend(cleaned(&other.to_string()).lines().map(|line| format!("  {line}"))),
+    }
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
+}
+
+/// Returns a text without anything that acts on a terminal or hides, with its line ends.
+fn cleaned(text: &str) -> String {
+    seen(&without_styles(text)).replace('\t', "    ")
+}
+
+fn cut(line: &str) -> String {
+    let mut shown: String = line.chars().take(LINE_CHARS).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+impl Turn {
+    fn take(&mut self, value: &Value) {
+        match text(value, "kind") {
+            "text" => self.say(LiveKind::Words, text(value, "text")),
+            "thought" => self.say(LiveKind::Thought, text(value, "text")),
+            "tool_call" => self.call(value),
+            "permission" => {
+                let (title, answer) = (text(value, "title"), text(value, "answer"));
+                let words = format!("{}: {answer}", beginning(title, TITLE_CHARS));
+                self.parts.push((LiveKind::Permission, words));
+            }
+            "end" => {
+                let error = value["error"].as_str();
+                let reason = value["stop_reason"].as_str().map(|reason| format!("ended: {reason}"));
+                let words = error.map(|error| format!("ended: {error}")).or(reason);
+                self.parts.extend(words.map(|words| (LiveKind::Note, words)));
+            }
+            "full" => self.parts.push((LiveKind::Note, text(value, "told").to_owned())),
+            "prompt" | "user" | "git" => {}
+            // What was delivered into the turn has the method as its kind.
+            _ if value["text"].is_string() => {
+                self.parts.push((LiveKind::Told, text(value, "text").to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds words, which come in pieces.
+    fn say(&mut self, kind: LiveKind, piece: &str) {
+        match self.parts.last_mut() {
+            Some((last, words)) if *last == kind => words.push_str(piece),
+            _ => self.parts.push((kind, piece.to_owned())),
+        }
+    }
+
+    /// Adds a call, or the news of one.
+    fn call(&mut self, value: &Value) {
+        let id = text(value, "id");
+        let known = self.calls.get(id).copied();
+        let title = value["title"].as_str().map(|title| beginning(title, TITLE_CHARS));
+        let before = known.map(|at| self.parts[at].1.clone());
+        let (old_title, old_status) =
+            match before.as_deref().and_then(|line| line.rsplit_once(" — ")) {
+                Some((title, status)) => (Some(title.to_owned()), Some(status.to_owned())),
+                None => (before.clone(), None),
+            };
+        let title = title.filter(|title| !title.is_empty()).or(old_title);
+        let title = title.unwrap_or_else(|| beginning(id, TITLE_CHARS));
+        let status = value["status"].as_str().map(|status| status.replace('_', " ")).or(old_status);
+        let line = status.map_or_else(|| title.clone(), |status| format!("{title} — {status}"));
+        if let Some(at) = known {
+            self.parts[at].1 = line;
+        } else {
+            self.calls.insert(id.to_owned(), self.parts.len());
+            self.parts.push((LiveKind::Call, line));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn transcript(lines: &[Value]) -> String {
+        lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    fn shown(lines: &[Value]) -> Vec<(LiveKind, String)> {
+        let lines = live_lines(&transcript(lines), 100).into_iter();
+        lines.map(|line| (line.kind, line.text)).collect()
+    }
+
+    #[test]
+    fn pieces_of_words_become_lines_and_a_call_is_one_line_that_changes() {
+        let lines = [
+            json!({ "kind": "prompt", "text": "do it" }),
+            json!({ "kind": "text", "text": "one " }),
+            json!({ "kind": "text", "text": "two\nthree" }),
+            json!({ "kind": "tool_call", "id": "c", "title": "Read a.rs", "status": "pending" }),
+            json!({ "kind": "tool_call", "id": "c", "status": "in_progress" }),
+            json!({ "kind": "permission", "title": "rm x", "answer": "reject" }),
+            json!({ "kind": "steer", "text": "stop that" }),
+            json!({ "kind": "end", "stop_reason": "end_turn" }),
+        ];
+        let expected = [
+            (LiveKind::Words, "one two"),
+            (LiveKind::Words, "three"),
+            (LiveKind::Call, "Read a.rs — in progress"),
+            (LiveKind::Permission, "rm x: reject"),
+            (LiveKind::Told, "stop that"),
+            (LiveKind::Note, "ended: end_turn"),
+        ];
+        assert_eq!(shown(&lines), expected.map(|(kind, text)| (kind, text.to_owned())));
+        assert_eq!(live_lines(&transcript(&lines), 1).len(), 1);
+    }
+
+    #[test]
+    fn nothing_in_live_words_acts_on_a_terminal_or_hides() {
+        let odd = "a\u{1b}[31mred\u{1b}]0;title\u{7}\u{202e}\u{200b}b\tc\r\n\u{9b}2J";
+        let lines = shown(&[
+            json!({ "kind": "text", "text": odd }),
+            json!({ "kind": "tool_call", "id": odd, "title": odd, "status": odd }),
+            json!({ "kind": "permission", "title": odd, "answer": odd }),
+        ]);
+        let call = call_in_full(
+            &transcript(&[
+                json!({ "kind": "tool_call", "id": "c", "title": "t", "input": { odd: odd } }),
+            ]),
+            "t",
+        );
+        for line in lines.iter().map(|(_, line)| line).chain(&call) {
+            let is_clean = !line.chars().any(crate::domain::text::visible_letters::is_invisible);
+            assert!(is_clean, "{line:?}");
+        }
+        assert_eq!(lines[0].1, "ared\u{fffd}]0;title\u{fffd}\u{fffd}\u{fffd}b    c");
+    }
+
+    #[test]
+    fn a_torn_or_foreign_transcript_says_what_it_can() {
+        assert_eq!(live_lines("torn {\n[1]\n{\"kind\":7}\n\u{0}", 5), []);
+        assert_eq!(call_in_full("torn {", "x"), [""; 0]);
+    }
+
+    #[test]
+    fn the_call_behind_a_question_is_shown_whole() {
+        let long = "x".repeat(400);
+        let lines = transcript(&[
+            json!({ "kind": "tool_call", "id": "a", "title": "other" }),
+            json!({ "kind": "tool_call", "id": "c", "title": format!("run {long}") }),
+            json!({ "kind": "tool_call", "id": "c", "input": { "command": "one\ntwo", "n": 1 } }),
+        ]);
+        let cut = beginning(&format!("run {long}"), 300);
+        let call = call_in_full(&lines, &cut);
+        assert_eq!(call[0], format!("run {long}"));
+        assert_eq!(call[1..], ["input:", "  command: one", "    two", "  n: 1"]);
+    }
+}

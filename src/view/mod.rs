@@ -1,0 +1,40 @@
+//! The read model: what stands on a bus, and what has happened there, as people look at it. Pure.
+//!
+//! Every window and every `--json` output is made of this and of nothing else. A `Board` shows what stands, and follows from the
+//! state; `Happening`s and `Letter`s show what has happened, and follow from the entries of the log. Times and texts come in, so
+//! that nothing here reads a clock or a file. docs/view.md describes every field.
+//!
+//! The words of agents in it are one line each, without invisible characters, and cut.
+
+mod board;
+mod changes;
+pub mod doing;
+mod events;
+mod live_words;
+mod moment;
+mod needs;
+mod problems;
+mod rows;
+mod spent;
+#[cfg(test)]
+mod tests;
+mod text_source;
+mod totals;
+
+pub use self::board::{Board, Looked, VIEW_VERSION};
+pub use self::changes::{BoardChanges, RowChanges};
+pub use self::events::{
+    Conversation, Happening, Happenings, Letter, Receipt, ReceiptStatus, Topic,
+};
+pub use self::live_words::{LiveKind, LiveLine, call_in_full, live_lines};
+pub use self::moment::{Moment, span};
+pub use self::needs::{Need, NeedKind};
+pub use self::problems::{Problem, ProblemKind};
+pub use self::rows::member_row::{Group, MemberRow, delivery_words};
+pub use self::rows::permission_row::PermissionRow;
+pub use self::rows::request_row::RequestRow;
+pub use self::rows::task_row::{TASK_STATUS_WORDS, TaskRow, task_status};
+pub use self::rows::workflow_tree::{StepNode, WorkflowTree};
+pub use self::spent::{Spent, SpentBy, UsageFold, UsageRow};
+pub use self::text_source::{KnownTexts, KnownWords, Texts};
+pub use self::totals::Totals;

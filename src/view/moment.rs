@@ -1,0 +1,69 @@
+//! Times as the read model has them: moments, in JSON as text of ISO 8601 in UTC, and spans in words.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+
+use crate::domain::time::iso8601;
+
+/// A wall time, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub i64);
+
+impl Moment {
+    /// Returns the milliseconds from this moment to a later one; zero if the clock was set back meanwhile.
+    pub fn until(self, later: Self) -> u64 {
+        later.0.saturating_sub(self.0).max(0).unsigned_abs()
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&iso8601(self.0))
+    }
+}
+
+impl JsonSchema for Moment {
+    fn schema_name() -> Cow<'static, str> {
+        "Moment".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+/// Writes a span of time in milliseconds by the wall clock, which may have been set back meanwhile.
+pub fn span(millis: i64) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    match millis.max(0) / 1000 {
+        seconds if seconds < 2 * MINUTE => format!("{seconds} s"),
+        seconds if seconds < 2 * HOUR => format!("{} min", seconds / MINUTE),
+        seconds => format!("{} h", seconds / HOUR),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_short_and_never_negative() {
+        let spans = [-5, 119_999, 120_000, 7_199_999, 7_200_000].map(span);
+        assert_eq!(spans, ["0 s", "119 s", "2 min", "119 min", "2 h"]);
+        assert_eq!(Moment(5).until(Moment(3)), 0);
+        assert_eq!(Moment(3).until(Moment(5)), 2);
+    }
+
+    #[test]
+    fn a_moment_is_text_in_json() {
+        let json = serde_json::to_value(Moment(1_770_000_000_123)).unwrap();
+        assert_eq!(json, "2026-02-02T02:40:00.123Z");
+    }
+}

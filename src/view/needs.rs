@@ -1,0 +1,85 @@
+//! What waits for a person: permissions, approvals, and agents that go on only if somebody decides.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::state::State;
+use crate::domain::limits;
+use crate::domain::text::exactly::exactly;
+use crate::domain::text::visible_letters::beginning;
+use crate::domain::workflow::StepStatus;
+use crate::view::{MemberRow, Moment, PermissionRow};
+
+/// What a person has to decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NeedKind {
+    /// An agent asks whether it may do something.
+    Permission,
+    /// A step of a workflow waits for approval.
+    Approval,
+    /// An agent does not end a cancelled turn, shows no sign of life, or its process does not respond.
+    Stuck,
+}
+
+impl NeedKind {
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Permission => "permission",
+            Self::Approval => "approval",
+            Self::Stuck => "stuck",
+        }
+    }
+}
+
+/// Something that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Need {
+    pub kind: NeedKind,
+    /// The member that waits, or the step.
+    pub who: String,
+    /// What to answer, to approve, or to end: the id of a permission question, of a workflow, or of a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What it is about. Words of agents and of plans are quoted.
+    pub words: String,
+    /// Since when it has been waiting, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Moment>,
+}
+
+/// Collects what waits for a person, permissions first.
+pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[PermissionRow]) -> Vec<Need> {
+    let asked = permissions.iter().map(|permission| Need {
+        kind: NeedKind::Permission,
+        who: permission.agent.clone(),
+        id: Some(permission.permission_id.clone()),
+        words: format!("{}: {}", permission.kind, exactly(&permission.title)),
+        since: Some(permission.asked_at),
+    });
+    let running = state.workflows().into_iter().filter(|workflow| !workflow.status.is_final());
+    let approvals = running.flat_map(|workflow| {
+        let asking = workflow.steps.iter().filter(|step| step.status == StepStatus::Asking);
+        asking.map(|step| Need {
+            kind: NeedKind::Approval,
+            who: step.plan.name.to_string(),
+            id: Some(workflow.id.to_string()),
+            words: format!(
+                "a step of the workflow {}",
+                serde_json::Value::from(beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS))
+            ),
+            since: None,
+        })
+    });
+    let is_stuck =
+        |member: &&MemberRow| matches!(member.state.as_str(), "stuck" | "stalled" | "hung");
+    let stuck = members.iter().filter(is_stuck).map(|member| Need {
+        kind: NeedKind::Stuck,
+        who: member.name.clone(),
+        id: member.task_id.clone(),
+        words: member.doing.clone(),
+        since: Some(member.last_active),
+    });
+    asked.chain(approvals).chain(stuck).collect()
+}

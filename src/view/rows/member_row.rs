@@ -1,0 +1,243 @@
+//! A member as a row: one that is live, or one that left not long ago.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::state::{EndedSession, Session, State};
+use crate::domain::limits;
+use crate::domain::member::{MemberKind, Tools};
+use crate::domain::messaging::DeliveryMethod;
+use crate::domain::time::{Now, Tick};
+use crate::view::doing::Doing;
+use crate::view::{Moment, Spent, Texts};
+
+/// The groups of members, in the order in which windows show them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// It goes on only after a decision of a person.
+    NeedsYou,
+    Working,
+    Idle,
+    Ended,
+}
+
+impl Group {
+    /// Returns its heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::NeedsYou => "Needs you",
+            Self::Working => "Working",
+            Self::Idle => "Idle",
+            Self::Ended => "Ended",
+        }
+    }
+}
+
+/// A member.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MemberRow {
+    pub name: String,
+    /// agent, peer or orchestrator.
+    pub kind: String,
+    /// The group to which its state belongs.
+    pub group: Group,
+    /// starting, running, idle, waiting, `waiting_permission`, stalled, stuck, stopping, hung, gone (its process has ended, which no
+    /// session has recorded yet) or left.
+    pub state: String,
+    /// What it is doing, or why it left. A prompt is quoted.
+    pub doing: String,
+    /// The task in its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// When that turn began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_since: Option<Moment>,
+    /// Tasks behind that one.
+    pub queued: usize,
+    /// Messages that it has not seen and that are not on their way to it.
+    pub unread: usize,
+    /// The member for whose message it waits, if it waits for one member only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
+    /// The requests that it has claimed and not answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<String>,
+    pub last_active: Moment,
+    /// How long it has been live, or was.
+    pub live_seconds: u64,
+    /// The profile from which it was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What it is for, in its user's words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// The model that it uses, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Where it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Whether it has the bridge's tools: ready, missing or unproven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<String>,
+    /// How messages reach it, during a turn first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub delivery: Vec<String>,
+    /// How often its program was started again after a crash.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub restarts: u32,
+    /// What the tasks of its session have used, as far as the state still has them and the agent reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Spent>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl MemberRow {
+    /// Makes the row of a live session. `is_held` says whether its process lives, `usage` what its tasks have used.
+    pub fn of(
+        state: &State,
+        session: &Session,
+        (is_held, usage): (bool, Spent),
+        now: Now,
+        texts: &mut dyn Texts,
+    ) -> Self {
+        let word = state_word(state, session, is_held);
+        let is_agent = session.kind == MemberKind::Agent;
+        let running = session.running.as_ref().and_then(|id| state.task(id));
+        let doing = if is_held {
+            let read = |prompt| texts.first_words(prompt, limits::DOING_CHARS);
+            Doing::look(state, session, now).in_words(read)
+        } else {
+            "its process has ended".to_owned()
+        };
+        Self {
+            name: session.name.to_string(),
+            kind: session.kind.as_str().to_owned(),
+            group: group(word, is_agent),
+            state: word.to_owned(),
+            doing,
+            task_id: session.running.as_ref().map(ToString::to_string),
+            task_since: running.and_then(|task| task.started_ms).map(Moment),
+            queued: session.queue.len(),
+            unread: state.member(&session.name).map_or(0, |member| member.unread.len()),
+            waits_for: session.waits.last().and_then(|wait| Some(wait.from.as_ref()?.to_string())),
+            holds: state.claimed_by(session.id).map(|request| request.id.to_string()).collect(),
+            last_active: Moment(session.last_ms),
+            live_seconds: seconds(session.since, now.tick),
+            profile: session.profile.clone(),
+            roles: session.roles.clone(),
+            model: session.model.clone(),
+            cwd: session.cwd.clone(),
+            tools: is_agent.then(|| tools(session.tools).to_owned()),
+            delivery: delivery_words(session).into_iter().map(str::to_owned).collect(),
+            restarts: session.restarts,
+            usage: Some(usage).filter(|usage| !usage.is_nothing()),
+        }
+    }
+
+    /// Makes the row of a session that has left.
+    pub fn of_ended(ended: &EndedSession) -> Self {
+        let past = ended.past.as_ref();
+        Self {
+            name: ended.name.to_string(),
+            kind: ended.kind.as_str().to_owned(),
+            group: Group::Ended,
+            state: "left".to_owned(),
+            doing: ended.reason(),
+            task_id: None,
+            task_since: None,
+            queued: 0,
+            unread: 0,
+            waits_for: None,
+            holds: Vec::new(),
+            last_active: Moment(ended.last_ms),
+            live_seconds: seconds(ended.since, ended.at),
+            profile: past.map(|past| past.profile.clone()),
+            roles: Vec::new(),
+            model: past.and_then(|past| past.model.clone()),
+            cwd: past.map(|past| past.cwd.clone()),
+            tools: None,
+            delivery: Vec::new(),
+            restarts: 0,
+            usage: None,
+        }
+    }
+}
+
+/// Returns the word for the state of a live session.
+fn state_word(state: &State, session: &Session, is_held: bool) -> &'static str {
+    if !is_held {
+        "gone"
+    } else if !session.hung && !state.open_permissions_of(session.id).is_empty() {
+        "waiting_permission"
+    } else {
+        session.status()
+    }
+}
+
+fn group(word: &str, is_agent: bool) -> Group {
+    match word {
+        "waiting_permission" | "stuck" | "hung" | "stalled" => Group::NeedsYou,
+        "gone" => Group::Ended,
+        "starting" | "running" | "stopping" => Group::Working,
+        // An agent waits in a turn of its own; the session of a client waits at any time.
+        "waiting" if is_agent => Group::Working,
+        _ => Group::Idle,
+    }
+}
+
+fn tools(tools: Tools) -> &'static str {
+    match tools {
+        Tools::Unproven => "unproven",
+        Tools::Ready => "ready",
+        Tools::Missing => "missing",
+    }
+}
+
+/// Returns the delivery methods of a session, those during a turn first: its bridge's, and those of its tools.
+pub fn delivery_words(session: &Session) -> Vec<&'static str> {
+    let (into_turn, others): (Vec<_>, Vec<_>) = session
+        .methods
+        .iter()
+        .partition(|method| matches!(method, DeliveryMethod::Steer | DeliveryMethod::Drain));
+    let interrupts = into_turn.is_empty() && !others.is_empty();
+    let of_tools: &[DeliveryMethod] = if session.tools == Tools::Ready {
+        &[DeliveryMethod::Piggyback, DeliveryMethod::Pull]
+    } else {
+        &[]
+    };
+    let words = |methods: Vec<DeliveryMethod>| methods.into_iter().map(DeliveryMethod::as_str);
+    words(into_turn)
+        .chain(interrupts.then_some("interrupt"))
+        .chain(words(of_tools.to_vec()))
+        .chain(words(others))
+        .collect()
+}
+
+/// Returns the seconds between two ticks; ticks of different boots cannot be compared.
+fn seconds(from: Tick, to: Tick) -> u64 {
+    if from.boot == to.boot { to.ms.saturating_sub(from.ms) / 1000 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_a_person_can_end_needs_you() {
+        let check =
+            |word, is_agent, expected| assert_eq!(group(word, is_agent), expected, "{word}");
+        for word in ["waiting_permission", "stuck", "hung", "stalled"] {
+            check(word, true, Group::NeedsYou);
+        }
+        check("waiting", true, Group::Working);
+        check("waiting", false, Group::Idle);
+        check("gone", true, Group::Ended);
+        assert!(Group::NeedsYou < Group::Working && Group::Idle < Group::Ended);
+    }
+}

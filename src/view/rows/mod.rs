@@ -1,0 +1,7 @@
+//! The rows of a board: one type for each kind of thing that stands on a bus.
+
+pub(super) mod member_row;
+pub(super) mod permission_row;
+pub(super) mod request_row;
+pub(super) mod task_row;
+pub(super) mod workflow_tree;

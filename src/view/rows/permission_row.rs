@@ -1,0 +1,53 @@
+//! A permission question that waits for its answer, as a row.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::state::Permission;
+use crate::domain::limits;
+use crate::domain::text::visible_letters::beginning;
+use crate::view::Moment;
+
+/// A permission question without an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PermissionRow {
+    pub permission_id: String,
+    /// The agent that asks, and waits.
+    pub agent: String,
+    /// The task at which it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// The kind of tool: read, edit, delete, move, search, execute, think, fetch or other.
+    pub kind: String,
+    /// What it is to do, in the agent's words.
+    pub title: String,
+    /// The paths concerned.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// The possible answers: `allow_once`, `allow_always`, `reject`.
+    pub offers: Vec<String>,
+    pub asked_at: Moment,
+    /// When it will be rejected without an answer.
+    pub expires_at: Moment,
+}
+
+impl PermissionRow {
+    /// Makes the row of a question.
+    pub fn of(permission: &Permission) -> Self {
+        let question = &permission.question;
+        let shown = |words: &String| beginning(words, limits::QUESTION_CHARS);
+        let offers = permission.offers.iter();
+        let timeout = i64::try_from(permission.timeout_ms).unwrap_or(i64::MAX);
+        Self {
+            permission_id: permission.id.to_string(),
+            agent: question.agent.to_string(),
+            task_id: question.task.as_ref().map(ToString::to_string),
+            kind: shown(&question.kind),
+            title: shown(&question.title),
+            paths: question.paths.iter().map(shown).collect(),
+            offers: offers.map(|offer| offer.as_str().to_owned()).collect(),
+            asked_at: Moment(permission.asked_ms),
+            expires_at: Moment(permission.asked_ms.saturating_add(timeout)),
+        }
+    }
+}

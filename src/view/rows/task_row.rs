@@ -1,0 +1,97 @@
+//! A task as a row.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::state::{State, Task};
+use crate::domain::limits;
+use crate::domain::member::{Activity, Tools};
+use crate::domain::task::TaskStatus;
+use crate::domain::text::visible_letters::beginning;
+use crate::view::{Moment, Spent, Texts};
+
+/// The words for a task's status.
+pub const TASK_STATUS_WORDS: [&str; 7] =
+    ["queued", "starting", "running", "done", "failed", "cancelled", "interrupted"];
+
+/// Returns the word for a task's status. A queued task is `starting` if its agent is still starting or has not loaded our tools yet.
+pub fn task_status(state: &State, task: &Task) -> &'static str {
+    let is_agent_starting = || {
+        let agent = state.session(task.session);
+        agent.is_some_and(|agent| {
+            let is_starting =
+                agent.activity == Activity::Starting || agent.tools == Tools::Unproven;
+            is_starting && agent.queue.front() == Some(&task.id)
+        })
+    };
+    match task.status {
+        TaskStatus::Queued if is_agent_starting() => "starting",
+        status => status.as_str(),
+    }
+}
+
+/// A task.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TaskRow {
+    pub task_id: String,
+    /// The agent that has it.
+    pub agent: String,
+    /// The agent's profile, if still known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The member that assigned it.
+    pub assigned_by: String,
+    /// queued, starting, running, done, failed, cancelled or interrupted.
+    pub status: String,
+    /// Whether somebody has asked for its end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cancel_asked: bool,
+    /// The beginning of its prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The workflow whose step it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow_id: Option<String>,
+    pub queued_at: Moment,
+    /// When its turn began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Moment>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Moment>,
+    /// What kind of error it ended with, and what happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it used, if its agent reports that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Spent>,
+}
+
+impl TaskRow {
+    /// Makes the row of a task.
+    pub fn of(state: &State, task: &Task, texts: &mut dyn Texts) -> Self {
+        let error = task.error.as_ref();
+        Self {
+            task_id: task.id.to_string(),
+            agent: task.agent.to_string(),
+            profile: state.profile_of(task).map(str::to_owned),
+            assigned_by: task.by.to_string(),
+            status: task_status(state, task).to_owned(),
+            cancel_asked: task.cancel_asked && !task.status.is_final(),
+            prompt: texts.first_words(task.prompt, limits::PROMPT_CHARS),
+            workflow_id: task.workflow.as_ref().map(ToString::to_string),
+            queued_at: Moment(task.queued_ms),
+            started_at: task.started_ms.map(Moment),
+            ended_at: task.ended_ms.map(Moment),
+            error: error.map(|error| {
+                let message = beginning(&error.message, limits::PROMPT_CHARS);
+                format!("{}: {message}", error.class)
+            }),
+            usage: task.usage.as_ref().map(Spent::of).filter(|spent| !spent.is_nothing()),
+        }
+    }
+
+    /// Returns for how many milliseconds its turn has run.
+    pub fn ran_ms(&self, now: Moment) -> Option<u64> {
+        Some(self.started_at?.until(self.ended_at.unwrap_or(now)))
+    }
+}

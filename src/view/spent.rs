@@ -1,0 +1,286 @@
+//! What tasks have used: tokens and money, for one task, for a member, and over the whole log by agent, profile or day.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::event::{Entry, Event};
+use crate::bus::state::State;
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::task::TaskStatus;
+use crate::domain::task::result::Usage;
+use crate::domain::time::iso8601;
+
+/// Tokens and money, as far as the agents report them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Spent {
+    /// Tokens that models read.
+    pub input_tokens: u64,
+    /// Tokens that models wrote.
+    pub output_tokens: u64,
+    /// All tokens, as the agents count them.
+    pub total_tokens: u64,
+    /// Money by currency (ISO 4217), in units of the currency.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cost: BTreeMap<String, f64>,
+    /// Money by currency, in millionths, which add up exactly.
+    #[serde(skip)]
+    micros: BTreeMap<String, u64>,
+}
+
+impl Spent {
+    /// Returns what one task has used.
+    pub fn of(usage: &Usage) -> Self {
+        let mut spent = Self::default();
+        spent.add(usage);
+        spent
+    }
+
+    /// Says whether no agent has reported anything.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds what a task has used.
+    pub fn add(&mut self, usage: &Usage) {
+        let (input, output) = (usage.input_tokens, usage.output_tokens);
+        let parts = input.unwrap_or_default().saturating_add(output.unwrap_or_default());
+        self.input_tokens = self.input_tokens.saturating_add(input.unwrap_or_default());
+        self.output_tokens = self.output_tokens.saturating_add(output.unwrap_or_default());
+        self.total_tokens = self.total_tokens.saturating_add(usage.total_tokens.unwrap_or(parts));
+        if let Some(cost) = &usage.cost {
+            let sum = self.micros.entry(cost.currency.clone()).or_default();
+            *sum = sum.saturating_add(cost.micros);
+            self.cost.insert(cost.currency.clone(), units(*sum));
+        }
+    }
+
+    /// Returns it in words, such as `3,400 tokens, 0.25 USD`; empty if nothing was reported.
+    pub fn in_words(&self) -> String {
+        let tokens = (self.total_tokens > 0).then(|| match self.total_tokens {
+            1 => "1 token".to_owned(),
+            many => format!("{} tokens", thousands(many)),
+        });
+        let money = self.cost.iter().map(|(currency, amount)| format!("{amount:.2} {currency}"));
+        tokens.into_iter().chain(money).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Writes a number with a comma between thousands.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn units(micros: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "no sum of costs is so large")]
+    let micros = micros as f64;
+    micros / 1e6
+}
+
+/// By what usage is summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpentBy {
+    Agent,
+    Profile,
+    /// By the day, in UTC, on which a task ended.
+    Day,
+}
+
+/// What one agent, one profile or one day has used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct UsageRow {
+    /// The name of the agent or of the profile, or the day.
+    pub name: String,
+    /// Tasks that ended.
+    pub tasks: u64,
+    /// Those of them that are done.
+    pub done: u64,
+    #[serde(flatten)]
+    pub spent: Spent,
+}
+
+/// Sums up the usage over the entries of a log.
+pub struct UsageFold {
+    by: SpentBy,
+    /// The agent and the session of each task that has not ended.
+    open: BTreeMap<TaskId, (String, SessionId)>,
+    profiles: BTreeMap<SessionId, String>,
+    rows: BTreeMap<String, UsageRow>,
+}
+
+impl UsageFold {
+    /// Begins with nothing.
+    pub fn new(by: SpentBy) -> Self {
+        Self { by, open: BTreeMap::new(), profiles: BTreeMap::new(), rows: BTreeMap::new() }
+    }
+
+    /// Takes an entry. `state` names the tasks that were assigned before the first entry.
+    pub fn take(&mut self, entry: &Entry, state: &State) {
+        for event in &entry.events {
+            match event {
+                Event::MemberStarting(starting) => {
+                    self.profiles.insert(starting.session, starting.profile.clone());
+                }
+                Event::MemberLeft { session, .. } => {
+                    // All its tasks have ended before.
+                    self.profiles.remove(session);
+                }
+                Event::TaskAssigned(task) => {
+                    self.open.insert(task.id.clone(), (task.agent.to_string(), task.session));
+                }
+                Event::TaskFinished(end) => {
+                    let known = state.task(&end.id);
+                    let known = || known.map(|task| (task.agent.to_string(), task.session));
+                    let Some((agent, session)) = self.open.remove(&end.id).or_else(known) else {
+                        continue;
+                    };
+                    let name = match self.by {
+                        SpentBy::Agent => agent,
+                        SpentBy::Profile => {
+                            let later =
+                                || state.task(&end.id).and_then(|task| state.profile_of(task));
+                            let known = self.profiles.get(&session).map(String::as_str);
+                            known.or_else(later).unwrap_or("unknown").to_owned()
+                        }
+                        SpentBy::Day => iso8601(entry.ts).chars().take(10).collect(),
+                    };
+                    let row = self.rows.entry(name.clone()).or_default();
+                    row.name = name;
+                    row.tasks += 1;
+                    row.done += u64::from(end.status == TaskStatus::Done);
+                    if let Some(usage) = &end.report.usage {
+                        row.spent.add(usage);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the rows, in the order of their names.
+    pub fn rows(self) -> Vec<UsageRow> {
+        self.rows.into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::event::{Body, Finished, Starting, TaskAssigned, TaskReport};
+    use crate::domain::ids::CommandId;
+    use crate::domain::name::Name;
+    use crate::domain::task::result::Money;
+    use crate::domain::time::Tick;
+
+    #[test]
+    fn costs_add_up_exactly_and_currencies_stay_apart() {
+        let usage = |amount, currency| Usage {
+            input_tokens: Some(1_000),
+            output_tokens: Some(200),
+            cost: Money::of(amount, currency),
+            ..Usage::default()
+        };
+        let mut spent = Spent::default();
+        assert!(spent.is_nothing());
+        assert_eq!(spent.in_words(), "");
+        for _ in 0..10 {
+            spent.add(&usage(0.1, "USD"));
+        }
+        spent.add(&usage(2.0, "EUR"));
+        assert_eq!(spent.micros["USD"], 1_000_000);
+        assert_eq!(spent.in_words(), "13,200 tokens, 2.00 EUR, 1.00 USD");
+    }
+
+    #[test]
+    fn an_agents_own_count_of_all_tokens_comes_first() {
+        let usage = Usage { input_tokens: Some(5), total_tokens: Some(99), ..Usage::default() };
+        assert_eq!(Spent::of(&usage).total_tokens, 99);
+    }
+
+    /// Two tasks, one of each of two agents of one profile, on two days.
+    fn folded(by: SpentBy) -> Vec<(String, u64, u64, u64)> {
+        let session = |number| SessionId(uuid::Uuid::from_u64_pair(0, number));
+        let mut events = Vec::new();
+        for (number, name) in [(1, "ann"), (2, "ben")] {
+            let agent = Name::parse(name).unwrap();
+            let (id, session) = (TaskId::from_bits(number), session(number));
+            let empty = Body::Text(String::new());
+            let report = TaskReport {
+                usage: Some(Usage { total_tokens: Some(10 * number), ..Usage::default() }),
+                ..TaskReport::default()
+            };
+            let status = if number == 1 { TaskStatus::Done } else { TaskStatus::Failed };
+            events.extend([
+                Event::MemberStarting(Starting {
+                    session,
+                    name: agent.clone(),
+                    chosen: true,
+                    profile: "codex".to_owned(),
+                    model: None,
+                    cwd: String::new(),
+                    roles: Vec::new(),
+                    owner: session,
+                    token_hash: String::new(),
+                }),
+                Event::TaskAssigned(TaskAssigned {
+                    id: id.clone(),
+                    session,
+                    by: agent.clone(),
+                    agent,
+                    prompt: empty.clone(),
+                    model: None,
+                    fresh: false,
+                    permissions: None,
+                    workflow: None,
+                }),
+                Event::TaskFinished(Finished {
+                    id,
+                    status,
+                    output: empty,
+                    stop_reason: None,
+                    error: None,
+                    report,
+                }),
+            ]);
+        }
+        let mut fold = UsageFold::new(by);
+        for (number, event) in (1_u64..).zip(events) {
+            let entry = Entry {
+                seq: number,
+                // The second task ends a day after the first.
+                ts: if number > 3 { 86_400_000 } else { 0 },
+                tick: Tick { boot: 1, ms: number },
+                id: CommandId(uuid::Uuid::from_u64_pair(1, number)),
+                by: None,
+                events: vec![event],
+            };
+            fold.take(&entry, &State::default());
+        }
+        let rows = fold.rows().into_iter();
+        rows.map(|row| (row.name, row.tasks, row.done, row.spent.total_tokens)).collect()
+    }
+
+    #[test]
+    fn usage_is_summed_up_by_agent_profile_or_day() {
+        let row = |name: &str, tasks, done, tokens| (name.to_owned(), tasks, done, tokens);
+        assert_eq!(folded(SpentBy::Agent), [row("ann", 1, 1, 10), row("ben", 1, 0, 20)]);
+        assert_eq!(folded(SpentBy::Profile), [row("codex", 2, 1, 30)]);
+        let days = [row("1970-01-01", 1, 1, 10), row("1970-01-02", 1, 0, 20)];
+        assert_eq!(folded(SpentBy::Day), days);
+    }
+
+    #[test]
+    fn thousands_are_separated() {
+        let numbers = [0, 7, 999, 1_000, 12_345, 1_234_567].map(thousands);
+        assert_eq!(numbers, ["0", "7", "999", "1,000", "12,345", "1,234,567"]);
+    }
+}

@@ -1,0 +1,137 @@
+//! The read model as a whole: its boards, their changes, and its documentation.
+
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, schema_for};
+use serde_json::Value;
+
+use super::*;
+use crate::bus::event::{Entry, Event, Joined};
+use crate::bus::state::{BodyRef, State};
+use crate::bus::storage::LogPosition;
+use crate::bus::storage::file::upkeep::{BusFinding, BusReport};
+use crate::domain::ids::{CommandId, SessionId};
+use crate::domain::member::MemberKind;
+use crate::domain::name::Name;
+use crate::domain::time::{Now, Tick};
+
+struct NoTexts;
+
+impl Texts for NoTexts {
+    fn text(&mut self, _: BodyRef) -> Option<String> {
+        None
+    }
+
+    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+        None
+    }
+}
+
+fn joined(state: &mut State, number: u64, name: &str) {
+    let event = Event::MemberJoined(Joined {
+        session: SessionId(uuid::Uuid::from_u64_pair(0, number)),
+        name: Name::parse(name).unwrap(),
+        chosen: true,
+        kind: MemberKind::Peer,
+        model: None,
+        roles: Vec::new(),
+        pid: 1,
+        client: None,
+    });
+    let entry = Entry {
+        seq: number,
+        ts: 1,
+        tick: Tick { boot: 1, ms: 1 },
+        id: CommandId(uuid::Uuid::from_u64_pair(1, number)),
+        by: None,
+        events: vec![event],
+    };
+    state.apply(&entry, &[0], LogPosition::default());
+}
+
+fn board(state: &State, seq: u64, is_held: bool) -> Board {
+    let now = Now { wall_ms: 1, tick: Tick { boot: 1, ms: 1 } };
+    let looked = Looked { state, seq, now, is_held: &|_| is_held, damaged_lines: 0, most_ended: 5 };
+    Board::of(&looked, &mut NoTexts)
+}
+
+#[test]
+fn the_changes_of_a_board_have_only_what_has_changed() {
+    let mut state = State::default();
+    joined(&mut state, 1, "ann");
+    let one = board(&state, 1, true);
+    assert_eq!(one.changes_since(&one).members, None);
+    assert_eq!(one.changes_since(&one).totals, None);
+
+    joined(&mut state, 2, "ben");
+    let two = board(&state, 2, true);
+    let changes = two.changes_since(&one);
+    assert_eq!((changes.from_seq, changes.seq), (1, 2));
+    let members = changes.members.unwrap();
+    assert_eq!(members.changed, two.members[1..]);
+    assert_eq!(members.gone, [""; 0]);
+    assert_eq!(changes.totals.unwrap().members, 2);
+    assert_eq!(changes.tasks, None);
+
+    let back = one.changes_since(&two).members.unwrap();
+    assert_eq!((back.changed.len(), back.gone), (0, vec!["ben".to_owned()]));
+}
+
+#[test]
+fn a_member_without_a_process_is_no_live_member() {
+    let mut state = State::default();
+    joined(&mut state, 1, "ann");
+    let board = board(&state, 1, false);
+    assert_eq!(board.totals.members, 0);
+    assert_eq!((board.members[0].group, &*board.members[0].state), (Group::Ended, "gone"));
+    assert_eq!(board.problems[0].kind, ProblemKind::Gone);
+}
+
+/// Returns the names of a type's fields, as its schema has them.
+fn fields<T: JsonSchema>() -> BTreeSet<String> {
+    let schema = schema_for!(T).to_value();
+    let fields = schema["properties"].as_object().into_iter().flat_map(serde_json::Map::keys);
+    fields.cloned().collect()
+}
+
+/// Returns the names in the table below a heading of the document.
+fn documented(text: &str, heading: &str) -> BTreeSet<String> {
+    let heading = format!("\n## {heading}\n");
+    let (_, below) = text.split_once(&heading).unwrap_or_else(|| panic!("no{heading}"));
+    let table = below.split("\n## ").next().unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| row.split('`').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_document_has_every_field_of_the_read_model() {
+    let text = include_str!("../../docs/view.md");
+    let mut sum = fields::<UsageRow>();
+    sum.retain(|field| !fields::<Spent>().contains(field));
+    let types = [
+        ("Board", fields::<Board>()),
+        ("Need", fields::<Need>()),
+        ("Member", fields::<MemberRow>()),
+        ("Task", fields::<TaskRow>()),
+        ("Request", fields::<RequestRow>()),
+        ("Permission", fields::<PermissionRow>()),
+        ("Workflow", fields::<WorkflowTree>()),
+        ("Step", fields::<StepNode>()),
+        ("Problem", fields::<Problem>()),
+        ("Totals", fields::<Totals>()),
+        ("Usage", fields::<Spent>()),
+        ("Happening", fields::<Happening>()),
+        ("Message", fields::<Letter>()),
+        ("Receipt", fields::<Receipt>()),
+        ("Live line", fields::<LiveLine>()),
+        ("Sum", sum),
+        ("Bus report", fields::<BusReport>()),
+        ("Finding", fields::<BusFinding>()),
+    ];
+    for (heading, fields) in types {
+        assert!(!fields.is_empty(), "{heading}");
+        assert_eq!(documented(text, heading), fields, "{heading}");
+    }
+    let version = Value::from(VIEW_VERSION);
+    assert!(text.contains(&format!("| `version` | {version} |")));
+}

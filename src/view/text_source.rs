@@ -1,0 +1,94 @@
+//! Where the texts behind headers come from. The read model knows no disk.
+
+use std::collections::BTreeMap;
+
+use crate::bus::event::{Body, BodyRef, LogPosition};
+use crate::domain::text::visible_letters::beginning;
+
+/// A source of stored texts. A text that it cannot read is missing from what is shown.
+pub trait Texts {
+    /// Reads the text behind a header.
+    fn text(&mut self, body: BodyRef) -> Option<String>;
+
+    /// Reads a long text that stands beside the log.
+    fn long_text(&mut self, id: uuid::Uuid) -> Option<String>;
+
+    /// Reads a text of an event.
+    fn text_of(&mut self, body: &Body) -> Option<String> {
+        match body {
+            Body::Text(text) => Some(text.clone()),
+            Body::Blob { id, .. } => self.long_text(*id),
+        }
+    }
+
+    /// Returns the beginning of the text behind a header as one line.
+    fn first_words(&mut self, body: BodyRef, most: usize) -> Option<String> {
+        self.text(body).map(|text| beginning(&text, most))
+    }
+}
+
+/// The most beginnings that are kept: the open tasks and requests of a large team.
+const MOST_KNOWN: usize = 4_096;
+
+/// The beginnings of texts that were read before. A text of the log never changes.
+#[derive(Debug, Default)]
+pub struct KnownWords {
+    words: BTreeMap<(LogPosition, u16, usize), Option<String>>,
+}
+
+/// Texts of which each beginning is read once.
+pub struct KnownTexts<'a> {
+    pub texts: &'a mut dyn Texts,
+    pub known: &'a mut KnownWords,
+}
+
+impl Texts for KnownTexts<'_> {
+    fn text(&mut self, body: BodyRef) -> Option<String> {
+        self.texts.text(body)
+    }
+
+    fn long_text(&mut self, id: uuid::Uuid) -> Option<String> {
+        self.texts.long_text(id)
+    }
+
+    fn first_words(&mut self, body: BodyRef, most: usize) -> Option<String> {
+        let key = (body.place, body.index, most);
+        if let Some(words) = self.known.words.get(&key) {
+            return words.clone();
+        }
+        let words = self.texts.first_words(body, most);
+        if self.known.words.len() >= MOST_KNOWN {
+            self.known.words.clear();
+        }
+        self.known.words.insert(key, words.clone());
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_text_is_read_once() {
+        struct Counted(usize);
+        impl Texts for Counted {
+            fn text(&mut self, body: BodyRef) -> Option<String> {
+                self.0 += 1;
+                Some(format!("{} words", body.index))
+            }
+            fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+                None
+            }
+        }
+        let (mut counted, mut known) = (Counted(0), KnownWords::default());
+        for _ in 0..3 {
+            for index in 0..2 {
+                let mut texts = KnownTexts { texts: &mut counted, known: &mut known };
+                let body = BodyRef { place: LogPosition::default(), index, bytes: 7 };
+                assert_eq!(texts.first_words(body, 3), Some(format!("{index} w…")));
+            }
+        }
+        assert_eq!(counted.0, 2);
+    }
+}

@@ -1,0 +1,66 @@
+//! The team in numbers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::state::State;
+use crate::domain::task::TaskStatus;
+use crate::view::{Group, MemberRow, Spent};
+
+/// The team in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Totals {
+    /// Members whose processes live.
+    pub members: usize,
+    /// Those of them that wait for a person.
+    pub need_you: usize,
+    pub working: usize,
+    pub idle: usize,
+    /// Unread messages of all members, also of absent ones.
+    pub unread: usize,
+    /// Tasks that wait or run.
+    pub tasks_open: usize,
+    /// Tasks that are done, of those that the state still has.
+    pub tasks_done: usize,
+    /// Tasks that failed, or were cancelled or interrupted, of those that the state still has.
+    pub tasks_not_done: usize,
+    /// Requests without an answer.
+    pub requests_open: usize,
+    /// Workflows that have not ended.
+    pub workflows_open: usize,
+    /// What all tasks have used that the state still has.
+    pub usage: Spent,
+}
+
+impl Totals {
+    pub(super) fn of(state: &State, members: &[MemberRow]) -> Self {
+        let count = |group| members.iter().filter(|member| member.group == group).count();
+        let mut totals = Self {
+            members: members.iter().filter(|member| member.group != Group::Ended).count(),
+            need_you: count(Group::NeedsYou),
+            working: count(Group::Working),
+            idle: count(Group::Idle),
+            unread: state.unread_in_all(),
+            requests_open: state.unanswered_requests().count(),
+            workflows_open: state
+                .workflows()
+                .into_iter()
+                .filter(|workflow| !workflow.status.is_final())
+                .count(),
+            ..Self::default()
+        };
+        for task in state.tasks() {
+            match task.status {
+                TaskStatus::Queued | TaskStatus::Running => totals.tasks_open += 1,
+                TaskStatus::Done => totals.tasks_done += 1,
+                TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::Interrupted => {
+                    totals.tasks_not_done += 1;
+                }
+            }
+            if let Some(usage) = &task.usage {
+                totals.usage.add(usage);
+            }
+        }
+        totals
+    }
+}

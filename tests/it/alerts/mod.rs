@@ -1,0 +1,3 @@
+//! Notifications to a user who looks at no window.
+
+pub(crate) mod notify_user;

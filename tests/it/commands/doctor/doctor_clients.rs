@@ -1,0 +1,191 @@
+//! What `doctor` says of the clients: their entries of all scopes, and the folders that they do not trust.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::doctor_report::{check, examined, stage};
+
+#[tokio::test]
+async fn a_client_whose_entry_leads_nowhere_is_named_and_one_without_an_entry_noted() {
+    let stage = stage();
+    for folder in [".claude", ".codex"] {
+        fs::create_dir(stage.home().join(folder)).unwrap();
+    }
+    let write = |program: &str| {
+        let entry =
+            json!({ "mcpServers": { "bridge": { "command": program, "args": ["orchestrator"] } } });
+        fs::write(stage.home().join(".claude.json"), entry.to_string()).unwrap();
+    };
+    write("/gone/cli-team-bridge");
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    let set_up = "cli-team-bridge setup --client claude-code";
+    check(
+        &report,
+        ("claude-code", "entry"),
+        "problem",
+        "`/gone/cli-team-bridge`, which does not exist",
+        set_up,
+    );
+    check(&report, ("claude-code", "timeout"), "note", "not set", "150000");
+    check(&report, ("claude-code", "permission"), "note", "not all", set_up);
+    check(&report, ("claude-code", "hooks"), "note", "not all", set_up);
+    check(&report, ("codex", "entry"), "note", "does not know the bridge", "setup --client codex");
+    write(env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "ok", "starts `", "");
+}
+
+/// With such an entry the repository would choose what runs as soon as its client starts.
+#[tokio::test]
+async fn a_projects_entry_that_widens_what_runs_is_a_problem_everywhere() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let entry = |args: &[&str], env: &Value| {
+        let mut bridge = json!({
+            "type": "stdio",
+            "command": env!("CARGO_BIN_EXE_cli-team-bridge"),
+            "args": args,
+            "timeout": 150_000,
+        });
+        if !env.is_null() {
+            bridge["env"] = env.clone();
+        }
+        let all = json!({ "mcpServers": { "bridge": bridge } });
+        fs::write(stage.project().join(".mcp.json"), all.to_string()).unwrap();
+    };
+    entry(&["orchestrator"], &Value::Null);
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "ok", "starts `", "");
+    entry(&["orchestrator", "--config", ".evil.toml"], &Value::Null);
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    let says = r#"arguments that setup does not write, with which another program may run: ["orchestrator","--config",".evil.toml"]"#;
+    let remedy = "remove `mcpServers.bridge` in ";
+    check(&report, ("claude-code", "entry"), "problem", says, remedy);
+    for name in ["BRIDGE_ADOPT", "XDG_CONFIG_HOME"] {
+        entry(&["orchestrator"], &json!({ name: "1" }));
+        let (_, report) = examined(&stage, &["--no-start"]).await;
+        check(&report, ("claude-code", "entry"), "problem", "another program may run: \"env\"", "");
+    }
+}
+
+/// `claude mcp add` without `--scope` keeps an entry under the project's directory in the user's file.
+#[tokio::test]
+async fn an_entry_for_one_project_is_seen_there_and_its_scope_is_named() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let write = |directory: &Path, program: &str| {
+        let mut all = json!({ "projects": {} });
+        let entry = json!({ "bridge": { "command": program, "args": ["orchestrator"] } });
+        all["projects"][directory.to_str().unwrap()] = json!({ "mcpServers": entry });
+        fs::write(stage.home().join(".claude.json"), all.to_string()).unwrap();
+    };
+    let scope = format!("scope \"local\", in {}", stage.project().display());
+    write(stage.project(), "/gone/cli-team-bridge");
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    check(&report, ("claude-code", "entry"), "problem", "which does not exist", "claude-code");
+    check(&report, ("claude-code", "entry"), "problem", &scope, "mcp remove bridge -s local");
+    check(&report, ("claude-code", "timeout"), "note", "not set", "150000");
+    write(stage.project(), env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "ok", &scope, "");
+    write(stage.home(), env!("CARGO_BIN_EXE_cli-team-bridge"));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "entry"), "note", "does not know the bridge", "setup");
+    fs::write(stage.home().join(".claude.json"), "{").unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let all = report["findings"].as_array().unwrap().iter();
+    let unreadable = all.filter(|one| one["name"] == "claude-code" && one["check"] == "file");
+    assert_eq!(unreadable.count(), 1, "a file is named once: {report:#}");
+}
+
+/// Gemini CLI starts no MCP servers in a folder that it does not trust, and it trusts none by default.
+#[tokio::test]
+async fn a_folder_that_gemini_does_not_trust_is_named() {
+    let stage = stage();
+    let own = stage.home().join(".gemini");
+    fs::create_dir(&own).unwrap();
+    let entry = json!({ "bridge": { "command": env!("CARGO_BIN_EXE_cli-team-bridge") } });
+    let write = |settings: &Value| {
+        fs::write(own.join("settings.json"), settings.to_string()).unwrap();
+    };
+    write(&json!({ "mcpServers": entry }));
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let project = stage.project().to_str().unwrap();
+    let says = format!("does not trust {project} yet, and starts no MCP servers there");
+    let of_client = |report: &Value| {
+        let mut all = report["findings"].as_array().unwrap().iter();
+        all.find(|one| one["check"] == "trust" && one["subject"] == "client").cloned()
+    };
+    let found = of_client(&report).unwrap();
+    assert!(found["says"].as_str().unwrap().contains(&says), "{found}");
+    assert_eq!(found["level"], "note");
+    let rule = json!({ project: "TRUST_FOLDER" });
+    fs::write(own.join("trustedFolders.json"), rule.to_string()).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(of_client(&report), None, "{report:#}");
+}
+
+/// Gemini CLI ends with an error on such a file, and Droid sees no servers in it.
+#[tokio::test]
+async fn a_file_that_the_client_itself_cannot_read_is_a_problem_with_its_place() {
+    let stage = stage();
+    let entry = json!({ "bridge": { "command": env!("CARGO_BIN_EXE_cli-team-bridge") } });
+    for (folder, file) in [(".gemini", "settings.json"), (".factory", "mcp.json")] {
+        fs::create_dir(stage.home().join(folder)).unwrap();
+        let text = format!("{{ // mine\n  \"mcpServers\": {entry},\n}}\n");
+        fs::write(stage.home().join(folder).join(file), text).unwrap();
+    }
+    let (code, report) = examined(&stage, &["--no-start"]).await;
+    assert_eq!(code, Some(1));
+    for (client, title, file) in
+        [("gemini", "Gemini CLI", ".gemini/settings.json"), ("droid", "Droid", ".factory/mcp.json")]
+    {
+        let why = format!("{title} cannot read it: it has a comma after the last value at line 2");
+        let path = stage.home().join(file);
+        let remedy = format!("correct {}", path.display());
+        check(&report, (client, "file"), "problem", &why, &remedy);
+    }
+}
+
+/// A relative path was seen already, but a repository may guess where it is kept.
+#[tokio::test]
+async fn an_entry_that_starts_a_program_inside_the_project_is_a_problem_by_an_absolute_path_too() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let program = stage.project().join("cli-team-bridge");
+    fs::copy("/bin/true", &program).unwrap();
+    for command in [program.as_path(), Path::new("/proc/self/cwd/cli-team-bridge")] {
+        let entry = json!({ "command": command, "args": ["orchestrator"], "timeout": 150_000 });
+        let text = json!({ "mcpServers": { "bridge": entry } }).to_string();
+        fs::write(stage.project().join(".mcp.json"), text).unwrap();
+        let (code, report) = examined(&stage, &["--no-start"]).await;
+        assert_eq!(code, Some(1), "{report:#}");
+        let says = "starts a program of the project";
+        let remedy = "remove `mcpServers.bridge` in";
+        check(&report, ("claude-code", "entry"), "problem", says, remedy);
+    }
+}
+
+#[tokio::test]
+async fn the_remedy_for_a_limit_names_its_key_and_its_file() {
+    let stage = stage();
+    fs::create_dir(stage.home().join(".claude")).unwrap();
+    let ours =
+        json!({ "bridge": { "command": env!("CARGO_BIN_EXE_cli-team-bridge"), "timeout": 1 } });
+    let file = stage.home().join(".claude.json");
+    fs::write(&file, json!({ "mcpServers": ours }).to_string()).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let remedy = format!("set `timeout` of `mcpServers.bridge` in {} to 150000", file.display());
+    check(&report, ("claude-code", "timeout"), "note", "`timeout` is 1,", &remedy);
+    let mut projects = json!({});
+    projects[stage.project().to_str().unwrap()] = json!({ "mcpServers": ours });
+    fs::write(&file, json!({ "projects": projects }).to_string()).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let key = format!("`projects.{:?}.mcpServers.bridge`", stage.project());
+    check(&report, ("claude-code", "timeout"), "note", "`timeout` is 1,", &key);
+}

@@ -1,0 +1,266 @@
+//! The commands that look at a team: what they show, and that they change nothing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+use crate::support::{DEADLINE, Stage, until};
+
+/// Ann waits for a message, ben asks for a permission, cay answers, and dan fails.
+const SCRIPT: &str = r#"
+[[agents.ann.turns]]
+when = "Your task: "
+steps = [
+  { wait_for = { from = "ben", seconds = 60 }, save = "got" },
+  { say = "heard it" },
+]
+[[agents.ben.turns]]
+when = "Your task: "
+steps = [
+  { ask_permission = "delete \u001b[31mthe chapter", kind = "delete", on_reject = "go_on" },
+  { call = "send_message", with = { to = "ann", content = "a word\nfor you" } },
+  { say = "asked" },
+]
+[[agents.cay.turns]]
+when = "Your task: "
+steps = [
+  { usage = { used = 1200, size = 200000 } },
+  { say = "line one\nline two" },
+]
+[[agents.dan.turns]]
+when = "Your task: "
+steps = [{ fail = "no more words" }]
+"#;
+
+/// The commands that need no id.
+const LOOKS: [&str; 6] = ["status", "log", "messages", "tasks", "workflows", "usage"];
+
+/// Runs a command in the stage's project to its end; returns its exit code, and what it said.
+async fn looked(stage: &Stage, arguments: &[&str]) -> (Option<i32>, String) {
+    let project = stage.project().to_str().unwrap();
+    let (exit, said) = stage.ended(&[arguments, &["--project", project]].concat(), None).await;
+    (exit.code, said)
+}
+
+async fn shown(stage: &Stage, arguments: &[&str]) -> String {
+    let (code, said) = looked(stage, arguments).await;
+    assert_eq!(code, Some(0), "{said}");
+    said
+}
+
+async fn json_of(stage: &Stage, arguments: &[&str]) -> Value {
+    let said = shown(stage, &[arguments, &["--json"]].concat()).await;
+    serde_json::from_str(&said).expect(&said)
+}
+
+/// Returns every file below a directory with its bytes.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(directory).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.insert(path.clone(), std::fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn the_status_says_who_does_what_and_what_waits_for_a_person() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let asks =
+        json!({ "agent": "scripted", "name": "ben", "prompt": "tidy up", "permissions": "ask" });
+    let asks = lead.call("assign_task", asks).await["task_id"].as_str().unwrap().to_owned();
+    until("ben asks", || !stage.events_of("permission_asked").is_empty()).await;
+    let listens = lead.start("ann", "listen closely").await;
+    lead.until_waiting("ann").await;
+
+    let status = shown(&stage, &["status"]).await;
+    let line = |mark: &str| {
+        let line = status.lines().find(|line| line.contains(mark));
+        line.unwrap_or_else(|| panic!("no `{mark}` in:\n{status}"))
+    };
+    assert!(status.starts_with("3 members, 1 waiting for you, "), "{status}");
+    assert!(line("! permission").contains("ben  delete: \"delete [31mthe chapter\""), "{status}");
+    assert!(line("! ben").contains("waiting permission"), "{status}");
+    assert!(line("● ann").contains("waiting for a message from ben"), "{status}");
+    assert!(line("○ orchestrator").contains("last active"), "{status}");
+    assert!(line(&listens).contains("\"listen closely\""), "{status}");
+
+    let board = json_of(&stage, &["status"]).await;
+    assert_eq!(board["version"], 1);
+    assert_eq!(board["needs_you"][0]["kind"], "permission");
+    let permission = board["needs_you"][0]["id"].as_str().unwrap();
+    let ann = board["members"].as_array().unwrap().iter().find(|member| member["name"] == "ann");
+    assert_eq!(ann.unwrap()["waits_for"], "ben");
+    assert_eq!(ann.unwrap()["task_id"], *listens);
+
+    let answer = json!({ "permission_id": permission, "decision": "allow_once" });
+    lead.call("answer_permission", answer).await;
+    assert_eq!(lead.done(&listens).await, "heard it");
+    assert_eq!(lead.done(&asks).await, "asked");
+    let board = json_of(&stage, &["status"]).await;
+    assert_eq!(board["needs_you"], json!([]));
+    assert_eq!(board["totals"]["tasks_done"], 2);
+
+    let talk = shown(&stage, &["messages", "--member", "ann"]).await;
+    assert!(talk.contains("ben → ann: \"a word for you\""), "{talk}");
+    assert!(talk.contains(": seen ann by pull after "), "{talk}");
+    let log = shown(&stage, &["log"]).await;
+    let expected = [
+        format!("orchestrator assigns {listens} to ann: \"listen closely\""),
+        "ben asks for permission: delete \"delete".to_owned(),
+        "allow_once (orchestrator, orchestrator)".to_owned(),
+        "ben → ann: \"a word for you\"".to_owned(),
+        format!("{listens} of ann is done: \"heard it\""),
+    ];
+    for words in expected {
+        assert!(log.contains(&words), "no `{words}` in:\n{log}");
+    }
+    let of_task = shown(&stage, &["log", "--thread", &asks]).await;
+    assert!(of_task.contains(&asks) && !of_task.contains(&listens), "{of_task}");
+    lead.close().await;
+
+    // Everybody has left.
+    let status = shown(&stage, &["status"]).await;
+    assert!(status.starts_with("Nobody is here."), "{status}");
+}
+
+#[tokio::test]
+async fn a_task_shows_its_texts_its_files_and_what_it_used() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let said = lead.start("cay", "count\nthe beans").await;
+    lead.done(&said).await;
+    let failed = lead.start("dan", "do it").await;
+    lead.ended(&failed).await;
+
+    let task = shown(&stage, &["task", &said]).await;
+    assert!(task.starts_with(&format!("{said}  done  cay (scripted)\n")), "{task}");
+    assert!(task.contains("Prompt\n  count\n  the beans\n"), "{task}");
+    assert!(task.contains("Result\n  line one\n  line two\n"), "{task}");
+    let followed = shown(&stage, &["task", &said, "-f"]).await;
+    assert_eq!(followed, format!("line one\nline two\n{said} is done\n"));
+    let tasks = json_of(&stage, &["tasks", "--status", "failed"]).await;
+    assert_eq!(tasks.as_array().unwrap().len(), 1, "{tasks}");
+    assert_eq!(tasks[0]["task_id"], *failed);
+    assert!(tasks[0]["error"].as_str().unwrap().contains("no more words"), "{tasks}");
+
+    let usage = json_of(&stage, &["usage", "--by", "profile"]).await;
+    assert_eq!(usage[0]["name"], "scripted");
+    assert_eq!((&usage[0]["tasks"], &usage[0]["done"]), (&json!(2), &json!(1)), "{usage}");
+    let lines = shown(&stage, &["usage"]).await;
+    assert_eq!(
+        lines,
+        "cay  1 task  1 done  reports no usage\ndan  1 task  0 done  reports no usage\n"
+    );
+
+    let (code, said) = looked(&stage, &["tasks", "--agent", "kay"]).await;
+    assert_eq!(code, Some(1));
+    assert_eq!(said, "error: no task of `kay` is known\nhint: did you mean cay?\n");
+    let (code, said) = looked(&stage, &["task", "task-aaaaaaaaaaaa"]).await;
+    assert_eq!(code, Some(1));
+    assert!(said.starts_with("error: there is no task task-aaaaaaaaaaaa"), "{said}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn the_log_goes_on_with_what_happens() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let (child, pipes) = stage.start(&["log", "-f", "--kind", "message"]).await;
+    let mut lines = BufReader::new(pipes.stdout).lines();
+    ann.send("orchestrator", "one").await;
+    let mut line = async || {
+        let line = tokio::time::timeout(DEADLINE, lines.next_line()).await;
+        line.expect("a line comes").unwrap().expect("it goes on")
+    };
+    assert!(line().await.ends_with("  message     ann → orchestrator: \"one\""));
+    lead.send("ann", "two").await;
+    assert!(line().await.ends_with("  message     orchestrator → ann: \"two\""));
+    // It ends with its reader.
+    drop(lines);
+    ann.send("orchestrator", "three").await;
+    let exit = tokio::time::timeout(DEADLINE, child.exited()).await.expect("it ends");
+    assert_eq!(exit.code, Some(0), "{exit}: {}", child.stderr_tail());
+    lead.close().await;
+    ann.close().await;
+}
+
+#[tokio::test]
+async fn a_member_whose_process_is_dead_is_gone_though_nobody_has_recorded_it() {
+    let stage = Stage::new(SCRIPT);
+    let peer = stage.peer("ann").await;
+    peer.die().await;
+    let before = files(&stage.bus());
+    let status = shown(&stage, &["status"]).await;
+    assert!(status.contains("✗ ann"), "{status}");
+    assert!(status.contains("its process has ended"), "{status}");
+    assert_eq!(files(&stage.bus()), before);
+}
+
+#[tokio::test]
+async fn no_look_makes_or_changes_a_bus() {
+    let stage = Stage::new(SCRIPT);
+    for look in LOOKS {
+        let said = shown(&stage, &[look]).await;
+        assert!(said.contains("There is no team in `"), "{look}: {said}");
+    }
+    assert!(!stage.bus().exists());
+
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("cay", "count").await;
+    lead.close().await;
+    let log = std::fs::read_dir(stage.bus().join("log")).unwrap().next().unwrap().unwrap().path();
+    let whole = std::fs::read(&log).unwrap();
+    let before = files(&stage.bus());
+    for look in LOOKS {
+        shown(&stage, &[look]).await;
+        shown(&stage, &[look, "--json"]).await;
+    }
+    assert_eq!(files(&stage.bus()), before);
+
+    // A damaged line in the middle.
+    let second = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let mut damaged = whole.clone();
+    damaged[second + 20] ^= 1;
+    std::fs::write(&log, &damaged).unwrap();
+    for snapshot in std::fs::read_dir(stage.bus().join("snapshot")).unwrap() {
+        std::fs::remove_file(snapshot.unwrap().path()).unwrap();
+    }
+    let before = files(&stage.bus());
+    let status = shown(&stage, &["status"]).await;
+    assert!(status.contains("1 line of the log is damaged"), "{status}");
+    shown(&stage, &["log"]).await;
+    assert_eq!(files(&stage.bus()), before);
+
+    let copy = stage.copied();
+    let before = files(&copy.bus());
+    for look in LOOKS {
+        let (code, said) = looked(&copy, &[look]).await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("was not created here, so it is not read\nhint: "), "{said}");
+    }
+    assert_eq!(files(&copy.bus()), before);
+
+    let bus_json = stage.bus().join("bus.json");
+    let mut newer: Value = serde_json::from_slice(&std::fs::read(&bus_json).unwrap()).unwrap();
+    newer["format"] = json!(999);
+    std::fs::write(&bus_json, newer.to_string()).unwrap();
+    let before = files(&stage.bus());
+    for look in LOOKS {
+        let (code, said) = looked(&stage, &[look]).await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.starts_with("error: a newer cli-team-bridge uses this bus"), "{said}");
+    }
+    assert_eq!(files(&stage.bus()), before);
+}

@@ -1,0 +1,7 @@
+//! `setup` and `setup --remove` with the real binary.
+
+pub(crate) mod setup_again;
+pub(crate) mod setup_and_undo;
+pub(crate) mod setup_foreign;
+pub(crate) mod setup_killed;
+pub(crate) mod setup_remove;

@@ -1,0 +1,176 @@
+//! `setup` after a setup: it adds what is missing and keeps the rest, and `--remove` says what it finds.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::setup_and_undo::{IDLE, copy_program, json, setup, stage, write};
+use crate::support::home_files::{everything, same};
+
+const OWN: &str = env!("CARGO_BIN_EXE_cli-team-bridge");
+
+/// Changes a JSON file as its user does.
+fn change(path: &Path, change: impl FnOnce(&mut Value)) {
+    let mut value = json(path);
+    change(&mut value);
+    fs::write(path, format!("{value:#}\n")).unwrap();
+}
+
+#[tokio::test]
+async fn a_second_setup_adds_the_missing_hook_and_keeps_the_users_fields() {
+    for (client, file, event) in
+        [("qwen", ".qwen/settings.json", "Stop"), ("gemini", ".gemini/settings.json", "AfterAgent")]
+    {
+        let stage = stage(&[]);
+        let arguments = ["--client", client, "--yes"];
+        assert!(setup(&stage, &arguments).await.0);
+        let path = stage.home().join(file);
+        let whole = json(&path);
+        change(&path, |settings| {
+            let entry = &mut settings["mcpServers"]["bridge"];
+            entry["env"] = json!({ "MY": "only copy" });
+            entry["trust"] = json!(true);
+            entry["timeout"] = json!(600_000);
+            settings["hooks"].as_object_mut().unwrap().remove(event).unwrap();
+        });
+        let mut expected = json(&path);
+        expected["hooks"][event] = whole["hooks"][event].clone();
+        let (is_done, said) = setup(&stage, &arguments).await;
+        assert!(is_done, "{said}");
+        assert_eq!(json(&path), expected, "{said}");
+        let shown: Vec<_> = said.lines().filter(|line| line.starts_with("  + ")).collect();
+        assert!(
+            shown.len() == 1 && shown[0].starts_with(&format!("  + hooks.{event}: ")),
+            "{said}"
+        );
+        assert!(!said.contains("only copy"), "{said}");
+        let before = everything(&stage);
+        assert!(setup(&stage, &arguments).await.0);
+        same(&before, &everything(&stage));
+        // The fields go with the entry, and their names are shown.
+        let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+        assert!(
+            is_done && said.contains("the fields that were added to the entry: \"env\", \"trust\""),
+            "{said}"
+        );
+        assert!(!path.exists(), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_second_setup_in_a_project_keeps_the_users_limit() {
+    let stage = stage(&[]);
+    let project = stage.project().to_owned();
+    let arguments = ["--client", "qwen", "--yes", "--project", project.to_str().unwrap()];
+    assert!(setup(&stage, &arguments).await.0);
+    let path = project.join(".qwen/settings.json");
+    let whole = json(&path);
+    change(&path, |settings| {
+        settings["mcpServers"]["bridge"]["timeout"] = json!(600_000);
+        settings["hooks"].as_object_mut().unwrap().remove("Stop").unwrap();
+    });
+    let (is_done, said) = setup(&stage, &arguments).await;
+    assert!(is_done, "{said}");
+    let mut expected = whole;
+    expected["mcpServers"]["bridge"]["timeout"] = json!(600_000);
+    assert_eq!(json(&path), expected, "{said}");
+}
+
+/// What a user has who keeps the settings of both clients in one file.
+#[tokio::test]
+async fn two_clients_with_one_file_get_their_edits_in_one_run() {
+    let stage = stage(&[]);
+    let mine = "{ \"mine\" : 1 }\n";
+    write(&stage, "dotfiles/both.json", mine);
+    for folder in [".gemini", ".qwen"] {
+        fs::create_dir(stage.home().join(folder)).unwrap();
+        symlink("../dotfiles/both.json", stage.home().join(folder).join("settings.json")).unwrap();
+    }
+    let both = ["--client", "gemini", "--client", "qwen"];
+    let (is_done, said) = setup(&stage, &[&both[..], &["--yes"]].concat()).await;
+    assert!(is_done, "{said}");
+    let path = stage.home().join("dotfiles/both.json");
+    let settings = json(&path);
+    assert_eq!(settings["mcpServers"]["bridge"]["command"], OWN, "{settings}");
+    let hooks = settings["hooks"].as_object().unwrap();
+    assert_eq!(hooks.keys().collect::<Vec<_>>(), ["AfterAgent", "PostToolBatch", "Stop"]);
+    let before = everything(&stage);
+    assert!(setup(&stage, &[&both[..], &["--yes"]].concat()).await.0);
+    same(&before, &everything(&stage));
+
+    for (client, other) in [("gemini", "qwen"), ("qwen", "gemini")] {
+        let (is_done, said) = setup(&stage, &["--remove", "--client", client, "--yes"]).await;
+        assert!(!is_done && said.contains(&format!("add `--client {other}`")), "{said}");
+        same(&before, &everything(&stage));
+    }
+    let (is_done, said) = setup(&stage, &[&["--remove", "--yes"], &both[..]].concat()).await;
+    assert!(is_done, "{said}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), mine, "{said}");
+}
+
+#[tokio::test]
+async fn a_moved_program_is_shown_with_what_goes_and_what_comes() {
+    let stage = stage(&[("claude", IDLE)]);
+    let moved = stage.home().join("old/cli-team-bridge");
+    copy_program(&moved);
+    let mut program = std::process::Command::new(&moved);
+    program.args(["setup", "--yes"]).env_clear().envs(stage.environment());
+    let output = program.current_dir(stage.project()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let settings = stage.home().join(".claude/settings.json");
+    change(&settings, |settings| {
+        settings["mine"] = json!(1);
+        settings["hooks"].as_object_mut().unwrap().remove("Stop").unwrap();
+    });
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    let old = moved.to_str().unwrap();
+    for shown in [
+        format!("  - mcpServers.bridge: {{\"command\":\"{old}\""),
+        format!("  + mcpServers.bridge: {{\"command\":\"{OWN}\""),
+        format!("  - permissions.allow: [… \"Bash({old} watch:*)\"]"),
+        format!("  + permissions.allow: [… \"Bash({OWN} watch:*)\"]"),
+    ] {
+        assert!(said.contains(&shown), "{shown}: {said}");
+    }
+    for file in [".claude.json", ".claude/settings.json"] {
+        let text = fs::read_to_string(stage.home().join(file)).unwrap();
+        assert!(text.contains(OWN) && !text.contains(old), "{text}");
+    }
+    assert_eq!(json(&settings)["mine"], 1);
+    assert!(json(&settings)["hooks"]["Stop"].is_array());
+}
+
+#[tokio::test]
+async fn remove_names_what_has_taken_the_place_of_its_entry() {
+    let stage = stage(&[]);
+    let project = stage.project().to_owned();
+    let named = project.to_str().unwrap();
+    let clients = ["--client", "claude-code", "--client", "qwen", "--client", "cursor"];
+    let arguments = [&clients[..], &["--yes", "--project", named]].concat();
+    assert!(setup(&stage, &arguments).await.0);
+    for file in [".mcp.json", ".qwen/settings.json"] {
+        change(&project.join(file), |settings| {
+            let args = ["-c", "evil", "SECRET"];
+            settings["mcpServers"]["bridge"] = json!({ "command": "/bin/sh", "args": args });
+        });
+    }
+    fs::write(project.join(".cursor/mcp.json"), "{}\n").unwrap();
+    let (is_done, said) = setup(&stage, &["--remove", "--yes", "--project", named]).await;
+    assert!(is_done, "{said}");
+    let stays = "  stays: `mcpServers.bridge`, which setup did not write: `/bin/sh`";
+    assert_eq!(said.matches(stays).count(), 2, "{said}");
+    assert!(!said.contains("SECRET") && !said.contains("- mcpServers.bridge"), "{said}");
+    for file in [".mcp.json", ".cursor/mcp.json"] {
+        let path = project.join(file);
+        let nothing = format!("Nothing to undo in {path:?}; its record is removed.");
+        assert!(said.contains(&nothing), "{nothing}: {said}");
+        assert!(!said.contains(&format!("Undone in {path:?}")), "{said}");
+    }
+    assert_eq!(json(&project.join(".mcp.json"))["mcpServers"]["bridge"]["command"], "/bin/sh");
+    // What let it run is gone, and so are the hooks beside it.
+    assert!(!project.join(".claude/settings.local.json").exists(), "{said}");
+    assert!(json(&project.join(".qwen/settings.json")).get("hooks").is_none(), "{said}");
+}

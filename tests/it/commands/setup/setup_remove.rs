@@ -1,0 +1,173 @@
+//! `setup --remove` without records: after they were lost, and after a project has moved.
+
+use std::fs;
+
+use super::setup_and_undo::{IDLE, copy_program, json, setup, stage, write};
+use crate::support::home_files::{everything, same};
+use crate::support::{Stage, Terminal};
+
+/// Loses the records, as a user does who clears `~/.local/state`.
+fn lose_records(stage: &Stage) {
+    fs::remove_dir_all(stage.home().join(".local/state/cli-team-bridge")).unwrap();
+}
+
+fn read(stage: &Stage, file: &str) -> String {
+    fs::read_to_string(stage.home().join(file)).unwrap()
+}
+
+#[tokio::test]
+async fn without_records_remove_shows_and_removes_what_has_the_form_of_setup() {
+    let stage = stage(&[("claude", IDLE), ("codex", IDLE), ("zed", IDLE)]);
+    write(&stage, ".claude.json", "{\"mcpServers\":{\"other\":{\"env\":{\"KEY\":\"SECRET\"}}}}");
+    write(&stage, ".claude/settings.json", "{\"permissions\":{\"allow\":[\"Read\"]}}");
+    write(&stage, ".codex/config.toml", "# mine\nmodel = \"x\"   # why\n");
+    write(&stage, ".config/zed/settings.json", "// mine\n{\n  \"theme\": \"One\", // dark\n}\n");
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    lose_records(&stage);
+    let before = everything(&stage);
+
+    let (is_done, said) = setup(&stage, &["--remove", "--dry-run"]).await;
+    assert!(is_done && said.contains("setup has no record of these files"), "{said}");
+    for shown in [
+        "- mcpServers.bridge: {",
+        "- permissions.allow: [… \"mcp__bridge\"]",
+        "- hooks.Stop: [… {",
+        "- mcp_servers.bridge: {",
+        "- context_servers.bridge: {",
+    ] {
+        assert!(said.contains(shown), "{shown}: {said}");
+    }
+    assert!(!said.contains("SECRET"), "{said}");
+    same(&before, &everything(&stage));
+    let (is_done, said) = setup(&stage, &["--remove"]).await;
+    assert!(!is_done && said.contains("there is no terminal to ask at"), "{said}");
+    same(&before, &everything(&stage));
+
+    let mut terminal = Terminal::run_with(&stage, &["setup", "--remove"], (100, 140));
+    terminal.until_shows("Undo this? [y/N]").await;
+    terminal.press("y\n");
+    assert_eq!(terminal.ended("Removed setup's entries").await, Some(0));
+    let claude = json(&stage.home().join(".claude.json"));
+    let left = serde_json::json!({ "mcpServers": { "other": { "env": { "KEY": "SECRET" } } } });
+    assert_eq!(claude, left);
+    let settings = json(&stage.home().join(".claude/settings.json"));
+    assert_eq!(settings["permissions"]["allow"], serde_json::json!(["Read"]), "{settings}");
+    assert_eq!(read(&stage, ".codex/config.toml"), "# mine\nmodel = \"x\"   # why\n");
+    let zed = read(&stage, ".config/zed/settings.json");
+    assert!(zed.contains("// mine") && zed.contains("// dark"), "{zed}");
+    for (path, text) in everything(&stage) {
+        assert!(!text.contains("cli-team-bridge"), "{}: {text}", path.display());
+    }
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done && said.contains("Nothing to undo"), "{said}");
+}
+
+#[tokio::test]
+async fn without_records_what_setup_would_not_write_stays_and_is_named() {
+    let stage = stage(&[]);
+    let by_hand = "{\"mcpServers\":{\"bridge\":{\"command\":\"cli-team-bridge\",\"args\":[\"orchestrator\"]}}}";
+    write(&stage, ".claude.json", by_hand);
+    write(&stage, ".claude/settings.json", "{\"permissions\":{\"allow\":[\"mcp__bridge\"]}}");
+    write(&stage, ".cursor/mcp.json", "{\"mcpServers\":{\"bridge\":{\"command\":\"/x/other\"}}}");
+    write(&stage, ".gemini/settings.json", "{ \"a\": ");
+    let before = everything(&stage);
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done && said.contains("Nothing to undo"), "{said}");
+    let named =
+        ".claude.json\": `mcpServers.bridge` names this program in a form that setup does not";
+    assert!(said.contains(named), "{said}");
+    assert!(!said.contains(".cursor") && !said.contains(".gemini"), "{said}");
+    same(&before, &everything(&stage));
+}
+
+/// A client with a record has only what the record says: an entry that its user wrote like setup's is not setup's.
+#[tokio::test]
+async fn with_a_record_an_entry_of_the_user_in_the_form_of_setup_stays() {
+    let stage = stage(&[("claude", IDLE)]);
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    let written = read(&stage, ".claude.json");
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done, "{said}");
+    write(&stage, ".claude.json", &written);
+    let (is_done, said) = setup(&stage, &["--yes"]).await;
+    assert!(is_done, "{said}");
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done, "{said}");
+    assert_eq!(read(&stage, ".claude.json"), written);
+    assert!(!stage.home().join(".claude").exists(), "{said}");
+}
+
+#[tokio::test]
+async fn a_moved_project_loses_its_entries_at_its_new_place() {
+    let stage = stage(&[("claude", IDLE), ("cursor", IDLE)]);
+    let (old, new) = (stage.home().join("old"), stage.home().join("new"));
+    fs::create_dir_all(old.join(".claude/bridge")).unwrap();
+    fs::write(old.join(".mcp.json"), "{\"mcpServers\":{}}").unwrap();
+    let (is_done, said) = setup(&stage, &["--yes", "--project", old.to_str().unwrap()]).await;
+    assert!(is_done, "{said}");
+    fs::rename(&old, &new).unwrap();
+    let named = new.to_str().unwrap();
+    let (is_done, said) = setup(&stage, &["--remove", "--yes", "--project", named]).await;
+    assert!(is_done && said.contains("setup has no record of these files"), "{said}");
+    for file in [".mcp.json", ".claude/settings.local.json", ".cursor/mcp.json"] {
+        let text = fs::read_to_string(new.join(file)).unwrap();
+        assert!(!text.contains("bridge"), "{file}: {text}");
+    }
+    // The records of the old place go with the next removal of everything.
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done && said.contains("it has none of setup's changes"), "{said}");
+    assert!(!stage.home().join(".local/state/cli-team-bridge/setup").exists());
+    assert!(!old.exists());
+}
+
+#[tokio::test]
+async fn without_records_the_copy_of_the_program_stays_and_is_named() {
+    let stage = stage(&[("claude", IDLE)]);
+    let cached = stage.home().join("_npx/1f/cli-team-bridge");
+    copy_program(&cached);
+    let mut program = std::process::Command::new(&cached);
+    program.args(["setup", "--yes"]).env_clear().envs(stage.environment());
+    let output = program.current_dir(stage.project()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    lose_records(&stage);
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done && said.contains("Removed setup's entries from"), "{said}");
+    let why = "cli-team-bridge\": setup may have made this copy of the program";
+    assert!(said.contains(why), "{said}");
+    assert!(stage.home().join(".local/bin/cli-team-bridge").exists(), "{said}");
+}
+
+#[tokio::test]
+async fn the_next_setup_removes_the_copies_that_a_killed_one_left() {
+    let stage = stage(&[("cursor", IDLE)]);
+    write(&stage, ".cursor/mcp.json", "{}");
+    assert!(setup(&stage, &["--yes"]).await.0);
+    let folder = stage.home().join(".local/state/cli-team-bridge/setup");
+    let before = everything(&stage);
+    // What a kill leaves before the record is written, and while the original is.
+    let id = "0190c42e-59cf-7d2a-8f5c-9d3c1b7a2e61";
+    let left =
+        ["0123456789abcdef.original".to_owned(), format!(".0123456789abcdef.original.{id}.tmp")];
+    let others = ["mine.original", "0123456789abcdef.original.orig", ".mine.tmp"];
+    let names = || left.iter().map(String::as_str).chain(others);
+    for name in names() {
+        fs::write(folder.join(name), "a key").unwrap();
+    }
+    // One that a living process writes.
+    let written = format!(".fedcba9876543210.original.{}1.tmp", &id[..35]);
+    let writer = fs::File::create_new(folder.join(&written)).unwrap();
+    writer.lock().unwrap();
+    assert!(setup(&stage, &["--dry-run"]).await.0);
+    assert!(names().all(|name| folder.join(name).exists()), "a trial changes nothing");
+    assert!(setup(&stage, &["--yes"]).await.0);
+    for name in &left {
+        assert!(!folder.join(name).exists(), "{name}");
+    }
+    for name in others.iter().copied().chain([written.as_str()]) {
+        assert!(folder.join(name).exists(), "{name}");
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+    assert_eq!(everything(&stage), before, "the record and its original stay");
+}

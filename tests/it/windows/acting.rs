@@ -1,0 +1,59 @@
+//! A person acts on the team from the window.
+
+use crate::support::{Stage, Terminal, until};
+use crate::windows::team_of_five::{SCRIPT, SMALL, five};
+
+#[tokio::test]
+async fn a_person_answers_writes_cancels_and_kills_from_the_window() {
+    let stage = Stage::new(SCRIPT);
+    let mut terminal = Terminal::run(&stage, &["top"], SMALL);
+    let lead = five(&stage).await;
+    terminal.until_shows("1 needs you, 6 members, 3 working").await;
+
+    // The question, with its whole command. Enter alone would be a no.
+    terminal.press("a");
+    terminal.until_shows("Allow once").await;
+    terminal.until_shows("build && echo").await;
+    terminal.press("o\r");
+    until("the answer", || !stage.events_of("permission_answered").is_empty()).await;
+    let answer = &stage.events_of("permission_answered")[0];
+    assert_eq!((&answer["decision"], &answer["by"]), (&"allow_once".into(), &"human".into()));
+    terminal.until_shows("may do this once").await;
+
+    terminal.press("/dan\r");
+    terminal.until_shows("filter \"dan\"").await;
+    terminal.press("m");
+    terminal.press("look again\r");
+    let is_sent =
+        || stage.events_of("message_sent").iter().any(|sent| sent["body"]["text"] == "look again");
+    until("the message", is_sent).await;
+    terminal.until_shows("the message is stored").await;
+    terminal.press("\x1b");
+    terminal.until_shows("Working (").await;
+
+    // Both ask, and only `y` is a yes.
+    terminal.press("/cay\r");
+    terminal.until_shows("filter \"cay\"").await;
+    terminal.press("xn");
+    terminal.press("xy");
+    until("the cancel", || !stage.events_of("task_cancel_asked").is_empty()).await;
+    terminal.until_shows("cancelled").await;
+    terminal.press("\x1b");
+    terminal.until_shows("Idle (").await;
+    terminal.press("/eve\r");
+    terminal.until_shows("filter \"eve\"").await;
+    terminal.press("Ky");
+    until("the kill", || !stage.events_of("stop_asked").is_empty()).await;
+    lead.until("list_agents", serde_json::json!({}), |list| {
+        crate::support::of_name(list, "eve").is_none()
+    })
+    .await;
+    assert_eq!(stage.events_of("task_cancel_asked").len(), 1);
+
+    terminal.press("\x1b");
+    terminal.until_shows("Idle (").await;
+    terminal.press("q");
+    assert_eq!(terminal.ended("").await, Some(0));
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
