@@ -172,7 +172,7 @@ async fn open_beside(runs: usize) -> Row {
             git.args(arguments).stdout(std::process::Stdio::null()).status()
         };
         if git(&["init", "-q"]).is_ok_and(|status| status.success()) {
-            assert!(git(&["add", "profiles.toml", "tame.toml"]).unwrap().success());
+            assert!(git(&["add", "tame.toml"]).unwrap().success());
             assert!(git(&["commit", "-q", "-m", "all"]).unwrap().success());
             beside.push(self::beside(&wild, |to| {
                 Command::new("git").args(["clone", "-q"]).arg(project).arg(to).status()
