@@ -9,7 +9,9 @@ use super::finding::{Finding, Fixing, Level, Report, Subject};
 use super::fix;
 use super::places::examine_bus_directory::{self, NetworkPlace};
 use super::places::examine_clients::{self, StartedIn};
-use super::places::{examine_environment, examine_project_file, examine_rights};
+use super::places::{
+    examine_agents_files, examine_environment, examine_project_file, examine_rights,
+};
 use crate::bus::storage::file::{Foreign, Proof};
 use crate::config::Config;
 use crate::domain::text::shown_path::ShownPath as _;
@@ -105,6 +107,9 @@ pub async fn examine(
 fn project(examination: &Examination) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(examination.no_project.as_deref().map(examine_project_file::no_project));
+    if examination.no_project.is_none() {
+        findings.extend(examine_agents_files::examine(&examination.launch.project));
+    }
     match &examination.config_problem {
         Some(why) => findings.push(examine_project_file::unreadable(why)),
         None if examination.no_project.is_some() => {}

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::bus::state::{EndedSession, State};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::text::counted::counted_as;
+use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::view::MemberRow;
@@ -61,7 +62,7 @@ pub(super) fn of(
     let crashed = crashed.map(|ended| Problem {
         kind: ProblemKind::Crashed,
         member: Some(ended.name.to_string()),
-        words: ended.reason(),
+        words: one_line(&ended.reason()),
     });
     let damaged = (damaged_lines > 0).then(|| Problem {
         kind: ProblemKind::Damaged,

@@ -21,7 +21,8 @@ fn sequence(form: Desktop, notification: &Notification, is_in_tmux: bool) -> Str
         let title = notification.title.replace(';', ",");
         format!("\x1b]777;notify;{title};{}\x1b\\", notification.text.replace('\n', " · "))
     } else {
-        format!("\x1b]9;{}\x1b\\", notification.line())
+        // After `9;`, ConEmu and others take a number and a semicolon for a command of their own.
+        format!("\x1b]9;{}\x1b\\", notification.line().replace(';', ","))
     };
     if is_in_tmux {
         format!("\x1bPtmux;{}\x1b\\", sequence.replace('\x1b', "\x1b\x1b"))
@@ -43,8 +44,11 @@ mod tests {
         };
         let osc777 = "\x1b]777;notify;shop, cart;ann asks · bob has finished\x1b\\";
         assert_eq!(sequence(Desktop::Osc777, &notification, false), osc777);
-        let osc9 = "\x1b]9;shop; cart: ann asks (and 1 more line)\x1b\\";
+        let osc9 = "\x1b]9;shop, cart: ann asks (and 1 more line)\x1b\\";
         assert_eq!(sequence(Desktop::Osc9, &notification, false), osc9);
+        let command = Notification { title: "4;1;50".to_owned(), ..notification.clone() };
+        let osc9 = "\x1b]9;4,1,50: ann asks (and 1 more line)\x1b\\";
+        assert_eq!(sequence(Desktop::Osc9, &command, false), osc9);
         let in_tmux = sequence(Desktop::Osc9, &notification, true);
         assert!(in_tmux.starts_with("\x1bPtmux;\x1b\x1b]9;"), "{in_tmux:?}");
         assert!(in_tmux.ends_with("\x1b\x1b\\\x1b\\"), "{in_tmux:?}");

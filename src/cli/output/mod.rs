@@ -8,6 +8,7 @@
 
 mod frame_painter;
 mod full_screen;
+pub(super) mod letter_columns;
 mod live_region;
 mod painting;
 mod print_lines;

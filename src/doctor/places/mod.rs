@@ -1,5 +1,6 @@
 //! The places that a team needs: the user's directories, the project's own file, the bus, and clients' files.
 
+pub(super) mod examine_agents_files;
 pub(super) mod examine_bus_directory;
 pub(super) mod examine_clients;
 pub(super) mod examine_environment;

@@ -8,14 +8,24 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
+use super::disk::NO_LINK;
+
 /// Opens a regular file for reading. Kernel files (`/proc/kmsg`) claim to be regular: reading one never waits for more data.
 pub fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    regular(OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?)
+}
+
+fn regular(file: File) -> io::Result<File> {
     if !file.metadata()?.is_file() {
         let problem = "it is not a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     }
     Ok(file)
+}
+
+/// Opens a regular file for reading that has this name itself: a symbolic link in its place is an error.
+pub fn open_no_link(path: &Path) -> io::Result<File> {
+    regular(OpenOptions::new().read(true).custom_flags(NO_LINK).open(path)?)
 }
 
 /// Reads a regular file of at max `max` bytes. A longer one is an error of the kind [`io::ErrorKind::FileTooLarge`].
@@ -29,9 +39,9 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the last bytes of a regular file, at most `max`. Says whether there are others before them.
+/// Reads the last bytes of a regular file that is no link, at most `max`. Says whether there are others before them.
 pub fn read_end(path: &Path, max: u64) -> io::Result<(Vec<u8>, bool)> {
-    let mut file = open(path)?;
+    let mut file = open_no_link(path)?;
     let begin = file.metadata()?.len().saturating_sub(max);
     file.seek(SeekFrom::Start(begin))?;
     let mut bytes = Vec::new();
@@ -55,6 +65,10 @@ mod tests {
         assert_eq!(read(&file, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(read_end(&file, 5).unwrap(), (b"12345".to_vec(), false));
         assert_eq!(read_end(&file, 2).unwrap(), (b"45".to_vec(), true));
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(open(&link).is_ok() && open_no_link(&file).is_ok());
+        assert!(open_no_link(&link).is_err() && read_end(&link, 5).is_err());
         let pipe = place.path().join("pipe");
         nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
         for odd in [pipe.as_path(), "/dev/zero".as_ref(), place.path()] {

@@ -46,6 +46,14 @@ impl TemporaryFile {
         self.is_in_place = true;
         RealDisk.sync_directory(directory(&self.target))
     }
+
+    /// Gives the file the name of its target, which no other file may have, and makes that durable.
+    pub fn become_target(mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        RealDisk.rename_new(&self.path, &self.target)?;
+        self.is_in_place = true;
+        RealDisk.sync_directory(directory(&self.target))
+    }
 }
 
 impl Drop for TemporaryFile {

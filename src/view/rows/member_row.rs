@@ -7,6 +7,7 @@ use crate::bus::state::{EndedSession, Session, State};
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
+use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::{Now, Tick};
 use crate::view::doing::Doing;
 use crate::view::{Moment, Spent, Texts};
@@ -148,7 +149,7 @@ impl MemberRow {
             kind: ended.kind.as_str().to_owned(),
             group: Group::Ended,
             state: "left".to_owned(),
-            doing: ended.reason(),
+            doing: one_line(&ended.reason()),
             task_id: None,
             task_since: None,
             queued: 0,

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::bus::state::Permission;
 use crate::domain::limits;
+use crate::domain::text::exactly::exactly;
 use crate::domain::text::visible_letters::beginning;
 use crate::view::Moment;
 
@@ -21,6 +22,9 @@ pub struct PermissionRow {
     pub kind: String,
     /// What it is to do, in the agent's words.
     pub title: String,
+    /// The same between quotes, with every line end and hidden letter written out, for a window in which a person decides.
+    #[serde(skip)]
+    pub exact_title: String,
     /// The paths concerned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
@@ -44,6 +48,7 @@ impl PermissionRow {
             task_id: question.task.as_ref().map(ToString::to_string),
             kind: shown(&question.kind),
             title: shown(&question.title),
+            exact_title: exactly(&question.title),
             paths: question.paths.iter().map(shown).collect(),
             offers: offers.map(|offer| offer.as_str().to_owned()).collect(),
             asked_at: Moment(permission.asked_ms),

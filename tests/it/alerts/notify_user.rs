@@ -63,7 +63,7 @@ async fn a_user_is_notified_of_what_waits_and_of_what_has_ended_once_each() {
     until("its end", || noted(&stage).contains(&format!("ben has finished {task}"))).await;
     let failed = lead.start("ann", "go wrong").await;
     lead.ended(&failed).await;
-    until("the failure", || noted(&stage).contains(&format!("ann has failed in {failed}"))).await;
+    until("the failure", || noted(&stage).contains(&format!("ann has failed in {failed}\n"))).await;
     let said = noted(&stage);
     assert!(said.contains("[project: permission]\n"), "{said}");
     assert_eq!(said.matches("asks for permission").count(), 1, "{said}");

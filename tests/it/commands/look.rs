@@ -160,7 +160,7 @@ async fn a_task_shows_its_texts_its_files_and_what_it_used() {
     let lines = shown(&stage, &["usage"]).await;
     assert_eq!(
         lines,
-        "cay  1 task  1 done  reports no usage\ndan  1 task  0 done  reports no usage\n"
+        "cay  1 task  1 done  no usage reported\ndan  1 task  0 done  no usage reported\n"
     );
 
     let (code, said) = looked(&stage, &["tasks", "--agent", "kay"]).await;

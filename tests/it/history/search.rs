@@ -103,7 +103,7 @@ async fn a_search_that_is_killed_leaves_an_index_for_the_next_one() {
     ann.send("bob", "the first needle").await;
     ann.close().await;
     bob.close().await;
-    add_messages(&stage, 30_000);
+    add_messages(&stage, 10_000);
     let mut killed = 0;
     for round in 0..6_u64 {
         let (child, _pipes) = stage.start(&["search", "needle"]).await;
@@ -114,7 +114,7 @@ async fn a_search_that_is_killed_leaves_an_index_for_the_next_one() {
             wal.push("-wal");
             std::fs::metadata(PathBuf::from(wal)).map_or(0, |found| found.len())
         };
-        let goal = round * 400_000;
+        let goal = round * 130_000;
         let ended = tokio::spawn(child.exited());
         until("the index grows", || ended.is_finished() || size() + wal() > goal).await;
         if !ended.is_finished() {
@@ -127,7 +127,7 @@ async fn a_search_that_is_killed_leaves_an_index_for_the_next_one() {
     let found = json_of(&stage, &["search", "first needle"]).await;
     assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
     let bees = json_of(&stage, &["search", "busy bee", "--limit", "40000"]).await;
-    assert_eq!(bees["hits"].as_array().unwrap().len(), 30_000);
+    assert_eq!(bees["hits"].as_array().unwrap().len(), 10_000);
 }
 
 #[tokio::test]

@@ -125,7 +125,8 @@ async fn a_stranger_tells_from_the_window_who_needs_them_who_works_and_what_was_
 
     terminal.press("q");
     assert_eq!(terminal.ended("").await, Some(0));
-    assert!(!terminal.is_on_other_screen() && terminal.has_lines() && !terminal.is_odd());
+    until("the terminal is back", || !terminal.is_on_other_screen()).await;
+    assert!(terminal.has_lines() && !terminal.is_odd());
     lead.close().await;
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn lines_after(path: &Path, from: u64) -> Result<(String, u64), LogEr
 }
 
 fn read_lines(path: &Path, from: u64) -> io::Result<(String, u64)> {
-    let mut file = bounded_file::open(path)?;
+    let mut file = bounded_file::open_no_link(path)?;
     // The last line of the bridge itself may be a notice of the limit.
     let most = limits::TRANSCRIPT_BYTES + LONGEST_LINE;
     if from >= most {

@@ -13,7 +13,7 @@ use crate::cli::find_project;
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::text::counted::{counted, counted_as};
 use crate::domain::text::shown_path::ShownPath as _;
-use crate::sys::fs::temporary_file::TemporaryFile;
+use crate::sys::fs::temporary_file::{TemporaryFile, sweep};
 
 /// How much is printed at once: a pipe holds as much.
 const PRINTED_AT_ONCE: usize = 64 * 1024;
@@ -99,6 +99,7 @@ fn to_file(bus: &OneBus, path: &Path) -> Result<Export, Failure> {
     }
     // A bare name has an empty parent.
     let target = std::path::absolute(path).map_err(cannot)?;
+    sweep(&target);
     let new = TemporaryFile::beside(&target).map_err(cannot)?;
     let mut out = BufWriter::new(new.file());
     let mut failed = None;
@@ -116,7 +117,8 @@ fn to_file(bus: &OneBus, path: &Path) -> Result<Export, Failure> {
     }
     flushed.map_err(cannot)?;
     if matches!(done, Export::Done(_)) {
-        new.replace_target().map_err(cannot)?;
+        // Another program may have made it meanwhile.
+        new.become_target().map_err(cannot)?;
     }
     Ok(done)
 }

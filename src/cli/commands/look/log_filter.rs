@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use crate::domain::time::parse_time;
+use crate::domain::text::exactly::exactly;
+use crate::domain::time::{iso8601, parse_time};
 use crate::view::{Happening, Topic};
 
 /// Which happenings to show.
@@ -23,6 +24,16 @@ pub(super) struct LogFilter {
 }
 
 impl LogFilter {
+    /// Returns what is asked for as options of a command line, if anything is.
+    pub(super) fn asked(&self) -> Option<String> {
+        let member = self.member.as_ref().map(|name| format!("--member {}", exactly(name)));
+        let thread = self.thread.as_ref().map(|id| format!("--thread {}", exactly(id)));
+        let kinds = self.kind.iter().map(|kind| format!("--kind {}", kind.as_str()));
+        let since = self.since.map(|since| format!("--since {}", iso8601(since)));
+        let asked: Vec<_> = member.into_iter().chain(thread).chain(kinds).chain(since).collect();
+        (!asked.is_empty()).then(|| asked.join(" "))
+    }
+
     /// Says whether to show a happening.
     pub(super) fn fits(&self, happening: &Happening) -> bool {
         let is_kind = match &self.kind[..] {

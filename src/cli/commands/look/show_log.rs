@@ -52,6 +52,12 @@ pub(crate) fn run(arguments: &LogArguments) -> Result<(), Failure> {
     for happening in &past {
         print(arguments, happening);
     }
+    if past.is_empty()
+        && let Some(asked) = arguments.filter.asked()
+    {
+        let far = if arguments.follow { " so far" } else { "" };
+        output::tell(&format!("Nothing in the log fits {asked}{far}."));
+    }
     if arguments.follow {
         follow(&mut bus, arguments, &mut happenings, next, &bell)
     } else {

@@ -6,6 +6,7 @@ use super::open_to_look::{Place, print_json, walk};
 use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output};
 use crate::domain::limits;
+use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
 use crate::view::{Conversation, Letter, Receipt, ReceiptStatus};
@@ -46,27 +47,45 @@ pub(crate) struct MessagesArguments {
 pub(crate) fn run(arguments: &MessagesArguments) -> Result<(), Failure> {
     let bus = arguments.place.open_once()?;
     let is_there = bus.is_some();
-    let letters = match bus {
+    let (letters, left_out) = match bus {
         Some(mut bus) => last(&mut bus, arguments)?,
-        None => Vec::new(),
+        None => Default::default(),
     };
     if arguments.place.json {
         print_json(&letters);
         return Ok(());
-    }
-    if letters.is_empty() && is_there {
-        output::tell("There are no such messages.");
     }
     for letter in &letters {
         for line in lines(letter) {
             output::say(&line);
         }
     }
+    if letters.is_empty() && is_there {
+        output::tell(if arguments.asks_for_some() {
+            "No message fits what you ask for."
+        } else {
+            "Nobody has written a message yet."
+        });
+    }
+    if left_out > 0 {
+        let notices =
+            counted_as(left_out, "unseen notice of the bridge", "unseen notices of the bridge");
+        output::tell(&format!("Left out: {notices}; --notices shows them."));
+    }
     Ok(())
 }
 
-/// Returns the last messages that fit, oldest first. Reads the log in parts, from its end back, until it has enough.
-fn last(bus: &mut Follower, arguments: &MessagesArguments) -> Result<Vec<Letter>, Failure> {
+impl MessagesArguments {
+    fn asks_for_some(&self) -> bool {
+        self.member.is_some() || self.thread.is_some() || self.unseen
+    }
+}
+
+/// Returns the last messages that fit, oldest first, and how many unseen notices are left out if unseen messages are asked for. Reads the log in parts, from its end back, until it has enough.
+fn last(
+    bus: &mut Follower,
+    arguments: &MessagesArguments,
+) -> Result<(Vec<Letter>, usize), Failure> {
     let parts = bus.parts()?;
     let mut back = 1;
     loop {
@@ -78,13 +97,26 @@ fn last(bus: &mut Follower, arguments: &MessagesArguments) -> Result<Vec<Letter>
         let mut letters: Vec<_> = newest.take(arguments.last).cloned().collect();
         if letters.len() >= arguments.last || first == 0 {
             letters.reverse();
-            return Ok(letters);
+            let left_out = |letter: &&Letter| {
+                arguments.unseen
+                    && is_hidden_notice(letter, arguments)
+                    && is_wanted(letter, arguments)
+            };
+            return Ok((letters, conversation.letters().filter(left_out).count()));
         }
         back *= 2;
     }
 }
 
 fn fits(letter: &Letter, arguments: &MessagesArguments) -> bool {
+    !is_hidden_notice(letter, arguments) && is_wanted(letter, arguments)
+}
+
+fn is_hidden_notice(letter: &Letter, arguments: &MessagesArguments) -> bool {
+    !arguments.notices && letter.kind == "notice"
+}
+
+fn is_wanted(letter: &Letter, arguments: &MessagesArguments) -> bool {
     let is_unseen = |receipt: &Receipt| {
         matches!(receipt.status, ReceiptStatus::Unread | ReceiptStatus::Delivered)
     };
@@ -101,8 +133,7 @@ fn fits(letter: &Letter, arguments: &MessagesArguments) -> bool {
         ]
         .contains(&Some(id))
     };
-    (arguments.notices || letter.kind != "notice")
-        && (!arguments.unseen || letter.receipts.iter().any(is_unseen))
+    (!arguments.unseen || letter.receipts.iter().any(is_unseen))
         && arguments.member.as_ref().is_none_or(is_of)
         && arguments.thread.as_ref().is_none_or(is_about)
 }

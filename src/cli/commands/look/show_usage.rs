@@ -60,6 +60,6 @@ pub(crate) fn run(arguments: &UsageArguments) -> Result<(), Failure> {
 
 fn cells(row: &UsageRow) -> Vec<String> {
     let used = row.spent.in_words();
-    let used = if used.is_empty() { "reports no usage".to_owned() } else { used };
+    let used = if used.is_empty() { "no usage reported".to_owned() } else { used };
     vec![row.name.clone(), counted(row.tasks, "task"), format!("{} done", row.done), used]
 }

@@ -189,3 +189,13 @@ async fn the_remedy_for_a_limit_names_its_key_and_its_file() {
     let key = format!("`projects.{:?}.mcpServers.bridge`", stage.project());
     check(&report, ("claude-code", "timeout"), "note", "`timeout` is 1,", &key);
 }
+
+#[tokio::test]
+async fn files_of_a_repository_that_agents_run_are_named() {
+    let stage = stage();
+    fs::create_dir(stage.project().join(".gemini")).unwrap();
+    fs::write(stage.project().join(".gemini/settings.json"), "{}").unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let says = "`.gemini/settings.json` (gemini), and run hooks and MCP servers in them";
+    check(&report, ("project", "agents' files"), "note", says, "before you start an agent here");
+}

@@ -1,9 +1,9 @@
 //! The cells of a row, and short forms of numbers and ages that fit into them.
 
-use console::truncate_str;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 
+use crate::cli::output::letter_columns::cut_to;
 use crate::view::{Moment, Spent};
 
 /// A cell of a row.
@@ -63,7 +63,7 @@ pub(super) fn text(
     (columns, is_right): (u16, bool),
     style: Style,
 ) {
-    let shown = truncate_str(text, columns.into(), "…");
+    let shown = cut_to(text, columns.into());
     let width = u16::try_from(console::measure_text_width(&shown)).unwrap_or(columns);
     let begin = if is_right { column + columns.saturating_sub(width) } else { column };
     if buffer.area.contains((begin, row).into()) {

@@ -1,11 +1,10 @@
 //! The texts of the dialogs: help, an opened row, and a question with all that is known of it. Pure.
 
-use console::measure_text_width;
-
 use super::answering::{Answering, Subject};
 use super::item::Item;
 use super::pane::Pane;
 use super::state::{Dialog, Screen};
+use crate::cli::output::letter_columns::columns_of;
 use crate::config::KeyAction;
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{Board, Letter, MemberRow, Moment, Receipt, span};
@@ -241,10 +240,7 @@ impl Screen {
             Subject::Permission(id) => {
                 let row = board.permissions.iter().find(|row| row.permission_id == *id);
                 let Some(row) = row else { return (String::new(), Vec::new()) };
-                // A line end may begin another command.
-                let title: Vec<_> = row.title.lines().map(str::to_owned).collect();
-                let mut lines = vec![heading(row.kind.clone())];
-                lines.extend(title.iter().map(line));
+                let mut lines = vec![heading(row.kind.clone()), line(&row.exact_title)];
                 if !row.paths.is_empty() {
                     lines.push(heading("Paths"));
                     lines.extend(row.paths.iter().map(|path| line(quoted(path, QUOTED))));
@@ -253,7 +249,7 @@ impl Screen {
                     self.news.call.as_ref().filter(|(of, lines)| of == id && !lines.is_empty());
                 if let Some((_, call)) = call {
                     // The question itself may be cut.
-                    let call = call.strip_prefix(title.as_slice()).unwrap_or(call);
+                    let call = call.strip_prefix(std::slice::from_ref(&row.title)).unwrap_or(call);
                     if !call.is_empty() {
                         lines.push(heading("The whole call, as the agent has announced it"));
                         lines.extend(call.iter().map(line));
@@ -308,7 +304,7 @@ pub(in crate::cli::commands::top) fn wrapped(text: &str, columns: usize) -> Vec<
     // The columns of the row, and its end before the last word with its columns.
     let (mut width, mut break_at) = (0, None::<(usize, usize)>);
     for letter in text.chars() {
-        let own = measure_text_width(letter.encode_utf8(&mut [0; 4]));
+        let own = columns_of(letter);
         if width + own > columns && letter == ' ' {
             // The end of the row stands for the space.
             rows.push(std::mem::take(&mut row));
@@ -337,6 +333,8 @@ pub(in crate::cli::commands::top) fn wrapped(text: &str, columns: usize) -> Vec<
 
 #[cfg(test)]
 mod tests {
+    use console::measure_text_width;
+
     use super::*;
 
     #[test]
@@ -346,6 +344,8 @@ mod tests {
         assert_eq!(wrapped("a 🦀🦀🦀", 4), ["a", "🦀🦀", "🦀"]);
         assert_eq!(wrapped("  in", 80), ["  in"]);
         assert_eq!(wrapped("", 4), [""]);
+        let hearts = "❤\u{fe0f}".repeat(3);
+        assert_eq!(wrapped(&format!("{hearts}rm"), 6), [hearts.as_str(), "rm"]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::cli::commands::top::paint::{Look, picture};
 use crate::cli::commands::top::wish::Wish;
 use crate::config::{KeyPress, WindowKeys};
 use crate::domain::permission::Decision;
+use crate::domain::text::exactly::exactly;
 use crate::domain::time::{Now, Tick};
 use crate::view::{
     Board, Group, Letter, LiveKind, LiveLine, Looked, MemberRow, Moment, Need, NeedKind,
@@ -102,6 +103,7 @@ fn news() -> News {
         task_id: Some("task-ann".to_owned()),
         kind: "execute".to_owned(),
         title: COMMAND.to_owned(),
+        exact_title: exactly(COMMAND),
         paths: Vec::new(),
         offers: ["allow_once", "allow_always", "reject"].map(str::to_owned).to_vec(),
         asked_at: Moment(50_000),
