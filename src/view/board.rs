@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, TaskRow, Texts, Totals,
-    WorkflowTree, needs, problems,
+    Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, TaskRow, Texts,
+    Totals, WorkflowTree, needs, problems,
 };
 use crate::bus::state::{EndedSession, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
+use crate::domain::task::TaskStatus;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 
@@ -72,6 +73,12 @@ impl Board {
                 MemberRow::of(state, session, (is_held, usage), now, texts)
             })
             .collect();
+        let failures = last_failures(state);
+        for row in members.iter_mut().filter(|row| row.group == Group::Idle) {
+            if let Some(class) = failures.get(&row.session) {
+                row.doing = format!("{}; its last task failed ({class})", row.doing);
+            }
+        }
         let ended = state.departed().rev().filter(|ended| is_recent(ended, now));
         members.extend(ended.take(most_ended).map(MemberRow::of_ended));
         let permissions: Vec<_> =
@@ -101,6 +108,24 @@ fn usage_by_session(state: &State) -> BTreeMap<SessionId, Spent> {
         }
     }
     used
+}
+
+/// Returns the class of the error of each session whose last task has failed.
+fn last_failures(state: &State) -> BTreeMap<SessionId, String> {
+    let mut last = BTreeMap::new();
+    for task in state.tasks().filter(|task| task.status.is_final()) {
+        let newest = last.entry(task.session).or_insert(task);
+        if newest.ended_ms <= task.ended_ms {
+            *newest = task;
+        }
+    }
+    let failed = last.into_iter().filter(|(_, task)| task.status == TaskStatus::Failed);
+    failed
+        .map(|(session, task)| {
+            let class = task.error.as_ref().map(|error| error.class.to_string());
+            (session, class.unwrap_or_else(|| "unknown".to_owned()))
+        })
+        .collect()
 }
 
 /// Only the end of an agent is news; other members leave by themselves.

@@ -20,7 +20,9 @@ impl Doing {
     pub fn look(state: &State, session: &Session, now: Now) -> Self {
         let plain = |words: String| Self { words, prompt: None };
         if session.hung {
-            return plain("its process does not respond".to_owned());
+            // Each bridge keeps its agents alive, so an agent is silent with its bridge.
+            let whose = if session.kind == MemberKind::Agent { "bridge" } else { "process" };
+            return plain(format!("its {whose} does not respond"));
         }
         if session.stop.is_some() || session.activity == Activity::Stopping {
             return plain("stopping".to_owned());
@@ -29,7 +31,11 @@ impl Doing {
             return plain("waiting for a permission".to_owned());
         }
         if let Some(wait) = session.waits.last() {
-            let from = wait.from.as_ref().map(|name| format!(" from {name}")).unwrap_or_default();
+            let from = wait.from.as_ref().map(|name| {
+                let gone = if state.live(name).is_none() { ", who is not here" } else { "" };
+                format!(" from {name}{gone}")
+            });
+            let from = from.unwrap_or_default();
             let about = wait.request.as_ref().map(|id| format!(" about {id}")).unwrap_or_default();
             return plain(format!("waiting for a message{from}{about}"));
         }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::bus::state::State;
 use crate::domain::limits;
+use crate::domain::text::counted::counted;
 use crate::domain::text::exactly::exactly;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::StepStatus;
@@ -90,11 +91,21 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
     });
     let is_stuck =
         |member: &&MemberRow| matches!(member.state.as_str(), "stuck" | "stalled" | "hung");
-    let stuck = members.iter().filter(is_stuck).map(|member| Need {
+    // The agents of a bridge that does not respond wait for it, and nothing else can be done about them.
+    let bridge_of = |member: &MemberRow| {
+        let owner = state.session(state.session(member.session)?.owner?)?;
+        (member.state == "hung" && owner.hung).then_some(owner.id)
+    };
+    let stuck = members.iter().filter(is_stuck).filter(|member| bridge_of(member).is_none());
+    let stuck = stuck.map(|member| Need {
         kind: NeedKind::Stuck,
         who: member.name.clone(),
         id: member.task_id.clone(),
-        words: member.doing.clone(),
+        words: match members.iter().filter(|other| bridge_of(other) == Some(member.session)).count()
+        {
+            0 => member.doing.clone(),
+            agents => format!("{}; it holds {}", member.doing, counted(agents, "agent")),
+        },
         since: Some(member.last_active),
     });
     asked.chain(approvals).chain(stuck).collect()

@@ -48,6 +48,7 @@ pub(super) fn of(
 ) -> Vec<Problem> {
     let of_member = |member: &MemberRow| {
         let (kind, words) = match member.state.as_str() {
+            "hung" if member.kind == "agent" => (ProblemKind::Hung, "its bridge does not respond"),
             "hung" => (ProblemKind::Hung, "its process does not respond"),
             "stalled" => (ProblemKind::Stalled, "it shows no sign of life in its turn"),
             "stuck" => (ProblemKind::Stuck, "it does not end a cancelled turn"),

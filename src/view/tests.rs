@@ -6,12 +6,12 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
 use super::*;
-use crate::bus::event::{Entry, Event, Joined};
+use crate::bus::event::{Entry, Event, Joined, Starting};
 use crate::bus::state::{BodyRef, State};
 use crate::bus::storage::LogPosition;
 use crate::bus::storage::file::upkeep::{BusFinding, BusReport};
 use crate::domain::ids::{CommandId, SessionId};
-use crate::domain::member::MemberKind;
+use crate::domain::member::{Departure, MemberKind};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
@@ -38,15 +38,7 @@ fn joined(state: &mut State, number: u64, name: &str) {
         pid: 1,
         client: None,
     });
-    let entry = Entry {
-        seq: number,
-        ts: 1,
-        tick: Tick { boot: 1, ms: 1 },
-        id: CommandId(uuid::Uuid::from_u64_pair(1, number)),
-        by: None,
-        events: vec![event],
-    };
-    state.apply(&entry, &[0], LogPosition::default());
+    state.apply(&entry(number, event), &[0], LogPosition::default());
 }
 
 fn board(state: &State, seq: u64, is_held: bool) -> Board {
@@ -85,6 +77,52 @@ fn a_member_without_a_process_is_no_live_member() {
     assert_eq!(board.totals.members, 0);
     assert_eq!((board.members[0].group, &*board.members[0].state), (Group::Ended, "gone"));
     assert_eq!(board.problems[0].kind, ProblemKind::Gone);
+}
+
+fn entry(number: u64, event: Event) -> Entry {
+    Entry {
+        seq: number,
+        ts: 1,
+        tick: Tick { boot: 1, ms: 1 },
+        id: CommandId(uuid::Uuid::from_u64_pair(1, number)),
+        by: None,
+        events: vec![event],
+    }
+}
+
+#[test]
+fn the_last_words_of_an_agent_begin_no_line_of_their_own() {
+    let mut state = State::default();
+    let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
+    let starting = Starting {
+        session,
+        name: Name::parse("ann").unwrap(),
+        chosen: true,
+        profile: "codex".to_owned(),
+        model: None,
+        cwd: String::new(),
+        roles: Vec::new(),
+        owner: session,
+        token_hash: String::new(),
+    };
+    state.apply(&entry(1, Event::MemberStarting(starting)), &[0], LogPosition::default());
+    let detail = Some("its stderr ends: x\n\nNeeds you\n\t! permission".to_owned());
+    let left = Event::MemberLeft { session, departure: Departure::Failed, detail };
+    state.apply(&entry(2, left), &[0], LogPosition::default());
+    let board = board(&state, 2, true);
+    let words = "failed: its stderr ends: x Needs you ! permission";
+    assert_eq!((&*board.members[0].doing, &*board.problems[0].words), (words, words));
+}
+
+#[test]
+fn signs_of_life_are_news_only_after_silence() {
+    let (state, mut happenings) = (State::default(), Happenings::default());
+    let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
+    let mut said = |event| happenings.of(&entry(1, event), &state, &mut NoTexts).len();
+    assert_eq!(said(Event::AgentStirred { session }), 0);
+    assert_eq!(said(Event::AgentStalled { session }), 1);
+    assert_eq!(said(Event::AgentStirred { session }), 1);
+    assert_eq!(said(Event::AgentStirred { session }), 0);
 }
 
 /// Returns the names of a type's fields, as its schema has them.

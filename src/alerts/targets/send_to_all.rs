@@ -81,7 +81,7 @@ impl Target {
                     ("BRIDGE_NOTIFY_KINDS", kinds.join(" ")),
                 ];
                 let args = args.iter().map(OsString::from).collect();
-                run(&program_named(program)?, args, more, &notification.text).await
+                run(&program_named(program)?, args, more, &format!("{}\n", notification.text)).await
             }
             Way::NotifySend => {
                 let urgency = if notification.needs_somebody() { "critical" } else { "normal" };

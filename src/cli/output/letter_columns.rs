@@ -48,6 +48,6 @@ mod tests {
     fn a_letter_that_is_made_an_emoji_takes_two_columns() {
         let hearts = "❤\u{fe0f}".repeat(4);
         assert_eq!(cut_to(&hearts, 8), hearts);
-        assert_eq!(cut_to(&format!("{hearts}rm"), 8), format!("{}…", "❤\u{fe0f}".repeat(3)));
+        assert_eq!(cut_to(&format!("{hearts}rm"), 8), format!("{}❤…", "❤\u{fe0f}".repeat(3)));
     }
 }

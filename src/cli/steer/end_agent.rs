@@ -13,6 +13,11 @@ use crate::domain::member::Departure;
 use crate::domain::wait_times;
 
 impl Steering {
+    /// Says whether a session is live.
+    pub(crate) fn is_live(&self, session: SessionId) -> bool {
+        self.look(|state| state.session(session).is_some())
+    }
+
     /// Asks an agent to finish and stop, as its bridge does: a running turn may end by itself for a while.
     pub(crate) async fn stop(
         &self,

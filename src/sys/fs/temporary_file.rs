@@ -127,6 +127,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_came_meanwhile_is_not_replaced() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("target");
+        let new = TemporaryFile::beside(&target).unwrap();
+        fs::write(&target, "precious").unwrap();
+        let refused = new.become_target().unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nothing else is left");
+        fs::remove_file(&target).unwrap();
+        TemporaryFile::beside(&target).unwrap().become_target().unwrap();
+        assert!(target.exists());
+    }
+
+    #[test]
     fn a_temporary_file_replaces_its_target_or_goes() {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("a.json");

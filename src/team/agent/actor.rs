@@ -231,11 +231,15 @@ impl Actor {
         if on_bus.live && !on_bus.unproven {
             self.tools_since.get_or_insert(now);
         }
+        if let Some(turn) = self.turn.as_mut().filter(|_| on_bus.waits) {
+            turn.waited = Some(now);
+        }
         let turn = self.turn.as_ref().map(|turn| TurnSituation {
             cancelled: turn.cancelled,
             abandoned: turn.abandoned,
             asking: self.questions.are_open(),
             heard: turn.heard,
+            waited: turn.waited,
             stirred: turn.stirred,
             interrupted: turn.interrupted.is_some(),
             calls: turn.calls.running().next().is_some(),

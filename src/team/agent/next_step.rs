@@ -81,6 +81,8 @@ pub(crate) struct TurnSituation {
     pub(crate) asking: bool,
     /// When the agent last showed a sign of life.
     pub(crate) heard: Instant,
+    /// When one of its calls was last seen to wait for a message.
+    pub(crate) waited: Option<Instant>,
     /// When a sign of life was last recorded on the bus.
     pub(crate) stirred: Instant,
     /// Whether it is being interrupted for a message.
@@ -234,7 +236,8 @@ fn listening(
     until: Option<Instant>,
 ) -> NextStep {
     let now = situation.now;
-    let silent_at = turn.heard + situation.stall;
+    let silent_at =
+        turn.waited.map_or(turn.heard, |waited| waited.max(turn.heard)) + situation.stall;
     let is_silent = now >= silent_at && !on_bus.waits && !turn.asking;
     if is_silent && !on_bus.stalled {
         return NextStep::Stall;

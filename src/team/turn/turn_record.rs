@@ -44,6 +44,8 @@ pub(crate) struct Turn {
     /// When the agent last showed a sign of life, and the number of lines and bytes of stderr by then.
     pub(crate) heard: Instant,
     pub(crate) heard_so_far: (u64, u64),
+    /// When one of its calls was last seen to wait for a message, which explains its silence.
+    pub(crate) waited: Option<Instant>,
     /// When a sign of life was last recorded on the bus.
     pub(crate) stirred: Instant,
     pub(crate) output: String,
@@ -75,6 +77,7 @@ impl Turn {
             abandoned: false,
             heard: Instant::now(),
             heard_so_far: (0, 0),
+            waited: None,
             stirred: Instant::now(),
             output: String::new(),
             overlong: false,

@@ -1,5 +1,7 @@
 //! Happenings: what an entry of the log says, as sentences for people, each with the members and the ids that it is about.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,6 +11,7 @@ use super::speaker::Speaker;
 use super::{Topic, member_words, talk_words, task_words, workflow_words};
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
+use crate::domain::ids::SessionId;
 use crate::view::{Moment, Texts};
 
 /// Something that happened.
@@ -30,6 +33,8 @@ pub struct Happening {
 #[derive(Clone, Debug, Default)]
 pub struct Happenings {
     in_flight: InFlight,
+    /// The agents that were last said to show no sign of life. Only then is it news that they do.
+    stalled: BTreeSet<SessionId>,
 }
 
 impl Happenings {
@@ -47,12 +52,20 @@ impl Happenings {
     }
 
     fn said(&mut self, event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
+        match event {
+            Event::AgentStalled { session } => {
+                self.stalled.insert(*session);
+            }
+            Event::AgentStirred { session } if !self.stalled.remove(session) => return None,
+            _ => {}
+        }
         let said = member_words::said(event, speaker)
             .or_else(|| task_words::said(event, speaker))
             .or_else(|| workflow_words::said(event))
             .or_else(|| talk_words::said(event, &mut self.in_flight, speaker));
         if let Event::MemberLeft { session, .. } = event {
             self.in_flight.forget(*session);
+            self.stalled.remove(session);
         }
         said
     }

@@ -37,7 +37,7 @@ pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
             of(*session, &format!("left ({}){why}", departure.as_str()))
         }
         Event::AgentStalled { session } => of(*session, "shows no sign of life in its turn"),
-        Event::AgentStirred { session } => of(*session, "shows signs of life"),
+        Event::AgentStirred { session } => of(*session, "shows signs of life again"),
         Event::AgentStuck { session, .. } => of(*session, "does not end a cancelled turn"),
         Event::AgentFree { session, .. } => of(*session, "has ended the cancelled turn"),
         Event::AgentCrashed { session, detail } => {

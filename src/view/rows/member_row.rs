@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::state::{EndedSession, Session, State};
+use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
@@ -41,6 +42,9 @@ pub struct MemberRow {
     pub name: String,
     /// agent, peer or orchestrator.
     pub kind: String,
+    /// The session that has this name. Another may have it next.
+    #[serde(skip)]
+    pub session: SessionId,
     /// The group to which its state belongs.
     pub group: Group,
     /// starting, running, idle, waiting, `waiting_permission`, stalled, stuck, stopping, hung, gone (its process has ended, which no
@@ -119,6 +123,7 @@ impl MemberRow {
         Self {
             name: session.name.to_string(),
             kind: session.kind.as_str().to_owned(),
+            session: session.id,
             group: group(word, is_agent),
             state: word.to_owned(),
             doing,
@@ -147,6 +152,7 @@ impl MemberRow {
         Self {
             name: ended.name.to_string(),
             kind: ended.kind.as_str().to_owned(),
+            session: ended.session,
             group: Group::Ended,
             state: "left".to_owned(),
             doing: one_line(&ended.reason()),

@@ -27,7 +27,7 @@ steps = [{ say = "a secret answer" }]
 fn settings(stage: &Stage, more: &str) -> String {
     let notes = notes(stage);
     let script = format!(
-        "{{ echo \"[$BRIDGE_NOTIFY_TITLE: $BRIDGE_NOTIFY_KINDS]\"; cat; echo; }} >> {}",
+        "{{ echo \"[$BRIDGE_NOTIFY_TITLE: $BRIDGE_NOTIFY_KINDS]\"; cat; }} >> {}",
         notes.display()
     );
     format!("[notify]\ncommand = [\"/bin/sh\", \"-c\", '{script}']\n{more}\n")

@@ -89,7 +89,10 @@ async fn the_status_says_who_does_what_and_what_waits_for_a_person() {
         line.unwrap_or_else(|| panic!("no `{mark}` in:\n{status}"))
     };
     assert!(status.starts_with("3 members, 1 waiting for you, "), "{status}");
-    assert!(line("! permission").contains("ben  delete: \"delete [31mthe chapter\""), "{status}");
+    assert!(
+        line("! permission").contains("ben  delete: \"delete \\u{1b}[31mthe chapter\""),
+        "{status}"
+    );
     assert!(line("! ben").contains("waiting permission"), "{status}");
     assert!(line("● ann").contains("waiting for a message from ben"), "{status}");
     assert!(line("○ orchestrator").contains("last active"), "{status}");

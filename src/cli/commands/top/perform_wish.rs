@@ -30,8 +30,15 @@ async fn act(team: &Steering, wish: Wish) -> Result<Outcome, Failure> {
     let patience = Patience::Waits;
     match wish {
         Wish::Send { to, text } => team.send(&to, text, Priority::Normal, patience).await,
-        Wish::Stop { member } => team.stop(&member, None, patience).await,
-        Wish::Kill { member } => team.kill(&member, patience).await,
+        Wish::Stop { member, session } | Wish::Kill { member, session }
+            if !team.is_live(session) =>
+        {
+            let what =
+                format!("nothing was done: the `{member}` that you were asked about has ended");
+            Err(what.into())
+        }
+        Wish::Stop { member, .. } => team.stop(&member, None, patience).await,
+        Wish::Kill { member, .. } => team.kill(&member, patience).await,
         Wish::Cancel { id } => match TaskId::parse(&id) {
             Ok(task) => team.cancel_task(&task, patience).await,
             Err(_) => team.cancel_workflow(&WorkflowId::parse(&id)?, patience).await,

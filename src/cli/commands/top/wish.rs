@@ -1,5 +1,6 @@
 //! What a person wants done, as the window says it.
 
+use crate::domain::ids::SessionId;
 use crate::domain::permission::Decision;
 
 /// Something that a person wants done.
@@ -12,9 +13,12 @@ pub(super) enum Wish {
     /// Ends an agent gracefully.
     Stop {
         member: String,
+        session: SessionId,
     },
     Kill {
         member: String,
+        /// The session that the person was asked about. Another may have the name by now.
+        session: SessionId,
     },
     /// Cancels a task or a workflow.
     Cancel {

@@ -36,6 +36,7 @@ fn busy(now: Instant, cancelled: Option<Instant>) -> Situation {
             abandoned: false,
             asking: false,
             heard: now,
+            waited: None,
             stirred: now,
             interrupted: false,
             calls: false,
@@ -192,6 +193,7 @@ fn a_stop_does_not_wait_for_an_answer_to_a_question() {
             abandoned: false,
             asking: true,
             heard: now,
+            waited: None,
             stirred: now,
             interrupted: false,
             calls: false,
@@ -199,6 +201,17 @@ fn a_stop_does_not_wait_for_an_answer_to_a_question() {
         ..idle(now)
     };
     assert_eq!(next(&on_bus, &asking), NextStep::CancelTurn);
+}
+
+#[test]
+fn the_silence_during_a_wait_does_not_count() {
+    let now = Instant::now();
+    let mut silent = Situation { now: now + STALL, ..busy(now, None) };
+    silent.turn.as_mut().unwrap().waited = Some(now + STALL);
+    let rest = NextStep::Rest(Some(silent.now + wait_times::LOOK_FOR_SIGN_OF_LIFE));
+    assert_eq!(next(&on_bus(), &silent), rest);
+    silent.now += STALL;
+    assert_eq!(next(&on_bus(), &silent), NextStep::Stall);
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use super::rows_as_lines as cells;
 use super::table::aligned;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, Group, Need, NeedKind, Totals};
+use crate::view::{Board, Group, Need, NeedKind};
 
 /// Returns the lines of a board.
 pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let now = board.at;
-    let mut lines = vec![summary(&board.totals)];
+    let mut lines = vec![summary(board)];
     let needs = board.needs_you.iter().map(|need| {
         let since = need.since.map(|since| cells::ago(since, now)).unwrap_or_default();
         let id = need.id.clone().unwrap_or_default();
@@ -25,7 +25,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let heading = if board.needs_you.iter().any(is_answerable) {
         "Needs you (`cli-team-bridge allow ID` or `deny ID` answers)"
     } else {
-        "Needs you"
+        "Needs you (`cli-team-bridge cancel TASK` or `kill NAME` ends what is stuck)"
     };
     block(&mut lines, heading, needs);
     for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {
@@ -57,14 +57,16 @@ fn block(lines: &mut Vec<String>, heading: &str, rows: impl Iterator<Item = Vec<
 }
 
 /// Returns the team in one line.
-fn summary(totals: &Totals) -> String {
-    if totals.members == 0 && totals.tasks_open == 0 && totals.workflows_open == 0 {
+fn summary(board: &Board) -> String {
+    let (totals, need_you) = (&board.totals, board.needs_you.len());
+    if need_you == 0 && totals.members == 0 && totals.tasks_open == 0 && totals.workflows_open == 0
+    {
         return "Nobody is here.".to_owned();
     }
     let some = |count: usize, words: String| (count > 0).then_some(words);
     let parts = [
         Some(counted(totals.members, "member")),
-        some(totals.need_you, format!("{} waiting for you", totals.need_you)),
+        some(need_you, format!("{need_you} waiting for you")),
         some(totals.working, format!("{} working", totals.working)),
         some(totals.tasks_open, counted(totals.tasks_open, "open task")),
         some(totals.requests_open, counted(totals.requests_open, "open request")),

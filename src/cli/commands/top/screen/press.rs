@@ -184,7 +184,8 @@ impl Screen {
                     Some(id) => cancel_task(id, &row.name),
                     None if row.kind == "agent" => {
                         let question = format!("{} has no task. Stop it?", row.name);
-                        ask(question, Wish::Stop { member: row.name.clone() })
+                        let (member, session) = (row.name.clone(), row.session);
+                        ask(question, Wish::Stop { member, session })
                     }
                     None => Err("Only agents can be cancelled and stopped."),
                 }
@@ -200,8 +201,11 @@ impl Screen {
         let live = board.members.iter().find(|row| row.name == name && row.state != "left");
         match live {
             Some(row) if row.kind == "agent" => Ok(Dialog::Ask {
-                question: format!("Kill {name}? Its task ends as cancelled."),
-                wish: Wish::Kill { member: name.to_owned() },
+                question: match &row.task_id {
+                    Some(_) => format!("Kill {name}? Its task ends as cancelled."),
+                    None => format!("Kill {name}?"),
+                },
+                wish: Wish::Kill { member: name.to_owned(), session: row.session },
             }),
             Some(_) => Err("Only agents can be killed."),
             None => Err("This agent has ended."),

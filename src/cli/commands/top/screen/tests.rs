@@ -14,6 +14,7 @@ use crate::cli::commands::top::news::{BusState, News};
 use crate::cli::commands::top::paint::{Look, picture};
 use crate::cli::commands::top::wish::Wish;
 use crate::config::{KeyPress, WindowKeys};
+use crate::domain::ids::SessionId;
 use crate::domain::permission::Decision;
 use crate::domain::text::exactly::exactly;
 use crate::domain::time::{Now, Tick};
@@ -34,10 +35,13 @@ impl Texts for NoTexts {
     }
 }
 
+const SESSION: SessionId = SessionId(uuid::Uuid::nil());
+
 fn member(name: &str, group: Group, state: &str) -> MemberRow {
     MemberRow {
         name: name.to_owned(),
         kind: "agent".to_owned(),
+        session: SESSION,
         group,
         state: state.to_owned(),
         doing: format!("{name} is {state}"),
@@ -290,9 +294,13 @@ fn cancel_and_kill_are_asked_about_and_only_a_yes_counts() {
     assert_eq!(ben("x x"), None);
     assert_eq!(ben("K K"), None);
     assert_eq!(ben("K enter"), None);
-    assert_eq!(ben("K y"), wish(Wish::Kill { member: "ben".to_owned() }));
+    assert_eq!(ben("K y"), wish(Wish::Kill { member: "ben".to_owned(), session: SESSION }));
     assert_eq!(ben("x y"), wish(Wish::Cancel { id: "task-ben".to_owned() }));
-    assert_eq!(ben("j j x y"), wish(Wish::Stop { member: "cat".to_owned() }), "it has no task");
+    assert_eq!(
+        ben("j j x y"),
+        wish(Wish::Stop { member: "cat".to_owned(), session: SESSION }),
+        "it has no task"
+    );
     assert_eq!(ben("j K y"), None, "the leader is no agent");
 }
 
