@@ -272,6 +272,9 @@ pub const MAX_INTERRUPTIONS: u32 = 5;
 /// Characters of the explanation of a step's status on the bus: the end of a gate's output has to fit.
 pub const WHY_CHARS: usize = 2_000;
 
+/// Characters of the note beside a step: more than a line of a wide terminal.
+pub const STEP_NOTE_CHARS: usize = 300;
+
 /// Moves of steps in one append: each may have an explanation of that length, and all have to fit into a line.
 pub const MOVES_AT_ONCE: usize = 64;
 

@@ -8,6 +8,7 @@ use super::typed_line::TypedLine;
 use crate::cli::commands::top::keyboard::Input;
 use crate::cli::commands::top::wish::Wish;
 use crate::config::{KeyAction, KeyPress};
+use crate::domain::workflow::StepStatus;
 use crate::view::NeedKind;
 
 /// The rows that a wheel moves.
@@ -137,7 +138,7 @@ impl Screen {
                 (NeedKind::Approval, Some(id)) => Subject::Step(id.clone(), need.who.clone()),
                 _ => return Err("It asks nothing: cancel its task with x, or kill it with K."),
             },
-            Item::Step(tree, step, _) if step.status == "asking" => {
+            Item::Step(tree, step, _) if step.status == StepStatus::Asking => {
                 Subject::Step(tree.workflow_id.clone(), step.name.clone())
             }
             item => {
@@ -175,7 +176,7 @@ impl Screen {
             Item::Workflow(_) => Err("This workflow has ended."),
             Item::Task(task) if task.ended_at.is_none() => cancel_task(&task.task_id, &task.agent),
             Item::Task(_) => Err("This task has ended."),
-            Item::Step(_, step, _) if step.status == "running" => {
+            Item::Step(_, step, _) if step.status == StepStatus::Running => {
                 let id = step.task_id.as_deref().ok_or("This step has no task.")?;
                 cancel_task(id, &step.agent)
             }
