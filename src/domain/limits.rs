@@ -350,6 +350,9 @@ pub const LIVE_BYTES: u64 = 128 * 1024;
 /// Bytes of a transcript in which the call behind a question for permission is searched: a call may bring a whole file.
 pub const CALL_BYTES: u64 = 2 * 1024 * 1024;
 
+/// Characters of a step's prompt that the window shows to whoever approves it: more than a person reads there.
+pub const WINDOW_PROMPT_CHARS: usize = 40_000;
+
 /// Lines of live words.
 pub const LIVE_LINES: usize = 500;
 

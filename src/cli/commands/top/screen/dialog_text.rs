@@ -243,6 +243,18 @@ impl Screen {
                         lines.push(line(format!("It comes after {}.", node.depends_on.join(", "))));
                     }
                 }
+                let prompt = self.news.prompt.as_ref().filter(|((of, name), lines)| {
+                    of == workflow && name == step && !lines.is_empty()
+                });
+                match prompt {
+                    Some((_, prompt)) => {
+                        lines.push(heading("The task"));
+                        lines.extend(prompt.iter().map(line));
+                        lines.push(line(""));
+                    }
+                    // It is read at once, but not by the thread that paints.
+                    None => lines.push(faint("Its prompt has not been read.")),
+                }
                 lines.push(faint(workflow.clone()));
                 (format!("May the step {step} begin?"), lines)
             }

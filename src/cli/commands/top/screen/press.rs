@@ -51,6 +51,7 @@ impl Screen {
             }
             Dialog::Write { .. } => self.in_message(key),
             Dialog::Answer(_) => self.in_answer(key),
+            Dialog::Refuse { .. } => self.in_reason(key),
             Dialog::Ask { .. } => self.in_question(key),
         }
     }
@@ -289,6 +290,10 @@ impl Screen {
                 answering.choice = chosen.unwrap_or_default();
             }
             (KeyPress::Enter, _) => {
+                if let Some((workflow, step)) = answering.wants_reason(&board) {
+                    self.dialog = Dialog::Refuse { workflow, step, line: TypedLine::default() };
+                    return None;
+                }
                 let wish = answering.wish(&board);
                 self.dialog = Dialog::None;
                 return wish.map(Effect::Act);
@@ -298,6 +303,26 @@ impl Screen {
             (_, Some(KeyAction::PageUp)) => self.go(-page),
             (_, Some(KeyAction::PageDown | KeyAction::Peek)) => self.go(page),
             _ => {}
+        }
+        None
+    }
+
+    fn in_reason(&mut self, key: KeyPress) -> Option<Effect> {
+        let Dialog::Refuse { workflow, step, line } = &mut self.dialog else { return None };
+        match key {
+            KeyPress::Escape => self.dialog = Dialog::None,
+            KeyPress::Enter => {
+                let reason = Some(line.text()).filter(|reason| !reason.trim().is_empty());
+                let wish = Wish::Approve {
+                    workflow: workflow.clone(),
+                    step: step.clone(),
+                    given: false,
+                    reason,
+                };
+                self.dialog = Dialog::None;
+                return Some(Effect::Act(wish));
+            }
+            key => line.press(key),
         }
         None
     }
@@ -314,7 +339,7 @@ impl Screen {
 
     fn paste(&mut self, text: &str) {
         let all_fits = match &mut self.dialog {
-            Dialog::Write { line, .. } => line.add(text),
+            Dialog::Write { line, .. } | Dialog::Refuse { line, .. } => line.add(text),
             Dialog::Filter { .. } => {
                 let mut line = TypedLine::of(&self.filter);
                 let all_fits = line.add(&text.replace('\n', " "));
