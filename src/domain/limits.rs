@@ -272,6 +272,9 @@ pub const MAX_INTERRUPTIONS: u32 = 5;
 /// Characters of the explanation of a step's status on the bus: the end of a gate's output has to fit.
 pub const WHY_CHARS: usize = 2_000;
 
+/// Characters of the note beside a step: more than a line of a wide terminal.
+pub const STEP_NOTE_CHARS: usize = 300;
+
 /// Moves of steps in one append: each may have an explanation of that length, and all have to fit into a line.
 pub const MOVES_AT_ONCE: usize = 64;
 
@@ -346,6 +349,9 @@ pub const LIVE_BYTES: u64 = 128 * 1024;
 
 /// Bytes of a transcript in which the call behind a question for permission is searched: a call may bring a whole file.
 pub const CALL_BYTES: u64 = 2 * 1024 * 1024;
+
+/// Characters of a step's prompt that the window shows to whoever approves it: more than a person reads there.
+pub const WINDOW_PROMPT_CHARS: usize = 40_000;
 
 /// Lines of live words.
 pub const LIVE_LINES: usize = 500;

@@ -156,5 +156,5 @@ fn workflows(state: &State, most_ended: usize) -> Vec<WorkflowTree> {
         ended += usize::from(workflow.status.is_final());
         !workflow.status.is_final() || ended <= most_ended
     });
-    shown.map(WorkflowTree::of).collect()
+    shown.map(|workflow| WorkflowTree::of(workflow, state)).collect()
 }

@@ -12,9 +12,8 @@ use super::error::WorkflowError;
 use super::gate_consent;
 use super::plan::toml_plan;
 use super::plan::{self, Draft, Plan};
-use super::run::prompt_templates::PromptTemplates;
 use super::run::runner;
-use super::run::step_inputs::StepInputs;
+use super::run::upcoming_prompt::upcoming_prompt;
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::{Approval, NewWorkflow, Operation, Refusal};
 use crate::bus::state::{State, Workflow};
@@ -207,13 +206,7 @@ impl Workflows {
 
     /// Returns the prompt that a step would get now, or its template as long as its inputs are unknown; `None` if it cannot be read.
     pub fn prompt_of(&self, workflow: &Workflow, name: &Name) -> Option<String> {
-        let step = workflow.step(name)?;
-        let templates = PromptTemplates::read(self.bus(), workflow)
-            .inspect_err(|error| tracing::warn!("{}: {error}", workflow.id))
-            .ok()?;
-        let template = templates.of_step(workflow, name)?;
-        let inputs = StepInputs { team: &self.inner.team, workflow };
-        Some(inputs.prompt(step, template).unwrap_or_else(|_| template.to_owned()))
+        upcoming_prompt(&self.inner.team, workflow, name)
     }
 
     /// Stops the runner, which leaves the workflows interrupted. Returns when it does nothing more.

@@ -3,5 +3,8 @@
 pub(super) mod member_row;
 pub(super) mod permission_row;
 pub(super) mod request_row;
+pub(super) mod status_counts;
+mod step_note;
 pub(super) mod task_row;
+pub(super) mod tree_places;
 pub(super) mod workflow_tree;

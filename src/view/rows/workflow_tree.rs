@@ -1,13 +1,19 @@
 //! A workflow as a tree: its steps in the order of the plan, each with the steps that it waits for.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::{StepRun, Workflow};
+use super::status_counts::status_counts;
+use super::step_note::step_note;
+use crate::bus::state::{State, StepRun, Workflow};
 use crate::domain::limits;
+use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::StepStatus;
-use crate::view::Moment;
+use crate::view::shown_time::{going_on, took};
+use crate::view::{Moment, StatusLook};
 
 /// A workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -42,7 +48,8 @@ pub struct StepNode {
     /// The agent that does it, or is meant to.
     pub agent: String,
     /// waiting, asking, running, done, failed, unneeded, skipped or cancelled.
-    pub status: String,
+    #[schemars(with = "String")]
+    pub status: StepStatus,
     /// The steps that have to end before it begins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
@@ -55,16 +62,26 @@ pub struct StepNode {
     pub started_at: Option<Moment>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Moment>,
+    /// Since when it would have been running if its attempts had followed each other without a pause, if it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running_since: Option<Moment>,
+    /// For how many milliseconds all its attempts ran, once it is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
     /// Why the last attempt failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What it waits for, what its agent is doing besides plain work, or why it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 impl WorkflowTree {
     /// Makes the tree of a workflow.
-    pub fn of(workflow: &Workflow) -> Self {
+    pub fn of(workflow: &Workflow, state: &State) -> Self {
         let is_over =
             |step: &&StepRun| matches!(step.status, StepStatus::Done | StepStatus::Unneeded);
+        let steps = workflow.steps.iter();
         Self {
             workflow_id: workflow.id.to_string(),
             name: beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS),
@@ -75,26 +92,76 @@ impl WorkflowTree {
             ended_at: workflow.ended_ms.map(Moment),
             steps_done: workflow.planned().filter(is_over).count(),
             steps_total: workflow.planned().count(),
-            steps: workflow.steps.iter().map(StepNode::of).collect(),
+            steps: steps.map(|step| StepNode::of(workflow, step, state)).collect(),
         }
+    }
+
+    /// Says how many steps of the plan are done, and how the others that are over ended.
+    pub fn progress(&self) -> String {
+        // The items of a step count as that step.
+        let planned = self.steps.iter().filter(|step| step.item_of.is_none());
+        let (mut done, mut ended) = (0_usize, Vec::new());
+        for step in planned {
+            match step.status {
+                StepStatus::Done => done += 1,
+                status if status.is_final() => ended.push(status),
+                _ => {}
+            }
+        }
+        let done = format!("{done} of {} done", counted(self.steps_total, "step"));
+        if ended.is_empty() {
+            return done;
+        }
+        format!("{done}, {}", status_counts(ended.into_iter()))
     }
 }
 
 impl StepNode {
-    fn of(step: &StepRun) -> Self {
+    fn of(workflow: &Workflow, step: &StepRun, state: &State) -> Self {
         let planned = || step.planned_agent().to_owned();
         let depends_on = step.plan.depends_on.iter();
         Self {
             name: step.plan.name.to_string(),
             item_of: step.item.as_ref().map(|item| item.of.to_string()),
             agent: step.agent.as_ref().map_or_else(planned, ToString::to_string),
-            status: step.status.as_str().to_owned(),
+            status: step.status,
             depends_on: depends_on.map(ToString::to_string).collect(),
             attempts: step.attempts,
             task_id: step.task.as_ref().map(ToString::to_string),
             started_at: step.started_ms.map(Moment),
             ended_at: step.ended_ms.map(Moment),
-            reason: step.why.as_ref().map(|why| beginning(why, limits::PROMPT_CHARS)),
+            running_since: step.running_since_ms().map(Moment),
+            took_ms: step.took_ms(),
+            reason: step.why.as_ref().map(|why| beginning(why, limits::WHY_CHARS)),
+            note: step_note(workflow, step, state),
         }
+    }
+
+    /// Returns the mark of its state, and its meaning.
+    pub fn look(&self) -> StatusLook {
+        StatusLook::of(self.status.as_str())
+    }
+
+    /// Returns how long it has been running, or how long all its attempts took; empty if it has not begun, or waits again.
+    pub fn time(&self, now: Moment) -> String {
+        match (self.running_since, self.took_ms) {
+            (Some(since), _) => going_on(Duration::from_millis(since.until(now))),
+            (None, Some(ms)) => took(Duration::from_millis(ms)),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Says which attempt runs, or how many there were, if it was begun more than once.
+    pub fn attempts_in_words(&self) -> Option<String> {
+        (self.attempts > 1).then(|| match self.status {
+            StepStatus::Running => format!("attempt {}", self.attempts),
+            _ => counted(self.attempts, "attempt"),
+        })
+    }
+
+    /// Returns its attempts and its note.
+    pub fn remarks(&self) -> String {
+        let remarks = [self.attempts_in_words(), self.note.clone()];
+        remarks.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }

@@ -1,7 +1,8 @@
 //! The prompts of a workflow's steps as its plan has them, with their placeholders.
 
+use super::input_source::InputSource;
+use crate::bus::BusError;
 use crate::bus::state::Workflow;
-use crate::bus::{Bus, BusError};
 use crate::domain::name::Name;
 
 /// The prompts in the plan's order.
@@ -18,9 +19,12 @@ pub(crate) enum PromptsError {
 }
 
 impl PromptTemplates {
-    /// Reads a workflow's prompts from its bus.
-    pub(crate) fn read(bus: &Bus, workflow: &Workflow) -> Result<Self, PromptsError> {
-        Ok(Self(serde_json::from_str(&bus.text(workflow.prompts)?)?))
+    /// Reads a workflow's prompts.
+    pub(crate) fn read(
+        source: &dyn InputSource,
+        workflow: &Workflow,
+    ) -> Result<Self, PromptsError> {
+        Ok(Self(serde_json::from_str(&source.text(workflow.prompts)?)?))
     }
 
     /// Returns the prompt of a step; that of an item is its step's.

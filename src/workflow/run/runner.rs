@@ -131,7 +131,7 @@ impl Runner {
             let at = steps.position(|other| std::ptr::eq(other, step));
             at.and_then(|at| seen[at].clone()).unwrap_or(TaskSeen::Going)
         };
-        let inputs = StepInputs { team: &self.team, workflow: &workflow };
+        let inputs = StepInputs { source: &self.team, workflow: &workflow };
         // More steps could not have agents of their own.
         let width = self.bus().look(|state| state.limits().agents);
         let (blocked, later) = (&self.blocked, RefCell::new(Vec::new()));
@@ -368,7 +368,7 @@ impl Runner {
         };
         let prompts = self.prompts_of(workflow)?;
         let template = prompts.of_step(workflow, name).unwrap_or_default();
-        let inputs = StepInputs { team: &self.team, workflow };
+        let inputs = StepInputs { source: &self.team, workflow };
         let prompt = inputs.prompt(step, template)?;
         let assignment = Assignment {
             agent: step.planned_agent().to_owned(),
@@ -386,7 +386,7 @@ impl Runner {
         let Some(step) = workflow.step(name) else {
             return Err(Blocker::MovedOn);
         };
-        let inputs = StepInputs { team: &self.team, workflow };
+        let inputs = StepInputs { source: &self.team, workflow };
         let (items, count) = inputs.list(step)?;
         let items = NewItems { count, items: self.bus().long_body(items).await? };
         let step = StepOf { workflow: workflow.id.clone(), step: name.clone() };
@@ -398,7 +398,7 @@ impl Runner {
         if let Some(prompts) = self.prompts.get(&workflow.id) {
             return Ok(Arc::clone(prompts));
         }
-        let prompts = PromptTemplates::read(self.bus(), workflow).map_err(|error| match error {
+        let prompts = PromptTemplates::read(&self.team, workflow).map_err(|error| match error {
             PromptsError::Bus(error) => Blocker::from(error),
             PromptsError::Damaged(_) => Blocker::Never("bus", error.to_string()),
         })?;

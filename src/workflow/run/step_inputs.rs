@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::blocker::Blocker;
+use super::input_source::InputSource;
 use super::step_output::StepOutput;
 use super::step_prompt::{self, Item};
 use crate::bus::BusError;
@@ -13,13 +14,12 @@ use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::task::error_class;
 use crate::domain::workflow::{Field, StepReference, StepStatus};
-use crate::team::Team;
 use crate::workflow::plan::evaluate_condition::{self, ConditionResult};
 use crate::workflow::plan::placeholders::{self, Part};
 
 /// Reads the outputs of the steps of one workflow.
 pub(crate) struct StepInputs<'a> {
-    pub(crate) team: &'a Team,
+    pub(crate) source: &'a dyn InputSource,
     pub(crate) workflow: &'a Workflow,
 }
 
@@ -64,17 +64,16 @@ impl StepInputs<'_> {
     }
 
     fn output_of(&self, step: &StepRun, extent: Extent) -> Result<StepOutput, BusError> {
-        let bus = self.team.bus();
         // If the step was not needed in this round, its output of an earlier round does not count.
         let task = step.task.as_ref();
         let task = task.filter(|_| step.status != StepStatus::Unneeded);
-        let task = task.map_or(Ok(None), |id| bus.find_task(id))?;
+        let task = task.map_or(Ok(None), |id| self.source.task(id))?;
         let output = match task.as_ref().and_then(|task| task.output) {
-            Some(body) => bus.text(body)?,
+            Some(body) => self.source.text(body)?,
             None => String::new(),
         };
         let with_files = task.as_ref().filter(|_| extent == Extent::TextAndFiles);
-        let files = with_files.map(|task| self.team.changed_files(task)).transpose()?;
+        let files = with_files.map(|task| self.source.files(task)).transpose()?;
         let items = self.workflow.items_of(step);
         let items = step.items.map(|_| items.map(|item| self.output_of(item, extent)));
         Ok(StepOutput {
@@ -135,7 +134,7 @@ impl StepInputs<'_> {
             || Blocker::Never(error_class::BUS, format!("the list of `{}` is lost", item.of));
         let (of, items) = of.and_then(|of| Some((of, of.items?))).ok_or_else(lost)?;
         let source = of.plan.for_each.as_ref().ok_or_else(lost)?;
-        let text = self.team.bus().text(items.list)?;
+        let text = self.source.text(items.list)?;
         let all: Vec<Value> = serde_json::from_str(&text).map_err(|_| lost())?;
         let at = usize::try_from(item.number).unwrap_or(usize::MAX);
         let value = all.into_iter().nth(at.saturating_sub(1)).ok_or_else(lost)?;

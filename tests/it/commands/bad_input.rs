@@ -299,3 +299,46 @@ async fn a_damaged_log_loses_only_the_damaged_lines() {
     }
     stage.check_nobody_is_left();
 }
+
+const FAILING: &str = "name = \"w\"\n[[steps]]\nname = \"a\"\nagent = \"red\"\nprompt = \"x\"\n";
+
+#[tokio::test]
+async fn a_workflow_that_is_over_is_not_resumed_and_a_hint_says_what_to_do() {
+    let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ fail = \"no\" }]\n")
+        .with_plan(FAILING)
+        .with_scripted_profiles(&["red"]);
+    let project = stage.project().to_str().unwrap().to_owned();
+    let plan = format!("{project}/plan.toml");
+    let (exit, said) = stage.ended(&["run", "--project", &project, &plan], None).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    let id = stage.events_of("workflow_created")[0]["id"].as_str().unwrap().to_owned();
+    let resume = ["run", "--project", &project, "--resume", &id];
+    let (exit, said) = stage.ended(&resume, None).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    let expected = format!(
+        "error: the workflow `{id}` has failed, so it cannot be resumed\nhint: `cli-team-bridge \
+         workflows` shows how each of its steps ended, and `cli-team-bridge run PLAN` runs its plan \
+         again from the beginning\n"
+    );
+    assert_eq!(said, expected);
+}
+
+#[tokio::test]
+async fn a_plan_whose_agent_is_missing_can_be_tried_with_the_script_beside_it() {
+    let stage = Stage::new("[agents.default]").with_plan(FAILING);
+    let (plan, script) =
+        (stage.project().join("plan.toml"), stage.project().join("plan.script.toml"));
+    let hint = format!("`cli-team-bridge run {plan:?} --scripted {script:?}`\n");
+    let refused = async || {
+        let arguments =
+            ["run", "--project", stage.project().to_str().unwrap(), plan.to_str().unwrap()];
+        let (exit, said) = stage.ended(&arguments, None).await;
+        assert_eq!(exit.code, Some(1), "{said}");
+        said
+    };
+    let said = refused().await;
+    assert!(!said.contains("--scripted"), "there is no script: {said}");
+    std::fs::write(&script, "[agents.default]\n").unwrap();
+    let said = refused().await;
+    assert!(said.ends_with(&hint), "{said}");
+}

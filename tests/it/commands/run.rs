@@ -166,6 +166,8 @@ async fn a_run_says_why_each_attempt_failed_when_it_does_and_at_the_end() {
     ] {
         assert!(printed.lines().any(|printed| printed == line), "{line}: {printed}");
     }
+    let of_d = printed.lines().find(|line| line.starts_with("  d ")).expect(&printed);
+    assert!(of_d.ends_with("  black  2 attempts"), "{printed}");
     let retried = "attempt 1 by black failed (agent): the agent refused `session/prompt`: no way";
     assert!(printed.contains(&format!("\n      {retried}")), "{printed}");
     assert!(stderr.contains(&format!(" s  d: {retried}")), "{stderr}");

@@ -60,3 +60,36 @@ async fn without_filter(terminal: &mut Terminal, left_out: &str) {
     terminal.press("\x1b");
     terminal.until_shows(left_out).await;
 }
+
+#[tokio::test]
+async fn a_step_is_refused_from_the_window_after_a_look_at_what_it_would_be_told() {
+    let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ say = \"the release\" }]\n");
+    let lead = stage.orchestrator().await;
+    let steps = serde_json::json!([
+        { "name": "list", "agent": "scripted", "prompt": "list" },
+        {
+            "name": "deploy", "agent": "scripted", "depends_on": ["list"], "approve": "human",
+            "prompt": "Deploy\n{{steps.list.output}}\nnow.",
+        },
+    ]);
+    lead.call("create_workflow", serde_json::json!({ "name": "w", "steps": steps })).await;
+    let mut terminal = Terminal::run(&stage, &["top"], SMALL);
+    terminal.until_shows("approval: a step of").await;
+    terminal.press("a");
+    terminal.until_shows("May the step deploy begin?").await;
+    terminal.until_shows("the release").await;
+    terminal.press("w\r");
+    terminal.until_shows("Why not deploy?").await;
+    terminal.press("not today\r");
+    let refusal = || {
+        let ended = stage.events_of("step_ended");
+        ended.into_iter().find(|ended| ended["step"] == "deploy")
+    };
+    until("the refusal", || refusal().is_some()).await;
+    let why = refusal().unwrap()["why"].as_str().unwrap().to_owned();
+    assert!(why.contains("not today"), "{why}");
+    terminal.press("q");
+    assert_eq!(terminal.ended("").await, Some(0));
+    lead.close().await;
+    stage.check_nobody_is_left();
+}

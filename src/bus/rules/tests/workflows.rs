@@ -395,6 +395,30 @@ fn the_time_of_a_step_is_the_time_in_which_a_session_led_its_workflow() {
 }
 
 #[test]
+fn the_time_of_a_step_is_that_of_all_its_attempts_without_the_waits_between_them() {
+    let mut led = Led::new();
+    for pause in [2_000, 3_000] {
+        led.run("a", TaskStatus::Failed);
+        led.world.pass(pause);
+        led.world.ask(led.lead, led.moving("a", StepMove::Again(Again::Retry, "oh".into())));
+        led.world.pass(60_000);
+    }
+    let step =
+        |led: &Led| led.world.state.workflow(&led.id).unwrap().step(&name("a")).unwrap().clone();
+    assert_eq!((step(&led).running_since_ms(), step(&led).took_ms()), (None, None));
+    led.run("a", TaskStatus::Done);
+    let began = step(&led).started_ms.unwrap();
+    assert_eq!(step(&led).running_since_ms(), Some(began - 5_000));
+    led.world.pass(500);
+    led.world.ask(led.lead, led.moving("a", StepMove::Finish));
+    assert_eq!((step(&led).running_since_ms(), step(&led).took_ms()), (None, Some(5_500)));
+
+    let mut old = step(&led);
+    old.attempts_ms = None;
+    assert_eq!(old.took_ms(), Some(500), "earlier versions did not count the attempts before it");
+}
+
+#[test]
 fn a_hung_leader_loses_its_workflows_and_is_notified_for_its_return() {
     let mut led = Led::new();
     let other = led.world.lead();

@@ -54,6 +54,9 @@ pub struct StepRun {
     /// For how many milliseconds of that time no session led the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_ms: Option<u64>,
+    /// For how many milliseconds its ended attempts ran in all, without such pauses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_ms: Option<u64>,
     /// Why the last attempt failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -80,6 +83,7 @@ impl StepRun {
             started_ms: None,
             ended_ms: None,
             paused_ms: None,
+            attempts_ms: None,
             why: None,
         }
     }
@@ -93,16 +97,35 @@ impl StepRun {
         self.paused_ms = None;
     }
 
+    /// Counts the time of the last attempt, which ends at a wall time, if it runs.
+    pub(super) fn attempt_ends(&mut self, now_ms: i64) {
+        if self.status == StepStatus::Running
+            && let Some(ran_ms) = self.last_ran_ms(now_ms)
+        {
+            self.attempts_ms = Some(self.attempts_ms.unwrap_or_default().saturating_add(ran_ms));
+        }
+    }
+
     /// Returns for how many milliseconds the last attempt had run at a wall time, without the pauses in which no session led the
     /// workflow; zero if the clock was set back meanwhile.
-    pub fn ran_ms(&self, until_ms: i64) -> Option<u64> {
+    fn last_ran_ms(&self, until_ms: i64) -> Option<u64> {
         let ms = until_ms.saturating_sub(self.started_ms?).max(0).unsigned_abs();
         Some(ms.saturating_sub(self.paused_ms.unwrap_or_default()))
     }
 
-    /// Returns for how many milliseconds the last attempt ran, if it has ended.
+    /// Returns for how many milliseconds all its attempts ran, if it is over.
     pub fn took_ms(&self) -> Option<u64> {
-        self.ran_ms(self.ended_ms?)
+        let ended_ms = self.ended_ms.filter(|_| self.status.is_final())?;
+        // Versions before level 6 of the state did not count the attempts before the last.
+        self.attempts_ms.or_else(|| self.last_ran_ms(ended_ms))
+    }
+
+    /// Returns since when it would have been running if all its attempts had run one after another, in wall time, if it runs.
+    pub fn running_since_ms(&self) -> Option<i64> {
+        let started_ms = self.started_ms.filter(|_| self.status == StepStatus::Running)?;
+        let earlier = i64::try_from(self.attempts_ms.unwrap_or_default()).unwrap_or(i64::MAX);
+        let paused = i64::try_from(self.paused_ms.unwrap_or_default()).unwrap_or(i64::MAX);
+        Some(started_ms.saturating_add(paused).saturating_sub(earlier))
     }
 
     /// Returns the profile or the live agent for the next attempt.

@@ -221,12 +221,14 @@ impl Workflow {
                     // Each round may fail as often as the first.
                     step.failures = 0;
                 }
+                step.attempt_ends(now_ms);
                 step.status = StepStatus::Waiting;
                 step.why = Some(why.clone());
                 let name = step.plan.name.clone();
                 self.drop_items(&name);
             }
             Event::StepEnded(StepEnded { status, why, .. }) => {
+                step.attempt_ends(now_ms);
                 step.status = *status;
                 step.ended_ms = Some(now_ms);
                 step.why.clone_from(why);

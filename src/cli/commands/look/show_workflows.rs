@@ -24,7 +24,10 @@ pub(crate) fn run(arguments: &WorkflowsArguments) -> Result<(), Failure> {
     let now = bus.as_ref().map_or(0, |bus| bus.now().wall_ms);
     let state = bus.as_ref().map(|bus| bus.state());
     let trees: Vec<_> = state
-        .map(|state| state.workflows().into_iter().map(WorkflowTree::of).collect())
+        .map(|state| {
+            let all = state.workflows().into_iter();
+            all.map(|workflow| WorkflowTree::of(workflow, state)).collect()
+        })
         .unwrap_or_default();
     if arguments.place.json {
         print_json(&trees);

@@ -18,6 +18,9 @@ pub(in crate::cli::commands) struct WholeTask {
     /// The whole prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) whole_prompt: Option<String>,
+    /// The whole error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) whole_error: Option<String>,
     /// The agent's output; while the task runs, its words so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<String>,
@@ -51,9 +54,12 @@ pub(in crate::cli::commands) fn whole(
         None => None,
     };
     let whole_prompt = texts.text(task.prompt).ok();
+    let whole_error =
+        task.error.as_ref().map(|error| format!("{}: {}", error.class, error.message));
     Ok(WholeTask {
         row: TaskRow::of(state, task, &mut LogTexts(texts)),
         whole_prompt,
+        whole_error,
         output: output.filter(|output| !output.trim().is_empty()),
         details,
     })

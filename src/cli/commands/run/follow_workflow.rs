@@ -24,6 +24,7 @@ use crate::domain::task::result::{Details, FailedCall};
 use crate::domain::workflow::{StepOf, StepStatus, WorkflowStatus};
 use crate::sys::process::Signal;
 use crate::sys::terminal;
+use crate::view::WorkflowTree;
 use crate::workflow::Workflows;
 
 /// How questions are answered.
@@ -71,9 +72,10 @@ enum Progress {
 }
 
 impl Progress {
-    fn of(begun: &Begun, approving: Approving) -> Result<Self, Failure> {
+    fn of(begun: &Begun, approving: Approving, bus: &Bus) -> Result<Self, Failure> {
         if output::can_paint() {
-            let screen = Screen::of(&begun.workflow, begun.at)?;
+            let tree = bus.look(|state| WorkflowTree::of(&begun.workflow, state));
+            let screen = Screen::of(tree, begun.at)?;
             return Ok(Self::Tree(Box::new(screen)));
         }
         output::tell(&format!("{:>7.1} s  {}", 0.0, begun.workflow.id));
@@ -122,10 +124,6 @@ impl Progress {
     async fn leave(self, workflow: Option<&Workflow>) {
         let Self::Tree(screen) = self else { return };
         screen.leave(workflow.is_some()).await;
-        // The tree shows only as much of a reason as fits beside it.
-        for line in workflow.into_iter().flat_map(plain_step_lines::failures) {
-            output::tell(&line);
-        }
         if workflow.is_some() {
             output::tell("");
         }
@@ -154,7 +152,7 @@ pub(crate) async fn follow(
     stop: &mut StopRequests,
     approving: Approving,
 ) -> Result<(), Failure> {
-    let mut progress = Progress::of(&begun, approving)?;
+    let mut progress = Progress::of(&begun, approving, workflows.team().bus())?;
     // Further signals, which the shutdown of the team handles.
     let further = |stop: &StopRequests| {
         let mut further = stop.clone();
@@ -381,7 +379,7 @@ fn past_attempts(bus: &Bus, workflow: &Workflow) -> Vec<(Name, String)> {
             class: task.and_then(|task| task.error).map(|error| error.class),
             why: &past.why,
         };
-        (past.step.clone(), ended.first_words())
+        (past.step.clone(), ended.in_summary())
     };
     past.into_iter().map(line).collect()
 }
@@ -404,7 +402,8 @@ fn failed_calls(bus: &Bus, workflow: &Workflow) -> Vec<(Name, FailedCall)> {
 fn end(workflows: &Workflows, workflow: &Workflow, transcripts: &Path) -> Result<(), Failure> {
     let bus = workflows.team().bus();
     let past = past_attempts(bus, workflow);
-    output::say(&plain_step_lines::summary(workflow, &past));
+    let tree = bus.look(|state| WorkflowTree::of(workflow, state));
+    output::say(&plain_step_lines::summary(&tree, workflow, &past));
     for line in plain_step_lines::failed_calls(&failed_calls(bus, workflow)) {
         output::say(&line);
     }

@@ -8,7 +8,7 @@ use crate::bus::state::Workflow;
 use crate::bus::storage::file::TRANSCRIPTS;
 use crate::cli::lead_team::JoinTarget;
 use crate::cli::signal_policy::StopRequests;
-use crate::cli::{Failure, lead_team, open_bus, output, serve_mcp};
+use crate::cli::{Failure, lead_team, open_bus, output, serve_mcp, with_hint};
 use crate::config::Config;
 use crate::domain::ids::WorkflowId;
 use crate::team::{self, Candidates, Launch, Team, UserReachable};
@@ -18,8 +18,32 @@ use crate::workflow::plan::{Plan, validate};
 
 /// The workflow to lead.
 pub(super) enum Request {
-    Plan(Box<LocatedDraft>),
+    Plan(Box<PlanToRun>),
     Resume(WorkflowId),
+}
+
+/// A plan as it was read.
+pub(super) struct PlanToRun {
+    pub(super) written: LocatedDraft,
+    /// How it can be tried without its agents.
+    pub(super) trial: Option<String>,
+}
+
+impl PlanToRun {
+    /// Turns it into a plan, or reports each problem. If one of its agents is missing, a hint says how to try it without.
+    fn planned(&self, known: &Candidates) -> Result<Plan, Failure> {
+        let planned = planned(&self.written, known);
+        let is_here = |agent: &str| {
+            known.profiles.iter().chain(&known.agents).any(|name| name.as_str() == agent)
+        };
+        let mut steps = self.written.draft.steps.iter();
+        match &self.trial {
+            Some(trial) if steps.any(|step| !is_here(&step.agent)) => {
+                planned.map_err(|failure| with_hint(failure.to_string(), trial))
+            }
+            _ => planned,
+        }
+    }
 }
 
 /// Refuses what cannot run here, before the project gets a bus for it. What a bus knows is checked when it is joined.
@@ -39,8 +63,8 @@ pub(super) fn refuse_before_joining(
             Ok(Some(_)) | Err(_) => Ok(()),
         },
         (Request::Plan(_), Some(_)) => Ok(()),
-        (Request::Plan(written), None) => {
-            let plan = planned(written, &Candidates::profiles(config, launch))?;
+        (Request::Plan(plan), None) => {
+            let plan = plan.planned(&Candidates::profiles(config, launch))?;
             let steps = plan.steps.iter();
             let agents = steps.flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
             team::agreed(config, &launch.trust, agents.map(String::as_str))
@@ -78,8 +102,8 @@ pub(super) async fn lead(
 
 async fn begin(workflows: &Workflows, request: &Request) -> Result<Workflow, Failure> {
     match request {
-        Request::Plan(written) => {
-            let plan = planned(written, &workflows.team().candidates())?;
+        Request::Plan(plan) => {
+            let plan = plan.planned(&workflows.team().candidates())?;
             end_trials(workflows).await;
             workflows.create(plan).await.map_err(words_for_user::of_workflow)
         }

@@ -10,11 +10,12 @@ use tokio::task::JoinHandle;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::terminal_question::{self, TerminalQuestion};
-use super::tree::{self, Head, Shown, TreeStyle};
+use super::tree::{self, Times, TreeStyle};
 use crate::bus::state::{State, Workflow};
 use crate::cli::{Failure, output};
 use crate::sys::signal_streams::Continuations;
 use crate::sys::{clock, terminal};
+use crate::view::{Moment, WorkflowTree};
 
 /// The shortest pause between two repaints: fast enough to look alive.
 const BEAT: Duration = Duration::from_millis(100);
@@ -24,9 +25,8 @@ const LONGEST_LINE: usize = 8192;
 
 /// The display, and the input that a person types.
 pub(crate) struct Screen {
-    head: Head,
+    tree: WorkflowTree,
     began: Instant,
-    steps: Vec<Shown>,
     beats: Interval,
     /// How many times the tree was repainted.
     beat: usize,
@@ -51,18 +51,12 @@ struct ShownQuestion {
 
 impl Screen {
     /// Starts listening, and paints nothing yet. Needs a tokio runtime.
-    pub(crate) fn of(workflow: &Workflow, began: Instant) -> Result<Self, Failure> {
+    pub(crate) fn of(tree: WorkflowTree, began: Instant) -> Result<Self, Failure> {
         let mut beats = tokio::time::interval(BEAT);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
-            head: Head {
-                name: tree::one_line(&workflow.name),
-                id: workflow.id.to_string(),
-                elapsed: Duration::ZERO,
-                now_ms: 0,
-            },
+            tree,
             began,
-            steps: Vec::new(),
             beats,
             beat: 0,
             continued: Continuations::listen()?,
@@ -76,7 +70,7 @@ impl Screen {
 
     /// Updates the display to the state of the workflow.
     pub(crate) fn update(&mut self, workflow: &Workflow, state: &State) {
-        self.steps = tree::shown(workflow, state);
+        self.tree = WorkflowTree::of(workflow, state);
         let is_open = |asking: &ShownQuestion| {
             terminal_question::is_open(&asking.question.subject, workflow, state)
         };
@@ -191,9 +185,8 @@ impl Screen {
         painting
     }
 
-    fn lines(&mut self, columns: usize, rows: Option<usize>, is_running: bool) -> Vec<String> {
-        self.head.elapsed = self.began.elapsed();
-        self.head.now_ms = clock::now().wall_ms;
+    fn lines(&self, columns: usize, rows: Option<usize>, is_running: bool) -> Vec<String> {
+        let times = Times { elapsed: self.began.elapsed(), now: Moment(clock::now().wall_ms) };
         let look = TreeStyle {
             // Text in the last column moves some terminals to the next row.
             width: columns.saturating_sub(1).max(1),
@@ -201,7 +194,7 @@ impl Screen {
             colours: output::wants_colours(),
             beat: is_running.then_some(self.beat),
         };
-        tree::draw(&self.head, &self.steps, &look)
+        tree::draw(&self.tree, times, &look)
     }
 
     /// Leaves the tree in its current state: whole if the workflow is over. It waits for a paused terminal.

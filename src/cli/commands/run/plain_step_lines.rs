@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::tree::plain;
 use crate::bus::state::{StepRun, Workflow};
 use crate::bus::storage::file::transcript_name;
 use crate::domain::ids::TaskId;
@@ -13,12 +12,13 @@ use crate::domain::name::Name;
 use crate::domain::task::result::FailedCall;
 use crate::domain::text::visible_letters::{beginning, one_line, quoted, seen};
 use crate::domain::workflow::{Again, StepStatus};
-
-/// How many characters of a reason the summary shows: about two lines of a terminal.
-const FIRST_WORDS: usize = 160;
+use crate::view::WorkflowTree;
 
 /// The indent of a line about a step below that step's line.
 const BELOW: &str = "      ";
+
+/// The indent of a line below a line with a time.
+const BELOW_TIME: &str = "          ";
 
 /// Where a step's approval comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,14 +150,14 @@ pub(crate) struct AttemptEnd<'a> {
 }
 
 impl AttemptEnd<'_> {
-    /// Returns a line with the beginning of the reason.
-    pub(crate) fn first_words(&self) -> String {
-        with_reason(self.what(), &plain(self.why, FIRST_WORDS))
+    /// Returns what the summary says of it, with the whole reason, which may have several lines.
+    pub(crate) fn in_summary(&self) -> String {
+        with_reason(self.what(), &safe_reason(self.why, BELOW))
     }
 
-    /// Returns the line with the whole reason, which may have more lines.
+    /// Returns the line of a change, with the whole reason.
     fn in_full(&self) -> String {
-        with_reason(self.what(), &safe_reason(self.why))
+        with_reason(self.what(), &safe_reason(self.why, BELOW_TIME))
     }
 
     fn what(&self) -> String {
@@ -171,7 +171,7 @@ impl AttemptEnd<'_> {
             (Again::Interrupted, _) => "was interrupted".to_owned(),
             (Again::Retry | Again::Fallback, None) => "failed".to_owned(),
             (Again::Retry | Again::Fallback, Some(class)) => {
-                format!("failed ({})", plain(class, FIRST_WORDS))
+                format!("failed ({})", beginning(class, limits::AGENT_WORD_CHARS))
             }
         };
         format!("attempt {number}{by} {ended}")
@@ -198,7 +198,7 @@ impl ApprovalFrom {
 fn line(step: &StepRun, approval: ApprovalFrom) -> String {
     let agent =
         step.agent.as_ref().map_or_else(|| step.planned_agent().to_owned(), ToString::to_string);
-    let why = safe_reason(step.why.as_deref().unwrap_or_default());
+    let why = safe_reason(step.why.as_deref().unwrap_or_default(), BELOW_TIME);
     let name = &step.plan.name;
     match step.status {
         StepStatus::Running if step.attempts > 1 => {
@@ -213,37 +213,29 @@ fn line(step: &StepRun, approval: ApprovalFrom) -> String {
 }
 
 /// Formats a reason, which may contain foreign text, so that no line of it passes for a line of the report.
-fn safe_reason(why: &str) -> String {
-    seen(why).trim_end().replace('\n', "\n          | ")
+fn safe_reason(why: &str, indent: &str) -> String {
+    seen(why).trim_end().replace('\n', &format!("\n{indent}| "))
 }
 
-/// Returns a line with the reason of each failed step.
-pub(crate) fn failures(workflow: &Workflow) -> Vec<String> {
-    let steps = workflow.steps.iter();
-    let failed = steps.filter(|step| step.status == StepStatus::Failed);
-    failed.map(|step| line(step, ApprovalFrom::Elsewhere)).collect()
-}
-
-/// Returns how a workflow ended, step by step. `past` has the lines of earlier attempts, each with the name of its step.
-pub(crate) fn summary(workflow: &Workflow, past: &[(Name, String)]) -> String {
-    let width = workflow.steps.iter();
-    let width = width.map(|step| step.plan.name.as_str().len()).max();
-    let width = width.unwrap_or_default();
+/// Returns how a workflow ended, step by step. `past` says how earlier attempts ended, each with the name of its step. No reason is
+/// cut: the remedy in it may be a command.
+pub(crate) fn summary(tree: &WorkflowTree, workflow: &Workflow, past: &[(Name, String)]) -> String {
+    let width = tree.steps.iter().map(|step| step.name.len()).max().unwrap_or_default();
     let mut lines =
         vec![format!("{} ({}) {}", workflow.name, workflow.id, workflow.status.phrase())];
-    for step in &workflow.steps {
-        let took = step.took_ms().map_or_else(String::new, |ms| {
-            format!("  {:.1} s", Duration::from_millis(ms).as_secs_f64())
-        });
-        let agent = step.agent.as_ref();
-        let agent = agent.map_or_else(String::new, |agent| format!("  {agent}"));
-        let status = step.status.as_str();
-        let line = format!("  {:width$}  {status:<9}{took}{agent}", step.plan.name.as_str());
+    for (step, run) in tree.steps.iter().zip(&workflow.steps) {
+        // A step that is over has the same time at any time.
+        let mut parts = vec![step.time(tree.created_at)];
+        parts.extend(run.agent.as_ref().map(ToString::to_string));
+        parts.extend(step.attempts_in_words());
+        let parts: String =
+            parts.iter().filter(|part| !part.is_empty()).map(|part| format!("  {part}")).collect();
+        let line = format!("  {:width$}  {:<9}{parts}", step.name, step.status.as_str());
         lines.push(line.trim_end().to_owned());
-        let earlier = past.iter().filter(|(name, _)| *name == step.plan.name);
+        let earlier = past.iter().filter(|(name, _)| *name == run.plan.name);
         lines.extend(earlier.map(|(_, attempt)| format!("{BELOW}{attempt}")));
-        let why = step.why.as_deref().filter(|_| step.status != StepStatus::Done);
-        let why = why.map(|why| plain(why, FIRST_WORDS)).filter(|why| !why.is_empty());
+        let why = run.why.as_deref().filter(|_| step.status != StepStatus::Done);
+        let why = why.map(|why| safe_reason(why.trim(), BELOW)).filter(|why| !why.is_empty());
         lines.extend(why.map(|why| format!("{BELOW}{why}")));
     }
     lines.join("\n")
@@ -310,7 +302,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::bus::state::BodyRef;
+    use crate::bus::state::{BodyRef, State};
     use crate::bus::storage::LogPosition;
     use crate::domain::ids::WorkflowId;
     use crate::domain::workflow::{Step, WorkflowStatus};
@@ -400,23 +392,46 @@ mod tests {
         check(&json!({ "status": "asking" }), &approved, &["a is approved"]);
     }
 
+    fn summed_up(fields: &Value, past: &[(Name, String)]) -> Vec<String> {
+        let workflow = workflow(fields);
+        let tree = WorkflowTree::of(&workflow, &State::default());
+        let summary = summary(&tree, &workflow, past);
+        summary.lines().skip(1).map(str::to_owned).collect()
+    }
+
     #[test]
-    fn the_summary_has_the_first_words_of_each_reason() {
-        let refused = json!({ "status": "cancelled", "why": "refused by the user: too\nrisky" });
-        let past = [(Name::parse("a").unwrap(), "attempt 1 by red failed: gone".to_owned())];
-        let lines = summary(&workflow(&refused), &past);
-        let lines: Vec<_> = lines.lines().skip(1).collect();
+    fn the_summary_has_the_whole_of_each_reason() {
+        let remedy = format!("{}: run `npm install -g some-agent`\n  b  done", "x".repeat(300));
+        let failed = json!({ "status": "cancelled", "why": remedy });
+        let gone = "attempt 1 by red failed: gone";
+        let past = [(Name::parse("a").unwrap(), gone.to_owned())];
         assert_eq!(
-            lines,
+            summed_up(&failed, &past),
             [
                 "  a  cancelled",
-                "      attempt 1 by red failed: gone",
-                "      refused by the user: too risky"
+                &format!("      {gone}"),
+                &format!("      {}: run `npm install -g some-agent`", "x".repeat(300)),
+                "      |   b  done",
             ]
         );
-        let long = json!({ "status": "failed", "why": "x".repeat(1_000) });
-        let shown = summary(&workflow(&long), &[]);
-        assert_eq!(shown.lines().last().unwrap().chars().count(), BELOW.len() + FIRST_WORDS + 1);
+        let attempt = AttemptEnd {
+            number: 1,
+            has_begun: true,
+            agent: None,
+            again: Again::Retry,
+            class: None,
+            why: &remedy,
+        };
+        assert!(attempt.in_summary().contains("run `npm install -g some-agent`\n      |   b"));
+    }
+
+    #[test]
+    fn the_summary_has_the_number_and_the_time_of_all_attempts() {
+        let failed = json!({
+            "status": "failed", "attempts": 3, "agent": "red", "started_ms": 9_000, "ended_ms": 10_000,
+            "attempts_ms": 7_500,
+        });
+        assert_eq!(summed_up(&failed, &[]), ["  a  failed     7.5s  red  3 attempts"]);
     }
 
     #[test]

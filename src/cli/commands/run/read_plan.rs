@@ -87,6 +87,13 @@ fn of_script(path: &Path) -> Failure {
     with_hint(format!("{} is a script for --scripted, not a plan", quoted(path)), hint)
 }
 
+/// Returns the path of the script beside a plan, if there is one.
+pub(super) fn script_of(plan: &Path) -> Option<PathBuf> {
+    let name = plan.file_name()?.to_str()?.strip_suffix(".toml")?;
+    let script = plan.with_file_name(format!("{name}{SCRIPT}"));
+    script.is_file().then_some(script)
+}
+
 /// Returns the path of the plan that a script is beside, by its name.
 fn plan_of(script: &Path) -> Option<PathBuf> {
     let name = script.file_name()?.to_str()?.strip_suffix(SCRIPT)?;

@@ -5,11 +5,10 @@ use crate::bus::state::Workflow;
 use crate::cli::find_project::Project;
 use crate::cli::{Failure, open_bus, output};
 use crate::domain::ids::SessionId;
-use crate::domain::text::counted::counted;
 use crate::domain::text::shown_path::ShownPath as _;
-use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::iso8601;
-use crate::domain::workflow::{StepStatus, WorkflowStatus};
+use crate::domain::workflow::WorkflowStatus;
+use crate::view::WorkflowTree;
 
 /// Prints a line for each workflow that can be resumed, newest first.
 pub(super) fn list(project: &Project) -> Result<(), Failure> {
@@ -32,8 +31,11 @@ pub(super) fn list(project: &Project) -> Result<(), Failure> {
 fn lines(bus: &Bus) -> Vec<String> {
     let mut all: Vec<Workflow> = bus.look(|state| state.workflows().into_iter().cloned().collect());
     all.retain(|workflow| can_be_resumed(workflow, |owner| bus.is_held(owner)));
-    all.sort_by_key(|workflow| std::cmp::Reverse(workflow.created_ms));
-    all.iter().map(line).collect()
+    let trees = bus.look(|state| {
+        let trees = all.iter().map(|workflow| WorkflowTree::of(workflow, state));
+        trees.collect::<Vec<_>>()
+    });
+    trees.iter().map(line).collect()
 }
 
 /// Returns whether no live process leads an unfinished workflow. One that a killed process led counts as running until that is noticed.
@@ -48,13 +50,7 @@ pub(in crate::cli::commands) fn can_be_resumed(
     }
 }
 
-fn line(workflow: &Workflow) -> String {
-    let done = workflow.planned().filter(|step| step.status == StepStatus::Done).count();
-    format!(
-        "{}  {}  {done} of {} done  {}",
-        workflow.id,
-        iso8601(workflow.created_ms),
-        counted(workflow.planned().count(), "step"),
-        one_line(&workflow.name)
-    )
+fn line(tree: &WorkflowTree) -> String {
+    let created = iso8601(tree.created_at.0);
+    format!("{}  {created}  {}  {}", tree.workflow_id, tree.progress(), tree.name)
 }

@@ -1,8 +1,10 @@
 //! The command itself: reads the plan, then draws it or runs it.
 
+use std::path::Path;
+
 use super::follow_workflow::Approving;
-use super::lead_workflow::{Request, lead, planned, refuse_before_joining};
-use super::read_plan::{missing_file, read_plan};
+use super::lead_workflow::{PlanToRun, Request, lead, planned, refuse_before_joining};
+use super::read_plan::{missing_file, read_plan, script_of};
 use super::run_arguments::{Graph, LIST, RunArguments};
 use super::{missing_programs, plan_drawing, plan_order, resumable_workflows};
 use crate::bus::rules::NameChoice;
@@ -30,12 +32,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut config = load_config::load(&project.root, arguments.config.as_deref())?;
     let request = match (&arguments.file, &arguments.resume) {
         (None, Some(id)) if id == LIST => return resumable_workflows::list(&project),
-        (Some(path), _) => Request::Plan(Box::new(read_plan(path)?)),
+        (Some(path), _) => {
+            let written = read_plan(path)?;
+            let script = script_of(path).filter(|_| arguments.scripted.is_none());
+            Request::Plan(Box::new(PlanToRun { written, trial: script.map(|it| trial(path, &it)) }))
+        }
         (None, Some(id)) => Request::Resume(WorkflowId::parse(id)?),
         // clap refuses this.
         (None, None) => return Err("name a plan file, or a workflow with --resume".into()),
     };
-    if let (Some(script), Request::Plan(written)) = (&arguments.scripted, &request) {
+    if let (Some(script), Request::Plan(plan)) = (&arguments.scripted, &request) {
         if let Some(failure) =
             missing_file("script", script, "name the script by its path from here")
         {
@@ -46,18 +52,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             .map_err(|error| format!("cannot read the script {}: {error}", quoted(script)))?;
         // A mistake in it would show only when the first agent starts.
         Script::load(&script)?;
-        config.play(named(written), &script)?;
+        config.play(named(&plan.written), &script)?;
     }
     let foreign = open_bus::foreign(arguments.adopt);
     let is_taken_over = matches!(foreign, Foreign::TakenOver) && project.bus_directory().exists();
     let outside = Outside::new(project.bus_directory(), open_bus::networks(&config), foreign);
     let launch = lead_team::launch_in(project)?;
-    if let Request::Plan(written) = &request
+    if let Request::Plan(plan) = &request
         && (arguments.dry_run || arguments.graph.is_some())
     {
         // A plan is drawn also where its agents are not installed.
         let known = Candidates::profiles(&config, &launch);
-        let plan = planned(written, &known.all_installed())?;
+        let plan = planned(&plan.written, &known.all_installed())?;
         output::say(&match arguments.graph {
             Some(Graph::Mermaid) => plan_drawing::mermaid(&plan),
             Some(Graph::Dot) => plan_drawing::dot(&plan),
@@ -80,6 +86,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let lead = async move |stop| lead(target, (config, launch), request, approving, stop).await;
         signal_policy::obey(lead).await
     })
+}
+
+/// Says how a plan can be tried with the script beside it.
+fn trial(plan: &Path, script: &Path) -> String {
+    let (plan, script) = (quoted(plan), quoted(script));
+    format!("try the plan without its agents: `cli-team-bridge run {plan} --scripted {script}`")
 }
 
 /// Returns the names of all agents in a plan.

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::plain;
 use crate::bus::rules::{Approval, Operation, PermissionReply};
 use crate::bus::state::{Permission, State, StepRun, Workflow};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, known_kind};
 use crate::domain::text::exactly::{exact_words, exactly};
+use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::{StepOf, StepStatus};
 
 /// How many characters of an agent's name in a plan are shown: more than a name has.
@@ -50,8 +50,8 @@ impl TerminalQuestion {
 
     /// Adds what a step would do, with the prompt that it would get.
     pub(crate) fn with_prompt(self, step: &StepRun, prompt: &str) -> Self {
-        let (name, agent) = (&step.plan.name, plain(step.planned_agent(), SHOWN));
-        let prompt = plain(prompt, PROMPT_SHOWN);
+        let (name, agent) = (&step.plan.name, beginning(step.planned_agent(), SHOWN));
+        let prompt = beginning(prompt, PROMPT_SHOWN);
         Self { about: Some(format!("{name} gives {agent} this task: {prompt}")), ..self }
     }
 

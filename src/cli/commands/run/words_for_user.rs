@@ -17,6 +17,11 @@ use crate::workflow::WorkflowError;
 /// Returns the error of a workflow for the user.
 pub(super) fn of_workflow(error: WorkflowError) -> Failure {
     match error {
+        WorkflowError::Bus(BusError::Refused(Refusal::WorkflowOver { id, status })) => with_hint(
+            format!("the workflow `{id}` {}, so it cannot be resumed", status.phrase()),
+            "`cli-team-bridge workflows` shows how each of its steps ended, and \
+             `cli-team-bridge run PLAN` runs its plan again from the beginning",
+        ),
         WorkflowError::Bus(BusError::Refused(refusal))
         | WorkflowError::Team(TeamError::Bus(BusError::Refused(refusal))) => of_refusal(refusal),
         WorkflowError::Team(error) => of_team(error),

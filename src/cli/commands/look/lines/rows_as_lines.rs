@@ -1,8 +1,9 @@
 //! The rows of the read model as cells of a table, for all commands that show them.
 
-use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Group, MemberRow, Moment, RequestRow, StepNode, TaskRow, WorkflowTree, span};
+use crate::view::{
+    MemberRow, Moment, RequestRow, StatusLook, StepNode, TaskRow, WorkflowTree, span,
+};
 
 /// The most characters of a prompt in a list.
 const PROMPT: usize = 60;
@@ -10,16 +11,6 @@ const PROMPT: usize = 60;
 /// Returns how long ago a moment was.
 pub(in crate::cli::commands::look) fn ago(moment: Moment, now: Moment) -> String {
     span(i64::try_from(moment.until(now)).unwrap_or(i64::MAX))
-}
-
-/// Returns the mark of a group: a shape, so that no meaning depends on a colour.
-pub(in crate::cli::commands::look) fn mark(group: Group) -> &'static str {
-    match group {
-        Group::NeedsYou => "!",
-        Group::Working => "●",
-        Group::Idle => "○",
-        Group::Ended => "✗",
-    }
 }
 
 pub(in crate::cli::commands::look) fn member(row: &MemberRow) -> Vec<String> {
@@ -31,7 +22,7 @@ pub(in crate::cli::commands::look) fn member(row: &MemberRow) -> Vec<String> {
     let kind = profile.map_or_else(|| row.kind.clone(), str::to_owned);
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
     vec![
-        format!("{} {}", mark(row.group), row.name),
+        format!("{} {}", StatusLook::of_group(row.group).mark, row.name),
         kind,
         row.state.replace('_', " "),
         unread,
@@ -68,33 +59,24 @@ pub(in crate::cli::commands::look) fn request(row: &RequestRow, now: Moment) -> 
 }
 
 pub(in crate::cli::commands::look) fn workflow(row: &WorkflowTree, now: Moment) -> Vec<String> {
-    let steps = format!("{} of {} done", row.steps_done, counted(row.steps_total, "step"));
     let trial = if row.is_trial { " (trial)" } else { "" };
     vec![
         row.workflow_id.clone(),
         format!("{}{trial}", row.status),
-        steps,
+        row.progress(),
         format!("{} ago", ago(row.created_at, now)),
         quoted(&row.name, PROMPT),
     ]
 }
 
 pub(in crate::cli::commands::look) fn step(row: &StepNode, now: Moment) -> Vec<String> {
-    let time = row.started_at.map(|began| {
-        span(i64::try_from(began.until(row.ended_at.unwrap_or(now))).unwrap_or(i64::MAX))
-    });
-    let waits = match (&row.reason, &row.depends_on[..]) {
-        (Some(reason), _) => reason.clone(),
-        (None, []) => String::new(),
-        (None, before) => format!("after {}", before.join(", ")),
-    };
     let item = if row.item_of.is_some() { "  " } else { "" };
     vec![
-        format!("{item}{}", row.name),
-        row.status.clone(),
+        format!("{item}{} {}", row.look().mark, row.name),
+        row.status.as_str().to_owned(),
         row.agent.clone(),
-        time.unwrap_or_default(),
+        row.time(now),
         row.task_id.clone().unwrap_or_default(),
-        waits,
+        row.remarks(),
     ]
 }

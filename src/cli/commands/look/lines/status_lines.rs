@@ -3,7 +3,7 @@
 use super::rows_as_lines as cells;
 use super::table::aligned;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, Group, Need, NeedKind};
+use crate::view::{Board, Group, Need, NeedKind, StatusLook};
 
 /// Returns the lines of a board.
 pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
@@ -12,7 +12,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let needs = board.needs_you.iter().map(|need| {
         let since = need.since.map(|since| cells::ago(since, now)).unwrap_or_default();
         let id = need.id.clone().unwrap_or_default();
-        let mark = cells::mark(Group::NeedsYou);
+        let mark = StatusLook::of_group(Group::NeedsYou).mark;
         vec![
             format!("{mark} {}", need.kind.as_str()),
             need.who.clone(),

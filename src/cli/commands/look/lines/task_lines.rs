@@ -23,9 +23,7 @@ pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String>
     head.extend(row.workflow_id.as_ref().map(|id| format!("a step of {id}")));
     head.extend(row.usage.as_ref().map(crate::view::Spent::in_words));
     lines.push(head.join(", "));
-    if let Some(error) = &row.error {
-        lines.push(format!("error: {error}"));
-    }
+    text(&mut lines, "Error", task.whole_error.as_deref());
     text(&mut lines, "Prompt", task.whole_prompt.as_deref());
     let heading = if row.ended_at.is_some() { "Result" } else { "So far" };
     text(&mut lines, heading, task.output.as_deref());

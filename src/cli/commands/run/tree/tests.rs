@@ -4,52 +4,60 @@ use std::time::Duration;
 
 use console::measure_text_width;
 
-use super::shown_time::took;
-use super::step_row::Time;
 use super::*;
 use crate::domain::workflow::StepStatus;
 use crate::domain::workflow::StepStatus::{
     Asking, Cancelled, Done, Failed, Running, Skipped, Waiting,
 };
+use crate::view::{Moment, StepNode, WorkflowTree};
 
 /// A step of the agent `codex` with this status.
-fn step(name: &str, depends_on: &[&str], status: StepStatus) -> Shown {
-    let time = match status {
-        Running => Time::Since(1_000),
-        Done | Failed => Time::Took(Duration::from_millis(2_345)),
-        _ => Time::None,
-    };
-    Shown {
+fn step(name: &str, depends_on: &[&str], status: StepStatus) -> StepNode {
+    StepNode {
         name: name.to_owned(),
-        part_of: None,
-        depends_on: depends_on.iter().map(ToString::to_string).collect(),
-        status,
+        item_of: None,
         agent: "codex".to_owned(),
-        attempt: u32::from(status != Waiting),
-        time,
-        note: String::new(),
+        status,
+        depends_on: depends_on.iter().map(ToString::to_string).collect(),
+        attempts: u32::from(status != Waiting),
+        task_id: None,
+        started_at: None,
+        ended_at: None,
+        running_since: (status == Running).then_some(Moment(1_000)),
+        took_ms: matches!(status, Done | Failed).then_some(2_345),
+        reason: None,
+        note: None,
     }
 }
 
-fn drawn(steps: &[Shown], width: usize, rows: Option<usize>) -> Vec<String> {
-    let head = Head {
+fn draw_with(steps: &[StepNode], look: &TreeStyle) -> Vec<String> {
+    let tree = WorkflowTree {
+        workflow_id: "wf-1".to_owned(),
         name: "review".to_owned(),
-        id: "wf-1".to_owned(),
-        elapsed: Duration::from_secs(65),
-        now_ms: 13_900,
+        status: "running".to_owned(),
+        by: "run".to_owned(),
+        is_trial: false,
+        created_at: Moment(0),
+        ended_at: None,
+        steps_done: 0,
+        steps_total: steps.iter().filter(|step| step.item_of.is_none()).count(),
+        steps: steps.to_vec(),
     };
-    let look = TreeStyle { width, rows, colours: false, beat: Some(0) };
-    draw(&head, steps, &look)
+    draw(&tree, Times { elapsed: Duration::from_secs(65), now: Moment(13_900) }, look)
 }
 
-fn check(steps: &[Shown], lines: &[&str]) {
+fn drawn(steps: &[StepNode], width: usize, rows: Option<usize>) -> Vec<String> {
+    draw_with(steps, &TreeStyle { width, rows, colours: false, beat: Some(0) })
+}
+
+fn check(steps: &[StepNode], lines: &[&str]) {
     assert_eq!(drawn(steps, 80, None), lines);
 }
 
 #[test]
 fn a_chain_goes_down_step_by_step() {
     let mut last = step("c", &["b"], Waiting);
-    last.note = "for b".to_owned();
+    last.note = Some("for b".to_owned());
     check(
         &[step("a", &[], Done), step("b", &["a"], Running), last],
         &[
@@ -80,7 +88,7 @@ fn a_step_with_several_dependencies_is_below_the_deepest_and_names_the_others() 
             "│  └─ ✓ middle             done         2.3s  codex",
             "│     └─ ⠋ long            running       12s  codex",
             "│        └─ · sum + short  waiting            codex",
-            "└─ ? alone                 asking             codex",
+            "└─ ! alone                 asking             codex",
         ],
     );
     let diamond = [
@@ -96,15 +104,15 @@ fn a_step_with_several_dependencies_is_below_the_deepest_and_names_the_others() 
 #[test]
 fn a_failure_shows_its_reason_and_the_steps_it_skipped() {
     let mut failed = step("b", &["a"], Failed);
-    (failed.attempt, failed.note) = (3, "no quota".to_owned());
+    (failed.attempts, failed.note) = (3, Some("no quota".to_owned()));
     let mut skipped = step("c", &["b"], Skipped);
-    skipped.note = "b has failed".to_owned();
+    skipped.note = Some("b has failed".to_owned());
     check(
         &[step("a", &[], Done), failed, skipped, step("d", &["a"], Cancelled)],
         &[
             "review (wf-1)  1m 05s  1 of 4 steps done, 1 failed, 1 cancelled, 1 skipped",
             "└─ ✓ a        done         2.3s  codex",
-            "   ├─ ✗ b     failed       2.3s  codex  attempt 3, no quota",
+            "   ├─ ✗ b     failed       2.3s  codex  3 attempts, no quota",
             "   │  └─ - c  skipped            codex  b has failed",
             "   └─ - d     cancelled          codex",
         ],
@@ -114,7 +122,7 @@ fn a_failure_shows_its_reason_and_the_steps_it_skipped() {
 #[test]
 fn items_of_a_step_are_below_it() {
     let mut part = step("each.1", &["list"], Running);
-    part.part_of = Some("each".to_owned());
+    part.item_of = Some("each".to_owned());
     let steps = [
         step("list", &[], Done),
         step("each", &["list"], Running),
@@ -129,7 +137,7 @@ fn items_of_a_step_are_below_it() {
 #[test]
 fn a_line_is_cut_at_the_terminals_width_by_the_width_of_its_letters() {
     let mut wide = step("a", &[], Failed);
-    wide.note = "読めない".repeat(20);
+    wide.note = Some("読めない".repeat(20));
     let lines = drawn(&[wide], 50, None);
     assert!(lines[1].ends_with('…'), "{lines:?}");
     // A letter that takes two columns may leave one free.
@@ -188,32 +196,22 @@ fn gaps_of_a_long_tree_are_counted_in_place() {
 fn colours_change_nothing_else() {
     let steps = [step("a", &[], Done), step("b", &["a"], Running)];
     let plain = drawn(&steps, 40, None);
-    let head = Head {
-        name: "review".to_owned(),
-        id: "wf-1".to_owned(),
-        elapsed: Duration::from_secs(65),
-        now_ms: 13_900,
-    };
     let look = TreeStyle { width: 40, rows: None, colours: true, beat: Some(0) };
-    let coloured = draw(&head, &steps, &look);
+    let coloured = draw_with(&steps, &look);
     assert!(coloured[1].contains("\x1b[32m✓"), "{coloured:?}");
     let stripped = coloured.iter().map(|line| console::strip_ansi_codes(line));
     assert_eq!(stripped.collect::<Vec<_>>(), plain);
 }
 
 #[test]
-fn foreign_text_is_one_line_without_terminal_codes() {
-    assert_eq!(one_line("a\n\n  b\tc\x1b[2J\u{202e}d\r"), "a b c[2Jd");
-    let long = one_line(&"x".repeat(1_000));
-    assert!(long.ends_with("x…") && long.len() < 400);
-}
-
-#[test]
-fn times_are_as_exact_as_they_can_be_read() {
-    let of = |seconds: f64| took(Duration::from_secs_f64(seconds));
-    assert_eq!(of(0.04), "0.0s");
-    assert_eq!(of(9.94), "9.9s");
-    assert_eq!(of(59.9), "59s");
-    assert_eq!(of(61.0), "1m 01s");
-    assert_eq!(of(7_380.0), "2h 03m");
+fn a_running_step_that_was_tried_before_says_which_attempt_runs() {
+    let mut again = step("a", &[], Running);
+    (again.attempts, again.note) = (2, Some("the last attempt: full".to_owned()));
+    check(
+        &[again],
+        &[
+            "review (wf-1)  1m 05s  0 of 1 step done",
+            "└─ ⠋ a  running       12s  codex  attempt 2, the last attempt: full",
+        ],
+    );
 }

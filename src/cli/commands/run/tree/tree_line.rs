@@ -2,9 +2,8 @@
 
 use console::{Style, measure_text_width};
 
-use super::shown_time::{going_on, took};
-use super::step_row::{Shown, Time, between};
 use super::tree_style::{TreeStyle, mark, paint, tint};
+use crate::view::{Moment, StepNode};
 
 /// The width of a state's name: the longest is `cancelled`.
 const WORD: usize = 9;
@@ -15,7 +14,7 @@ const TIME: usize = 7;
 pub(super) enum Line<'s> {
     Step {
         guides: String,
-        step: &'s Shown,
+        step: &'s StepNode,
         /// The name, with the step's other dependencies.
         name: String,
     },
@@ -48,22 +47,18 @@ impl Columns {
 }
 
 impl Line<'_> {
-    pub(super) fn paint(&self, columns: &Columns, now_ms: i64, look: &TreeStyle) -> String {
+    pub(super) fn paint(&self, columns: &Columns, now: Moment, look: &TreeStyle) -> String {
         match self {
             Self::Folded { guides, summary } => {
                 paint(&format!("{guides}{summary}"), look, Style::dim)
             }
             Self::Step { guides, step, name } => {
-                let tint = tint(step.status);
-                let mark = paint(mark(step.status, look.beat), look, tint);
+                let tint = tint(step.look().tone);
+                let mark = paint(mark(step, look.beat), look, tint);
                 let left = measure_text_width(guides) + 2 + measure_text_width(name);
                 let gap = " ".repeat(columns.left.saturating_sub(left));
                 let word = format!("{:WORD$}", step.status.as_str());
-                let time = match step.time {
-                    Time::None => String::new(),
-                    Time::Since(from) => going_on(between(from, now_ms)),
-                    Time::Took(time) => took(time),
-                };
+                let time = step.time(now);
                 let agent = measure_text_width(&step.agent);
                 let agent_gap = " ".repeat(columns.agent.saturating_sub(agent));
                 let painted = format!(

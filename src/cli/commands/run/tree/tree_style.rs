@@ -1,8 +1,9 @@
-//! The style of the tree: its size, and the mark and colour of each state.
+//! The style of the tree: its size, and how the terminal shows the look of a state.
 
 use console::Style;
 
 use crate::domain::workflow::StepStatus;
+use crate::view::{StepNode, Tone};
 
 /// The marks of a running step, in turn.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -18,24 +19,22 @@ pub(crate) struct TreeStyle {
     pub(crate) beat: Option<usize>,
 }
 
-pub(super) fn mark(status: StepStatus, beat: Option<usize>) -> &'static str {
-    match status {
-        StepStatus::Running => beat.map_or("▸", |beat| SPINNER[beat % SPINNER.len()]),
-        StepStatus::Done => "✓",
-        StepStatus::Failed => "✗",
-        StepStatus::Asking => "?",
-        StepStatus::Waiting => "·",
-        _ => "-",
+/// Returns the mark of a step, which turns while the step runs.
+pub(super) fn mark(step: &StepNode, beat: Option<usize>) -> &'static str {
+    match beat {
+        Some(beat) if step.status == StepStatus::Running => SPINNER[beat % SPINNER.len()],
+        _ => step.look().mark,
     }
 }
 
-pub(super) fn tint(status: StepStatus) -> fn(Style) -> Style {
-    match status {
-        StepStatus::Running => Style::cyan,
-        StepStatus::Done => Style::green,
-        StepStatus::Failed => Style::red,
-        StepStatus::Asking => Style::yellow,
-        _ => Style::dim,
+pub(super) fn tint(tone: Tone) -> fn(Style) -> Style {
+    match tone {
+        Tone::Active => Style::cyan,
+        Tone::Good => Style::green,
+        Tone::Bad => Style::red,
+        Tone::Urgent => Style::yellow,
+        Tone::Plain => |style| style,
+        Tone::Faint => Style::dim,
     }
 }
 

@@ -3,5 +3,6 @@
 mod follow_bus;
 mod read_extras;
 mod recent_history;
+mod step_prompt;
 
 pub(super) use self::follow_bus::Feed;

@@ -1,7 +1,9 @@
-//! What the window shows besides the board: the live words of a task, a whole task, and the call behind a permission question.
+//! What the window shows besides the board: the live words of a task, a whole task, the call behind a permission question, and
+//! the prompt of a step that waits for approval.
 
 use std::sync::Arc;
 
+use super::step_prompt::step_prompt;
 use crate::bus::storage::file::Follower;
 use crate::cli::commands::look::{task_lines, whole};
 use crate::cli::commands::top::news::{News, Wanted};
@@ -20,8 +22,15 @@ pub(super) fn read(bus: &mut Follower, wanted: &Wanted, news: &mut News) -> bool
         Some((of, lines)) if of == id => (id.clone(), Arc::clone(lines)),
         _ => (id.clone(), Arc::new(call(bus, task, title))),
     });
-    let has_changed = news.live != live || news.task != task || known != call;
-    (news.live, news.task, news.call) = (live, task, call);
+    let known_prompt = news.prompt.take();
+    let prompt = wanted.step.as_ref().map(|step| match &known_prompt {
+        // While the step waits, its inputs stay.
+        Some((of, lines)) if of == step => (step.clone(), Arc::clone(lines)),
+        _ => (step.clone(), Arc::new(step_prompt(bus, &step.0, &step.1))),
+    });
+    let has_changed =
+        news.live != live || news.task != task || known != call || known_prompt != prompt;
+    (news.live, news.task, news.call, news.prompt) = (live, task, call, prompt);
     has_changed
 }
 

@@ -11,6 +11,9 @@ use crate::view::{Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatu
 /// The most characters of a text in a row; the row is cut where the window ends.
 const WORDS: usize = 400;
 
+/// The columns of the time of a step: the longest below a hundred hours is `12h 05m`.
+const TIME: u16 = 8;
+
 /// Columns from which on a window has room for more.
 const WIDE: u16 = 100;
 
@@ -65,7 +68,7 @@ impl Rows<'_> {
                 rest("workflow and steps"),
                 cell("agent", name),
                 cell("status", 11),
-                cell("age", 4).right(),
+                cell("time", TIME).right(),
             ],
             Pane::Events => vec![cell("age", 4), cell("about", 10), rest("what has happened")],
         }
@@ -112,6 +115,7 @@ impl Rows<'_> {
             }
             Item::Workflow(tree) => {
                 let (mark, style) = self.look.status(&tree.status);
+                let since = tree.ended_at.unwrap_or(tree.created_at);
                 let trial = if tree.is_trial { " (trial)" } else { "" };
                 let words = format!(
                     "{}{trial}  {}/{}",
@@ -124,32 +128,20 @@ impl Rows<'_> {
                     rest(words).styled(Look::heading()),
                     cell(tree.by.clone(), name),
                     cell(tree.status.clone(), 11),
-                    cell(age(tree.ended_at.unwrap_or(tree.created_at), self.now()), 4).right(),
+                    cell(format!("{} ago", age(since, self.now())), TIME).right(),
                 ]
             }
             Item::Step(_, step, depth) => {
-                let (mark, style) = self.look.status(&step.status);
-                let why = match (&step.reason, step.status.as_str()) {
-                    (Some(reason), _) => format!("  {}", quoted(reason, WORDS)),
-                    (None, "waiting") if !step.depends_on.is_empty() => {
-                        format!("  after {}", step.depends_on.join(", "))
-                    }
-                    _ => String::new(),
-                };
-                let times = if step.attempts > 1 {
-                    format!(" (attempt {})", step.attempts)
-                } else {
-                    String::new()
-                };
+                let (mark, style) = self.look.status(step.status.as_str());
                 let indent = "  ".repeat((*depth).min(8));
-                let since = step.ended_at.or(step.started_at);
-                let since = since.map(|since| age(since, self.now())).unwrap_or_default();
+                let remarks = step.remarks();
+                let gap = if remarks.is_empty() { "" } else { "  " };
                 vec![
                     cell("", 1),
-                    rest(format!("{indent}{mark} {}{times}{why}", step.name)).styled(style),
+                    rest(format!("{indent}{mark} {}{gap}{remarks}", step.name)).styled(style),
                     cell(step.agent.clone(), name),
-                    cell(step.status.clone(), 11),
-                    cell(since, 4).right(),
+                    cell(step.status.as_str(), 11),
+                    cell(step.time(self.now()), TIME).right(),
                 ]
             }
             Item::Happening(happening) => vec![

@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::view::{Group, ReceiptStatus};
+use crate::view::{Group, ReceiptStatus, StatusLook, Tone};
 
 /// How the window looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,24 +42,24 @@ impl Look {
 
     /// Returns the mark of a group, and its style.
     pub(super) fn group(self, group: Group) -> (&'static str, Style) {
-        match group {
-            Group::NeedsYou => ("!", self.urgent()),
-            Group::Working => ("●", self.good()),
-            Group::Idle => ("○", Style::new()),
-            Group::Ended => ("✗", self.bad()),
-        }
+        self.of(StatusLook::of_group(group))
     }
 
     /// Returns the mark of a task, a step, a workflow or a request, and its style.
     pub(super) fn status(self, status: &str) -> (&'static str, Style) {
-        match status {
-            "done" | "completed" | "unneeded" => ("✓", self.good()),
-            "failed" | "interrupted" | "expired" => ("✗", self.bad()),
-            "running" | "claimed" | "starting" => ("●", self.good()),
-            "asking" => ("!", self.urgent()),
-            "cancelled" | "skipped" => ("-", Self::faint()),
-            _ => ("·", Self::faint()),
-        }
+        self.of(StatusLook::of(status))
+    }
+
+    fn of(self, look: StatusLook) -> (&'static str, Style) {
+        let style = match look.tone {
+            Tone::Active => self.coloured(Color::Cyan),
+            Tone::Good => self.good(),
+            Tone::Bad => self.bad(),
+            Tone::Urgent => self.urgent(),
+            Tone::Plain => Style::new(),
+            Tone::Faint => Self::faint(),
+        };
+        (look.mark, style)
     }
 
     /// Returns the mark of a receipt, and its style.

@@ -213,6 +213,10 @@ fn foot(buffer: &mut Buffer, screen: &Screen, look: Look, layout: Layout) -> Opt
             let label = format!("To {to}: ");
             return Some(typed(buffer, &label, &line.text(), line.before(), layout));
         }
+        Dialog::Refuse { step, line, .. } => {
+            let label = format!("Why not {step}? ");
+            return Some(typed(buffer, &label, &line.text(), line.before(), layout));
+        }
         Dialog::Ask { question, .. } => {
             (format!("{question} Press y for yes, any other key for no."), look.urgent())
         }

@@ -35,6 +35,8 @@ const DENY: Offer = Offer { words: "Deny", letter: 'd', decision: Decision::Reje
 const ONCE: Offer = Offer { words: "Allow once", letter: 'o', decision: Decision::AllowOnce };
 const ALWAYS: Offer = Offer { words: "Always allow", letter: 'a', decision: Decision::AllowAlways };
 const REFUSE: Offer = Offer { words: "Refuse", letter: 'd', decision: Decision::Reject };
+const SAY_WHY: Offer =
+    Offer { words: "Refuse and say why", letter: 'w', decision: Decision::Reject };
 const APPROVE: Offer = Offer { words: "Approve", letter: 'o', decision: Decision::AllowOnce };
 
 impl Answering {
@@ -45,7 +47,7 @@ impl Answering {
     /// Returns the possible answers.
     pub(in crate::cli::commands::top) fn offers(&self, board: &Board) -> Vec<Offer> {
         match &self.subject {
-            Subject::Step(..) => vec![REFUSE, APPROVE],
+            Subject::Step(..) => vec![REFUSE, SAY_WHY, APPROVE],
             Subject::Permission(id) => {
                 let question = board.permissions.iter().find(|row| row.permission_id == *id);
                 let offered = |decision: Decision| {
@@ -68,6 +70,17 @@ impl Answering {
                     && need.who == *step
                     && need.id.as_ref() == Some(workflow)
             }),
+        }
+    }
+
+    /// Returns the step for whose refusal the chosen answer wants a reason: its workflow, and its name.
+    pub(super) fn wants_reason(&self, board: &Board) -> Option<(String, String)> {
+        let offer = *self.offers(board).get(self.choice)?;
+        match &self.subject {
+            Subject::Step(workflow, step) if offer == SAY_WHY => {
+                Some((workflow.clone(), step.clone()))
+            }
+            _ => None,
         }
     }
 

@@ -92,7 +92,7 @@ impl Screen {
             line(format!("{:<16} leaves the window", "ctrl-c")),
             line(""),
             heading("Marks"),
-            line("! needs you   ● working   ○ idle   ✗ ended or failed   ✓ done   · waiting"),
+            line("! needs you   ● working   ○ idle   ✗ ended or failed   ✓ done   · waiting   - did not run"),
             line("Of a message: ○ unread   ◐ delivered   ● seen   - withdrawn   ✗ will not reach it"),
             line(""),
             faint("Keys are bound in [top.keys] of your config.toml. Ages are repainted every few seconds."),
@@ -146,21 +146,29 @@ impl Screen {
             Item::Workflow(tree) => {
                 let lines = vec![
                     line(format!("{} is {}", tree.workflow_id, tree.status)),
-                    line(format!("{} of {} steps are done", tree.steps_done, tree.steps_total)),
+                    line(tree.progress()),
                     line(format!("led by {}", tree.by)),
                     faint(format!("created {} ago", ago(tree.created_at, board.at))),
                 ];
                 (format!("Workflow {}", quoted(&tree.name, QUOTED)), lines)
             }
             Item::Step(tree, step, _) => {
+                let time = step.time(board.at);
+                let state = [Some(time).filter(|time| !time.is_empty()), step.attempts_in_words()];
+                let state: String =
+                    state.into_iter().flatten().map(|part| format!(", {part}")).collect();
                 let mut lines = vec![
-                    line(format!("{} by {}, attempts: {}", step.status, step.agent, step.attempts)),
+                    line(format!("{} by {}{state}", step.status.as_str(), step.agent)),
                     line(format!("workflow {}", tree.workflow_id)),
                 ];
                 if !step.depends_on.is_empty() {
                     lines.push(line(format!("after {}", step.depends_on.join(", "))));
                 }
                 lines.extend(step.task_id.iter().map(|id| line(id.clone())));
+                // The note is the beginning of the reason, or says more than it.
+                let is_reason = step.status.is_final();
+                let note = step.note.as_ref().filter(|_| !is_reason || step.reason.is_none());
+                lines.extend(note.map(|note| line(note.clone())));
                 lines.extend(step.reason.iter().map(|why| line(quoted(why, QUOTED))));
                 (format!("Step {}", step.name), lines)
             }
@@ -233,6 +241,18 @@ impl Screen {
                     if !node.depends_on.is_empty() {
                         lines.push(line(format!("It comes after {}.", node.depends_on.join(", "))));
                     }
+                }
+                let prompt = self.news.prompt.as_ref().filter(|((of, name), lines)| {
+                    of == workflow && name == step && !lines.is_empty()
+                });
+                match prompt {
+                    Some((_, prompt)) => {
+                        lines.push(heading("The task"));
+                        lines.extend(prompt.iter().map(line));
+                        lines.push(line(""));
+                    }
+                    // It is read at once, but not by the thread that paints.
+                    None => lines.push(faint("Its prompt has not been read.")),
                 }
                 lines.push(faint(workflow.clone()));
                 (format!("May the step {step} begin?"), lines)

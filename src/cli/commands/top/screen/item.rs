@@ -115,7 +115,8 @@ impl<'a> Item<'a> {
             }
             Self::Workflow(tree) => format!("{} {} {}", tree.workflow_id, tree.name, tree.status),
             Self::Step(tree, step, _) => {
-                format!("{} {} {} {}", tree.name, step.name, step.agent, step.status)
+                let status = step.status.as_str();
+                format!("{} {} {} {status}", tree.name, step.name, step.agent)
             }
             Self::Happening(happening) => {
                 format!("{} {}", happening.topic.as_str(), happening.words)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::item::Item;
 use super::pane::{Grouping, Pane};
 use super::state::Screen;
-use crate::view::{Board, Group, MemberRow, StepNode, WorkflowTree};
+use crate::view::{Board, Group, MemberRow, WorkflowTree, tree_places};
 
 impl Screen {
     /// Returns the rows of a pane.
@@ -91,27 +91,11 @@ fn block<'a>(
 /// Returns a workflow and its steps. A workflow that fits shows all its steps, and a step that fits shows its workflow.
 fn workflow<'a>(tree: &'a WorkflowTree, filter: &str) -> Vec<Item<'a>> {
     let head = Item::Workflow(tree);
-    let depths = depths(&tree.steps);
-    let steps = tree.steps.iter().zip(depths);
-    let steps = steps.map(|(step, depth)| Item::Step(tree, step, depth));
+    let places = tree_places(&tree.steps);
+    let steps = places.iter().map(|at| Item::Step(tree, &tree.steps[at.step], at.depth() - 1));
     let steps: Vec<_> = steps.filter(|item| head.fits(filter) || item.fits(filter)).collect();
     if steps.is_empty() && !head.fits(filter) {
         return Vec::new();
     }
     std::iter::once(head).chain(steps).collect()
-}
-
-/// Returns for each step how many others stand above it in the longest chain that it waits for. A plan names a step after those.
-fn depths(steps: &[StepNode]) -> Vec<usize> {
-    let mut known = BTreeMap::<&str, usize>::new();
-    let mut depths = Vec::with_capacity(steps.len());
-    for step in steps {
-        let before = step.depends_on.iter().filter_map(|name| known.get(name.as_str()));
-        let own = before.max().map_or(0, |depth| depth + 1);
-        let of_list = step.item_of.as_ref().and_then(|name| known.get(name.as_str()));
-        let depth = of_list.map_or(own, |depth| own.max(depth + 1));
-        known.insert(&step.name, depth);
-        depths.push(depth);
-    }
-    depths
 }

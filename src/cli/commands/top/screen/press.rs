@@ -8,6 +8,7 @@ use super::typed_line::TypedLine;
 use crate::cli::commands::top::keyboard::Input;
 use crate::cli::commands::top::wish::Wish;
 use crate::config::{KeyAction, KeyPress};
+use crate::domain::workflow::StepStatus;
 use crate::view::NeedKind;
 
 /// The rows that a wheel moves.
@@ -50,6 +51,7 @@ impl Screen {
             }
             Dialog::Write { .. } => self.in_message(key),
             Dialog::Answer(_) => self.in_answer(key),
+            Dialog::Refuse { .. } => self.in_reason(key),
             Dialog::Ask { .. } => self.in_question(key),
         }
     }
@@ -137,7 +139,7 @@ impl Screen {
                 (NeedKind::Approval, Some(id)) => Subject::Step(id.clone(), need.who.clone()),
                 _ => return Err("It asks nothing: cancel its task with x, or kill it with K."),
             },
-            Item::Step(tree, step, _) if step.status == "asking" => {
+            Item::Step(tree, step, _) if step.status == StepStatus::Asking => {
                 Subject::Step(tree.workflow_id.clone(), step.name.clone())
             }
             item => {
@@ -175,7 +177,7 @@ impl Screen {
             Item::Workflow(_) => Err("This workflow has ended."),
             Item::Task(task) if task.ended_at.is_none() => cancel_task(&task.task_id, &task.agent),
             Item::Task(_) => Err("This task has ended."),
-            Item::Step(_, step, _) if step.status == "running" => {
+            Item::Step(_, step, _) if step.status == StepStatus::Running => {
                 let id = step.task_id.as_deref().ok_or("This step has no task.")?;
                 cancel_task(id, &step.agent)
             }
@@ -292,6 +294,10 @@ impl Screen {
                 answering.choice = chosen.unwrap_or_default();
             }
             (KeyPress::Enter, _) => {
+                if let Some((workflow, step)) = answering.wants_reason(&board) {
+                    self.dialog = Dialog::Refuse { workflow, step, line: TypedLine::default() };
+                    return None;
+                }
                 let wish = answering.wish(&board);
                 self.dialog = Dialog::None;
                 return wish.map(Effect::Act);
@@ -301,6 +307,26 @@ impl Screen {
             (_, Some(KeyAction::PageUp)) => self.go(-page),
             (_, Some(KeyAction::PageDown | KeyAction::Peek)) => self.go(page),
             _ => {}
+        }
+        None
+    }
+
+    fn in_reason(&mut self, key: KeyPress) -> Option<Effect> {
+        let Dialog::Refuse { workflow, step, line } = &mut self.dialog else { return None };
+        match key {
+            KeyPress::Escape => self.dialog = Dialog::None,
+            KeyPress::Enter => {
+                let reason = Some(line.text()).filter(|reason| !reason.trim().is_empty());
+                let wish = Wish::Approve {
+                    workflow: workflow.clone(),
+                    step: step.clone(),
+                    given: false,
+                    reason,
+                };
+                self.dialog = Dialog::None;
+                return Some(Effect::Act(wish));
+            }
+            key => line.press(key),
         }
         None
     }
@@ -317,7 +343,7 @@ impl Screen {
 
     fn paste(&mut self, text: &str) {
         let all_fits = match &mut self.dialog {
-            Dialog::Write { line, .. } => line.add(text),
+            Dialog::Write { line, .. } | Dialog::Refuse { line, .. } => line.add(text),
             Dialog::Filter { .. } => {
                 let mut line = TypedLine::of(&self.filter);
                 let all_fits = line.add(&text.replace('\n', " "));

@@ -57,6 +57,12 @@ pub(in crate::cli::commands::top) enum Dialog {
         line: TypedLine,
     },
     Answer(Answering),
+    /// The reason is typed why a step is refused.
+    Refuse {
+        workflow: String,
+        step: String,
+        line: TypedLine,
+    },
     /// A wish is asked about.
     Ask {
         question: String,
@@ -196,6 +202,12 @@ impl Screen {
             },
             call: match &self.dialog {
                 Dialog::Answer(Answering { subject: Subject::Permission(id), .. }) => question(id),
+                _ => None,
+            },
+            step: match &self.dialog {
+                Dialog::Answer(Answering { subject: Subject::Step(workflow, step), .. }) => {
+                    Some((workflow.clone(), step.clone()))
+                }
                 _ => None,
             },
         }

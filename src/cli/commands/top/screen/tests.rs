@@ -288,6 +288,43 @@ fn an_answer_shows_the_whole_command_and_closes_when_another_has_answered() {
 }
 
 #[test]
+fn an_approval_shows_the_whole_prompt_and_a_refusal_may_say_why() {
+    let asking = || {
+        let mut asked = news();
+        let mut board = (*asked.board.unwrap()).clone();
+        board.needs_you[0].kind = NeedKind::Approval;
+        (board.needs_you[0].who, board.needs_you[0].id) = ("deploy".into(), Some("wf-1".into()));
+        asked.board = Some(Arc::new(board));
+        asked
+    };
+    let mut screen = screen();
+    screen.update(Arc::new(asking()));
+    press(&mut screen, "a");
+    let step = ("wf-1".to_owned(), "deploy".to_owned());
+    assert_eq!(screen.wanted().step.as_ref(), Some(&step));
+    let mut asked = asking();
+    let prompt = vec!["Deploy  it.".to_owned(), "x".repeat(1_000), "END".to_owned()];
+    asked.prompt = Some((step, Arc::new(prompt)));
+    screen.update(Arc::new(asked));
+    let text = shown(&screen).join("\n");
+    assert!(text.contains("May the step deploy begin?") && text.contains("Deploy  it."), "{text}");
+    assert!(text.contains("more below") && !text.contains("END"), "{text}");
+    press(&mut screen, "page-down page-down page-down");
+    assert!(shown(&screen).join("\n").contains("END"));
+    let refused = |reason: Option<&str>| {
+        let (workflow, step) = ("wf-1".to_owned(), "deploy".to_owned());
+        let reason = reason.map(str::to_owned);
+        Some(Effect::Act(Wish::Approve { workflow, step, given: false, reason }))
+    };
+    assert_eq!(press(&mut screen.clone(), "enter"), refused(None));
+    assert_eq!(press(&mut screen.clone(), "w enter enter"), refused(None));
+    assert_eq!(press(&mut screen.clone(), "w enter n o esc"), None);
+    assert_eq!(press(&mut screen, "w enter n o"), None);
+    assert!(shown(&screen).join("\n").contains("Why not deploy? no"));
+    assert_eq!(press(&mut screen, "enter"), refused(Some("no")));
+}
+
+#[test]
 fn cancel_and_kill_are_asked_about_and_only_a_yes_counts() {
     let wish = |wish| Some(Effect::Act(wish));
     let ben = |keys: &str| press(&mut screen(), &format!("j {keys}"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::domain::workflow::StepStatus;
 
 /// Returns the number of steps in each state, in the order in which a step reaches the states.
-pub(super) fn status_counts(statuses: impl Iterator<Item = StepStatus>) -> String {
+pub fn status_counts(statuses: impl Iterator<Item = StepStatus>) -> String {
     let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     for status in statuses {
         let key = (order(status), status.as_str());

@@ -2,68 +2,47 @@
 
 use std::collections::BTreeMap;
 
-use super::step_row::Shown;
+use crate::view::StepNode;
 
 /// The position of a step in the tree.
 #[derive(Debug)]
-pub(crate) struct TreePosition<'s> {
+pub struct TreePlace<'s> {
     /// The step's position in the workflow.
-    pub(crate) step: usize,
+    pub step: usize,
     /// Its dependencies besides the step above it.
-    pub(crate) others: Vec<&'s str>,
+    pub others: Vec<&'s str>,
     /// For each of its ancestors in the tree and itself, outermost first: whether a sibling follows below.
-    continues: Vec<bool>,
+    pub continues: Vec<bool>,
 }
 
-impl TreePosition<'_> {
-    pub(crate) fn depth(&self) -> usize {
+impl TreePlace<'_> {
+    /// Returns how many steps are above it in its branch, with itself.
+    pub fn depth(&self) -> usize {
         self.continues.len()
-    }
-
-    /// Returns the guides before the step's mark.
-    pub(crate) fn guides(&self) -> String {
-        let own = match self.continues.last() {
-            Some(true) => "├─ ",
-            Some(false) => "└─ ",
-            None => "",
-        };
-        self.guides_before() + own
-    }
-
-    /// Returns the guides of its ancestors.
-    pub(crate) fn guides_before(&self) -> String {
-        // A long chain would move its end out of sight, so its outermost guides are left out.
-        const DEEPEST: usize = 7;
-        let above = &self.continues[..self.continues.len().saturating_sub(1)];
-        let left_out = above.len().saturating_sub(DEEPEST);
-        let elided = if left_out > 0 { "…  " } else { "" };
-        let guides = above[left_out..].iter().skip(usize::from(left_out > 0));
-        let guides = guides.map(|continues| if *continues { "│  " } else { "   " });
-        std::iter::once(elided).chain(guides).collect()
     }
 }
 
 /// Returns all steps in the order of the tree.
-pub(crate) fn places(steps: &[Shown]) -> Vec<TreePosition<'_>> {
+pub fn tree_places(steps: &[StepNode]) -> Vec<TreePlace<'_>> {
     let shape = Shape::of(steps);
     let mut places = Vec::new();
     let mut open: Vec<(usize, Vec<bool>)> = shape.below(None, &[]);
     while let Some((step, continues)) = open.pop() {
         open.extend(shape.below(Some(step), &continues));
-        places.push(TreePosition { step, others: shape.others(step), continues });
+        places.push(TreePlace { step, others: shape.others(step), continues });
     }
     places
 }
 
 struct Shape<'s> {
-    steps: &'s [Shown],
+    steps: &'s [StepNode],
     by_name: BTreeMap<&'s str, usize>,
     /// The parent of each step in the tree.
     parents: Vec<Option<usize>>,
 }
 
 impl<'s> Shape<'s> {
-    fn of(steps: &'s [Shown]) -> Self {
+    fn of(steps: &'s [StepNode]) -> Self {
         let names = steps.iter().enumerate();
         let mut shape = Self {
             steps,
@@ -79,7 +58,7 @@ impl<'s> Shape<'s> {
     /// are several, so all its dependencies are above it.
     fn parent(&self, at: usize, depths: &mut [Option<usize>]) -> Option<usize> {
         let step = &self.steps[at];
-        if let Some(whole) = &step.part_of {
+        if let Some(whole) = &step.item_of {
             return self.by_name.get(whole.as_str()).copied();
         }
         let before = self.before(at);
@@ -106,7 +85,7 @@ impl<'s> Shape<'s> {
 
     fn others(&self, at: usize) -> Vec<&'s str> {
         let step = &self.steps[at];
-        if step.part_of.is_some() {
+        if step.item_of.is_some() {
             return Vec::new();
         }
         let parent = self.parents[at].map(|parent| self.steps[parent].name.as_str());
