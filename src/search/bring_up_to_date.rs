@@ -65,7 +65,7 @@ fn begin(
     }
     if mark.oldest != oldest.segment {
         mark.oldest = oldest.segment;
-        let batch = index.batch()?;
+        let mut batch = index.batch()?;
         batch.forget_before(oldest.segment)?;
         batch.set_mark(&mark)?;
         batch.commit()?;
@@ -125,7 +125,7 @@ fn transcripts_to_read(
         |(task, read): &(&String, &u64)| present.get(*task).is_none_or(|bytes| bytes < *read);
     let gone: Vec<_> = known.iter().filter(is_gone).map(|(task, _)| task.clone()).collect();
     if !gone.is_empty() {
-        let batch = index.batch()?;
+        let mut batch = index.batch()?;
         for task in &gone {
             batch.forget_transcript(task)?;
         }
@@ -171,13 +171,13 @@ impl Update<'_> {
             if entries.is_empty() {
                 return Ok(());
             }
-            let batch = self.index.batch()?;
+            let mut batch = self.index.batch()?;
             for read in &entries {
                 // The copy of a line that was read before.
                 if read.entry.seq < mark.next_seq {
                     continue;
                 }
-                add_entry(self.history, &batch, read, &mut mark, self.now_ms)?;
+                add_entry(self.history, &mut batch, read, &mut mark, self.now_ms)?;
                 mark.next_seq = read.next_seq;
                 (mark.last, mark.last_seq) = (read.place, read.entry.seq);
                 mark.last_id = read.entry.id.0;
@@ -229,7 +229,7 @@ impl Update<'_> {
         }
         // The index grows best in the order of its numbers.
         pending.pieces.sort_by_key(|piece| piece.at_ms);
-        let batch = self.index.batch()?;
+        let mut batch = self.index.batch()?;
         for (task, read) in &pending.read {
             batch.set_read(task, *read)?;
         }
@@ -295,7 +295,7 @@ impl Pending {
 /// Adds the texts of a line.
 fn add_entry(
     history: &mut HistoryReader,
-    batch: &Batch<'_>,
+    batch: &mut Batch<'_>,
     read: &HistoryEntry,
     mark: &mut LogMark,
     now_ms: i64,

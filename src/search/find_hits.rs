@@ -22,8 +22,8 @@ use crate::domain::ids::TaskId;
 use crate::domain::wait_times;
 use crate::view::Moment;
 
-/// How many texts are looked up at once.
-const AT_ONCE: usize = 64;
+/// The most texts that are looked up at once.
+const AT_ONCE: usize = 1_024;
 
 /// The most texts that are looked at for one answer, besides the hits: thousands of a transcript count as one.
 const MOST_LOOKED_AT: usize = 20_000;
@@ -106,8 +106,10 @@ fn find(
     let mut found = Found::default();
     let (mut before, mut looked_at) = (i64::MAX, 0);
     let mut seen = BTreeSet::new();
+    // As many as an answer needs, if each is a hit. More the next time: each time costs the same for the beginning of a word.
+    let mut at_once = search.limit.saturating_add(1).min(AT_ONCE);
     loop {
-        let texts = index.find(&search.query, search.since_ms, before, AT_ONCE)?;
+        let texts = index.find(&search.query, search.since_ms, before, at_once)?;
         for text in &texts {
             before = text.number;
             let Some((own, hit)) = hit(history, index, text, &search.query, &seen)? else {
@@ -121,9 +123,10 @@ fn find(
             found.hits.push(hit);
         }
         looked_at += texts.len();
-        if texts.len() < AT_ONCE {
+        if texts.len() < at_once {
             return Ok(found);
         }
+        at_once = at_once.saturating_mul(4).min(AT_ONCE);
         if looked_at >= MOST_LOOKED_AT.saturating_add(search.limit) {
             found.has_more = true;
             return Ok(found);

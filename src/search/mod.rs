@@ -16,6 +16,7 @@ mod search_hit;
 #[cfg(test)]
 mod tests;
 mod word_index;
+mod word_sections;
 
 pub use self::bring_up_to_date::Progress;
 pub use self::find_hits::{Found, Search, search};

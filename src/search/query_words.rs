@@ -54,7 +54,19 @@ impl Query {
 
     /// Returns the query in the language of the index.
     pub(super) fn expression(&self) -> String {
-        let phrases = self.phrases.iter().map(|phrase| {
+        self.expression_of(self.phrases.iter())
+    }
+
+    /// Returns the part of the query without the beginnings of words; none if it is the whole, or nothing.
+    pub(super) fn whole_words(&self) -> Option<String> {
+        let whole = self.phrases.iter().filter(|phrase| !phrase.is_beginning);
+        let has_beginning = self.phrases.iter().any(|phrase| phrase.is_beginning);
+        let has_whole = whole.clone().next().is_some() || self.member.is_some();
+        (has_beginning && has_whole).then(|| self.expression_of(whole))
+    }
+
+    fn expression_of<'a>(&self, phrases: impl Iterator<Item = &'a Phrase>) -> String {
+        let phrases = phrases.map(|phrase| {
             let ending = if phrase.is_beginning { " *" } else { "" };
             format!("text : \"{}\"{ending}", phrase.words)
         });
@@ -109,6 +121,17 @@ mod tests {
             "text : \"a\" AND text : \"b c\" AND text : \"d\" *"
         );
         assert_eq!(expression(&["src/server.rs"]), "text : \"src/server.rs\"");
+    }
+
+    #[test]
+    fn the_beginnings_of_words_can_be_left_out() {
+        let whole =
+            |arguments: &[&str]| Query::parse(arguments.iter().copied()).unwrap().whole_words();
+        assert_eq!(whole(&["a", "b*", "c d"]).unwrap(), "text : \"a\" AND text : \"c d\"");
+        assert_eq!(whole(&["a", "b"]), None, "it is the whole");
+        assert_eq!(whole(&["a*"]), None, "nothing is left");
+        let of_member = Query::parse(["a*"]).unwrap().of_member(Some("x"));
+        assert_eq!(of_member.whole_words().unwrap(), "(who : \"n78\" OR who : \"all\")");
     }
 
     #[test]

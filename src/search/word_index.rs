@@ -10,10 +10,11 @@ use uuid::Uuid;
 use super::index_file::IndexFile;
 use super::query_words::Query;
 use super::search_error::SearchError;
+use super::word_sections::{self, Section};
 use crate::bus::storage::LogPosition;
 
 /// The version of the tables. An index of another one is made anew.
-const TABLES: i64 = 1;
+const TABLES: i64 = 2;
 
 /// Memory for pages, in KiB.
 const CACHE_KIB: i64 = 16 * 1024;
@@ -128,10 +129,10 @@ impl WordIndex {
                  CREATE INDEX text_of_transcript ON text (transcript) WHERE transcript IS NOT NULL;
                  CREATE TABLE transcript (id INTEGER PRIMARY KEY, task TEXT UNIQUE NOT NULL, read);
                  CREATE TABLE task (task TEXT PRIMARY KEY, agent, by, has_result, segment) WITHOUT ROWID;
-                 CREATE VIRTUAL TABLE word USING fts5 (text, who, content = '', contentless_delete = 1,
-                   tokenize = 'unicode61 remove_diacritics 2');
+                 {}
                  PRAGMA user_version = {TABLES};
-                 COMMIT;"
+                 COMMIT;",
+                word_sections::CREATE_LIST
             ))?;
         } else if tables != TABLES {
             return Err(rusqlite::Error::InvalidQuery);
@@ -139,17 +140,29 @@ impl WordIndex {
         Ok(Self { connection })
     }
 
+    #[cfg(test)]
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    #[cfg(test)]
+    pub(super) fn sections(&self) -> Result<Vec<Section>, SearchError> {
+        Ok(word_sections::list(&self.connection)?)
+    }
+
     /// Begins a batch. What is not committed is as if it had not been.
     pub(super) fn batch(&mut self) -> Result<Batch<'_>, SearchError> {
-        Ok(Batch { transaction: self.connection.transaction()? })
+        let transaction = self.connection.transaction()?;
+        let sections = word_sections::list(&transaction)?;
+        Ok(Batch { transaction, sections })
     }
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) -> Result<(), SearchError> {
         let transaction = self.connection.transaction()?;
+        word_sections::clear(&transaction)?;
         transaction.execute_batch(
-            "INSERT INTO word (word) VALUES ('delete-all'); DELETE FROM text; DELETE FROM transcript;
-             DELETE FROM task; DELETE FROM mark;",
+            "DELETE FROM text; DELETE FROM transcript; DELETE FROM task; DELETE FROM mark;",
         )?;
         Ok(transaction.commit()?)
     }
@@ -195,22 +208,40 @@ impl WordIndex {
         before: i64,
         most: usize,
     ) -> Result<Vec<IndexedText>, SearchError> {
-        let statement = "SELECT text.number, at_ms, kind, segment, byte, event, seq, piece, start, bytes,
-                           (SELECT task FROM transcript WHERE id = text.transcript)
-                         FROM word CROSS JOIN text ON text.number = word.rowid
-                         WHERE word MATCH ?1 AND word.rowid >= ?2 AND word.rowid < ?3 AND at_ms >= ?4
-                         ORDER BY word.rowid DESC LIMIT ?5";
-        let mut statement = self.connection.prepare_cached(statement)?;
         let since_ms = since_ms.unwrap_or(0);
-        let values = params![
-            query.expression(),
-            first_number(since_ms),
-            before,
-            since_ms,
-            i64::try_from(most).unwrap_or(i64::MAX)
-        ];
-        let rows = statement.query_map(values, read_text)?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        let least = first_number(since_ms);
+        let mut found = Vec::new();
+        for section in word_sections::list(&self.connection)?.iter().rev() {
+            if found.len() >= most || section.last < least {
+                break;
+            }
+            if section.first >= before || !self.may_have(section, query)? {
+                continue;
+            }
+            let words = section.table();
+            let statement = format!(
+                "SELECT text.number, at_ms, kind, segment, byte, event, seq, piece, start, bytes,
+                   (SELECT task FROM transcript WHERE id = text.transcript)
+                 FROM {words} CROSS JOIN text ON text.number = {words}.rowid
+                 WHERE {words} MATCH ?1 AND {words}.rowid >= ?2 AND {words}.rowid < ?3 AND at_ms >= ?4
+                 ORDER BY {words}.rowid DESC LIMIT ?5"
+            );
+            let mut statement = self.connection.prepare(&statement)?;
+            let wanted = i64::try_from(most - found.len()).unwrap_or(i64::MAX);
+            let values = params![query.expression(), least, before, since_ms, wanted];
+            for text in statement.query_map(values, read_text)? {
+                found.push(text?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Says whether a section has a text with all of a query but the beginnings of words, which would cost much more to look up.
+    fn may_have(&self, section: &Section, query: &Query) -> Result<bool, SearchError> {
+        let Some(whole_words) = query.whole_words() else { return Ok(true) };
+        let words = section.table();
+        let statement = format!("SELECT 1 FROM {words} WHERE {words} MATCH ?1 LIMIT 1");
+        Ok(self.connection.prepare(&statement)?.exists([whole_words])?)
     }
 }
 
@@ -260,19 +291,19 @@ pub(super) fn next_of_log(last: i64, at_ms: i64) -> i64 {
 /// Changes that come together or not at all.
 pub(super) struct Batch<'a> {
     transaction: Transaction<'a>,
+    sections: Vec<Section>,
 }
 
 impl Batch<'_> {
     pub(super) fn commit(self) -> Result<(), SearchError> {
+        word_sections::save(&self.transaction, &self.sections)?;
         Ok(self.transaction.commit()?)
     }
 
     /// Adds a text under a number.
-    pub(super) fn add(&self, number: i64, new: &NewText<'_>) -> Result<(), SearchError> {
-        let mut words = self
-            .transaction
-            .prepare_cached("INSERT INTO word (rowid, text, who) VALUES (?1, ?2, ?3)")?;
-        words.execute(params![number, new.text, new.who])?;
+    pub(super) fn add(&mut self, number: i64, new: &NewText<'_>) -> Result<(), SearchError> {
+        let words = (new.text, new.who);
+        word_sections::add(&self.transaction, &mut self.sections, number, words)?;
         let mut text = self.transaction.prepare_cached(
             "INSERT INTO text VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
                (SELECT id FROM transcript WHERE task = ?11), ?12)",
@@ -373,29 +404,36 @@ impl Batch<'_> {
     }
 
     /// Notes that the log has the result of a task, and forgets the words in its transcript that the result repeats.
-    pub(super) fn has_result(&self, task: &str) -> Result<(), SearchError> {
+    pub(super) fn has_result(&mut self, task: &str) -> Result<(), SearchError> {
         self.transaction.execute("UPDATE task SET has_result = 1 WHERE task = ?1", [task])?;
         self.forget("transcript = (SELECT id FROM transcript WHERE task = ?1) AND is_output", task)
     }
 
     /// Forgets a transcript.
-    pub(super) fn forget_transcript(&self, task: &str) -> Result<(), SearchError> {
+    pub(super) fn forget_transcript(&mut self, task: &str) -> Result<(), SearchError> {
         self.forget("transcript = (SELECT id FROM transcript WHERE task = ?1)", task)?;
         self.transaction.execute("DELETE FROM transcript WHERE task = ?1", [task])?;
         Ok(())
     }
 
     /// Forgets the parts of the log before one.
-    pub(super) fn forget_before(&self, segment: u64) -> Result<(), SearchError> {
+    pub(super) fn forget_before(&mut self, segment: u64) -> Result<(), SearchError> {
         self.forget("transcript IS NULL AND segment < ?1", signed(segment))?;
         self.transaction.execute("DELETE FROM task WHERE segment < ?1", [signed(segment)])?;
         Ok(())
     }
 
-    fn forget(&self, which: &str, value: impl rusqlite::ToSql) -> Result<(), SearchError> {
-        let words =
-            format!("DELETE FROM word WHERE rowid IN (SELECT number FROM text WHERE {which})");
-        self.transaction.execute(&words, [&value])?;
+    fn forget(&mut self, which: &str, value: impl rusqlite::ToSql) -> Result<(), SearchError> {
+        let numbers = format!("SELECT number FROM text WHERE {which} ORDER BY number");
+        let numbers: Vec<i64> = self
+            .transaction
+            .prepare_cached(&numbers)?
+            .query_map([&value], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        word_sections::forget(&self.transaction, &mut self.sections, &numbers)?;
         self.transaction.execute(&format!("DELETE FROM text WHERE {which}"), [&value])?;
         Ok(())
     }
