@@ -6,6 +6,7 @@ use super::said::Said;
 use super::speaker::Speaker;
 use crate::bus::event::{Event, MessageSent};
 use crate::domain::ids::{MessageId, RequestId};
+use crate::domain::messaging::MessageKind;
 
 /// Returns what an event says about messages and requests.
 pub(super) fn said(
@@ -73,7 +74,13 @@ pub(super) fn said(
 fn message(sent: &MessageSent, speaker: &mut Speaker<'_>) -> Said {
     let text = speaker.quote(&sent.body);
     let urgent = if sent.priority.is_normal() { "" } else { " (urgent)" };
-    let words = format!("{} → {}{urgent}: {text}", sent.from, sent.audience);
+    let words = match sent.kind {
+        // The bridge writes it in the name of the one who asked.
+        MessageKind::Nudge => {
+            format!("the bridge reminds {} for {}: {text}", sent.audience, sent.from)
+        }
+        _ => format!("{} → {}{urgent}: {text}", sent.from, sent.audience),
+    };
     let more = [
         sent.thread.as_ref().map(ToString::to_string),
         sent.reply_to.as_ref().map(ToString::to_string),

@@ -70,7 +70,9 @@ fn question(text: &str) -> Result<Question, String> {
         return Ok(Question::Step(StepChoice { workflow, step }));
     }
     let permission = PermissionId::parse(text);
-    let permission = permission.map_err(|error| format!("{error}, that of a step `wf-…/STEP`"))?;
+    let permission = permission.map_err(|error| {
+        format!("{error}, that of a step `wf-…/STEP`; `cli-team-bridge status` lists what waits")
+    })?;
     Ok(Question::Permission(permission))
 }
 

@@ -34,8 +34,11 @@ fn work(text: &str) -> Result<Work, String> {
     if let Ok(workflow) = WorkflowId::parse(text) {
         return Ok(Work::Workflow(workflow));
     }
-    let task =
-        TaskId::parse(text).map_err(|error| format!("{error}, that of a workflow `wf-…`"))?;
+    let task = TaskId::parse(text).map_err(|error| {
+        format!(
+            "{error}, that of a workflow `wf-…`; `cli-team-bridge tasks` and `workflows` list them"
+        )
+    })?;
     Ok(Work::Task(task))
 }
 

@@ -38,7 +38,13 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let requests = board.requests.iter().map(|request| cells::request(request, now));
     block(&mut lines, "Requests", requests);
     let workflows = board.workflows.iter().map(|workflow| cells::workflow(workflow, now));
-    block(&mut lines, "Workflows", workflows);
+    let is_interrupted = board.workflows.iter().any(|workflow| workflow.status == "interrupted");
+    let heading = if is_interrupted {
+        "Workflows (`cli-team-bridge run --resume ID` resumes an interrupted one)"
+    } else {
+        "Workflows"
+    };
+    block(&mut lines, heading, workflows);
     let problems = board.problems.iter().map(|problem| {
         vec![format!("✗ {}", problem.member.as_deref().unwrap_or("bus")), problem.words.clone()]
     });

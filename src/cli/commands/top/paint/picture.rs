@@ -155,7 +155,7 @@ fn below(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) {
     let title = if screen.has_peek {
         format!("── {name}: live words ")
     } else {
-        format!("── {name}: messages ")
+        format!("── {name}{}messages ", if name.is_empty() { "" } else { ": " })
     };
     let filling = usize::from(width).saturating_sub(measure_text_width(&title));
     let title = format!("{title}{}", "─".repeat(filling));
