@@ -47,6 +47,9 @@ pub const MAX_QUESTIONS: usize = 32;
 /// Answered questions for permission that stay in the state, so that a late answer gets to know the decision.
 pub const KEPT_PERMISSIONS: usize = 256;
 
+/// Questions that an agent's user has refused for good, which the bridge remembers. Beyond them it asks about the oldest again.
+pub const LASTING_REFUSALS: usize = 256;
+
 /// Characters of a question's title, and of each of its paths, that go on the bus.
 pub const QUESTION_CHARS: usize = 300;
 

@@ -64,6 +64,8 @@ pub enum AnswerKind {
     /// Yes, and do not ask again.
     AllowAlways,
     Reject,
+    /// No, and do not ask again.
+    RejectAlways,
 }
 
 /// The answer that is sent.
@@ -80,12 +82,13 @@ pub enum Answer {
 /// Only the kind counts, never id or position: gemini and qwen list `allow_always` first. One permission never replaces the other:
 /// `allow_always` would grant more than intended (with some agents it writes the user's settings), and after `allow_once` the agent would
 /// ask again. An id that stands for several kinds is never chosen, as its meaning is up to the agent. `Reject` takes `reject_once`, else
-/// `reject_always`. `None` means that the question offers no such option: answer [`Answer::Cancelled`].
+/// `reject_always`, and `RejectAlways` the other way round. `None` means that the question offers no such option: answer [`Answer::Cancelled`].
 pub fn choose(options: &[PermissionOption], kind: AnswerKind) -> Option<&str> {
     let kinds: &[OptionKind] = match kind {
         AnswerKind::AllowOnce => &[OptionKind::AllowOnce],
         AnswerKind::AllowAlways => &[OptionKind::AllowAlways],
         AnswerKind::Reject => &[OptionKind::RejectOnce, OptionKind::RejectAlways],
+        AnswerKind::RejectAlways => &[OptionKind::RejectAlways, OptionKind::RejectOnce],
     };
     let is_clear = |option: &&PermissionOption| {
         let mut same = options.iter().filter(|other| other.id == option.id);
@@ -218,6 +221,9 @@ mod tests {
     fn the_smaller_rejection_is_preferred() {
         check(&[("never", "reject_always"), ("no", "reject_once")], AnswerKind::Reject, Some("no"));
         check(&[("never", "reject_always")], AnswerKind::Reject, Some("never"));
+        let both: &[_] = &[("no", "reject_once"), ("never", "reject_always")];
+        check(both, AnswerKind::RejectAlways, Some("never"));
+        check(&[("no", "reject_once")], AnswerKind::RejectAlways, Some("no"));
         check(&[("yes", "allow_once")], AnswerKind::Reject, None);
     }
 

@@ -50,4 +50,14 @@ pub struct PermissionAnswered {
     /// The number of questions that this event stands for, if several. `question` is the last of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
+    /// Whether a rejection also counts for later questions like this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lasts: bool,
+}
+
+impl PermissionAnswered {
+    /// Returns the decision as it was given.
+    pub fn given(&self) -> Decision {
+        self.decision.of_stored(self.lasts)
+    }
 }

@@ -206,6 +206,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             name: odd.then(|| name(b)),
             question: odd.then(|| question([c, d, e])),
             times: odd.then_some(u64::from(e)),
+            lasts: odd,
         }),
         28 => Event::AgentCrashed { session: session(a), detail: String::new() },
         29 => Event::MemberHung { session: session(a) },

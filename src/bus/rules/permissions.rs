@@ -50,6 +50,7 @@ pub(super) fn record(
         name: None,
         question: Some(question.clone()),
         times,
+        lasts: false,
     }));
     Ok(())
 }
@@ -95,7 +96,7 @@ fn write_chosen(
     by: (Decider, Option<&Name>),
 ) -> Result<(), Refusal> {
     // Without an offer to reject, the bridge answers the agent that the question is cancelled.
-    if decision != Decision::Reject && !permission.offers.contains(&decision) {
+    if !decision.is_rejection() && !permission.offers.contains(&decision) {
         let mut offers = permission.offers.clone();
         if !offers.contains(&Decision::Reject) {
             offers.push(Decision::Reject);
@@ -157,11 +158,9 @@ fn open<'a>(state: &'a State, id: &PermissionId) -> Result<&'a Permission, Refus
         state.permission(id).ok_or_else(|| Refusal::UnknownPermission { id: id.clone() })?;
     match &permission.answer {
         None => Ok(permission),
-        Some(answer) => Err(Refusal::PermissionOver {
-            id: id.clone(),
-            decision: answer.decision,
-            by: answer.by,
-        }),
+        Some(answer) => {
+            Err(Refusal::PermissionOver { id: id.clone(), decision: answer.given(), by: answer.by })
+        }
     }
 }
 
@@ -172,6 +171,7 @@ fn write_answered(
     decision: Decision,
     (by, name): (Decider, Option<&Name>),
 ) {
+    let (decision, lasts) = decision.stored();
     writer.push(Event::PermissionAnswered(PermissionAnswered {
         id: permission.id.clone(),
         decision,
@@ -179,6 +179,7 @@ fn write_answered(
         name: name.cloned(),
         question: None,
         times: None,
+        lasts,
     }));
     let notice = permission.notice.as_ref();
     let Some(notice) = notice.and_then(|id| writer.state.message(id)) else {

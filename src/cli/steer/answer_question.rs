@@ -14,6 +14,8 @@ pub(crate) enum Answer {
     /// Yes, and the agent need not ask again.
     AllowAlways,
     Deny,
+    /// No, nor if the agent asks the same again.
+    DenyAlways,
 }
 
 impl Answer {
@@ -22,11 +24,15 @@ impl Answer {
             Self::Allow => Decision::AllowOnce,
             Self::AllowAlways => Decision::AllowAlways,
             Self::Deny => Decision::Reject,
+            Self::DenyAlways => Decision::RejectAlways,
         }
     }
 
     fn act(self) -> &'static str {
-        if self == Self::Deny { "deny" } else { "allow" }
+        match self {
+            Self::Allow | Self::AllowAlways => "allow",
+            Self::Deny | Self::DenyAlways => "deny",
+        }
     }
 }
 
@@ -61,6 +67,9 @@ impl Steering {
                 format!("`{agent}` may do this, and the like without asking again: {what}")
             }
             Answer::Deny => format!("`{agent}` may not do this: {what}"),
+            Answer::DenyAlways => {
+                format!("`{agent}` may not do this, nor if it asks the same again: {what}")
+            }
         };
         Ok(Outcome::new(answer.act(), id, Ended::Done).saying(decision.as_str(), words))
     }

@@ -11,7 +11,9 @@ use tokio::time::Instant;
 
 use super::effective_policy;
 use super::look_at_paths::Survey;
-use super::open_questions::{Asker, ExaminedRequest, OpenQuestions, PathRequest, Unposted};
+use super::open_questions::{
+    Asker, ExaminedRequest, OpenQuestions, PathRequest, Unposted, Waiting,
+};
 use super::shown_paths::shown_paths;
 use crate::acp::{
     AcpSessionId, Answer, AnswerKind, OurTools, PermissionQuestion, ToolCall, ToolCalls, Touched,
@@ -110,6 +112,7 @@ impl OpenQuestions {
         let decision = match verdict {
             Verdict::Allow => Decision::AllowOnce,
             Verdict::Reject => Decision::Reject,
+            Verdict::Ask if self.is_refused(&question) => Decision::Reject,
             Verdict::Ask => return self.post(agent, question, Asker::Call(asked)),
         };
         self.answer_by_policy(agent, turn, (question, Asker::Call(asked)), decision);
@@ -171,7 +174,11 @@ impl OpenQuestions {
         }
         let answered = agent.bus().look(|state| self.take_answered(state, Instant::now()));
         for (waiting, decision) in answered {
-            self.answer(agent, turn, (&waiting.title, waiting.asked), decision);
+            let Waiting { question, asked, .. } = waiting;
+            self.answer(agent, turn, (&question.title, asked), decision);
+            if decision == Decision::RejectAlways {
+                self.refuse_for_good(question);
+            }
         }
     }
 
@@ -202,7 +209,9 @@ impl OpenQuestions {
                     Decision::AllowOnce | Decision::AllowAlways => {
                         self.access_file(agent, asked, inner);
                     }
-                    Decision::Reject => asked.answer(Err("this was not allowed".into())),
+                    Decision::Reject | Decision::RejectAlways => {
+                        asked.answer(Err("this was not allowed".into()));
+                    }
                     // Dropping it refuses it.
                     Decision::Cancelled => drop(asked),
                 }
@@ -214,7 +223,7 @@ impl OpenQuestions {
             agent.transcribe(&turn.transcript, line);
             // From now on the agent has to continue.
             turn.heard = Instant::now();
-            if answered == Decision::Reject {
+            if answered.is_rejection() {
                 turn.collected.refuse(Refused { call, title: title.to_owned() });
             }
         }
@@ -287,6 +296,7 @@ fn answer_call(asked: PermissionQuestion, decision: Decision) -> Decision {
         Decision::AllowOnce => AnswerKind::AllowOnce,
         Decision::AllowAlways => AnswerKind::AllowAlways,
         Decision::Reject => AnswerKind::Reject,
+        Decision::RejectAlways => AnswerKind::RejectAlways,
         Decision::Cancelled => {
             asked.answer(Answer::Cancelled);
             return decision;

@@ -76,6 +76,7 @@ impl OpenQuestions {
             match judge(effective_policy::of_turn(agent, turn.as_ref()), "edit", places, ground) {
                 Verdict::Allow => Decision::AllowOnce,
                 Verdict::Reject => Decision::Reject,
+                Verdict::Ask if self.is_refused(&question) => Decision::Reject,
                 Verdict::Ask => return self.post(agent, question, Asker::Write(asked, inner)),
             };
         self.answer_by_policy(agent, turn, (question, Asker::Write(asked, inner)), decision);

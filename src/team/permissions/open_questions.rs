@@ -11,8 +11,9 @@ use crate::acp::{
     AnswerKind, FileQuestion, PermissionQuestion, Places, ToolCallUpdate, Touched, choose,
 };
 use crate::bus::event::Question;
-use crate::bus::state::State;
+use crate::bus::state::{PermissionAnswer, State};
 use crate::domain::ids::{CommandId, PermissionId};
+use crate::domain::limits;
 use crate::domain::permission::Decision;
 
 /// How many kinds of questions are counted separately: more than ACP defines.
@@ -33,6 +34,8 @@ pub(crate) struct OpenQuestions {
     /// Questions that are not on the bus yet, in order.
     pub(super) unposted: VecDeque<Unposted>,
     pub(super) waiting: Vec<Waiting>,
+    /// Questions that were refused for good, oldest first.
+    refused: VecDeque<Question>,
     /// Files that are being read and written for the agent.
     pub(super) files: JoinSet<()>,
 }
@@ -49,7 +52,7 @@ pub(super) struct Counted {
 /// A question that is on the bus and waits for its answer.
 pub(crate) struct Waiting {
     pub(crate) id: PermissionId,
-    pub(crate) title: String,
+    pub(crate) question: Question,
     pub(crate) asked: Asker,
     pub(crate) until: Instant,
 }
@@ -151,6 +154,26 @@ impl OpenQuestions {
         self.decided.push_back((question, decision));
     }
 
+    /// Remembers that a question was refused for good, whichever agents offer to remember it themselves.
+    pub(super) fn refuse_for_good(&mut self, question: Question) {
+        if self.is_refused(&question) {
+            return;
+        }
+        if self.refused.len() >= limits::LASTING_REFUSALS {
+            self.refused.pop_front();
+        }
+        self.refused.push_back(question);
+    }
+
+    /// Returns whether the same question was refused for good: the same kind of call with the same words and paths.
+    pub(super) fn is_refused(&self, question: &Question) -> bool {
+        let what = |question: &Question| {
+            (question.kind.clone(), question.title.clone(), question.paths.clone())
+        };
+        let wanted = what(question);
+        self.refused.iter().any(|refused| what(refused) == wanted)
+    }
+
     /// Returns when this bridge itself rejects a question, or next tries to put one on the bus.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let again = self.unposted.front().and_then(|first| first.again);
@@ -174,7 +197,7 @@ impl OpenQuestions {
         let mut waiting = Vec::new();
         for question in self.waiting.drain(..) {
             let decision = match state.permission(&question.id) {
-                Some(known) => known.answer.as_ref().map(|answer| answer.decision),
+                Some(known) => known.answer.as_ref().map(PermissionAnswer::given),
                 // The answer is so old that the state has forgotten it.
                 None => Some(Decision::Reject),
             };
@@ -223,6 +246,26 @@ mod tests {
             title: title.to_owned(),
             paths: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_lasting_refusal_counts_for_the_same_question_only() {
+        let mut questions = OpenQuestions::default();
+        questions.refuse_for_good(question("execute", "rm -r x"));
+        let later = Question {
+            task: Some(crate::domain::ids::TaskId::from_bits(2)),
+            ..question("execute", "rm -r x")
+        };
+        assert!(questions.is_refused(&later), "in another task, too");
+        let elsewhere =
+            Question { paths: vec!["/p/x".to_owned()], ..question("execute", "rm -r x") };
+        for other in [question("execute", "rm -r y"), question("delete", "rm -r x"), elsewhere] {
+            assert!(!questions.is_refused(&other), "{other:?}");
+        }
+        for number in 0..limits::LASTING_REFUSALS {
+            questions.refuse_for_good(question("execute", &number.to_string()));
+        }
+        assert!(!questions.is_refused(&later), "the oldest is asked about again");
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl OpenQuestions {
         };
         self.waiting.push(Waiting {
             id,
-            title: question.title,
+            question,
             asked,
             until: Instant::now() + limit + wait_times::PERMISSION_SLACK,
         });

@@ -73,7 +73,7 @@ fn of_question(words: String, question: &Question) -> Said {
 fn answer(answered: &PermissionAnswered, speaker: &Speaker<'_>) -> Said {
     let known = speaker.state.permission(&answered.id).map(|permission| &permission.question);
     let question = answered.question.as_ref().or(known);
-    let (decision, by) = (answered.decision.as_str(), answered.by.as_str());
+    let (decision, by) = (answered.given().as_str(), answered.by.as_str());
     let by = answered.name.as_ref().map_or_else(|| by.to_owned(), |name| format!("{by}, {name}"));
     let more = answered.times.unwrap_or(1).saturating_sub(1);
     let more = if more > 0 { format!(", and {more} before it") } else { String::new() };

@@ -312,6 +312,31 @@ async fn concurrent_and_repeated_questions_each_get_their_own_answer() {
     lead.close().await;
 }
 
+/// The agent offers no lasting no of its own, so the bridge remembers it.
+#[tokio::test]
+async fn a_lasting_refusal_answers_the_same_question_of_that_agent_and_no_other() {
+    let stage = stage("ask", 120);
+    let lead = stage.orchestrator().await;
+    let (ann, ben) = (lead.start("ann", "once").await, lead.start("ben", "once").await);
+    let question = asked(&lead, "ann", "build").await;
+    let answered = answer(&lead, &question, "reject_always").await;
+    assert_eq!(answered["decision"], "reject_always", "{answered}");
+    assert_eq!(lead.done(&ann).await, "reject_once");
+    let stored = stage.events_of("permission_answered").pop().unwrap();
+    assert_eq!((&stored["decision"], &stored["lasts"]), (&json!("reject"), &json!(true)));
+
+    let other = asked(&lead, "ben", "build").await;
+    answer(&lead, &other, "allow_once").await;
+    assert_eq!(lead.done(&ben).await, "allow_once");
+
+    let again = lead.assign("ann", "once").await;
+    assert_eq!(lead.done(&again).await, "reject_once");
+    assert_eq!(stage.events_of("permission_asked").len(), 2, "it is not asked again");
+    let stored = stage.events_of("permission_answered").pop().unwrap();
+    assert_eq!((&stored["by"], &stored["decision"]), (&json!("policy"), &json!("reject")));
+    lead.close().await;
+}
+
 #[tokio::test]
 async fn any_orchestrator_answers_and_only_the_first_answer_counts() {
     let stage = stage("ask", 120);

@@ -45,6 +45,10 @@ async fn an_agent_goes_on_with_the_answer_of_the_person() {
     let (task, id) = asks(&stage, &lead, "cay").await;
     done(&stage, &["deny", &id]).await;
     assert_eq!(lead.done(&task).await, "reject_once");
+    let (task, id) = asks(&stage, &lead, "dan").await;
+    let said = done(&stage, &["deny", &id, "--always"]).await;
+    assert!(said.starts_with("`dan` may not do this, nor if it asks the same again: "), "{said}");
+    assert_eq!(lead.done(&task).await, "reject_once");
     let answers = stage.events_of("permission_answered");
     let by_human = |answer: &Value| answer["by"] == "human" && answer.get("name").is_none();
     assert!(answers.iter().all(by_human), "{answers:?}");

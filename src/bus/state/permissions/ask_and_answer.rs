@@ -72,6 +72,7 @@ impl State {
             decision: answered.decision,
             by: answered.by,
             name: answered.name.clone(),
+            lasts: answered.lasts,
         };
         self.answer(&answered.id, answer);
     }
@@ -84,8 +85,12 @@ impl State {
             .map(|permission| permission.id.clone())
             .collect();
         for id in open {
-            let answer =
-                PermissionAnswer { decision: Decision::Cancelled, by: Decider::Ended, name: None };
+            let answer = PermissionAnswer {
+                decision: Decision::Cancelled,
+                by: Decider::Ended,
+                name: None,
+                lasts: false,
+            };
             self.answer(&id, answer);
         }
     }

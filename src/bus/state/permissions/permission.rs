@@ -32,4 +32,14 @@ pub struct PermissionAnswer {
     pub by: Decider,
     /// The orchestrator that answered, or whose user did.
     pub name: Option<Name>,
+    /// Whether a rejection also counts for later questions like this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lasts: bool,
+}
+
+impl PermissionAnswer {
+    /// Returns the decision as it was given.
+    pub fn given(&self) -> Decision {
+        self.decision.of_stored(self.lasts)
+    }
 }

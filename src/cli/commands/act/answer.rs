@@ -35,12 +35,16 @@ pub(crate) struct AllowArguments {
 Examples:
   cli-team-bridge status                       show what waits for you, with the ids
   cli-team-bridge deny ID                      refuse what an agent asks
+  cli-team-bridge deny ID --always             refuse it whenever the agent asks the same again
   cli-team-bridge deny ID --reason \"not yet\"   refuse a step of a workflow, and say why")]
 pub(crate) struct DenyArguments {
     #[command(flatten)]
     place: TeamPlace,
     #[command(flatten)]
     asked: Asked,
+    /// Refuse the same question of the agent from now on, without asking again.
+    #[arg(long)]
+    always: bool,
     /// Why a step is refused.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -93,13 +97,15 @@ pub(crate) fn run_allow(arguments: &AllowArguments) -> Result<(), Failure> {
 }
 
 pub(crate) fn run_deny(arguments: DenyArguments) -> Result<(), Failure> {
-    let DenyArguments { place, asked, reason } = arguments;
+    let DenyArguments { place, asked, always, reason } = arguments;
+    let answer = if always { Answer::DenyAlways } else { Answer::Deny };
     match (asked.id, reason) {
         (Question::Permission(_), Some(_)) => {
             Err(with_hint("only steps are refused with a reason", "tell the agent with `send`"))
         }
-        (Question::Permission(id), None) => {
-            place.act(async |team| team.answer(&id, Answer::Deny).await)
+        (Question::Permission(id), None) => place.act(async |team| team.answer(&id, answer).await),
+        (Question::Step(_), _) if always => {
+            Err(with_hint("a step is refused once, as it does not ask again", "leave out --always"))
         }
         (Question::Step(step), reason) => {
             let refused = Approval::Refused(reason);

@@ -225,13 +225,14 @@ pub(crate) fn summary(tree: &WorkflowTree, workflow: &Workflow, past: &[(Name, S
         vec![format!("{} ({}) {}", workflow.name, workflow.id, workflow.status.phrase())];
     for (step, run) in tree.steps.iter().zip(&workflow.steps) {
         // A step that is over has the same time at any time.
-        let mut parts = vec![step.time(tree.created_at)];
+        let mut parts = vec![
+            format!("{:width$}  {:<9}", step.name, step.status.as_str()),
+            step.time(tree.created_at),
+        ];
         parts.extend(run.agent.as_ref().map(ToString::to_string));
         parts.extend(step.attempts_in_words());
-        let parts: String =
-            parts.iter().filter(|part| !part.is_empty()).map(|part| format!("  {part}")).collect();
-        let line = format!("  {:width$}  {:<9}{parts}", step.name, step.status.as_str());
-        lines.push(line.trim_end().to_owned());
+        parts.retain(|part| !part.is_empty());
+        lines.push(format!("  {}", parts.join("  ")).trim_end().to_owned());
         let earlier = past.iter().filter(|(name, _)| *name == run.plan.name);
         lines.extend(earlier.map(|(_, attempt)| format!("{BELOW}{attempt}")));
         let why = run.why.as_deref().filter(|_| step.status != StepStatus::Done);

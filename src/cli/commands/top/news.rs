@@ -32,8 +32,8 @@ pub(super) struct News {
     pub(super) task: Option<(String, Arc<Vec<String>>)>,
     /// The call behind a permission question as lines, by the id of the question.
     pub(super) call: Option<(String, Arc<Vec<String>>)>,
-    /// The prompt of a step that waits for approval as lines, by its workflow and its name.
-    pub(super) prompt: Option<((String, String), Arc<Vec<String>>)>,
+    /// The prompt of a step that waits for approval, as lines.
+    pub(super) prompt: Option<(AskingStep, Arc<Vec<String>>)>,
 }
 
 /// What the window shows besides the board, and so needs to be read.
@@ -45,6 +45,13 @@ pub(super) struct Wanted {
     pub(super) task: Option<String>,
     /// The permission question that is being answered, its task, and its title.
     pub(super) call: Option<(String, String, String)>,
-    /// The step that is being approved: its workflow, and its name.
-    pub(super) step: Option<(String, String)>,
+    /// The step that is being approved.
+    pub(super) step: Option<AskingStep>,
+}
+
+/// A step that waits for approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AskingStep {
+    pub(super) workflow: String,
+    pub(super) step: String,
 }

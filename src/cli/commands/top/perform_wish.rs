@@ -47,6 +47,7 @@ async fn act(team: &Steering, wish: Wish) -> Result<Outcome, Failure> {
             let answer = match decision {
                 Decision::AllowOnce => Answer::Allow,
                 Decision::AllowAlways => Answer::AllowAlways,
+                Decision::RejectAlways => Answer::DenyAlways,
                 Decision::Reject | Decision::Cancelled => Answer::Deny,
             };
             team.answer(&PermissionId::parse(&id)?, answer).await

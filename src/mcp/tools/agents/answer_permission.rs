@@ -19,7 +19,7 @@ pub(crate) struct AnswerPermission;
 pub(crate) struct Input {
     /// From the notice, or `get_agent_status`.
     permission_id: String,
-    #[schemars(extend("enum" = ["allow_once", "allow_always", "reject"]))]
+    #[schemars(extend("enum" = ["allow_once", "allow_always", "reject", "reject_always"]))]
     decision: String,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Output {
     permission_id: String,
     /// Whether this call answered it.
     answered: bool,
-    /// The answer that counts: `allow_once`, `allow_always`, reject or cancelled.
+    /// The answer that counts: `allow_once`, `allow_always`, reject, `reject_always` or cancelled.
     decision: String,
     /// Who gave it: orchestrator, human, deadline, or ended (the turn or the agent ended).
     by: String,
@@ -43,14 +43,15 @@ impl Tool for AnswerPermission {
     type Output = Output;
     const NAME: &'static str = "answer_permission";
     const DESCRIPTION: &'static str = "Answer an agent's permission question. The first answer \
-        counts. With `allow_always` the agent stops asking for such things.";
+        counts. With `allow_always` the agent stops asking for such things; with `reject_always` the same \
+        question is refused from now on.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let id = PermissionId::parse(&input.permission_id)?;
         let decision = Decision::parse(&input.decision).ok_or_else(|| {
             let shown: String = input.decision.chars().take(limits::SHOWN_NAME_CHARS).collect();
             ToolError::Arguments(format!(
-                "decision is {shown:?}; it must be allow_once, allow_always or reject"
+                "decision is {shown:?}; it must be allow_once, allow_always, reject or reject_always"
             ))
         })?;
         if is_below_the_asker(caller.bus(), &id) {

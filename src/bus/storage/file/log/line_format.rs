@@ -292,6 +292,7 @@ mod tests {
             r#"{"permission_told":{"id":"perm-aaaaaaab","notice":"msg-aaaaaaab"}}"#,
             r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"reject","by":"deadline"}}"#,
             r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"cancelled","by":"ended"}}"#,
+            r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"reject","by":"human","lasts":true}}"#,
             r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"human","name":"orchestrator"}}"#,
             r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"policy","question":{"session":"00000000-0000-0000-0000-000000000004","agent":"codex","kind":"read","title":"t"}}}"#,
             r#"{"permission_answered":{"id":"perm-aaaaaaab","decision":"allow_once","by":"policy","question":{"session":"00000000-0000-0000-0000-000000000004","agent":"codex","kind":"read","title":"t"},"times":7}}"#,

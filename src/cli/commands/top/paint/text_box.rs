@@ -9,6 +9,9 @@ use super::cells;
 use super::look::Look;
 use crate::cli::commands::top::screen::{Dialog, LineKind, Screen};
 
+/// The columns of an answer besides its words: its mark, its letter, and the gaps.
+const WITH_LETTER: usize = 7;
+
 /// Paints the dialog that shows a text, if there is one, and returns the place of the cursor.
 pub(super) fn paint(buffer: &mut Buffer, screen: &Screen) -> Option<Position> {
     let (title, lines) = screen.dialog_text()?;
@@ -54,10 +57,15 @@ fn answers(buffer: &mut Buffer, screen: &Screen) -> Option<Position> {
     let row = buffer.area.height.saturating_sub(3);
     let mut column = 2;
     let mut cursor = None;
-    for (at, offer) in answering.offers(board).iter().enumerate() {
+    let offers = answering.offers(board);
+    let letters: usize = offers.iter().map(|offer| offer.words.len() + WITH_LETTER + 1).sum();
+    // In a narrow window the letters are left out: the keys for left and right choose, too.
+    let has_letters = letters <= screen.text_columns();
+    for (at, offer) in offers.iter().enumerate() {
         let is_chosen = at == answering.choice;
-        let words =
-            format!("{} {} ({}) ", if is_chosen { ">" } else { " " }, offer.words, offer.letter);
+        let mark = if is_chosen { ">" } else { " " };
+        let letter = if has_letters { format!(" ({})", offer.letter) } else { String::new() };
+        let words = format!("{mark} {}{letter} ", offer.words);
         let columns = u16::try_from(words.len()).unwrap_or(u16::MAX);
         let style = if is_chosen { Look::chosen() } else { Style::new() };
         cells::text(buffer, (column, row), &words, (columns, false), style);

@@ -32,6 +32,7 @@ pub(in crate::cli::commands::top) struct Offer {
 }
 
 const DENY: Offer = Offer { words: "Deny", letter: 'd', decision: Decision::Reject };
+const NEVER: Offer = Offer { words: "Always deny", letter: 'n', decision: Decision::RejectAlways };
 const ONCE: Offer = Offer { words: "Allow once", letter: 'o', decision: Decision::AllowOnce };
 const ALWAYS: Offer = Offer { words: "Always allow", letter: 'a', decision: Decision::AllowAlways };
 const REFUSE: Offer = Offer { words: "Refuse", letter: 'd', decision: Decision::Reject };
@@ -56,7 +57,7 @@ impl Answering {
                     })
                 };
                 let more = [ONCE, ALWAYS].into_iter().filter(|offer| offered(offer.decision));
-                std::iter::once(DENY).chain(more).collect()
+                [DENY, NEVER].into_iter().chain(more).collect()
             }
         }
     }
@@ -92,7 +93,7 @@ impl Answering {
             Subject::Step(workflow, step) => Wish::Approve {
                 workflow: workflow.clone(),
                 step: step.clone(),
-                given: offer.decision != Decision::Reject,
+                given: !offer.decision.is_rejection(),
                 reason: None,
             },
         })

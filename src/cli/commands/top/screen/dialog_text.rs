@@ -153,14 +153,12 @@ impl Screen {
                 (format!("Workflow {}", quoted(&tree.name, QUOTED)), lines)
             }
             Item::Step(tree, step, _) => {
-                let time = step.time(board.at);
-                let state = [Some(time).filter(|time| !time.is_empty()), step.attempts_in_words()];
-                let state: String =
-                    state.into_iter().flatten().map(|part| format!(", {part}")).collect();
-                let mut lines = vec![
-                    line(format!("{} by {}{state}", step.status.as_str(), step.agent)),
-                    line(format!("workflow {}", tree.workflow_id)),
-                ];
+                let state = format!("{} by {}", step.status.as_str(), step.agent);
+                let time = Some(step.time(board.at)).filter(|time| !time.is_empty());
+                let state: Vec<_> =
+                    [Some(state), time, step.attempts_in_words()].into_iter().flatten().collect();
+                let mut lines =
+                    vec![line(state.join(", ")), line(format!("workflow {}", tree.workflow_id))];
                 if !step.depends_on.is_empty() {
                     lines.push(line(format!("after {}", step.depends_on.join(", "))));
                 }
@@ -242,8 +240,8 @@ impl Screen {
                         lines.push(line(format!("It comes after {}.", node.depends_on.join(", "))));
                     }
                 }
-                let prompt = self.news.prompt.as_ref().filter(|((of, name), lines)| {
-                    of == workflow && name == step && !lines.is_empty()
+                let prompt = self.news.prompt.as_ref().filter(|(of, lines)| {
+                    of.workflow == *workflow && of.step == *step && !lines.is_empty()
                 });
                 match prompt {
                     Some((_, prompt)) => {

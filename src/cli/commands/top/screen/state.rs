@@ -6,7 +6,7 @@ use super::answering::{Answering, Subject};
 use super::item::Item;
 use super::pane::{Grouping, Pane};
 use super::typed_line::TypedLine;
-use crate::cli::commands::top::news::{News, Wanted};
+use crate::cli::commands::top::news::{AskingStep, News, Wanted};
 use crate::cli::commands::top::wish::Wish;
 use crate::config::WindowKeys;
 use crate::view::Board;
@@ -206,7 +206,7 @@ impl Screen {
             },
             step: match &self.dialog {
                 Dialog::Answer(Answering { subject: Subject::Step(workflow, step), .. }) => {
-                    Some((workflow.clone(), step.clone()))
+                    Some(AskingStep { workflow: workflow.clone(), step: step.clone() })
                 }
                 _ => None,
             },

@@ -10,7 +10,7 @@ use super::{Effect, Pane};
 use crate::bus::event::BodyRef;
 use crate::bus::state::State;
 use crate::cli::commands::top::keyboard::Input;
-use crate::cli::commands::top::news::{BusState, News};
+use crate::cli::commands::top::news::{AskingStep, BusState, News};
 use crate::cli::commands::top::paint::{Look, picture};
 use crate::cli::commands::top::wish::Wish;
 use crate::config::{KeyPress, WindowKeys};
@@ -256,6 +256,7 @@ fn an_answer_is_a_no_until_another_is_chosen_and_a_letter_alone_allows_nothing()
     let answer = |decision| Some(Effect::Act(Wish::Answer { id: "perm-1".to_owned(), decision }));
     assert_eq!(answered("a enter"), answer(Decision::Reject));
     assert_eq!(answered("a o enter"), answer(Decision::AllowOnce));
+    assert_eq!(answered("a n enter"), answer(Decision::RejectAlways));
     assert_eq!(answered("a right right right enter"), answer(Decision::AllowAlways));
     assert_eq!(answered("a a a"), None);
     assert_eq!(answered("a o esc enter"), None);
@@ -300,7 +301,7 @@ fn an_approval_shows_the_whole_prompt_and_a_refusal_may_say_why() {
     let mut screen = screen();
     screen.update(Arc::new(asking()));
     press(&mut screen, "a");
-    let step = ("wf-1".to_owned(), "deploy".to_owned());
+    let step = AskingStep { workflow: "wf-1".to_owned(), step: "deploy".to_owned() };
     assert_eq!(screen.wanted().step.as_ref(), Some(&step));
     let mut asked = asking();
     let prompt = vec!["Deploy  it.".to_owned(), "x".repeat(1_000), "END".to_owned()];
