@@ -202,7 +202,7 @@ fn live(screen: &Screen, columns: usize) -> Vec<TextLine> {
     lines.collect()
 }
 
-/// Paints the last row, and returns the place of the cursor if something is typed there.
+/// Paints the last rows, and returns the place of the cursor if something is typed there.
 fn foot(buffer: &mut Buffer, screen: &Screen, look: Look, layout: Layout) -> Option<Position> {
     let width = buffer.area.width;
     let (words, style) = match &screen.dialog {
@@ -217,21 +217,32 @@ fn foot(buffer: &mut Buffer, screen: &Screen, look: Look, layout: Layout) -> Opt
             let label = format!("Why not {step}? ");
             return Some(typed(buffer, &label, &line.text(), line.before(), layout));
         }
-        Dialog::Ask { question, .. } => {
-            (format!("{question} Press y for yes, any other key for no."), look.urgent())
-        }
+        Dialog::Ask { .. } => return said(buffer, screen, look.urgent(), layout),
         Dialog::Answer(_) => {
             ("←→ choose  Enter answer  ↑↓ read  Esc later".to_owned(), Look::faint())
         }
         Dialog::Help { .. } | Dialog::Open { .. } => {
             ("↑↓ read  Esc close".to_owned(), Look::faint())
         }
-        Dialog::None => match &screen.notice {
-            Some(notice) => (notice.clone(), Look::heading()),
-            None => (hints(screen, width.into()), Look::faint()),
-        },
+        Dialog::None if screen.notice.is_some() => {
+            return said(buffer, screen, Look::heading(), layout);
+        }
+        Dialog::None => (hints(screen, width.into()), Look::faint()),
     };
     cells::text(buffer, (0, layout.foot), &words, (width, false), style);
+    None
+}
+
+/// Paints a notice or a question in as many rows as it has. What has no room is cut at its end.
+fn said(buffer: &mut Buffer, screen: &Screen, style: Style, layout: Layout) -> Option<Position> {
+    let width = buffer.area.width;
+    let mut lines = wrapped(&screen.said()?, width.into());
+    let last = usize::from(layout.foot_rows).saturating_sub(1).min(lines.len());
+    let rest = lines.split_off(last).join(" ");
+    lines.push(rest);
+    for (row, line) in (layout.foot..).zip(&lines) {
+        cells::text(buffer, (0, row), line, (width, false), style);
+    }
     None
 }
 

@@ -428,6 +428,31 @@ fn every_pane_and_dialog_is_painted_at_every_size() {
 }
 
 #[test]
+fn a_long_notice_has_up_to_three_rows_and_the_list_keeps_the_others() {
+    let mut screen = screen();
+    let rows = shown(&screen).len();
+    let notice = "the message is stored, and ben reads it with its next call of a tool, or when its task ends";
+    screen.notice = Some(notice.to_owned());
+    let lines = shown(&screen);
+    assert_eq!(lines.len(), rows);
+    let wanted = [
+        "the message is stored, and ben reads it with its next call",
+        "of a tool, or when its task ends",
+    ];
+    assert_eq!(lines[rows - 2..], wanted);
+    assert!(lines[..rows - 2].iter().any(|line| line.starts_with("○ cat")), "{lines:?}");
+    screen.notice = Some("words ".repeat(60));
+    let lines = shown(&screen);
+    assert!(lines[rows - 3].starts_with("words ") && lines[rows - 1].ends_with('…'), "{lines:?}");
+    press(&mut screen, "j K");
+    let lines = shown(&screen);
+    assert!(lines.join(" ").contains("Press y for yes, any other key for no."), "{lines:?}");
+    screen.dialog = Dialog::None;
+    screen.notice = Some("short".to_owned());
+    assert_eq!(shown(&screen)[rows - 1], "short");
+}
+
+#[test]
 fn without_colours_every_state_still_has_its_mark() {
     let screen = screen();
     let (buffer, _) = picture(&screen, Look { colours: false });

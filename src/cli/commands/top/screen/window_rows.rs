@@ -1,7 +1,8 @@
 //! Which rows of the terminal show what.
 
+use super::dialog_text::wrapped;
 use super::pane::Pane;
-use super::state::Screen;
+use super::state::{Dialog, Screen};
 
 /// The rows above the list: the team in one line, and the names of the panes.
 const HEAD: u16 = 2;
@@ -12,6 +13,9 @@ const WITH_COLUMNS: u16 = 6;
 /// The fewest rows of a body that shows the messages of the chosen member below the team.
 const WITH_MESSAGES: u16 = 20;
 
+/// The most rows that a notice or a question has.
+const MOST_FOOT: u16 = 3;
+
 /// The rows of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli::commands::top) struct Layout {
@@ -21,8 +25,10 @@ pub(in crate::cli::commands::top) struct Layout {
     pub(in crate::cli::commands::top) list_rows: u16,
     /// The first row of what stands below the list, its heading, and how many rows it has.
     pub(in crate::cli::commands::top) below: Option<(u16, u16)>,
-    /// The last row: keys, notices and questions.
+    /// The first of the last rows: keys, notices and questions.
     pub(in crate::cli::commands::top) foot: u16,
+    /// How many they are.
+    pub(in crate::cli::commands::top) foot_rows: u16,
 }
 
 impl Layout {
@@ -38,7 +44,8 @@ impl Screen {
     /// Returns the rows of the window.
     pub(in crate::cli::commands::top) fn layout(&self) -> Layout {
         let rows = self.size.0;
-        let body = rows.saturating_sub(HEAD + 1);
+        let foot_rows = self.foot_rows();
+        let body = rows.saturating_sub(HEAD + foot_rows);
         let has_columns = body >= WITH_COLUMNS;
         let list_top = HEAD + u16::from(has_columns);
         let below = if self.has_peek {
@@ -48,14 +55,35 @@ impl Screen {
         } else {
             0
         };
-        let foot = rows.saturating_sub(1);
+        let foot = rows.saturating_sub(foot_rows);
         Layout {
             columns: has_columns.then_some(HEAD),
             list_top,
             list_rows: foot.saturating_sub(list_top + below),
             below: (below > 1).then_some((foot.saturating_sub(below), below)),
             foot,
+            foot_rows,
         }
+    }
+
+    /// Returns what the last rows say, if it is a notice or a question.
+    pub(in crate::cli::commands::top) fn said(&self) -> Option<String> {
+        match &self.dialog {
+            Dialog::Ask { question, .. } => {
+                Some(format!("{question} Press y for yes, any other key for no."))
+            }
+            Dialog::None => self.notice.clone(),
+            _ => None,
+        }
+    }
+
+    /// Returns how many rows that takes, of which the list keeps most.
+    fn foot_rows(&self) -> u16 {
+        let (rows, columns) = self.size;
+        let Some(said) = self.said() else { return 1 };
+        let wanted = wrapped(&said, columns.into()).len();
+        let most = MOST_FOOT.min(rows.saturating_sub(HEAD) / 3).max(1);
+        u16::try_from(wanted).unwrap_or(most).clamp(1, most)
     }
 
     /// Returns the place in the list of what is painted in a row.
