@@ -122,7 +122,7 @@ fn last_failures(state: &State) -> BTreeMap<SessionId, String> {
     let failed = last.into_iter().filter(|(_, task)| task.status == TaskStatus::Failed);
     failed
         .map(|(session, task)| {
-            let class = task.error.as_ref().map(|error| error.class.to_string());
+            let class = task.error.as_ref().map(|error| error.class.clone());
             (session, class.unwrap_or_else(|| "unknown".to_owned()))
         })
         .collect()
