@@ -63,7 +63,7 @@ impl Other {
         None
     }
 
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
@@ -85,6 +85,9 @@ async fn play_a_part() {
     };
     if part == "hold" {
         return super::hung_process::hold(directory.as_ref()).await;
+    }
+    if part == "prune" {
+        return super::killed_prune::play(directory.as_ref());
     }
     let bus = open_files(directory.as_ref());
     match part.as_str() {
@@ -186,7 +189,7 @@ async fn a_killed_writer_loses_nothing_that_was_acknowledged() {
 }
 
 /// Checks that an old process and a fresh one reach the same state, once dead sessions are reaped.
-async fn check_alike(fresh: &Bus, old: &Bus) {
+pub(crate) async fn check_alike(fresh: &Bus, old: &Bus) {
     fresh.reap_dead_sessions().await.unwrap();
     let alike = || {
         fresh.refresh().unwrap();

@@ -2,4 +2,5 @@
 
 mod find_commands;
 mod known_commands;
+mod pictures;
 mod run_commands;

@@ -319,6 +319,30 @@ fn what_is_old_and_not_needed_goes_and_the_rest_reads_as_before() {
 }
 
 #[test]
+fn what_a_killed_prune_leaves_is_no_damage() {
+    let place = Place::new();
+    place.fill(1..40);
+    let text =
+        |number: u128| place.bus.join("blobs").join(uuid::Uuid::from_u128(number).to_string());
+    // It has removed the first segments, and of the next one only the long text. All are young.
+    let names_one = |segment: &Path| fs::read_to_string(segment).unwrap().contains("blob");
+    while !names_one(&place.segment(0)) {
+        fs::remove_file(place.segment(0)).unwrap();
+    }
+    fs::remove_file(text(5)).unwrap();
+    let report = place.verify();
+    assert_eq!(problems(&report), []);
+    let missing = |report: &BusReport| {
+        let of_kind = |finding: &&super::BusFinding| finding.kind == FindingKind::MissingText;
+        report.findings.iter().filter(of_kind).count()
+    };
+    assert_eq!(missing(&report), 1);
+    // A text that later segments name is lost.
+    fs::remove_file(text(35)).unwrap();
+    assert_eq!(problems(&place.verify()), [FindingKind::MissingText]);
+}
+
+#[test]
 fn a_text_that_a_member_has_not_read_keeps_its_file_at_any_age() {
     let mut place = Place::new();
     place.shift_ms = -10 * DAY_MS;

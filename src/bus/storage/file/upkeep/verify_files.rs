@@ -8,9 +8,10 @@ use uuid::Uuid;
 
 use super::bus_finding::{BusFinding, BusReport, FindingKind};
 use super::verify_lines::{NamedText, WalkedLog};
+use crate::bus::replica::Replica;
 use crate::bus::storage::file::bus_directory::PARTS;
 use crate::bus::storage::file::io_failure::failed;
-use crate::bus::storage::file::log::unused_blobs;
+use crate::bus::storage::file::log::{snapshot, unused_blobs};
 use crate::bus::storage::file::{BUS_JSON, FileLog, long_texts, presence_files};
 use crate::bus::storage::session_standing::standing;
 use crate::bus::storage::{Log as _, LogError, Presence, Standing};
@@ -51,8 +52,14 @@ fn names(log: &FileLog, part: &str) -> Result<Vec<String>, LogError> {
 
 fn texts(log: &FileLog, walked: &WalkedLog, report: &mut BusReport) {
     report.texts = walked.texts.len() as u64;
-    let kept_ms = walked.end.as_ref().map(|end| end.still_needed().kept_ms);
-    let old_ms = kept_ms.map(|kept_ms| log.now().wall_ms.saturating_sub(kept_ms));
+    let needed = walked.end.as_ref().map(Replica::still_needed);
+    let old_ms = needed.as_ref().map(|it| log.now().wall_ms.saturating_sub(it.kept_ms));
+    // What a killed `bus prune` may have begun to remove: it is given an age of its own.
+    let older_snapshot = snapshot::older_position(&RealDisk, &log.part("snapshot", ""));
+    let may_go = needed.zip(older_snapshot.ok().flatten()).is_some_and(|(needed, older)| {
+        let mut kept_from = [Some(older), needed.oldest_text].into_iter().flatten();
+        kept_from.all(|place| place.segment > walked.oldest)
+    });
     for (id, named) in &walked.texts {
         let file = format!("blobs/{id}");
         let subject = &named.subject;
@@ -73,6 +80,11 @@ fn texts(log: &FileLog, walked: &WalkedLog, report: &mut BusReport) {
                     // Retention removes a segment's texts before the segment.
                     let what = format!("{subject} is already removed, and its event is not yet");
                     BusFinding::note(FindingKind::MissingText, file, what)
+                } else if may_go && named.segment == walked.oldest {
+                    let what = format!("{subject} is not there, and no session needs it");
+                    BusFinding::note(FindingKind::MissingText, file, what).remedy(
+                        "nothing; a `bus prune` that was stopped goes on when you run it again",
+                    )
                 } else {
                     let finding =
                         BusFinding::problem(FindingKind::MissingText, file, "it is not there");

@@ -1,15 +1,6 @@
-//! Draws the output of the demo as `docs/demo.svg`:
-//!
-//! ```text
-//! cargo run --release -- demo | cargo run --example record_demo > docs/demo.svg
-//! ```
-//!
-//! Each line appears at the time at which it was printed, slowed down so that it can be read.
-
-#![expect(clippy::print_stdout, reason = "it prints the drawing")]
+//! Draws the output of the demo. Each line appears at the time at which it was printed, slowed down so that it can be read.
 
 use std::fmt::Write as _;
-use std::io;
 
 /// The length of the drawing in seconds. The demo itself takes a third of a second.
 const SECONDS: f64 = 10.0;
@@ -26,13 +17,7 @@ text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill
 @keyframes appear { from { opacity: 0 } }
 @media (prefers-reduced-motion: reduce) { .line { animation: none } }";
 
-fn main() -> io::Result<()> {
-    let lines = io::stdin().lines().collect::<io::Result<Vec<_>>>()?;
-    print!("{}", draw(&lines));
-    Ok(())
-}
-
-fn draw(lines: &[String]) -> String {
+pub(crate) fn draw(lines: &[String]) -> String {
     let command = "$ cli-team-bridge demo".to_owned();
     let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
     #[expect(clippy::cast_precision_loss, reason = "lines are short")]
@@ -50,6 +35,7 @@ fn draw(lines: &[String]) -> String {
         let y = FRAME + (row + 1) * LINE - 6;
         let (time, text) =
             time_of(line).map_or((None, line.as_str()), |(time, text)| (Some(time), text));
+        let text = without_id(text);
         at = time.map_or(at, |time: f64| time * slower);
         let class = if row == 0 { "prompt" } else { "line" };
         let _ = write!(
@@ -64,12 +50,20 @@ fn draw(lines: &[String]) -> String {
     svg + "</svg>\n"
 }
 
+/// Returns a line without the id in the name of the demo's project, which is another one in each run.
+fn without_id(text: &str) -> &str {
+    text.split_once("/cli-team-bridge-demo-").map_or(text, |(before, id)| {
+        let kept = before.len() + "/cli-team-bridge-demo".len();
+        if id.contains(' ') { text } else { &text[..kept] }
+    })
+}
+
 /// Splits a line of the demo into its time, in seconds, and its text.
 fn time_of(line: &str) -> Option<(f64, &str)> {
     let (time, text) = line.trim_start().split_once(" s ")?;
     Some((time.parse().ok()?, &line[line.len() - text.len() - 1..]))
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
