@@ -56,7 +56,10 @@ async fn an_agent_goes_on_with_the_answer_of_the_person() {
     assert!(log.contains("cay: reject (human): execute \"make \\u{1b}[31mall\""), "{log}");
 
     let late = failed(&stage, &["allow", &id]).await;
-    assert_eq!(late, format!("error: the question `{id}` was already answered: reject (human)\n"));
+    assert_eq!(
+        late,
+        format!("error: the question `{id}` was already answered: reject_always (human)\n")
+    );
     lead.close().await;
     stage.check_nobody_is_left();
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::step_prompt::step_prompt;
+use super::asking_prompt::asking_prompt;
 use crate::bus::storage::file::Follower;
 use crate::cli::commands::look::{task_lines, whole};
 use crate::cli::commands::top::news::{News, Wanted};
@@ -26,7 +26,7 @@ pub(super) fn read(bus: &mut Follower, wanted: &Wanted, news: &mut News) -> bool
     let prompt = wanted.step.as_ref().map(|step| match &known_prompt {
         // While the step waits, its inputs stay.
         Some((of, lines)) if of == step => (step.clone(), Arc::clone(lines)),
-        _ => (step.clone(), Arc::new(step_prompt(bus, &step.workflow, &step.step))),
+        _ => (step.clone(), Arc::new(asking_prompt(bus, &step.workflow, &step.step))),
     });
     let has_changed =
         news.live != live || news.task != task || known != call || known_prompt != prompt;
