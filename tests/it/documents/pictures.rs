@@ -17,7 +17,8 @@ fn pictures() -> Vec<(PathBuf, String)> {
         for shown in text.split("![").skip(1) {
             let Some((words, rest)) = shown.split_once("](") else { continue };
             let target = rest.split(')').next().unwrap();
-            if target.ends_with(".svg") && !target.contains("://") {
+            let is_svg = Path::new(target).extension().is_some_and(|kind| kind == "svg");
+            if is_svg && !target.contains("://") {
                 found.push((path.parent().unwrap().join(target), words.to_owned()));
             }
         }
