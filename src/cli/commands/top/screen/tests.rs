@@ -1,5 +1,7 @@
 //! Keys, news and pictures of the window, without a terminal.
 
+mod decisions;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -248,98 +250,6 @@ fn the_chosen_row_stays_when_others_come_and_go() {
     later.board = Some(Arc::new(board));
     screen.update(Arc::new(later));
     assert!(screen.chosen().is_some(), "another row takes its place");
-}
-
-#[test]
-fn an_answer_is_a_no_until_another_is_chosen_and_a_letter_alone_allows_nothing() {
-    let answered = |keys: &str| press(&mut screen(), keys);
-    let answer = |decision| Some(Effect::Act(Wish::Answer { id: "perm-1".to_owned(), decision }));
-    assert_eq!(answered("a enter"), answer(Decision::Reject));
-    assert_eq!(answered("a o enter"), answer(Decision::AllowOnce));
-    assert_eq!(answered("a n enter"), answer(Decision::RejectAlways));
-    assert_eq!(answered("a right right right enter"), answer(Decision::AllowAlways));
-    assert_eq!(answered("a a a"), None);
-    assert_eq!(answered("a o esc enter"), None);
-}
-
-#[test]
-fn an_answer_shows_the_whole_command_and_closes_when_another_has_answered() {
-    let mut screen = screen();
-    press(&mut screen, "a");
-    let mut asked = news();
-    let long = format!("{} END", "x".repeat(1_000));
-    asked.call = Some(("perm-1".to_owned(), Arc::new(vec![long])));
-    screen.update(Arc::new(asked));
-    let text = shown(&screen).join("\n");
-    assert!(text.contains("May ann do this?") && text.contains(COMMAND), "{text}");
-    assert!(text.contains("more below") && !text.contains("END"), "{text}");
-    press(&mut screen, "page-down page-down page-down");
-    let text = shown(&screen).join("\n");
-    assert!(text.contains("END") && text.contains("> Deny "), "{text}");
-    assert!(!text.contains("more below"), "{text}");
-    press(&mut screen, "k");
-    assert!(shown(&screen).join("\n").contains("more below"), "a key up moves at once");
-    let mut later = news();
-    let mut board = (*later.board.unwrap()).clone();
-    board.permissions.clear();
-    later.board = Some(Arc::new(board));
-    screen.update(Arc::new(later));
-    assert_eq!(screen.dialog, Dialog::None);
-    assert_eq!(press(&mut screen, "enter"), None);
-}
-
-#[test]
-fn an_approval_shows_the_whole_prompt_and_a_refusal_may_say_why() {
-    let asking = || {
-        let mut asked = news();
-        let mut board = (*asked.board.unwrap()).clone();
-        board.needs_you[0].kind = NeedKind::Approval;
-        (board.needs_you[0].who, board.needs_you[0].id) = ("deploy".into(), Some("wf-1".into()));
-        asked.board = Some(Arc::new(board));
-        asked
-    };
-    let mut screen = screen();
-    screen.update(Arc::new(asking()));
-    press(&mut screen, "a");
-    let step = AskingStep { workflow: "wf-1".to_owned(), step: "deploy".to_owned() };
-    assert_eq!(screen.wanted().step.as_ref(), Some(&step));
-    let mut asked = asking();
-    let prompt = vec!["Deploy  it.".to_owned(), "x".repeat(1_000), "END".to_owned()];
-    asked.prompt = Some((step, Arc::new(prompt)));
-    screen.update(Arc::new(asked));
-    let text = shown(&screen).join("\n");
-    assert!(text.contains("May the step deploy begin?") && text.contains("Deploy  it."), "{text}");
-    assert!(text.contains("more below") && !text.contains("END"), "{text}");
-    press(&mut screen, "page-down page-down page-down");
-    assert!(shown(&screen).join("\n").contains("END"));
-    let refused = |reason: Option<&str>| {
-        let (workflow, step) = ("wf-1".to_owned(), "deploy".to_owned());
-        let reason = reason.map(str::to_owned);
-        Some(Effect::Act(Wish::Approve { workflow, step, given: false, reason }))
-    };
-    assert_eq!(press(&mut screen.clone(), "enter"), refused(None));
-    assert_eq!(press(&mut screen.clone(), "w enter enter"), refused(None));
-    assert_eq!(press(&mut screen.clone(), "w enter n o esc"), None);
-    assert_eq!(press(&mut screen, "w enter n o"), None);
-    assert!(shown(&screen).join("\n").contains("Why not deploy? no"));
-    assert_eq!(press(&mut screen, "enter"), refused(Some("no")));
-}
-
-#[test]
-fn cancel_and_kill_are_asked_about_and_only_a_yes_counts() {
-    let wish = |wish| Some(Effect::Act(wish));
-    let ben = |keys: &str| press(&mut screen(), &format!("j {keys}"));
-    assert_eq!(ben("x x"), None);
-    assert_eq!(ben("K K"), None);
-    assert_eq!(ben("K enter"), None);
-    assert_eq!(ben("K y"), wish(Wish::Kill { member: "ben".to_owned(), session: SESSION }));
-    assert_eq!(ben("x y"), wish(Wish::Cancel { id: "task-ben".to_owned() }));
-    assert_eq!(
-        ben("j j x y"),
-        wish(Wish::Stop { member: "cat".to_owned(), session: SESSION }),
-        "it has no task"
-    );
-    assert_eq!(ben("j K y"), None, "the leader is no agent");
 }
 
 #[test]
