@@ -2,11 +2,16 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
-use cli_team_bridge::bus::Membership;
+use cli_team_bridge::bus::storage::file::{FileLog, Foreign, Options, Origin, Proof};
+use cli_team_bridge::bus::{Bus, Membership};
+use cli_team_bridge::sys::fs::disk::RealDisk;
+use cli_team_bridge::sys::fs::user_state_dir::StateDirectory;
 use nix::pty::{Winsize, openpty};
 
 use crate::support::Outcome;
@@ -31,7 +36,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 pub(crate) fn measure() -> Outcome<Vec<Row>> {
     project::run(async {
         let project = Project::new()?;
-        let bus = project::open(&project.bus())?;
+        let bus = Bus::open(Box::new(log(&project)?))?;
         let mut members = Vec::new();
         for n in 0..MEMBERS {
             members.push(project::join(&bus, &format!("member-{n}")).await?);
@@ -96,6 +101,20 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
     })
 }
 
+/// Returns where the user's state is.
+fn state(project: &Project) -> PathBuf {
+    project.path().join("state")
+}
+
+/// Opens the log of a bus that `top` takes for one of this project.
+fn log(project: &Project) -> Outcome<FileLog> {
+    let state = state(project);
+    let find = |name: &str| (name == "XDG_STATE_HOME").then(|| state.clone().into_os_string());
+    let proof = Proof { state: StateDirectory::find(find), foreign: Foreign::PutAside };
+    let options = Options { origin: Origin::Proven(proof), ..Options::default() };
+    Ok(FileLog::open(&project.bus(), Arc::new(RealDisk), options)?)
+}
+
 /// Sends a message from one member to another.
 async fn say(members: &[Membership], n: usize) -> Outcome {
     let mut call = members[n % MEMBERS].call();
@@ -117,6 +136,7 @@ impl Window {
         let terminal = openpty(&size, None)?;
         let mut program = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"));
         program.args(["top", "--project"]).arg(project.path()).env("TERM", "xterm-256color");
+        program.env("XDG_STATE_HOME", state(project));
         let end = || -> Outcome<Stdio> { Ok(Stdio::from(terminal.slave.try_clone()?)) };
         let running = program.stdin(end()?).stdout(end()?).stderr(end()?).spawn()?;
         let mut screen = File::from(terminal.master.try_clone()?);
