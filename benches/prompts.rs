@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use cli_team_bridge::mcp::client::Client;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
 use crate::support::Outcome;
@@ -34,15 +35,17 @@ const SCRIPT: &str = "[[agents.default.turns]]\nsteps = [{ say = \"done\" }]\n";
 struct Scene {
     client: Client,
     _orchestrator: Child,
-    /// Dropped last: the others use it.
+    /// Dropped last, with the user's directory: the others use them.
     project: Project,
+    _user_dir: TempDir,
 }
 
 impl Scene {
     async fn new() -> Outcome<Self> {
         let project = Project::new()?;
-        // In the user's own file, because a file of the project would need approval.
-        let config = project.path().join("bridge.toml");
+        // In the user's own file and outside the project, because a file of the project would need approval.
+        let user_dir = tempfile::tempdir()?;
+        let config = user_dir.path().join("bridge.toml");
         std::fs::write(project.path().join("script.toml"), SCRIPT)?;
         let this = std::env::current_exe()?;
         let args = [
@@ -61,7 +64,7 @@ impl Scene {
             .arg(project.path())
             .arg("--config")
             .arg(&config)
-            .env("XDG_STATE_HOME", project.path().join("state"))
+            .env("XDG_STATE_HOME", user_dir.path().join("state"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -72,6 +75,7 @@ impl Scene {
             client: Client::connect(output, input).await?,
             _orchestrator: orchestrator,
             project,
+            _user_dir: user_dir,
         };
         let first = json!({ "agent": "relayed", "name": "ann", "prompt": "begin", "wait": true });
         scene.call("assign_task", first).await?;
