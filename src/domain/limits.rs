@@ -50,7 +50,10 @@ pub const KEPT_PERMISSIONS: usize = 256;
 /// Questions that an agent's user has refused for good, which the bridge remembers. Beyond them it asks about the oldest again.
 pub const LASTING_REFUSALS: usize = 256;
 
-/// Characters of a question's title, and of each of its paths, that go on the bus.
+/// Characters of a question's title that go on the bus: more than most commands have, because their user decides about all that is there.
+pub const QUESTION_TITLE_CHARS: usize = 2_000;
+
+/// Characters of each path of a question, and of the title of a failed call, that go on the bus.
 pub const QUESTION_CHARS: usize = 300;
 
 /// Blank letters in a row that a person is shown before they agree to a command: more than any indentation, and less than a line of a terminal,

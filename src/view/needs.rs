@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::bus::state::State;
 use crate::domain::limits;
 use crate::domain::text::counted::counted;
-use crate::domain::text::exactly::exactly;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::StepStatus;
 use crate::view::{MemberRow, Moment, PermissionRow};
@@ -50,29 +49,13 @@ pub struct Need {
     pub since: Option<Moment>,
 }
 
-/// The most paths of a question that are named in a line.
-const PATHS: usize = 3;
-
-/// Returns the paths that a question names, for the end of a line about it.
-fn paths(permission: &PermissionRow) -> String {
-    if permission.paths.is_empty() {
-        return String::new();
-    }
-    let named = permission.paths.iter().take(PATHS).map(|path| exactly(path));
-    let named = named.collect::<Vec<_>>().join(", ");
-    match permission.paths.len().saturating_sub(PATHS) {
-        0 => format!(", of {named}"),
-        more => format!(", of {named} and {more} more"),
-    }
-}
-
 /// Collects what waits for a person, permissions first.
 pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[PermissionRow]) -> Vec<Need> {
     let asked = permissions.iter().map(|permission| Need {
         kind: NeedKind::Permission,
         who: permission.agent.clone(),
         id: Some(permission.permission_id.clone()),
-        words: format!("{}: {}{}", permission.kind, permission.exact_title, paths(permission)),
+        words: format!("{}: {}", permission.kind, permission.exact_words),
         since: Some(permission.asked_at),
     });
     let running = state.workflows().into_iter().filter(|workflow| !workflow.status.is_final());

@@ -5,7 +5,6 @@ use super::said::Said;
 use super::speaker::{Speaker, after_colon, asker, quote};
 use crate::bus::event::{Event, Finished, PermissionAnswered, Question};
 use crate::domain::ids::TaskId;
-use crate::domain::text::exactly::exactly;
 use crate::view::Spent;
 
 /// Returns what an event says about tasks and permissions.
@@ -29,8 +28,11 @@ pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
         }
         Event::TaskFinished(end) => Some(finished(end, speaker)),
         Event::PermissionAsked(asked) => {
-            let words =
-                format!("{} asks for permission: {}", asked.question.agent, what(&asked.question));
+            let words = format!(
+                "{} asks for permission: {}",
+                asked.question.agent,
+                asked.question.in_full()
+            );
             Some(of_question(words, &asked.question).with_ids([asked.id.to_string()]))
         }
         Event::PermissionAnswered(answered) => Some(answer(answered, speaker)),
@@ -60,11 +62,6 @@ fn finished(end: &Finished, speaker: &mut Speaker<'_>) -> Said {
     Said::new(Topic::Task, words).about(agent).with_ids([end.id.to_string()])
 }
 
-/// Says what an agent wants to do.
-fn what(question: &Question) -> String {
-    format!("{} {}", question.kind, exactly(&question.title))
-}
-
 fn of_question(words: String, question: &Question) -> Said {
     let said = Said::new(Topic::Permission, words).about([question.agent.to_string()]);
     said.with_ids(question.task.as_ref().map(ToString::to_string))
@@ -80,7 +77,8 @@ fn answer(answered: &PermissionAnswered, speaker: &Speaker<'_>) -> Said {
     let id = &answered.id;
     match question {
         Some(question) => {
-            let words = format!("{}: {decision} ({by}): {}{more}", question.agent, what(question));
+            let words =
+                format!("{}: {decision} ({by}): {}{more}", question.agent, question.in_full());
             of_question(words, question).with_ids([id.to_string()])
         }
         None => Said::new(Topic::Permission, format!("{id}: {decision} ({by})"))

@@ -261,7 +261,7 @@ impl Screen {
                 let mut lines = vec![heading(row.kind.clone()), line(&row.exact_title)];
                 if !row.paths.is_empty() {
                     lines.push(heading("Paths"));
-                    lines.extend(row.paths.iter().map(|path| line(quoted(path, QUOTED))));
+                    lines.extend(row.exact_paths.iter().map(line));
                 }
                 let call =
                     self.news.call.as_ref().filter(|(of, lines)| of == id && !lines.is_empty());
