@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::State;
+use crate::bus::state::{State, StepRun, Workflow};
 use crate::domain::limits;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::beginning;
@@ -49,6 +49,12 @@ pub struct Need {
     pub since: Option<Moment>,
 }
 
+/// Returns since when a step asks: it does as soon as all that it waited for has ended.
+fn asks_since(workflow: &Workflow, step: &StepRun) -> Moment {
+    let before = step.plan.depends_on.iter().filter_map(|name| workflow.step(name)?.ended_ms);
+    Moment(before.fold(workflow.created_ms, i64::max))
+}
+
 /// Collects what waits for a person, permissions first.
 pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[PermissionRow]) -> Vec<Need> {
     let asked = permissions.iter().map(|permission| Need {
@@ -66,10 +72,10 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             who: step.plan.name.to_string(),
             id: Some(workflow.id.to_string()),
             words: format!(
-                "a step of the workflow {}",
+                "step of {}",
                 serde_json::Value::from(beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS))
             ),
-            since: None,
+            since: Some(asks_since(workflow, step)),
         })
     });
     let is_stuck =
@@ -86,6 +92,8 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
         id: member.task_id.clone(),
         words: match members.iter().filter(|other| bridge_of(other) == Some(member.session)).count()
         {
+            // Its task and since when it runs are in the row of the member.
+            0 if member.state == "stalled" => "silent in its turn".to_owned(),
             0 => member.doing.clone(),
             agents => format!("{}; it holds {}", member.doing, counted(agents, "agent")),
         },

@@ -80,7 +80,7 @@ async fn an_agent_goes_on_with_the_answer_of_the_person() {
     let by_human = |answer: &Value| answer["by"] == "human" && answer.get("name").is_none();
     assert!(answers.iter().all(by_human), "{answers:?}");
     let log = done(&stage, &["log", "--kind", "permission"]).await;
-    assert!(log.contains("cay: reject (human): execute \"make \\u{1b}[31mall\""), "{log}");
+    assert!(log.contains("human denies cay: execute \"make \\u{1b}[31mall\""), "{log}");
 
     let late = failed(&stage, &["allow", &id]).await;
     assert_eq!(

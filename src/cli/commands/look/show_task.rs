@@ -4,12 +4,13 @@ use clap::Args;
 
 use super::bell::Bell;
 use super::lines::task_lines;
-use super::open_to_look::{Place, no_team, print_json};
+use super::open_to_look::{Place, print_json};
 use super::whole_task::{unknown, whole};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output};
 use crate::domain::ids::TaskId;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
 use crate::team::output_of_transcript;
 use crate::view::Moment;
@@ -36,7 +37,7 @@ pub(crate) fn run(arguments: &TaskArguments) -> Result<(), Failure> {
     let (bell, ring) = Bell::new();
     let opened = arguments.place.open(arguments.follow.then_some(ring))?;
     let Some(mut bus) = opened.bus else {
-        return Err(no_team(&opened.root).into());
+        return Err(format!("there is no team in `{}` yet", opened.root.shown()).into());
     };
     if arguments.follow {
         return follow(&mut bus, &arguments.id, &bell);

@@ -233,7 +233,8 @@ struct Times {
 impl Times {
     fn of(now: Instant, listening: Listening) -> Self {
         let between_looks = match listening {
-            Listening::Notified => wait_times::LOOK_AROUND,
+            // For a lost report, and for a bus that was removed. Then the board is painted again anyway.
+            Listening::Notified => wait_times::WINDOW_AGES,
             Listening::Polled => wait_times::LONGEST_POLL,
         };
         Self { look: now, picture: now, ages: now, live: now, between_looks }

@@ -1,6 +1,7 @@
 //! Keys, news and pictures of the window, without a terminal.
 
 mod decisions;
+mod problems;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
