@@ -33,8 +33,8 @@ fn what_is_wrong_stands_below_what_needs_you_and_once() {
     assert_eq!(lines[0], "1 needs you, 2 problems, 4 members, 1 working, book");
     let rest = [
         "Problems (2)",
-        "✗ bus          2 lines of the log are…",
-        "✗ dan          failed: exit code 7     60s   2",
+        "✗ bus          2 lines of the log are da…",
+        "✗ dan          failed: exit code 7     59s   2",
         "Working (1)",
     ];
     assert_eq!(lines[5..9], rest);
