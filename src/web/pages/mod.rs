@@ -7,5 +7,7 @@ mod view_path;
 pub use self::page_input::{
     Extra, FileDiff, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt,
 };
-pub use self::render_page::{Fragment, fragments, message_page, page, rows_of_letters};
+pub use self::render_page::{
+    Fragment, fragments, message_page, page, rows_of_letters, signed_in_page,
+};
 pub use self::view_path::View;

@@ -56,6 +56,22 @@ pub fn message_page(title: &str, paragraphs: &[&str]) -> String {
     page.into_string()
 }
 
+/// Renders the page that leads on after signing in, for a browser that does not follow a redirect with its new cookie.
+pub fn signed_in_page(to: &str) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="refresh" content=(format!("0;url={to}"));
+                title { "Signed in" }
+            }
+            body { main { p { a href=(to) { "Go on to the team" } } } }
+        }
+    };
+    page.into_string()
+}
+
 fn state_words(state: &BusState) -> &str {
     match state {
         BusState::Absent => "There is no team in this project yet.",
