@@ -64,7 +64,11 @@ pub(crate) fn run(arguments: &WebArguments) -> Result<(), Failure> {
             if opens {
                 open_browser(files.page());
             }
-            server.serve(async move { tracing::debug!("ending on {}", stop.next().await) }).await;
+            let stop = async move {
+                let signal = stop.next().await;
+                tracing::debug!("ending on {signal}");
+            };
+            server.serve(stop).await;
             files.remove();
             Ok(())
         })
