@@ -29,6 +29,7 @@ use crate::cli::commands::setup::SetupArguments;
 use crate::cli::commands::top::TopArguments;
 use crate::cli::commands::trust::TrustArguments;
 use crate::cli::commands::watch::WatchArguments;
+use crate::cli::commands::web::WebArguments;
 use crate::cli::logging::LogReader;
 use crate::domain::text::suggest::nearest;
 
@@ -59,6 +60,8 @@ pub(super) enum Command {
     Doctor(DoctorArguments),
     /// Watch the team in a window while it works.
     Top(TopArguments),
+    /// Show the team as pages in your browser, from a local server.
+    Web(WebArguments),
     /// Show who is there, what each does, and what waits for you.
     Status(StatusArguments),
     /// Show what has happened, and with -f what happens.
@@ -146,6 +149,7 @@ impl Command {
             | Self::Trust(_)
             | Self::Doctor(_)
             | Self::Top(_)
+            | Self::Web(_)
             | Self::Status(_)
             | Self::Log(_)
             | Self::Messages(_)
