@@ -13,11 +13,15 @@ use crate::bus::state::{EndedSession, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::task::TaskStatus;
+use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 
 /// The version of the read model. It increases when a field changes its meaning, not when a field is added.
 pub const VIEW_VERSION: u32 = 1;
+
+/// The most characters of a prompt in a row; a window cuts the row where it ends.
+const SHOWN_CHARS: usize = 400;
 
 /// What a board is made of, besides texts.
 pub struct Looked<'a> {
@@ -95,6 +99,31 @@ impl Board {
             totals: Totals::of(state, &members),
             permissions,
             members,
+        }
+    }
+}
+
+impl Board {
+    /// Returns what a member does now: in a turn, the prompt of its task, as its row has the age of that beside it.
+    pub fn now_words(&self, row: &MemberRow) -> String {
+        let prompt = row.task_id.as_ref().and_then(|id| {
+            let task = self.tasks.iter().find(|task| task.task_id == *id)?;
+            task.prompt.as_ref()
+        });
+        let queued =
+            if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
+        match (row.state.as_str(), prompt) {
+            ("running", Some(prompt)) => format!("{}{queued}", quoted(prompt, SHOWN_CHARS)),
+            _ => row.doing.clone(),
+        }
+    }
+
+    /// Says how many things wait for a person; nothing if there are none.
+    pub fn needs_in_words(&self) -> Option<String> {
+        match self.needs_you.len() {
+            0 => None,
+            1 => Some("1 needs you".to_owned()),
+            some => Some(format!("{some} need you")),
         }
     }
 }

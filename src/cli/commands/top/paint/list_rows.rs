@@ -2,11 +2,13 @@
 
 use ratatui::style::Style;
 
-use super::cells::{Cell, age, cell, money, rest, short};
+use super::cells::{Cell, cell, rest};
 use super::look::Look;
 use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, Spent};
+use crate::view::{
+    Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, Spent, age, money, short,
+};
 
 /// The most characters of a text in a row; the row is cut where the window ends.
 const WORDS: usize = 400;
@@ -173,24 +175,10 @@ impl Rows<'_> {
         self.filled(
             self.look.group(row.group),
             (&row.name, state),
-            &self.now_words(row),
+            &self.board.now_words(row),
             (Some(since), Some(unread)),
             row.usage.as_ref(),
         )
-    }
-
-    /// Returns what a member does now: in a turn, the prompt of its task, as the row has its age.
-    fn now_words(self, row: &MemberRow) -> String {
-        let prompt = row.task_id.as_ref().and_then(|id| {
-            let task = self.board.tasks.iter().find(|task| task.task_id == *id)?;
-            task.prompt.as_ref()
-        });
-        let queued =
-            if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
-        match (row.state.as_str(), prompt) {
-            ("running", Some(prompt)) => format!("{}{queued}", quoted(prompt, WORDS)),
-            _ => row.doing.clone(),
-        }
     }
 
     fn letter(self, letter: &Letter, name: u16) -> Vec<Cell> {

@@ -67,12 +67,8 @@ fn head(buffer: &mut Buffer, screen: &Screen, look: Look) {
 fn summary(screen: &Screen, board: &Board) -> String {
     let totals = &board.totals;
     let some = |count: usize, words: String| (count > 0).then_some(words);
-    let needs = board.needs_you.len();
     let parts = [
-        some(
-            needs,
-            if needs == 1 { "1 needs you".to_owned() } else { format!("{needs} need you") },
-        ),
+        board.needs_in_words(),
         Some(counted(totals.members, "member")),
         some(totals.working, format!("{} working", totals.working)),
         some(totals.unread, format!("{} unread", totals.unread)),

@@ -7,7 +7,7 @@ use super::state::{Dialog, Screen};
 use crate::cli::output::letter_columns::columns_of;
 use crate::config::KeyAction;
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, Receipt, span};
+use crate::view::{Board, Letter, MemberRow, Moment, span};
 
 /// The most messages of a member below what is known of it.
 const MESSAGES: usize = 50;
@@ -296,18 +296,9 @@ fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
         format!("{} → {}{kind}{urgent}, {} ago", letter.from, letter.to, ago(letter.at, now));
     let mut lines = vec![line(head), line(format!("  {text}"))];
     lines.extend(
-        letter.receipts.iter().map(|receipt| faint(format!("  {}", of_receipt(letter, receipt)))),
+        letter.receipts.iter().map(|receipt| faint(format!("  {}", receipt.in_words(letter.at)))),
     );
     lines
-}
-
-fn of_receipt(letter: &Letter, receipt: &Receipt) -> String {
-    let method = receipt.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
-    let after = receipt.seen_at.map(|seen| {
-        let ms = letter.at.until(seen);
-        format!(" after {}.{} s", ms / 1000, ms % 1000 / 100)
-    });
-    format!("{}: {}{method}{}", receipt.member, receipt.status.as_str(), after.unwrap_or_default())
 }
 
 fn ago(moment: Moment, now: Moment) -> String {
