@@ -196,7 +196,7 @@
     } else if (/^[1-9]$/.test(event.key) && !keys?.open) {
       document.querySelectorAll(".views a")[Number(event.key) - 1]?.click();
     } else if ((event.key === "j" || event.key === "k") && !keys?.open) {
-      const rows = [...document.querySelectorAll("main [data-row]")];
+      const rows = [...document.querySelectorAll("main [data-row], main .who a")];
       const at = rows.indexOf(document.activeElement);
       rows[Math.min(Math.max(at + (event.key === "j" ? 1 : -1), 0), rows.length - 1)]?.focus();
     }
