@@ -92,7 +92,7 @@ pub(super) fn document(
     context: &PageContext<'_>,
 ) -> Markup {
     let [title, views, state] = frame_parts(view, body, input, context);
-    let words = if let View::Search(words) = view { words.as_str() } else { "" };
+    let words = if let View::Search(words) = view { one_line(words) } else { String::new() };
     html! {
         (DOCTYPE)
         html lang="en" {

@@ -1,11 +1,11 @@
 //! A team of five with something of everything: one asks, two work, one waits, one has failed.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bus::event::BodyRef;
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
+use crate::domain::task::result::{Money, Usage};
 use crate::domain::text::exactly::exactly;
 use crate::domain::time::{Now, Tick};
 use crate::domain::workflow::StepStatus;
@@ -50,11 +50,13 @@ pub(super) fn context() -> PageContext<'static> {
 }
 
 fn spent(tokens: u64, dollars: f64) -> Spent {
-    let mut spent =
-        Spent { input_tokens: tokens * 4 / 5, output_tokens: tokens / 5, ..Spent::default() };
-    spent.total_tokens = tokens;
-    spent.cost = BTreeMap::from([("USD".to_owned(), dollars)]);
-    spent
+    Spent::of(&Usage {
+        input_tokens: Some(tokens * 4 / 5),
+        output_tokens: Some(tokens / 5),
+        total_tokens: Some(tokens),
+        cost: Money::of(dollars, "USD"),
+        ..Usage::default()
+    })
 }
 
 pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> MemberRow {

@@ -125,7 +125,7 @@ fn a_row_of_a_message_stays_as_it_is_while_time_goes_on() {
 
 #[test]
 fn only_what_is_allowed_has_a_form() {
-    let posts = |html: &str| html.matches("<form method=\"post\"").count();
+    let posts = |html: &str| html.matches(" method=\"post\"").count();
     let looks_only = PageContext { can_write: false, can_answer: false, ..context() };
     for (name, view) in views() {
         assert_eq!(posts(&rendered(&view, &looks_only)), 0, "{name}");

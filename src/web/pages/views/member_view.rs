@@ -6,7 +6,8 @@ use crate::domain::text::visible_letters::quoted;
 use crate::view::{Board, Letter, MemberRow, Moment, NeedKind, StatusLook};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
-    ago, end_forms, letter_list, mark, member_link, need_card, send_form, task_link, task_table,
+    MOST_ROWS, ago, end_forms, letter_list, mark, member_link, need_card, send_form, task_link,
+    task_table,
 };
 use crate::web::pages::views::task_views::{diffs, live_words};
 use crate::web::pages::{PageContext, PageInput};
@@ -91,7 +92,7 @@ fn needs(
             @if !own.is_empty() {
                 section.sheet.needs aria-labelledby="needs-heading" {
                     h2 id="needs-heading" { "It needs you" }
-                    @for need in own { (need_card(need, input, context)) }
+                    @for need in own.into_iter().take(MOST_ROWS) { (need_card(need, input, context)) }
                 }
             }
         }

@@ -8,7 +8,7 @@ use crate::view::{Board, Moment, NeedKind, StatusLook, WorkflowTree, tree_places
 use crate::web::pages::drawings::workflow_drawing;
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
-    ago, cancel_form, mark, member_link, need_card, task_link, workflow_link,
+    MOST_ROWS, ago, cancel_form, mark, member_link, need_card, task_link, workflow_link,
 };
 use crate::web::pages::{PageContext, PageInput};
 
@@ -111,7 +111,7 @@ fn needs(
         div id="needs" aria-live="polite" { @if !own.is_empty() {
             section.sheet.needs aria-labelledby="needs-heading" {
                 h2 id="needs-heading" { "It needs you" }
-                @for need in own { (need_card(need, input, context)) }
+                @for need in own.into_iter().take(MOST_ROWS) { (need_card(need, input, context)) }
             }
         } }
     }
