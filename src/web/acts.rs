@@ -2,6 +2,7 @@
 
 use crate::bus::storage::OnWakeup;
 use crate::bus::storage::file::Follower;
+use crate::bus::storage::file::upkeep::HistoryReader;
 use crate::domain::ids::SessionId;
 use crate::domain::messaging::Priority;
 use crate::domain::permission::Decision;
@@ -10,6 +11,9 @@ use crate::domain::permission::Decision;
 pub trait Surroundings: Send + Sync + 'static {
     /// Opens the project's bus as a reader, which calls `on_change` after every possible append; none if there is no team yet.
     fn open(&self, on_change: Option<OnWakeup>) -> Result<Option<Box<Follower>>, OpenError>;
+
+    /// Opens the history of the bus, to search it; none if there is no team yet.
+    fn open_history(&self) -> Result<Option<Box<HistoryReader>>, OpenError>;
 
     /// Does what a person wants, and says what came of it. Blocks until then.
     fn act(&self, act: Act) -> Result<ActOutcome, ActError>;

@@ -11,6 +11,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "To see your team",
         &[
             "top",
+            "web",
             "status",
             "log",
             "messages",

@@ -28,6 +28,7 @@ use crate::cli::commands::setup::SetupArguments;
 use crate::cli::commands::top::TopArguments;
 use crate::cli::commands::trust::TrustArguments;
 use crate::cli::commands::watch::WatchArguments;
+use crate::cli::commands::web::WebArguments;
 use crate::cli::logging::LogReader;
 
 /// Runs a team of coding agents from several vendors that message each other while they work.
@@ -57,6 +58,8 @@ pub(super) enum Command {
     Doctor(DoctorArguments),
     /// Watch the team in a window while it works.
     Top(TopArguments),
+    /// Show the team as pages in your browser, from a local server.
+    Web(WebArguments),
     /// Show who is there, what each does, and what waits for you.
     Status(StatusArguments),
     /// Show what has happened, and with -f what happens.
@@ -128,6 +131,7 @@ impl Command {
             | Self::Trust(_)
             | Self::Doctor(_)
             | Self::Top(_)
+            | Self::Web(_)
             | Self::Status(_)
             | Self::Log(_)
             | Self::Messages(_)

@@ -11,7 +11,7 @@ mod tests;
 mod view_path;
 mod views;
 
-pub use self::page_frame::message_page;
+pub use self::page_frame::{message_page, signed_in_page};
 pub use self::page_input::{
     Extra, FileDiff, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt,
 };

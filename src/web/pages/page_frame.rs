@@ -127,7 +127,6 @@ fn head(title: &Markup) -> Markup {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
-            meta name="referrer" content="no-referrer";
             (title)
             link rel="stylesheet" href=(PATHS.style);
             link rel="icon" href=(ICON_PATH) type="image/svg+xml";
@@ -184,6 +183,22 @@ const KEYS: [(&str, &str); 5] = [
     ("?", "shows these keys"),
     ("Esc", "closes them"),
 ];
+
+/// Renders the page that leads on after signing in, for a browser that does not follow a redirect with its new cookie.
+pub fn signed_in_page(to: &str) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="refresh" content={ "0;url=" (to) };
+                title { "Signed in" }
+            }
+            body { main { p { a href=(to) { "Go on to the team" } } } }
+        }
+    };
+    page.into_string()
+}
 
 /// Renders a page that only says something: why there is no page, and what to do. It shows nothing of the team.
 pub fn message_page(title: &str, paragraphs: &[&str]) -> String {

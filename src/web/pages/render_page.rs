@@ -18,12 +18,16 @@ pub struct Fragment {
 
 /// Renders a view as a whole document.
 pub fn page(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) -> String {
+    let back = view.path();
+    let context = &PageContext { back: &back, ..*context };
     let body = body(view, input, context);
     page_frame::document(view, &body, input, context).into_string()
 }
 
 /// Renders the live parts of a view.
 pub fn fragments(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) -> Vec<Fragment> {
+    let back = view.path();
+    let context = &PageContext { back: &back, ..*context };
     let body = body(view, input, context);
     let frame = page_frame::frame_parts(view, &body, input, context);
     let parts = frame.into_iter().chain(body.parts).chain(body.side).filter(|part| part.is_live);

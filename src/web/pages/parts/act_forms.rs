@@ -10,6 +10,7 @@ use crate::web::pages::PageContext;
 fn hidden(context: &PageContext<'_>, fields: &[(&str, &str)]) -> Markup {
     html! {
         input type="hidden" name="form_token" value=(context.form_token);
+        input type="hidden" name="back" value=(context.back);
         @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
     }
 }
@@ -69,11 +70,11 @@ pub(in crate::web::pages) fn approval_forms(
         div.answers role="group" aria-label={ "Answers about the step " (step) } {
             form method="post" action="/act/approve" {
                 (hidden(context, &fields))
-                input type="hidden" name="given" value="false";
+                input type="hidden" name="given" value="no";
                 label { span.unseen { "Why the step " (step) " is refused" } input type="text" name="reason" maxlength="1000" placeholder="why not (optional)"; }
                 button.harm type="submit" { "Refuse" }
             }
-            (button(context, "approve", &[fields[0], fields[1], ("given", "true")], "go", "Approve"))
+            (button(context, "approve", &[fields[0], fields[1], ("given", "yes")], "go", "Approve"))
         }
     }
 }
@@ -87,10 +88,10 @@ pub(in crate::web::pages) fn send_form(to: &str, context: &PageContext<'_>) -> M
                 h2 id="send-heading" { "Write to " (whom) }
                 form.body method="post" action="/act/send" {
                     (hidden(context, &[("to", to)]))
-                    label { span.unseen { "The message to " (whom) } textarea name="text" required maxlength="100000" {} }
+                    label { span.unseen { "The message to " (whom) } textarea name="text" required maxlength="40000" {} }
                     div.answers {
                         button.go type="submit" { "Send" }
-                        label { input type="checkbox" name="priority" value="urgent"; " urgent: interrupts its turn" }
+                        label { input type="checkbox" name="urgent" value="yes"; " urgent: interrupts its turn" }
                     }
                 }
             }

@@ -45,6 +45,7 @@ pub(super) fn context() -> PageContext<'static> {
         can_answer: true,
         now: Moment(NOW),
         form_token: "form-token",
+        back: "/",
         notice: None,
     }
 }

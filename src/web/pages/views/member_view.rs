@@ -6,8 +6,8 @@ use crate::domain::text::visible_letters::quoted;
 use crate::view::{Board, Letter, MemberRow, Moment, NeedKind, StatusLook};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
-    MOST_ROWS, ago, end_forms, letter_list, mark, member_link, need_card, send_form, task_link,
-    task_table,
+    MOST_ROWS, ago, end_forms, letter_list, mark, member_link, need_card, send_form, shown_text,
+    task_link, task_table,
 };
 use crate::web::pages::views::task_views::{diffs, live_words};
 use crate::web::pages::{PageContext, PageInput};
@@ -34,14 +34,20 @@ pub(in crate::web::pages) fn member(
             .task_id
             .as_deref()
             .and_then(|id| board.tasks.iter().find(|task| task.task_id == id));
-        let prompt = running.and_then(|task| task.prompt.as_ref());
+        let whole = input
+            .extra
+            .task
+            .as_ref()
+            .filter(|task| Some(&task.row.task_id) == row.task_id.as_ref());
+        let whole = whole.and_then(|task| task.whole_prompt.as_ref());
+        let prompt = whole.or_else(|| running.and_then(|task| task.prompt.as_ref()));
         body.parts.push(Part::live(
             "prompt",
             html! {
                 div id="prompt" { @if let (Some(prompt), Some(id)) = (prompt, &row.task_id) {
                     section.sheet aria-labelledby="prompt-heading" {
                         h2 id="prompt-heading" { "Its task" }
-                        p.text dir="auto" { (prompt) }
+                        (shown_text(prompt, "text", "The prompt of its task"))
                         p.empty { (task_link(id)) }
                     }
                 } }
