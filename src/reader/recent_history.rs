@@ -8,7 +8,7 @@ use crate::bus::event::LogPosition;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::domain::limits;
-use crate::view::{Conversation, Happening, Happenings, Letter, Topic};
+use crate::view::{Conversation, Happening, Happenings, Letter, Stretch, Stretches, Topic};
 
 /// How many entries are read at a time: the news of a team wait no longer than this takes.
 const ENTRIES: usize = 256;
@@ -29,6 +29,7 @@ pub struct History {
     conversation: Conversation,
     happenings: Happenings,
     last: VecDeque<Happening>,
+    stretches: Stretches,
 }
 
 impl History {
@@ -50,6 +51,7 @@ impl History {
             ),
             happenings: Happenings::default(),
             last: VecDeque::new(),
+            stretches: Stretches::new(limits::WINDOW_HISTORY),
         })
     }
 
@@ -65,6 +67,7 @@ impl History {
         let mut texts = LogTexts(texts);
         for (_, entry) in &entries {
             self.conversation.take(entry, state, &mut texts);
+            self.stretches.take(entry, state);
             let happenings = self.happenings.of(entry, state, &mut texts).into_iter();
             self.last.extend(happenings.filter(is_news));
         }
@@ -91,6 +94,11 @@ impl History {
         let mut letters: Vec<_> = newest.take(limits::WINDOW_HISTORY).cloned().collect();
         letters.reverse();
         Arc::new(letters)
+    }
+
+    /// Returns when members worked and waited: what has ended, by its end, and then what goes on.
+    pub fn stretches(&self) -> Arc<Vec<Stretch>> {
+        Arc::new(self.stretches.all())
     }
 
     /// Returns the last happenings, oldest first.

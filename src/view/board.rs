@@ -13,11 +13,15 @@ use crate::bus::state::{EndedSession, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::task::TaskStatus;
+use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 
 /// The version of the read model. It increases when a field changes its meaning, not when a field is added.
 pub const VIEW_VERSION: u32 = 1;
+
+/// The most characters of a prompt in a row; a window cuts the row where it ends.
+const SHOWN_CHARS: usize = 400;
 
 /// What a board is made of, besides texts.
 pub struct Looked<'a> {
@@ -95,6 +99,46 @@ impl Board {
             totals: Totals::of(state, &members),
             permissions,
             members,
+        }
+    }
+}
+
+impl Board {
+    /// Returns what a member does now: in a turn, the prompt of its task, as its row has the age of that beside it.
+    pub fn now_words(&self, row: &MemberRow) -> String {
+        let prompt = row.task_id.as_ref().and_then(|id| {
+            let task = self.tasks.iter().find(|task| task.task_id == *id)?;
+            Some(quoted(task.prompt.as_ref()?, SHOWN_CHARS))
+        });
+        let queued =
+            if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
+        match (row.state.as_str(), &row.waits_for, prompt) {
+            ("running", _, Some(prompt)) => format!("{prompt}{queued}"),
+            ("waiting", Some(name), prompt) => {
+                let of_task = prompt.map(|prompt| format!(", in {prompt}")).unwrap_or_default();
+                format!("waits for {}{of_task}{queued}", self.awaited(row, name))
+            }
+            _ => row.doing.clone(),
+        }
+    }
+
+    /// Returns for whom a member waits, and for whom that one waits in turn.
+    fn awaited(&self, row: &MemberRow, name: &str) -> String {
+        let is_live = |other: &&MemberRow| other.name == name && other.group != Group::Ended;
+        match self.members.iter().find(is_live).map(|other| &other.waits_for) {
+            None => format!("{name}, who is not here"),
+            Some(Some(next)) if *next == row.name => format!("{name}, who waits for it"),
+            Some(Some(next)) => format!("{name}, who waits for {next}"),
+            Some(None) => name.to_owned(),
+        }
+    }
+
+    /// Says how many things wait for a person; nothing if there are none.
+    pub fn needs_in_words(&self) -> Option<String> {
+        match self.needs_you.len() {
+            0 => None,
+            1 => Some("1 needs you".to_owned()),
+            some => Some(format!("{some} need you")),
         }
     }
 }

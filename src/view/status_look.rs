@@ -1,7 +1,7 @@
 //! What a status looks like: its mark, and what it means for a person at a glance. A meaning always has a mark, so none depends on a
 //! colour.
 
-use super::Group;
+use super::{Group, ReceiptStatus};
 
 /// What something means for a person, which a window may show as a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,18 @@ impl StatusLook {
             Group::Working => ("●", Tone::Active),
             Group::Idle => ("○", Tone::Plain),
             Group::Ended => ("✗", Tone::Bad),
+        };
+        Self { mark, tone }
+    }
+
+    /// Returns the look of a receipt.
+    pub fn of_receipt(status: ReceiptStatus) -> Self {
+        let (mark, tone) = match status {
+            ReceiptStatus::Unread => ("○", Tone::Plain),
+            ReceiptStatus::Delivered => ("◐", Tone::Plain),
+            ReceiptStatus::Seen => ("●", Tone::Good),
+            ReceiptStatus::Withdrawn => ("-", Tone::Faint),
+            ReceiptStatus::Expired => ("✗", Tone::Bad),
         };
         Self { mark, tone }
     }

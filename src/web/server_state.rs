@@ -68,6 +68,7 @@ impl Shared {
             can_answer: self.settings.can_answer,
             now: Moment(clock::now().wall_ms),
             form_token: self.keys.form_token(),
+            back: "/",
             notice,
         }
     }

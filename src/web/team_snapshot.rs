@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::view::{Board, Happening, Letter};
+use crate::view::{Board, Happening, Letter, Stretch};
 
 /// Whether there is a bus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub letters: Arc<Vec<Letter>>,
     /// The last happenings, oldest first, without receipts.
     pub happenings: Arc<Vec<Happening>>,
+    /// When members worked and waited: what has ended, by its end, and then what goes on.
+    pub stretches: Arc<Vec<Stretch>>,
 }
 
 impl Snapshot {

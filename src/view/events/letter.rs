@@ -103,6 +103,17 @@ impl Letter {
 }
 
 impl Receipt {
+    /// Says how far a message has come that was sent at that moment.
+    pub fn in_words(&self, sent: Moment) -> String {
+        let method = self.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
+        let after = self.seen_at.map(|seen| {
+            let ms = sent.until(seen);
+            format!(" after {}.{} s", ms / 1000, ms % 1000 / 100)
+        });
+        let after = after.unwrap_or_default();
+        format!("{}: {}{method}{after}", self.member, self.status.as_str())
+    }
+
     fn unread(member: String) -> Self {
         Self {
             member,

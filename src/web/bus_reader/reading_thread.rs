@@ -181,14 +181,19 @@ impl Reading {
         let snapshot = (is_new || !is_fresh || !has_same).then(|| {
             self.made = Some(Instant::now());
             let board = board_again(&mut open.bus, limits::WINDOW_ENDED, &mut open.known);
-            let (letters, happenings) = if is_new || last.board.is_none() {
-                (open.history.letters(), open.history.happenings())
+            let (letters, happenings, stretches) = if is_new || last.board.is_none() {
+                (open.history.letters(), open.history.happenings(), open.history.stretches())
             } else {
-                (Arc::clone(&last.letters), Arc::clone(&last.happenings))
+                let last = &last;
+                (
+                    Arc::clone(&last.letters),
+                    Arc::clone(&last.happenings),
+                    Arc::clone(&last.stretches),
+                )
             };
             let board = Some(Arc::new(board));
             let project = last.project.clone();
-            Snapshot { bus: BusState::Open, project, board, letters, happenings }
+            Snapshot { bus: BusState::Open, project, board, letters, happenings, stretches }
         });
         self.open = Some(open);
         Ok(snapshot)

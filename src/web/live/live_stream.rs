@@ -38,7 +38,10 @@ pub(in crate::web) async fn live(State(state): State<ServerState>, request: Requ
         let answer = refused(StatusCode::SERVICE_UNAVAILABLE, "Too many pages", &[words]);
         return retry_after(answer, wait_times::WEB_BUSY);
     };
-    let seen = last_seen(request.headers());
+    // A page that connects anew by itself names what it has seen in its address, as no browser sends the header then.
+    let after =
+        query.iter().find(|(name, _)| name == "after").and_then(|(_, seq)| seq.parse().ok());
+    let seen = last_seen(request.headers()).or(after);
     let watching = state.reader.watch();
     // The first look; what the stream waits for are later ones.
     let Ok(first) = state.reader.snapshot().await else { return unreadable() };

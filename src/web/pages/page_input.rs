@@ -19,6 +19,8 @@ pub struct PageContext<'a> {
     pub now: Moment,
     /// What every form has to send back in the field `form_token`.
     pub form_token: &'a str,
+    /// The path of the page, to which its forms lead back.
+    pub back: &'a str,
     /// What came of the act that led to this page, as a sentence.
     pub notice: Option<&'a str>,
 }

@@ -1,10 +1,9 @@
-//! The cells of a row, and short forms of numbers and ages that fit into them.
+//! The cells of a row.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 
 use crate::cli::output::letter_columns::cut_to;
-use crate::view::{Moment, Spent};
 
 /// A cell of a row.
 pub(super) struct Cell {
@@ -71,56 +70,9 @@ pub(super) fn text(
     }
 }
 
-/// Returns how long ago a moment was, in at most four columns.
-pub(super) fn age(since: Moment, now: Moment) -> String {
-    let seconds = since.until(now) / 1000;
-    match seconds {
-        0..=99 => format!("{seconds}s"),
-        100..=5_999 => format!("{}m", seconds / 60),
-        6_000..=359_999 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", (seconds / 86_400).min(999)),
-    }
-}
-
-/// Returns a number in at most five columns; nothing for zero.
-pub(super) fn short(number: u64) -> String {
-    match number {
-        0 => String::new(),
-        1..=9_999 => number.to_string(),
-        10_000..=999_999 => format!("{}k", number / 1_000),
-        1_000_000..=99_999_999 => {
-            format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000)
-        }
-        _ => format!("{}M", (number / 1_000_000).min(9_999)),
-    }
-}
-
-/// Returns the costs in a few columns; nothing if none are known.
-pub(super) fn money(spent: &Spent) -> String {
-    let mut costs = spent.cost.iter().filter(|(_, amount)| **amount > 0.0);
-    let Some((currency, amount)) = costs.next() else { return String::new() };
-    let more = if costs.next().is_some() { "+" } else { "" };
-    let digits = usize::from(*amount < 100.0) * 2;
-    match currency.as_str() {
-        "USD" => format!("${amount:.digits$}{more}"),
-        "EUR" => format!("€{amount:.digits$}{more}"),
-        "GBP" => format!("£{amount:.digits$}{more}"),
-        other => format!("{amount:.digits$} {other}{more}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ages_and_numbers_have_few_columns() {
-        let ages = [0, 99_999, 100_000, 5_999_999, 6_000_000, 400_000_000, i64::MAX / 2];
-        let ages = ages.map(|ms| age(Moment(0), Moment(ms)));
-        assert_eq!(ages, ["0s", "99s", "1m", "99m", "1h", "4d", "999d"]);
-        let numbers = [0, 7, 9_999, 10_000, 999_999, 1_250_000, 100_000_000, u64::MAX].map(short);
-        assert_eq!(numbers, ["", "7", "9999", "10k", "999k", "1.2M", "100M", "9999M"]);
-    }
 
     #[test]
     fn wide_letters_keep_the_columns() {

@@ -64,12 +64,6 @@ impl Look {
 
     /// Returns the mark of a receipt, and its style.
     pub(super) fn receipt(self, status: ReceiptStatus) -> (&'static str, Style) {
-        match status {
-            ReceiptStatus::Unread => ("○", Style::new()),
-            ReceiptStatus::Delivered => ("◐", Style::new()),
-            ReceiptStatus::Seen => ("●", self.good()),
-            ReceiptStatus::Withdrawn => ("-", Self::faint()),
-            ReceiptStatus::Expired => ("✗", self.bad()),
-        }
+        self.of(StatusLook::of_receipt(status))
     }
 }

@@ -66,17 +66,13 @@ fn head(buffer: &mut Buffer, screen: &Screen, look: Look) {
 fn summary(screen: &Screen, board: &Board) -> String {
     let totals = &board.totals;
     let some = |count: usize, words: String| (count > 0).then_some(words);
-    let needs = board.needs_you.len();
     // What is stuck is among the needs.
     let is_other = |problem: &&Problem| {
         problem.is_of_bus() || board.members.iter().any(|row| problem.is_end_of(row))
     };
     let problems = board.problems.iter().filter(is_other).count();
     let parts = [
-        some(
-            needs,
-            if needs == 1 { "1 needs you".to_owned() } else { format!("{needs} need you") },
-        ),
+        board.needs_in_words(),
         some(problems, counted(problems, "problem")),
         Some(counted(totals.members, "member")),
         some(totals.working, format!("{} working", totals.working)),

@@ -2,7 +2,7 @@
 
 use crate::cli::commands::top::wish::Wish;
 use crate::domain::permission::Decision;
-use crate::view::{Board, NeedKind};
+use crate::view::{Board, NeedKind, PermissionRow, PossibleAnswer};
 
 /// What is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,14 +31,22 @@ pub(in crate::cli::commands::top) struct Offer {
     decision: Decision,
 }
 
-const DENY: Offer = Offer { words: "Deny", letter: 'd', decision: Decision::Reject };
-const NEVER: Offer = Offer { words: "Always deny", letter: 'n', decision: Decision::RejectAlways };
-const ONCE: Offer = Offer { words: "Allow once", letter: 'o', decision: Decision::AllowOnce };
-const ALWAYS: Offer = Offer { words: "Always allow", letter: 'a', decision: Decision::AllowAlways };
 const REFUSE: Offer = Offer { words: "Refuse", letter: 'd', decision: Decision::Reject };
 const SAY_WHY: Offer =
     Offer { words: "Refuse and say why", letter: 'w', decision: Decision::Reject };
 const APPROVE: Offer = Offer { words: "Approve", letter: 'o', decision: Decision::AllowOnce };
+
+impl Offer {
+    fn of(PossibleAnswer { words, decision }: PossibleAnswer) -> Self {
+        let letter = match decision {
+            Decision::Reject | Decision::Cancelled => 'd',
+            Decision::RejectAlways => 'n',
+            Decision::AllowOnce => 'o',
+            Decision::AllowAlways => 'a',
+        };
+        Self { words, letter, decision }
+    }
+}
 
 impl Answering {
     pub(super) fn of(subject: Subject) -> Self {
@@ -51,13 +59,10 @@ impl Answering {
             Subject::Step(..) => vec![REFUSE, SAY_WHY, APPROVE],
             Subject::Permission(id) => {
                 let question = board.permissions.iter().find(|row| row.permission_id == *id);
-                let offered = |decision: Decision| {
-                    question.is_some_and(|row| {
-                        row.offers.iter().any(|offer| offer == decision.as_str())
-                    })
-                };
-                let more = [ONCE, ALWAYS].into_iter().filter(|offer| offered(offer.decision));
-                [DENY, NEVER].into_iter().chain(more).collect()
+                // A question that is gone can still be read, and its dialog closes with the next news.
+                let answers = question.map_or_else(Vec::new, PermissionRow::answers);
+                let offers: Vec<_> = answers.into_iter().map(Offer::of).collect();
+                if offers.is_empty() { vec![REFUSE] } else { offers }
             }
         }
     }

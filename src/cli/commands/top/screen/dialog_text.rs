@@ -7,7 +7,7 @@ use super::state::{Dialog, Screen};
 use crate::cli::output::letter_columns::columns_of;
 use crate::config::KeyAction;
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, Receipt, ReceiptStatus, span};
+use crate::view::{Board, Letter, MemberRow, Moment, ReceiptStatus, span};
 
 /// The most messages of a member below what is known of it.
 const MESSAGES: usize = 50;
@@ -300,7 +300,7 @@ fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
     let mut bare = Vec::<(ReceiptStatus, Vec<&str>)>::new();
     for receipt in &letter.receipts {
         if receipt.method.is_some() || receipt.seen_at.is_some() {
-            lines.push(faint(format!("  {}", of_receipt(letter, receipt))));
+            lines.push(faint(format!("  {}", receipt.in_words(letter.at))));
             continue;
         }
         match bare.iter_mut().find(|(status, _)| *status == receipt.status) {
@@ -313,15 +313,6 @@ fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
             .map(|(status, names)| faint(format!("  {}: {}", names.join(", "), status.as_str()))),
     );
     lines
-}
-
-fn of_receipt(letter: &Letter, receipt: &Receipt) -> String {
-    let method = receipt.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
-    let after = receipt.seen_at.map(|seen| {
-        let ms = letter.at.until(seen);
-        format!(" after {}.{} s", ms / 1000, ms % 1000 / 100)
-    });
-    format!("{}: {}{method}{}", receipt.member, receipt.status.as_str(), after.unwrap_or_default())
 }
 
 fn ago(moment: Moment, now: Moment) -> String {

@@ -215,11 +215,7 @@ impl Screen {
 
     /// Returns the title of the terminal's window.
     pub(in crate::cli::commands::top) fn title(&self) -> String {
-        let needs = self.board().map_or(0, |board| board.needs_you.len());
-        match needs {
-            0 => format!("top: {}", self.project),
-            1 => format!("1 needs you: {}", self.project),
-            some => format!("{some} need you: {}", self.project),
-        }
+        let needs = self.board().and_then(Board::needs_in_words);
+        format!("{}: {}", needs.as_deref().unwrap_or("top"), self.project)
     }
 }

@@ -1,0 +1,257 @@
+//! Stretches of time: when each member worked, waited for another, or waited for a permission. Folded from the entries of the log.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::Moment;
+use crate::bus::event::{Entry, Event};
+use crate::bus::state::State;
+use crate::domain::ids::{CallId, PermissionId, SessionId, TaskId};
+
+/// Why a stretch is worth showing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StretchKind {
+    /// The member worked at a task.
+    Work { task: String },
+    /// It waited for a message: of one member, or of any.
+    Wait { whom: Option<String> },
+    /// It waited for the answer to a question for permission.
+    Asking,
+}
+
+/// A stretch of time of one member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    pub member: String,
+    pub kind: StretchKind,
+    pub from: Moment,
+    /// When it ended; none if it goes on.
+    pub until: Option<Moment>,
+    /// How the task ended: done, failed, cancelled or interrupted.
+    pub ended: Option<&'static str>,
+}
+
+/// What begins a stretch, and is named again at its end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Task(TaskId),
+    Wait(SessionId, CallId),
+    Question(PermissionId),
+}
+
+/// The last stretches of a team.
+#[derive(Clone, Debug)]
+pub struct Stretches {
+    /// The most stretches that have ended, and the most that go on.
+    most: usize,
+    open: BTreeMap<Cause, (SessionId, Stretch)>,
+    ended: VecDeque<Stretch>,
+}
+
+impl Stretches {
+    /// Begins without stretches.
+    pub fn new(most: usize) -> Self {
+        Self { most: most.max(1), open: BTreeMap::new(), ended: VecDeque::new() }
+    }
+
+    /// Returns the stretches: those that have ended by their end, then those that go on.
+    pub fn all(&self) -> Vec<Stretch> {
+        self.ended.iter().chain(self.open.values().map(|(_, stretch)| stretch)).cloned().collect()
+    }
+
+    /// Takes an entry. `state` is that of the same moment, or a later one.
+    pub fn take(&mut self, entry: &Entry, state: &State) {
+        let at = Moment(entry.ts);
+        for event in &entry.events {
+            match event {
+                Event::TaskStarted { id } | Event::TaskResumed { id } => {
+                    let Some(task) = state.task(id) else { continue };
+                    let kind = StretchKind::Work { task: id.to_string() };
+                    let member = task.agent.to_string();
+                    self.begin(Cause::Task(id.clone()), task.session, member, (kind, at));
+                }
+                Event::TaskFinished(end) => {
+                    self.end(&Cause::Task(end.id.clone()), at, Some(end.status.as_str()));
+                }
+                Event::WaitStarted { session, call, from, .. } => {
+                    let Some(waiting) = name_of(*session, state) else { continue };
+                    let kind = StretchKind::Wait { whom: from.as_ref().map(ToString::to_string) };
+                    self.begin(Cause::Wait(*session, *call), *session, waiting, (kind, at));
+                }
+                Event::WaitEnded { session, call } | Event::MessageHanded { session, call, .. } => {
+                    self.end(&Cause::Wait(*session, *call), at, None);
+                }
+                Event::PermissionAsked(asked) => {
+                    let question = &asked.question;
+                    let cause = Cause::Question(asked.id.clone());
+                    let asking = (StretchKind::Asking, at);
+                    self.begin(cause, question.session, question.agent.to_string(), asking);
+                }
+                Event::PermissionAnswered(answered) => {
+                    self.end(&Cause::Question(answered.id.clone()), at, None);
+                }
+                Event::MemberLeft { session, .. } => self.end_all_of(*session, at),
+                _ => {}
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        cause: Cause,
+        session: SessionId,
+        member: String,
+        (kind, from): (StretchKind, Moment),
+    ) {
+        // A task that goes on after an interruption has the stretch that it had.
+        if self.open.len() < self.most {
+            let stretch = Stretch { member, kind, from, until: None, ended: None };
+            self.open.entry(cause).or_insert((session, stretch));
+        }
+    }
+
+    fn end(&mut self, cause: &Cause, at: Moment, ended: Option<&'static str>) {
+        if let Some((_, stretch)) = self.open.remove(cause) {
+            self.ended.push_back(Stretch { until: Some(at), ended, ..stretch });
+            while self.ended.len() > self.most {
+                self.ended.pop_front();
+            }
+        }
+    }
+
+    fn end_all_of(&mut self, session: SessionId, at: Moment) {
+        let of = self.open.iter().filter(|(_, (owner, _))| *owner == session);
+        let causes: Vec<_> = of.map(|(cause, _)| cause.clone()).collect();
+        for cause in causes {
+            self.end(&cause, at, None);
+        }
+    }
+}
+
+fn name_of(session: SessionId, state: &State) -> Option<String> {
+    if let Some(live) = state.session(session) {
+        return Some(live.name.to_string());
+    }
+    let mut left = state.departed().filter(|left| left.session == session);
+    left.next_back().map(|left| left.name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::event::{Joined, LogPosition, PermissionAnswered, PermissionAsked, Question};
+    use crate::domain::ids::CommandId;
+    use crate::domain::member::{Departure, MemberKind};
+    use crate::domain::messaging::DeliveryMethod;
+    use crate::domain::name::Name;
+    use crate::domain::permission::{Decider, Decision};
+    use crate::domain::time::Tick;
+
+    const ANN: SessionId = SessionId(uuid::Uuid::nil());
+
+    fn name(text: &str) -> Name {
+        Name::parse(text).unwrap()
+    }
+
+    fn call(number: u64) -> CallId {
+        CallId(uuid::Uuid::from_u64_pair(1, number))
+    }
+
+    fn waits(number: u64, from: Option<&str>) -> Event {
+        Event::WaitStarted {
+            session: ANN,
+            call: call(number),
+            from: from.map(name),
+            request: None,
+            timeout_ms: 1,
+        }
+    }
+
+    /// Folds events, each a millisecond after the one before, in a team whose only member is ann.
+    fn folded(most: usize, events: Vec<Event>) -> Vec<(StretchKind, i64, Option<i64>)> {
+        let mut state = State::default();
+        let mut stretches = Stretches::new(most);
+        let joined = Event::MemberJoined(Joined {
+            session: ANN,
+            name: name("ann"),
+            chosen: true,
+            kind: MemberKind::Peer,
+            model: None,
+            roles: Vec::new(),
+            pid: 1,
+            client: None,
+        });
+        for (number, event) in (0..).zip([joined].into_iter().chain(events)) {
+            let entry = Entry {
+                seq: number + 1,
+                ts: i64::try_from(number).unwrap(),
+                tick: Tick { boot: 1, ms: number },
+                id: CommandId(uuid::Uuid::from_u64_pair(0, number)),
+                by: None,
+                events: vec![event],
+            };
+            if number == 0 {
+                state.apply(&entry, &[0], LogPosition::default());
+            }
+            stretches.take(&entry, &state);
+        }
+        let all = stretches.all().into_iter();
+        all.map(|one| (one.kind, one.from.0, one.until.map(|until| until.0))).collect()
+    }
+
+    #[test]
+    fn a_wait_ends_with_its_message_or_without_one() {
+        let handed = Event::MessageHanded {
+            ids: Vec::new(),
+            member: name("ann"),
+            session: ANN,
+            call: call(1),
+            method: DeliveryMethod::Pull,
+        };
+        let ended = Event::WaitEnded { session: ANN, call: call(2) };
+        let ben = || StretchKind::Wait { whom: Some("ben".to_owned()) };
+        let all = folded(
+            9,
+            vec![waits(1, Some("ben")), handed, waits(2, None), ended, waits(3, Some("ben"))],
+        );
+        let anybody = StretchKind::Wait { whom: None };
+        assert_eq!(all, [(ben(), 1, Some(2)), (anybody, 3, Some(4)), (ben(), 5, None)]);
+    }
+
+    #[test]
+    fn whoever_leaves_waits_no_more_and_old_stretches_are_forgotten() {
+        let left = Event::MemberLeft { session: ANN, departure: Departure::Closed, detail: None };
+        let all = folded(2, vec![waits(1, None), waits(2, None), waits(3, None), left]);
+        let kinds: Vec<_> = all.into_iter().map(|(_, from, until)| (from, until)).collect();
+        assert_eq!(kinds, [(1, Some(4)), (2, Some(4))]);
+    }
+
+    #[test]
+    fn a_question_is_open_until_its_answer() {
+        let id = PermissionId::from_bits(7);
+        let question = Question {
+            session: ANN,
+            agent: name("ann"),
+            task: None,
+            kind: "execute".to_owned(),
+            title: "rm x".to_owned(),
+            paths: Vec::new(),
+        };
+        let asked = PermissionAsked {
+            id: id.clone(),
+            question,
+            offers: vec![Decision::AllowOnce],
+            timeout_ms: 1,
+        };
+        let answered = PermissionAnswered {
+            id,
+            decision: Decision::Reject,
+            by: Decider::Orchestrator,
+            name: None,
+            lasts: false,
+            question: None,
+            times: None,
+        };
+        let events = vec![Event::PermissionAsked(asked), Event::PermissionAnswered(answered)];
+        assert_eq!(folded(9, events), [(StretchKind::Asking, 1, Some(2))]);
+    }
+}

@@ -1,0 +1,154 @@
+//! Who worked when, and who waited for whom: a lane for each member, with a bar for each task, a dotted line for each wait, and a box
+//! for each question for permission.
+
+use maud::{Markup, html};
+
+use super::svg_parts::{at, cut, drawing};
+use crate::domain::text::counted::counted;
+use crate::domain::time::iso8601;
+use crate::view::{Board, Moment, StatusLook, Stretch, StretchKind, span};
+use crate::web::pages::View;
+use crate::web::pages::parts::{MOST_ROWS, clock, tone};
+
+/// The most lanes.
+const LANES: usize = 40;
+
+const LEFT: i64 = 150;
+const WIDTH: i64 = 900;
+const TOP: i64 = 30;
+const LANE: i64 = 40;
+
+/// Distances of the lines of the scale, in milliseconds.
+const STEPS: [i64; 12] = [
+    1_000,
+    5_000,
+    15_000,
+    60_000,
+    300_000,
+    900_000,
+    3_600_000,
+    10_800_000,
+    21_600_000,
+    86_400_000,
+    604_800_000,
+    2_592_000_000,
+];
+
+/// The scale of a drawing.
+#[derive(Clone, Copy)]
+struct Scale {
+    from: Moment,
+    ms: i64,
+}
+
+impl Scale {
+    fn x(self, at: Moment) -> i64 {
+        let offset = i128::from(at.0.saturating_sub(self.from.0).clamp(0, self.ms));
+        LEFT + i64::try_from(offset * i128::from(WIDTH) / i128::from(self.ms)).unwrap_or(WIDTH)
+    }
+}
+
+/// Draws stretches of time.
+pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Board) -> Markup {
+    let shown = &stretches[stretches.len().saturating_sub(MOST_ROWS)..];
+    let from = shown.iter().map(|one| one.from).min().unwrap_or(board.at);
+    let scale = Scale { from, ms: board.at.0.saturating_sub(from.0).max(1_000) };
+    let mut lanes: Vec<&str> = Vec::new();
+    for stretch in shown {
+        if !lanes.contains(&stretch.member.as_str()) && lanes.len() < LANES {
+            lanes.push(&stretch.member);
+        }
+    }
+    lanes.sort_unstable();
+    let height = TOP + LANE * at(lanes.len()) + 12;
+    let content = html! {
+        (grid(scale, height))
+        @for (index, lane) in lanes.iter().enumerate() {
+            @let y = TOP + LANE * at(index);
+            line."l-grid" x1="0" x2=(LEFT + WIDTH + 20) y1=(y) y2=(y) {}
+            text."t-bold" x="6" y=(y + 24) { (cut(lane, 18)) }
+            @for stretch in shown.iter().filter(|one| one.member == **lane) { (bar(stretch, y, scale, board.at)) }
+        }
+    };
+    let title = format!("{} of the last {}", counted(lanes.len(), "member"), span(scale.ms));
+    html! {
+        (drawing(&title, (LEFT + WIDTH + 24, height), &content))
+        p.empty { "A bar is work at a task, with how it ended (✓ ✗ -; ● goes on); a dotted line is a wait for a message; ! is a question for permission." }
+        details.body id="timeline-words" {
+            summary { "The same in words, newest first" }
+            ol { @for stretch in shown.iter().rev() { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at)) } } }
+        }
+    }
+}
+
+fn grid(scale: Scale, height: i64) -> Markup {
+    let step = STEPS.into_iter().find(|step| scale.ms / step <= 9).unwrap_or(i64::MAX / 2);
+    let first = scale.from.0.div_euclid(step).saturating_add(1).saturating_mul(step);
+    let lines = (0..10).map(|number| first.saturating_add(step.saturating_mul(number)));
+    let end = scale.from.0.saturating_add(scale.ms);
+    // Times below a minute need seconds, and those above a day need the day.
+    let (skipped, letters) = if step >= 86_400_000 {
+        (5, 5)
+    } else if step < 60_000 {
+        (11, 8)
+    } else {
+        (11, 5)
+    };
+    html! {
+        @for ms in lines.take_while(|ms| *ms <= end) {
+            @let x = scale.x(Moment(ms));
+            line."l-grid" x1=(x) x2=(x) y1=(TOP - 8) y2=(height - 6) {}
+            text."t-soft" x=(x) y="16" text-anchor="middle" { (iso8601(ms).chars().skip(skipped).take(letters).collect::<String>()) }
+        }
+    }
+}
+
+fn bar(stretch: &Stretch, y: i64, scale: Scale, now: Moment) -> Markup {
+    let (from, until) = (scale.x(stretch.from), scale.x(stretch.until.unwrap_or(now)));
+    let width = (until - from).max(3);
+    let words = in_words(stretch, now);
+    match &stretch.kind {
+        StretchKind::Work { task } => {
+            let look = StatusLook::of(stretch.ended.unwrap_or(if stretch.until.is_some() {
+                "interrupted"
+            } else {
+                "running"
+            }));
+            html! {
+                a href=(View::Task(task.clone()).path()) aria-label=(words) {
+                    title { (words) }
+                    rect class={ "work " (tone(look.tone)) } x=(from) y=(y + 9) width=(width) height="22" rx="4" {}
+                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 24) { (look.mark) @if width > 110 { " " (cut(task, 24)) } } }
+                }
+            }
+        }
+        StretchKind::Wait { whom } => html! {
+            line.wait x1=(from) x2=(from + width) y1=(y + 35) y2=(y + 35) { title { (words) } }
+            @if width > 70 { text."t-soft" x=(from + 4) y=(y + 32) { @if let Some(whom) = whom { "waits for " (cut(whom, 16)) } @else { "waits" } } }
+        },
+        StretchKind::Asking => html! {
+            rect.ask x=(from) y=(y + 4) width=(width) height="14" rx="3" { title { (words) } }
+            @if width > 12 { text."t-bold t-urgent" x=(from + 4) y=(y + 15) { "!" } }
+        },
+    }
+}
+
+fn in_words(stretch: &Stretch, now: Moment) -> String {
+    let time = stretch.from.until(stretch.until.unwrap_or(now));
+    let time = span(i64::try_from(time).unwrap_or(i64::MAX));
+    let member = &stretch.member;
+    let goes_on = if stretch.until.is_none() { " so far" } else { "" };
+    match &stretch.kind {
+        StretchKind::Work { task } => {
+            let end = stretch.ended.map(|end| format!(", {end}")).unwrap_or_default();
+            format!("{member} worked at {task} for {time}{goes_on}{end}")
+        }
+        StretchKind::Wait { whom: Some(whom) } => {
+            format!("{member} waited for {whom} for {time}{goes_on}")
+        }
+        StretchKind::Wait { whom: None } => {
+            format!("{member} waited for a message for {time}{goes_on}")
+        }
+        StretchKind::Asking => format!("{member} waited for a permission for {time}{goes_on}"),
+    }
+}

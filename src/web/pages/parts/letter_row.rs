@@ -1,0 +1,100 @@
+//! A message as a row of a list, with the way of its receipts: stored, delivered, seen. A row says nothing that changes by itself, so
+//! that it is sent again only when the message has come further.
+
+use maud::{Markup, html};
+
+use super::small_parts::{clock, member_link, task_link, tone};
+use crate::domain::text::counted::counted;
+use crate::view::{Letter, Moment, Receipt, ReceiptStatus, StatusLook};
+use crate::web::pages::View;
+
+/// The most receipts that a row shows one by one.
+const MOST_RECEIPTS: usize = 8;
+
+/// Returns a message as a row with the id `letter-SEQ`.
+pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
+    let is_answer = letter.reply_to.is_some();
+    let kind = match letter.kind.as_str() {
+        "message" => None,
+        kind => Some(kind),
+    };
+    html! {
+        li id={ "letter-" (letter.seq) } class=[is_answer.then_some("answer")] {
+            div.letter-head {
+                b { (member_link(&letter.from)) } span.unseen { " to " } span aria-hidden="true" { "→" } b { (member_link(&letter.to)) }
+                @if let Some(kind) = kind { span.tag { (kind) } }
+                @if letter.urgent { span.tag.urgent { "! urgent" } }
+                @if let Some(id) = &letter.request_id { span.id.soft { (id) } }
+                @if let Some(id) = &letter.task_id { (task_link(id)) }
+                span.when.soft {
+                    a data-row="" href={ (View::Thread(letter.thread_id.clone()).path()) "#letter-" (letter.seq) } aria-label={ "Thread of the message of " (letter.from) } { (clock(letter.at)) }
+                }
+            }
+            p.letter-text dir="auto" {
+                @match &letter.text {
+                    Some(text) => (text),
+                    None => span.soft { "(its text cannot be read)" },
+                }
+            }
+            (receipts(letter))
+        }
+    }
+}
+
+fn receipts(letter: &Letter) -> Markup {
+    let all = &letter.receipts;
+    html! {
+        @if all.is_empty() { div.receipts { "nobody gets it" } }
+        @else if all.len() > MOST_RECEIPTS {
+            @let seen = all.iter().filter(|one| one.status == ReceiptStatus::Seen).count();
+            div.receipts { (seen) " of " (counted(all.len(), "recipient")) " have seen it" }
+        } @else {
+            ul.receipts aria-label="Receipts" { @for one in all { li { (receipt_path(letter.at, one)) } } }
+        }
+    }
+}
+
+/// Returns the way of a receipt: each station with its time.
+fn receipt_path(sent: Moment, receipt: &Receipt) -> Markup {
+    let look = StatusLook::of_receipt(receipt.status);
+    html! {
+        span.path title=(receipt.in_words(sent)) {
+            span class=(tone(look.tone)) aria-hidden="true" { (look.mark) }
+            span { (receipt.member) ":" }
+            span.done { "stored" }
+            @if let Some(at) = receipt.delivered_at {
+                span aria-hidden="true" { "→" }
+                span.done { "delivered" @if let Some(method) = &receipt.method { " by " (method) } " " (after(sent, at)) }
+            }
+            @if let Some(at) = receipt.seen_at {
+                span aria-hidden="true" { "→" } span.done { "seen " (after(sent, at)) }
+            }
+            @match receipt.status {
+                ReceiptStatus::Unread => span { "· unread" },
+                ReceiptStatus::Withdrawn => span { "· withdrawn" },
+                ReceiptStatus::Expired => span.bad { "· will not reach it" },
+                ReceiptStatus::Delivered | ReceiptStatus::Seen => {},
+            }
+        }
+    }
+}
+
+/// Says how long after the sending something was.
+fn after(sent: Moment, at: Moment) -> String {
+    let ms = sent.until(at);
+    match ms {
+        0..=9_999 => format!("+{}.{} s", ms / 1000, ms % 1000 / 100),
+        _ => format!("+{}", crate::view::span(i64::try_from(ms).unwrap_or(i64::MAX))),
+    }
+}
+
+/// Returns messages as the list `letters`, in the order given.
+pub(in crate::web::pages) fn letter_list<'a>(
+    id: &str,
+    letters: impl Iterator<Item = &'a Letter>,
+    label: &str,
+) -> Markup {
+    html! {
+        ol.letters id=(id) aria-label=(label) { @for letter in letters { (letter_row(letter)) } }
+    }
+}

@@ -1,0 +1,18 @@
+//! The parts that several pages share: marks, times, links, forms, messages, tables.
+
+mod act_forms;
+mod letter_row;
+mod member_table;
+mod need_card;
+mod small_parts;
+mod task_table;
+
+pub(super) use self::act_forms::{cancel_form, end_forms, send_form};
+pub(super) use self::letter_row::{letter_list, letter_row};
+pub(super) use self::member_table::member_table;
+pub(super) use self::need_card::need_card;
+pub(super) use self::small_parts::{
+    MOST_ROWS, ago, clean_text, clock, left_out, mark, member_link, shown_text, task_link, tone,
+    workflow_link,
+};
+pub(super) use self::task_table::task_table;

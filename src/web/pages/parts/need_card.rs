@@ -1,0 +1,85 @@
+//! Something that waits for a person, with the whole question and, where that is allowed, its answers.
+
+use maud::{Markup, html};
+
+use super::act_forms::{answer_forms, approval_forms};
+use super::small_parts::{ago, clean_text, member_link, task_link, workflow_link};
+use crate::domain::text::visible_letters::quoted;
+use crate::view::{Board, Need, NeedKind, PermissionRow, span};
+use crate::web::pages::{PageContext, PageInput};
+
+/// The most characters of a path that is shown.
+const PATH_CHARS: usize = 4_000;
+
+/// Returns a need as a card.
+pub(in crate::web::pages) fn need_card(
+    need: &Need,
+    input: &PageInput<'_>,
+    context: &PageContext<'_>,
+) -> Markup {
+    let Some(board) = input.snapshot.board.as_deref() else { return html! {} };
+    let id = need.id.as_deref().unwrap_or_default();
+    let key = format!("need-{}-{}-{id}", need.kind.as_str(), need.who);
+    html! {
+        div.need id=(key) {
+            @match need.kind {
+                NeedKind::Permission => @if let Some(row) = board.permissions.iter().find(|row| row.permission_id == id) {
+                    (permission(row, board, input, context))
+                },
+                NeedKind::Approval => (approval(need, id, input, context)),
+                NeedKind::Stuck => {
+                    h3 { span.mark.urgent aria-hidden="true" { "!" } " " (member_link(&need.who)) " is stuck" }
+                    p { (need.words) @if let Some(since) = need.since { " · last active " (ago(since, board.at)) " ago" } }
+                },
+            }
+        }
+    }
+}
+
+fn permission(
+    row: &PermissionRow,
+    board: &Board,
+    input: &PageInput<'_>,
+    context: &PageContext<'_>,
+) -> Markup {
+    let call = input.extra.calls.iter().find(|(id, _)| *id == row.permission_id);
+    let call = call
+        .map(|(_, lines)| lines.strip_prefix(std::slice::from_ref(&row.title)).unwrap_or(lines));
+    let left = row.expires_at.0.saturating_sub(board.at.0);
+    html! {
+        h3 { span.mark.urgent aria-hidden="true" { "!" } " May " (member_link(&row.agent)) " do this? " span.tag { (row.kind) } }
+        pre.question tabindex="0" role="region" aria-label={ "What " (row.agent) " wants to do" } { (row.exact_title) }
+        @if !row.paths.is_empty() {
+            p.small { "Paths: " @for (at, path) in row.paths.iter().enumerate() { @if at > 0 { ", " } code { (quoted(path, PATH_CHARS)) } } }
+        }
+        @if let Some(lines) = call.filter(|lines| !lines.is_empty()) {
+            details id={ "call-" (row.permission_id) } {
+                summary { "The whole call, as the agent has announced it" }
+                pre.question tabindex="0" role="region" aria-label="The whole call" { (clean_text(&lines.join("\n")).0) }
+            }
+        }
+        p.small.soft {
+            "asked " (ago(row.asked_at, board.at)) " ago · rejected without an answer in " (span(left))
+            @if let Some(task) = &row.task_id { " · " (task_link(task)) }
+            " · " span.id { (row.permission_id) }
+        }
+        (answer_forms(row, context))
+    }
+}
+
+fn approval(
+    need: &Need,
+    workflow: &str,
+    input: &PageInput<'_>,
+    context: &PageContext<'_>,
+) -> Markup {
+    let prompt = input.extra.prompts.iter().find(|prompt| prompt.step == need.who);
+    html! {
+        h3 { span.mark.urgent aria-hidden="true" { "!" } " May the step " (need.who) " begin?" }
+        p { (workflow_link(workflow, &need.words)) }
+        @if let Some(prompt) = prompt {
+            pre.question tabindex="0" role="region" aria-label="The task that the step would get" { (clean_text(&prompt.lines.join("\n")).0) }
+        } @else { p.small { "The page of the workflow shows the task that the step would get." } }
+        (approval_forms(workflow, &need.who, context))
+    }
+}

@@ -1,0 +1,46 @@
+//! Tasks as a table.
+
+use maud::{Markup, html};
+
+use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link, task_link};
+use crate::view::{Board, StatusLook, TaskRow, money, short};
+
+/// Returns tasks as a table, in the order given.
+pub(in crate::web::pages) fn task_table(tasks: &[&TaskRow], board: &Board) -> Markup {
+    if tasks.is_empty() {
+        return html! { p.empty { "No tasks yet." } };
+    }
+    html! {
+        table.rows {
+            thead { tr {
+                th scope="col" { "agent" } th scope="col" { "status" } th scope="col" { "task" } th scope="col" { "prompt or error" }
+                th.number scope="col" { "age" } th.number scope="col" { "tokens" } th.number scope="col" { "cost" }
+            } }
+            tbody { @for task in tasks.iter().take(MOST_ROWS) { (task_row(task, board)) } }
+        }
+        (left_out(tasks.len(), "cli-team-bridge tasks"))
+    }
+}
+
+fn task_row(task: &TaskRow, board: &Board) -> Markup {
+    let since = task.ended_at.or(task.started_at).unwrap_or(task.queued_at);
+    let status = if task.cancel_asked { "cancelling" } else { task.status.as_str() };
+    let usage = task.usage.as_ref();
+    html! {
+        tr {
+            td.who { (member_link(&task.agent)) }
+            td { (mark(StatusLook::of(&task.status), status)) }
+            td.nowrap { (task_link(&task.task_id)) }
+            td.words { span.two-lines dir="auto" {
+                @match (&task.error, &task.prompt) {
+                    (Some(error), _) => span.bad { (error) },
+                    (None, Some(prompt)) => (prompt),
+                    (None, None) => "(its prompt cannot be read)",
+                }
+            } }
+            td.number { (ago(since, board.at)) }
+            td.number data-unit="tokens" { (usage.map(|usage| short(usage.total_tokens)).unwrap_or_default()) }
+            td.number data-unit="" { (usage.map(money).unwrap_or_default()) }
+        }
+    }
+}

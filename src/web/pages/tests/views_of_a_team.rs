@@ -1,0 +1,159 @@
+//! Each view of the team of five: kept as it is rendered, and held to what every page promises.
+//!
+//! `BRIDGE_KEEP_PAGES=1 cargo test --lib every_view_is_rendered_as_it_was` keeps the pages anew.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::team_of_five::{context, extra, snapshot};
+use crate::view::{Moment, SpentBy};
+use crate::web::Snapshot;
+use crate::web::assets::PATHS;
+use crate::web::pages::{
+    Extra, PageContext, PageInput, View, fragments, message_page, page, rows_of_letters,
+};
+
+/// Returns all views, each with the name of its kept page.
+pub(super) fn views() -> Vec<(&'static str, View)> {
+    let text = str::to_owned;
+    vec![
+        ("team", View::Team),
+        ("member", View::Member(text("ben"))),
+        ("conversation", View::Conversation),
+        ("thread", View::Thread(text("msg-1"))),
+        ("sequence", View::Sequence),
+        ("timeline", View::Timeline),
+        ("tasks", View::Tasks),
+        ("task", View::Task(text("task-ben"))),
+        ("workflows", View::Workflows),
+        ("workflow", View::Workflow(text("wf-1"))),
+        ("usage", View::Usage(SpentBy::Agent)),
+        ("search", View::Search(text("leases"))),
+    ]
+}
+
+fn rendered(view: &View, context: &PageContext<'_>) -> String {
+    page(view, &PageInput { snapshot: &snapshot(), extra: &extra() }, context)
+}
+
+/// One element a line, so that a change shows as a change of a few lines.
+fn readable(html: &str) -> String {
+    let html = html.replace(&PATHS.style, "STYLE").replace(&PATHS.script, "SCRIPT");
+    html.replace("><", ">\n<") + "\n"
+}
+
+#[test]
+fn every_view_is_rendered_as_it_was() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/web/pages/tests/kept_pages");
+    let keeps = std::env::var_os("BRIDGE_KEEP_PAGES").is_some();
+    for (name, view) in views() {
+        let html = readable(&rendered(&view, &context()));
+        let file = folder.join(format!("{name}.html"));
+        if keeps {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&file, &html).unwrap();
+        }
+        let kept = std::fs::read_to_string(&file).unwrap_or_default();
+        let same = kept.lines().zip(html.lines()).take_while(|(kept, now)| kept == now).count();
+        assert!(
+            kept == html,
+            "{name} differs from line {} on: {:?}",
+            same + 1,
+            html.lines().nth(same)
+        );
+    }
+}
+
+#[test]
+fn every_page_says_what_it_is_and_where_its_parts_are() {
+    for (name, view) in views() {
+        let html = rendered(&view, &context());
+        for part in [
+            "<html lang=\"en\">",
+            "<main id=\"main\"",
+            "<header",
+            "<footer",
+            "class=\"skip\"",
+            "role=\"search\"",
+            "id=\"connection\" role=\"status\"",
+        ] {
+            assert_eq!(html.matches(part).count(), 1, "{name}: {part}");
+        }
+        assert_eq!(html.matches("<h1").count(), 1, "{name}");
+        assert!(html.contains("<title id=\"page-title\">(2) "), "{name}");
+        // The policy of the server forbids them.
+        for forbidden in [" style=", "<style", " onclick=", " onload=", "javascript:", "<iframe"] {
+            assert!(!html.contains(forbidden), "{name}: {forbidden}");
+        }
+        let ids: Vec<_> =
+            html.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        let different: BTreeSet<_> = ids.iter().collect();
+        assert_eq!(ids.len(), different.len(), "{name}: {ids:?}");
+        for label in
+            html.split("aria-labelledby=\"").skip(1).map(|rest| rest.split('"').next().unwrap())
+        {
+            assert!(ids.contains(&label), "{name}: {label}");
+        }
+    }
+}
+
+#[test]
+fn the_live_parts_of_a_page_are_parts_of_it() {
+    let (snapshot, extra) = (snapshot(), extra());
+    let input = PageInput { snapshot: &snapshot, extra: &extra };
+    for (name, view) in views() {
+        let html = page(&view, &input, &context());
+        let parts = fragments(&view, &input, &context());
+        assert!(parts.iter().any(|part| part.id == "page-title"), "{name}");
+        for part in parts {
+            assert!(part.html.contains(&format!(" id=\"{}\"", part.id)), "{name}: {}", part.id);
+            assert!(html.contains(&part.html), "{name}: {}", part.id);
+        }
+    }
+    let rows = rows_of_letters(&snapshot.letters, &context());
+    let html = page(&View::Conversation, &input, &context());
+    assert_eq!(rows[0].id, "letter-1");
+    assert!(rows.iter().all(|row| html.contains(&row.html)));
+}
+
+#[test]
+fn a_row_of_a_message_stays_as_it_is_while_time_goes_on() {
+    let later = PageContext { now: Moment(i64::MAX), ..context() };
+    let letters = snapshot().letters;
+    assert_eq!(rows_of_letters(&letters, &context()), rows_of_letters(&letters, &later));
+}
+
+#[test]
+fn only_what_is_allowed_has_a_form() {
+    let posts = |html: &str| html.matches(" method=\"post\"").count();
+    let looks_only = PageContext { can_write: false, can_answer: false, ..context() };
+    for (name, view) in views() {
+        assert_eq!(posts(&rendered(&view, &looks_only)), 0, "{name}");
+        let html = rendered(&view, &context());
+        assert_eq!(
+            posts(&html),
+            html.matches("name=\"form_token\" value=\"form-token\"").count(),
+            "{name}"
+        );
+    }
+    let answers = PageContext { can_write: false, ..context() };
+    let html = rendered(&View::Team, &answers);
+    assert!(html.contains("action=\"/act/answer\"") && !html.contains("action=\"/act/send\""));
+    assert!(html.find("value=\"reject\"").unwrap() < html.find("value=\"allow_once\"").unwrap());
+    let writes = PageContext { can_answer: false, ..context() };
+    let html = rendered(&View::Team, &writes);
+    assert!(html.contains("action=\"/act/send\"") && !html.contains("action=\"/act/answer\""));
+    assert!(html.contains("cli-team-bridge allow perm-1"));
+}
+
+#[test]
+fn without_a_team_every_view_says_so() {
+    let (snapshot, extra) = (Snapshot::default(), Extra::default());
+    for (name, view) in views() {
+        let html = page(&view, &PageInput { snapshot: &snapshot, extra: &extra }, &context());
+        assert!(html.contains("There is no team in this project yet."), "{name}");
+        assert!(html.contains("<title id=\"page-title\">") && !html.contains("(0)"), "{name}");
+    }
+    let html = message_page("Not signed in", &["Open the address that <web> printed."]);
+    assert!(html.contains("&lt;web&gt;") && html.contains("<h1"));
+}

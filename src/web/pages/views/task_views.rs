@@ -1,0 +1,203 @@
+//! The tasks, and one task with all its texts, live words and changed files.
+
+use maud::{Markup, html};
+
+use crate::domain::text::counted::counted;
+use crate::domain::text::visible_letters::{beginning, one_line};
+use crate::reader::WholeTask;
+use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, took};
+use crate::web::pages::page_body::{Body, Part};
+use crate::web::pages::parts::{
+    cancel_form, clean_text, clock, mark, member_link, shown_text, task_table, workflow_link,
+};
+use crate::web::pages::{FileDiff, PageContext, PageInput};
+
+/// The most files, and failed calls, of a list.
+const MOST_LISTED: usize = 200;
+
+pub(in crate::web::pages) fn tasks(input: &PageInput<'_>) -> Body {
+    let Some(board) = input.snapshot.board.as_deref() else {
+        return Body::new("Tasks", Vec::new());
+    };
+    let all: Vec<_> = board.tasks.iter().collect();
+    let html = html! {
+        section.sheet id="tasks" aria-labelledby="tasks-heading" {
+            h2.unseen id="tasks-heading" { "Tasks" }
+            (task_table(&all, board))
+        }
+    };
+    Body::new("Tasks", vec![Part::live("tasks", html)])
+}
+
+pub(in crate::web::pages) fn task(
+    id: &str,
+    input: &PageInput<'_>,
+    context: &PageContext<'_>,
+) -> Body {
+    let mut body = Body::new(format!("Task {}", beginning(id, 80)), Vec::new());
+    let Some(task) = &input.extra.task else {
+        body.parts.push(Part::live("task", html! {
+            p id="task" { "There is no task of this id, or it ended too long ago. The search finds older ones." }
+        }));
+        return body;
+    };
+    let now = input.snapshot.board.as_ref().map_or(context.now, |board| board.at);
+    let is_over = task.row.ended_at.is_some();
+    body.parts = vec![
+        Part::live("task", head(task, now)),
+        Part::live("error", error(task)),
+        Part::fixed(
+            "prompt",
+            texts(
+                task.whole_prompt.as_deref().or(task.row.prompt.as_deref()),
+                "prompt",
+                "Its prompt",
+            ),
+        ),
+        Part::live("live", live_words(&input.extra.live)),
+        Part::live(
+            "output",
+            texts(task.output.as_deref().filter(|_| is_over), "output", "Its result"),
+        ),
+        Part::live("diffs", diffs(&input.extra.diffs)),
+    ];
+    body.side = vec![Part::live("facts", facts(task)), Part::live("files", files(task))];
+    body.side.push(Part::live("ends", html! { div id="ends" { @if !is_over { (cancel_form(&task.row.task_id, "task", context)) } } }));
+    body
+}
+
+fn head(task: &WholeTask, now: Moment) -> Markup {
+    let row = &task.row;
+    let time = row.ran_ms(now).map(|ms| took(std::time::Duration::from_millis(ms)));
+    html! {
+        p.title id="task" {
+            span { (mark(StatusLook::of(&row.status), &row.status)) " · " (member_link(&row.agent)) @if let Some(time) = time { " · " (time) } @if row.cancel_asked { " · to be cancelled" } }
+            span.id { (row.task_id) }
+        }
+    }
+}
+
+fn error(task: &WholeTask) -> Markup {
+    let words = task.whole_error.as_deref().or(task.row.error.as_deref());
+    html! {
+        div id="error" { @if let Some(words) = words {
+            section.sheet.problems aria-labelledby="error-heading" { h2 id="error-heading" { "Why it failed" } (shown_text(words, "text", "The error")) }
+        } }
+    }
+}
+
+fn texts(text: Option<&str>, id: &str, heading: &str) -> Markup {
+    html! {
+        div id=(id) { @if let Some(text) = text {
+            section.sheet aria-labelledby={ (id) "-heading" } { h2 id={ (id) "-heading" } { (heading) } (shown_text(text, "text", heading)) }
+        } }
+    }
+}
+
+fn facts(task: &WholeTask) -> Markup {
+    let row = &task.row;
+    let used = row.usage.as_ref().map(Spent::in_words).unwrap_or_default();
+    html! {
+        section.sheet id="facts" aria-labelledby="facts-heading" {
+            h2 id="facts-heading" { "What is known" }
+            dl.facts {
+                dt { "agent" } dd { (member_link(&row.agent)) @if let Some(profile) = &row.profile { " (" (profile) ")" } }
+                dt { "assigned by" } dd { (member_link(&row.assigned_by)) }
+                @if let Some(id) = &row.workflow_id { dt { "workflow" } dd { (workflow_link(id, id)) } }
+                dt { "assigned" } dd { (clock(row.queued_at)) }
+                @if let Some(at) = row.started_at { dt { "began" } dd { (clock(at)) } }
+                @if let Some(at) = row.ended_at { dt { "ended" } dd { (clock(at)) } }
+                @if !used.is_empty() { dt { "used" } dd { (used) } }
+            }
+        }
+    }
+}
+
+fn files(task: &WholeTask) -> Markup {
+    let details = task.details.as_ref();
+    let files = details.map(|details| details.files.as_slice()).unwrap_or_default();
+    let failed = details.map(|details| details.failed_calls.as_slice()).unwrap_or_default();
+    html! {
+        div id="files" {
+            @if !files.is_empty() {
+                section.sheet aria-labelledby="files-heading" {
+                    h2 id="files-heading" { (counted(files.len(), "changed file")) }
+                    ul.body { @for file in files.iter().take(MOST_LISTED) { li { span.tag { (file.change.as_str()) } " " code { (one_line(&file.path)) } } } }
+                }
+            }
+            @if !failed.is_empty() {
+                section.sheet aria-labelledby="failed-heading" {
+                    h2 id="failed-heading" { (counted(failed.len(), "failed call")) }
+                    ul.body { @for call in failed.iter().take(MOST_LISTED) { li { span.mark.bad aria-hidden="true" { "✗" } " " (one_line(&call.title)) p.small.soft { (beginning(&call.why, 400)) } } } }
+                }
+            }
+        }
+    }
+}
+
+/// Returns what an agent says and does in its turn.
+pub(in crate::web::pages) fn live_words(lines: &[LiveLine]) -> Markup {
+    html! {
+        div id="live" { @if !lines.is_empty() {
+            section.sheet aria-labelledby="live-heading" {
+                h2 id="live-heading" { "What it says and does" }
+                ol.live id="live-lines" data-follow="" tabindex="0" aria-label="What it says and does, the newest last" {
+                    @for line in lines { (live_line(line)) }
+                }
+            }
+        } }
+    }
+}
+
+fn live_line(line: &LiveLine) -> Markup {
+    let (class, mark, word) = match line.kind {
+        LiveKind::Words => ("words", "", ""),
+        LiveKind::Thought => ("thought", "~", "thinks: "),
+        LiveKind::Call => ("call", "▸", "calls: "),
+        LiveKind::Permission => ("permission", "!", "permission: "),
+        LiveKind::Told => ("told", "←", "is told: "),
+        LiveKind::Note => ("note", "·", "note: "),
+    };
+    html! {
+        li class=(class) dir="auto" { span.mark aria-hidden="true" { (mark) } @if !word.is_empty() { span.unseen { (word) } } (line.text) }
+    }
+}
+
+/// Returns how files differ from what is committed.
+pub(in crate::web::pages) fn diffs(diffs: &[FileDiff]) -> Markup {
+    html! {
+        div id="diffs" { @if !diffs.is_empty() {
+            section.sheet aria-labelledby="diffs-heading" {
+                h2 id="diffs-heading" { "How its files differ from what is committed" }
+                @for (at, diff) in diffs.iter().enumerate().take(MOST_LISTED) {
+                    details.body id={ "diff-" (at) } open[at == 0] {
+                        summary { code { (one_line(&diff.path)) } @if diff.is_cut { " (its beginning)" } }
+                        @match &diff.diff {
+                            Ok(text) => (diff_lines(text)),
+                            Err(why) => p.soft { (one_line(why)) },
+                        }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+fn diff_lines(text: &str) -> Markup {
+    let (shown, missing) = clean_text(text);
+    html! {
+        pre.code.diff tabindex="0" role="region" aria-label="The difference" {
+            @for line in shown.lines() {
+                @let class = match line.as_bytes() {
+                    [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "file",
+                    [b'+', ..] => "add",
+                    [b'-', ..] => "cut",
+                    [b'@', ..] => "place",
+                    _ => "same",
+                };
+                span class=(class) { (line) }
+            }
+        }
+        @if missing > 0 { p.empty { "… and " (counted(missing, "more character")) } }
+    }
+}

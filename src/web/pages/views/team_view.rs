@@ -1,0 +1,134 @@
+//! The team: what needs the reader on top, then the members, problems, requests, and the last that has happened.
+
+use maud::{Markup, html};
+
+use crate::domain::text::counted::{counted, counted_as};
+use crate::view::{Board, Happening, StatusLook};
+use crate::web::pages::page_body::{Body, Part};
+use crate::web::pages::parts::{
+    MOST_ROWS, ago, clock, left_out, mark, member_link, member_table, need_card, send_form,
+};
+use crate::web::pages::{PageContext, PageInput};
+
+/// The last happenings that stand beside the team.
+const HAPPENINGS: usize = 40;
+
+pub(in crate::web::pages) fn team(input: &PageInput<'_>, context: &PageContext<'_>) -> Body {
+    let mut body = Body::new("Team", Vec::new());
+    let Some(board) = input.snapshot.board.as_deref() else { return body };
+    body.parts = vec![
+        Part::live("totals", totals(board)),
+        Part::live("needs", needs(board, input, context)),
+        Part::live("problems", problems(board)),
+        Part::live("members", members(board)),
+        Part::live("requests", requests(board)),
+    ];
+    body.side = vec![
+        Part::live("happenings", happenings(&input.snapshot.happenings)),
+        Part::fixed("send", send_form("all", context)),
+    ];
+    body
+}
+
+fn totals(board: &Board) -> Markup {
+    let totals = &board.totals;
+    let used = totals.usage.in_words();
+    html! {
+        p.totals id="totals" {
+            span { b { (totals.members) } " " (if totals.members == 1 { "member" } else { "members" }) }
+            span { b { (totals.working) } " working" }
+            span { b { (totals.idle) } " idle" }
+            span { b { (totals.unread) } " unread" }
+            span { b { (totals.tasks_open) } " open " (if totals.tasks_open == 1 { "task" } else { "tasks" }) }
+            span { b { (totals.tasks_done) } " done" }
+            @if totals.tasks_not_done > 0 { span { b { (totals.tasks_not_done) } " not done" } }
+            @if !used.is_empty() { span { (used) } }
+        }
+    }
+}
+
+fn needs(board: &Board, input: &PageInput<'_>, context: &PageContext<'_>) -> Markup {
+    let needs = &board.needs_you;
+    html! {
+        div id="needs" aria-live="polite" {
+            @if needs.is_empty() {
+                p.soft { span.mark.good aria-hidden="true" { "✓" } " Nothing needs you." }
+            } @else {
+                section.sheet.needs aria-labelledby="needs-heading" {
+                    h2 id="needs-heading" { (counted_as(needs.len(), "thing needs you", "things need you")) }
+                    @for need in needs.iter().take(MOST_ROWS) { (need_card(need, input, context)) }
+                    (left_out(needs.len(), "cli-team-bridge status"))
+                }
+            }
+        }
+    }
+}
+
+fn problems(board: &Board) -> Markup {
+    html! {
+        div id="problems" aria-live="polite" {
+            @if !board.problems.is_empty() {
+                section.sheet.problems aria-labelledby="problems-heading" {
+                    h2 id="problems-heading" { (counted(board.problems.len(), "problem")) }
+                    ul {
+                        @for problem in board.problems.iter().take(MOST_ROWS) {
+                            li {
+                                span.mark.bad aria-hidden="true" { "✗" } " "
+                                @if let Some(member) = &problem.member { b { (member_link(member)) } ": " }
+                                (problem.words)
+                            }
+                        }
+                    }
+                    (left_out(board.problems.len(), "cli-team-bridge status"))
+                }
+            }
+        }
+    }
+}
+
+fn members(board: &Board) -> Markup {
+    html! {
+        section.sheet id="members" aria-labelledby="members-heading" {
+            h2.unseen id="members-heading" { "Members" }
+            @if board.members.is_empty() { p.empty { "Nobody is here." } } @else { (member_table(board)) }
+        }
+    }
+}
+
+fn requests(board: &Board) -> Markup {
+    html! {
+        div id="requests" {
+            @if !board.requests.is_empty() {
+                section.sheet aria-labelledby="requests-heading" {
+                    h2 id="requests-heading" { "Requests for whoever is free" }
+                    table.rows {
+                        thead { tr { th scope="col" { "status" } th scope="col" { "who" } th scope="col" { "what" } th.number scope="col" { "age" } } }
+                        tbody { @for row in board.requests.iter().take(MOST_ROWS) {
+                            tr {
+                                td { (mark(StatusLook::of(&row.status), &row.status)) }
+                                td.nowrap { (member_link(&row.from)) " → " @match &row.owner { Some(owner) => (member_link(owner)), None => span.soft { "nobody yet" } } }
+                                td.words { span.two-lines dir="auto" { (row.description.as_deref().unwrap_or("(its text cannot be read)")) } }
+                                td.number { (ago(row.opened_at, board.at)) }
+                            }
+                        } }
+                    }
+                    (left_out(board.requests.len(), "cli-team-bridge status"))
+                }
+            }
+        }
+    }
+}
+
+fn happenings(all: &[Happening]) -> Markup {
+    html! {
+        section.sheet id="happenings" aria-labelledby="happenings-heading" {
+            h2 id="happenings-heading" { "What has happened" }
+            @if all.is_empty() { p.empty { "Nothing yet." } }
+            ol.letters {
+                @for one in all.iter().rev().take(HAPPENINGS) {
+                    li { div.letter-head { span.tag { (one.topic.as_str()) } span.when.soft { (clock(one.at)) } } p.small dir="auto" { (one.words) } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What was used: tokens and money by agent, profile or day.
+
+use maud::{Markup, html};
+
+use crate::view::{SpentBy, UsageRow, money, short};
+use crate::web::pages::page_body::{Body, Part};
+use crate::web::pages::parts::{MOST_ROWS, left_out};
+use crate::web::pages::{PageInput, View};
+
+pub(in crate::web::pages) fn usage(by: SpentBy, input: &PageInput<'_>) -> Body {
+    let (word, command) = match by {
+        SpentBy::Agent => ("agent", "cli-team-bridge usage --by agent"),
+        SpentBy::Profile => ("profile", "cli-team-bridge usage --by profile"),
+        SpentBy::Day => ("day", "cli-team-bridge usage --by day"),
+    };
+    let rows = &input.extra.usage;
+    let html = html! {
+        section.sheet id="usage" aria-labelledby="usage-heading" {
+            h2 id="usage-heading" { "Usage by " (word) }
+            @if rows.is_empty() { p.empty { "No task has ended yet." } } @else { (table(rows, word)) (left_out(rows.len(), command)) }
+        }
+    };
+    Body::new("Usage", vec![Part::fixed("switch", switch(by)), Part::live("usage", html)])
+}
+
+fn switch(own: SpentBy) -> Markup {
+    let sums =
+        [(SpentBy::Agent, "by agent"), (SpentBy::Profile, "by profile"), (SpentBy::Day, "by day")];
+    html! {
+        nav.switch aria-label="The usage" {
+            @for (by, words) in sums {
+                a href=(View::Usage(by).path()) aria-current=[(by == own).then_some("page")] { (words) }
+            }
+        }
+    }
+}
+
+fn table(rows: &[UsageRow], word: &str) -> Markup {
+    let most = rows.iter().map(|row| row.spent.total_tokens).max().unwrap_or_default().max(1);
+    html! {
+        table.rows {
+            thead { tr {
+                th scope="col" { (word) } th.number scope="col" { "tasks" } th.number scope="col" { "done" }
+                th.number scope="col" { "read" } th.number scope="col" { "written" } th.number scope="col" { "all tokens" }
+                th scope="col" { span.unseen { "share of the largest" } } th.number scope="col" { "cost" }
+            } }
+            tbody { @for row in rows.iter().take(MOST_ROWS) {
+                tr {
+                    td.who { (row.name) }
+                    td.number data-unit="tasks" { (row.tasks) }
+                    td.number data-unit="done" { (row.done) }
+                    td.number data-unit="read" { (short(row.spent.input_tokens)) }
+                    td.number data-unit="written" { (short(row.spent.output_tokens)) }
+                    td.number data-unit="tokens" { (short(row.spent.total_tokens)) }
+                    td.words { (bar(row.spent.total_tokens, most)) }
+                    td.number data-unit="" { (money(&row.spent)) }
+                }
+            } }
+        }
+    }
+}
+
+/// Returns a bar. The number beside it says the same.
+fn bar(part: u64, all: u64) -> Markup {
+    let percent = u128::from(part) * 100 / u128::from(all);
+    html! {
+        svg.bar viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+            rect.back x="0" y="0" width="100" height="8" {}
+            rect x="0" y="0" width=(percent) height="8" {}
+        }
+    }
+}
