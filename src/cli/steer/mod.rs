@@ -13,8 +13,10 @@ mod answer_question;
 mod answer_step;
 mod cancel_work;
 mod end_agent;
+mod manage_keys;
 
 pub(crate) use self::act_outcome::{Ended, Outcome};
 pub(crate) use self::answer_question::Answer;
 pub(crate) use self::answer_step::StepChoice;
+pub(crate) use self::manage_keys::MadeKey;
 pub(crate) use self::steering::{Patience, Steering};

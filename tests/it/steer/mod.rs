@@ -1,7 +1,8 @@
-//! The person at the command line: `send`, `allow`, `deny`, `cancel`, `stop` and `kill` beside a bridge that leads.
+//! The person at the command line: `send`, `allow`, `deny`, `cancel`, `stop`, `kill` and `key` beside a bridge that leads.
 
 mod answers;
 mod ends;
+mod keys;
 mod messages;
 mod refusals;
 

@@ -14,6 +14,7 @@ mod show_usage;
 mod show_workflows;
 mod whole_task;
 
+pub(in crate::cli::commands) use self::lines::table::aligned;
 pub(in crate::cli::commands) use self::lines::task_lines;
 pub(in crate::cli::commands) use self::open_to_look::{LogTexts, board_again};
 pub(in crate::cli::commands) use self::open_to_look::{Place, foreign, no_team, unusable, whose};
