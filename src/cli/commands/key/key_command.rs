@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::look::{aligned, open_project, print_json};
+use crate::cli::commands::look::{aligned, open_project, print_json};
 use crate::cli::steer::{MadeKey, Steering};
 use crate::cli::{Failure, below_agent, output, serve_mcp};
 use crate::domain::access_key::{KeyScope, scopes_in_words};
@@ -53,6 +53,7 @@ struct TeamChoice {
 
 /// The key to make. Without a scope it may read.
 #[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct NewArguments {
     #[command(flatten)]
     team: TeamChoice,

@@ -1,30 +1,10 @@
-//! The keys for the HTTP API: valid from their making until they are revoked.
+//! How the events of keys change the state, and how a key is found by the hash of its secret.
 
-use serde::{Deserialize, Serialize};
-
-use super::State;
-use super::event_place::At;
+use crate::bus::state::event_place::At;
+use crate::bus::state::{AccessKey, State};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::KeyId;
 use crate::domain::name::Name;
-
-/// A key for the HTTP API. Its secret is stored nowhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AccessKey {
-    /// The member that its bearer is.
-    pub name: Name,
-    pub scopes: Vec<KeyScope>,
-    pub hash: KeyHash,
-    /// When it was made, in wall time.
-    pub made_ms: i64,
-}
-
-impl AccessKey {
-    /// Says whether the key allows something.
-    pub fn allows(&self, scope: KeyScope) -> bool {
-        self.scopes.contains(&scope)
-    }
-}
 
 impl State {
     /// Returns the valid keys, oldest first.
