@@ -35,6 +35,10 @@ pub mod scripted;
 pub mod setup;
 /// The doctor: whether everything that a team needs is there and works, and what to do where it is not.
 pub mod doctor;
+/// The read model of a bus on disk, for all windows.
+pub mod reader;
+/// The local web server: pages, their live changes, and the API.
+pub mod web;
 /// Arguments, the only printer, one file per command.
 pub mod cli;
 /// One function for each reader of outside data, for `fuzz/` and the test that runs the same.

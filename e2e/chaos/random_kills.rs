@@ -9,7 +9,7 @@ use cli_team_bridge::sys::random_ids;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::wild::{ESCAPE, FAR, Habit, Lead, PROMISED, Wild, eventually, signal, zombies_of};
+use super::wild::{ESCAPE, FAR, Habit, Lead, Wild, eventually, promised, signal, zombies_of};
 use super::{fuzz_targets, shortages};
 
 /// By how many the open files may differ afterwards.
@@ -118,7 +118,7 @@ async fn cycle_agents(cycles: usize, chance: &mut Chance) -> Row {
         wild.nothing_is_left().await;
         let took = began.elapsed();
         slowest = slowest.max(took);
-        assert!(took < PROMISED, "cycle {cycle}: {habit:?} by {end} took {took:?}");
+        assert!(took < promised(), "cycle {cycle}: {habit:?} by {end} took {took:?}");
         // The end is reported a moment after it happens.
         lead.says_dead(&name).await;
         // The last process may die a moment after the rest; the bridge reaps it at its next check.
@@ -188,7 +188,7 @@ async fn end_agent(wild: &Wild, lead: &Lead, habit: Habit, name: &str, end: usiz
         0 => drop(lead.kill(name).await),
         1 => {
             let (one, two) = tokio::join!(lead.kill(name), lead.kill(name));
-            assert!(one.max(two) < PROMISED);
+            assert!(one.max(two) < promised());
         }
         2 => drop(lead.call("shutdown_agent", json!({ "agent": name })).await),
         3 => signal_all("scripted-agent", Signal::SIGKILL),
@@ -223,7 +223,7 @@ async fn kill_bridges(kills: usize, chance: &mut Chance) -> Row {
         wild.nothing_is_left().await;
         let took = began.elapsed();
         slowest = slowest.max(took);
-        assert!(took < PROMISED, "kill {kill}: {took:?}");
+        assert!(took < promised(), "kill {kill}: {took:?}");
         if kill % 20 == 19 {
             println!("{} killed bridges", kill + 1);
         }

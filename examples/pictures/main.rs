@@ -99,7 +99,7 @@ fn top(program: &Path) -> Outcome<String> {
     start("fixer", "Resolve links before the paths are compared", "Needs you (1)")?;
     start("tester", "Write a test with a link that leads out of the project", "Working (1)")?;
     start("writer", "Say in the changelog what holds now", "Working (2)")?;
-    start("reviewer", "Review what fixer changes", "waiting for a message from fixer")?;
+    start("reviewer", "Review what fixer changes", "waits for fixer")?;
     start("checker", "Look for other comparisons of paths", "Idle (2)")?;
     // The one that waits, with its messages below.
     for _ in 0..3 {

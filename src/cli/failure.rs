@@ -20,16 +20,23 @@ pub(crate) fn with_hint(what: impl Into<String>, hint: impl Into<String>) -> Fai
     Hinted { what: what.into(), hint: hint.into() }.into()
 }
 
-/// Returns the lines that report a failure: `error:`, then `cause:` for each cause that they do not yet contain, then `hint:`. No
-/// line of a foreign text in it begins like one of these.
-pub(super) fn report(failure: &(dyn Error + Send + Sync + 'static)) -> String {
-    let (what, hint) = match failure.downcast_ref::<Hinted>() {
+/// Returns what happened, and the hint if there is one.
+pub(crate) fn words_and_hint(
+    failure: &(dyn Error + Send + Sync + 'static),
+) -> (String, Option<String>) {
+    match failure.downcast_ref::<Hinted>() {
         Some(hinted) => (hinted.what.clone(), Some(hinted.hint.clone())),
         None => match failure.downcast_ref::<ProjectError>() {
             Some(error) => (error.to_string(), error.hint().map(str::to_owned)),
             None => (failure.to_string(), None),
         },
-    };
+    }
+}
+
+/// Returns the lines that report a failure: `error:`, then `cause:` for each cause that they do not yet contain, then `hint:`. No
+/// line of a foreign text in it begins like one of these.
+pub(super) fn report(failure: &(dyn Error + Send + Sync + 'static)) -> String {
+    let (what, hint) = words_and_hint(failure);
     let mut lines = format!("error: {}\n", indented(&what));
     let mut cause = failure.source();
     while let Some(error) = cause {

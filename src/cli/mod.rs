@@ -21,4 +21,4 @@ mod signal_policy;
 mod steer;
 
 pub use self::command_line::run;
-pub(crate) use self::failure::{Failure, with_hint};
+pub(crate) use self::failure::{Failure, with_hint, words_and_hint};

@@ -9,6 +9,7 @@
 //! | `doctor` | kills the agents that it tries out, within 2 s | - | ends at once |
 //! | `watch` | ends at once, with code 0 | - | - |
 //! | `top` | gives the terminal back, within 1 s, and ends with code 0 | - | ends at once |
+//! | `web` | ends its connections, within 1 s, and ends with code 0 | - | ends at once |
 //! | any other | dies of it, as by default | - | - |
 //!
 //! - A command that is already ending (its input is closed, its workflow is over) treats the first signal as the second.

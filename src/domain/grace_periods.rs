@@ -158,6 +158,9 @@ pub const DIRECT_KILL: Duration = Duration::from_secs(2);
 /// How long an MCP server of the scripted agent may take to end once its stdin is closed. Then it is killed.
 pub const SCRIPTED_SERVER: Duration = Duration::from_secs(2);
 
+/// The web server finishes the answers that it has begun.
+pub const WEB_END: Duration = Duration::from_millis(500);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,7 +53,10 @@ pub const KEPT_PERMISSIONS: usize = 256;
 /// Questions that an agent's user has refused for good, which the bridge remembers. Beyond them it asks about the oldest again.
 pub const LASTING_REFUSALS: usize = 256;
 
-/// Characters of a question's title, and of each of its paths, that go on the bus.
+/// Characters of a question's title that go on the bus: more than most commands have, because their user decides about all that is there.
+pub const QUESTION_TITLE_CHARS: usize = 2_000;
+
+/// Characters of each path of a question, and of the title of a failed call, that go on the bus.
 pub const QUESTION_CHARS: usize = 300;
 
 /// Blank letters in a row that a person is shown before they agree to a command: more than any indentation, and less than a line of a terminal,
@@ -364,3 +367,30 @@ pub const LIVE_LINES: usize = 500;
 
 /// Bytes that may be typed or pasted into the line of a message: a long message comes from a file, with `send`.
 pub const TYPED_BYTES: usize = 8 * 1024;
+
+/// The most bytes of a request's body: a message of a person, with its escapes.
+pub const WEB_BODY_BYTES: usize = 64 * 1024;
+
+/// The most bytes of a request's headers.
+pub const WEB_HEADER_BYTES: usize = 32 * 1024;
+
+/// The most event streams of the web server: a browser has one a page.
+pub const WEB_STREAMS: usize = 32;
+
+/// The most connections of the web server besides event streams: a browser has at most six.
+pub const WEB_CONNECTIONS: usize = 64;
+
+/// The most requests a second, on average over a few seconds. A page loads with four.
+pub const WEB_REQUESTS_PER_SECOND: u32 = 200;
+
+/// The wrong tokens after which nobody signs in for a while.
+pub const WEB_WRONG_TOKENS: u32 = 5;
+
+/// The newest messages that a page gets again when it reconnects, because their receipts may have changed.
+pub const WEB_ROWS_AGAIN: usize = 200;
+
+/// The messages of a page of older ones.
+pub const WEB_OLDER: usize = 200;
+
+/// The hits of a search on a page.
+pub const WEB_HITS: usize = 50;

@@ -282,6 +282,26 @@ pub const SCRIPTED_CALL: Duration = Duration::from_mins(3);
 /// The scripted agent waits for the answer to a question for permission: a person may be asked, but not for ever.
 pub const SCRIPTED_PERMISSION: Duration = Duration::from_mins(10);
 
+// The web server.
+
+/// The headers of a request arrive within this time, and an idle connection is kept as long.
+pub const WEB_HEADERS: Duration = Duration::from_secs(15);
+
+/// The body of a request arrives within this time.
+pub const WEB_BODY: Duration = Duration::from_secs(10);
+
+/// Reading the bus for a page takes no longer, or the page says so.
+pub const WEB_ANSWER: Duration = Duration::from_secs(20);
+
+/// So long nobody signs in after too many wrong tokens.
+pub const WEB_LOCK_OUT: Duration = Duration::from_mins(5);
+
+/// A silent event stream sends a comment this often, so that a broken connection is noticed.
+pub const WEB_COMMENT: Duration = Duration::from_secs(30);
+
+/// A program that has no more connections asks again after this time.
+pub const WEB_BUSY: Duration = Duration::from_secs(5);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -66,16 +66,40 @@ pub fn search(
         }
         locked => locked?,
     };
-    let mut index = WordIndex::open(&file)?;
+    match find_in_file(history, &file, search, on_progress) {
+        Err(SearchError::Index(error)) if is_without_room(&error) => {
+            // What is written of it would take the room for ever.
+            file.remove();
+            tracing::warn!(%error, "cannot keep an index, so this search reads the whole history");
+            find(history, &mut WordIndex::in_memory()?, search, on_progress)
+        }
+        found => found,
+    }
+}
+
+/// Searches with the index of a file, which is made anew if it is damaged.
+fn find_in_file(
+    history: &mut HistoryReader,
+    file: &IndexFile,
+    search: &Search,
+    on_progress: &mut dyn FnMut(Progress),
+) -> Result<Found, SearchError> {
+    let mut index = WordIndex::open(file)?;
     match find(history, &mut index, search, on_progress) {
         Err(SearchError::Index(error)) if is_damage(&error) => {
             tracing::debug!(%error, "the index is damaged, so it is made anew");
             drop(index);
             file.clear()?;
-            find(history, &mut WordIndex::open(&file)?, search, on_progress)
+            find(history, &mut WordIndex::open(file)?, search, on_progress)
         }
         found => found,
     }
+}
+
+/// Says whether the place of the index can hold no more, or fails.
+fn is_without_room(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::CannotOpen))
 }
 
 /// Says whether a new index would not have this error.

@@ -87,15 +87,29 @@ impl IndexFile {
 
     /// Replaces the file by an empty one.
     pub(super) fn clear(&self) -> io::Result<()> {
-        for ending in ENDINGS {
-            let mut path = self.path.clone().into_os_string();
-            path.push(ending);
-            match fs::remove_file(PathBuf::from(path)) {
+        for path in self.files() {
+            match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
         disk::create_private(&self.path, Writes::Anywhere).map(drop)
+    }
+
+    /// Removes the file, as far as that is possible.
+    pub(super) fn remove(&self) {
+        for path in self.files() {
+            // The next search makes it anew, or removes it.
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    fn files(&self) -> impl Iterator<Item = PathBuf> {
+        ENDINGS.into_iter().map(|ending| {
+            let mut path = self.path.clone().into_os_string();
+            path.push(ending);
+            PathBuf::from(path)
+        })
     }
 }
 

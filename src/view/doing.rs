@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 use super::moment::span;
-use crate::bus::state::{BodyRef, Session, State};
+use crate::bus::state::{BodyRef, Request, Session, State};
 use crate::domain::member::{Activity, MemberKind};
+use crate::domain::messaging::RequestStatus;
+use crate::domain::name::Name;
 use crate::domain::text::counted::counted;
 use crate::domain::time::Now;
 
@@ -36,7 +38,13 @@ impl Doing {
                 format!(" from {name}{gone}")
             });
             let from = from.unwrap_or_default();
-            let about = wait.request.as_ref().map(|id| format!(" about {id}")).unwrap_or_default();
+            let about = wait.request.as_ref().map(|id| {
+                let request = state.request(id);
+                let owner = request.and_then(owner).filter(|owner| **owner != session.name);
+                let claimed = owner.map(|owner| format!(", claimed by {owner}"));
+                format!(" about {id}{}", claimed.unwrap_or_default())
+            });
+            let about = about.unwrap_or_default();
             return plain(format!("waiting for a message{from}{about}"));
         }
         if session.kind != MemberKind::Agent {
@@ -69,4 +77,22 @@ impl Doing {
             None => self.words,
         }
     }
+}
+
+/// Returns the member whose message a member waits for, if that can be only one: the one that it has named, or the other one of a
+/// claimed request.
+pub fn awaited<'a>(state: &'a State, session: &'a Session) -> Option<&'a Name> {
+    let wait = session.waits.last()?;
+    let of_request = || {
+        let request = state.request(wait.request.as_ref()?)?;
+        let mut others = owner(request).into_iter().flat_map(|owner| [owner, &request.from]);
+        others.find(|name| **name != session.name)
+    };
+    wait.from.as_ref().or_else(of_request)
+}
+
+/// Returns who has claimed a request, while that counts.
+fn owner(request: &Request) -> Option<&Name> {
+    let owner = request.owner.as_ref().filter(|_| request.status == RequestStatus::Claimed);
+    owner.map(|owner| &owner.by)
 }

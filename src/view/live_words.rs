@@ -6,11 +6,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::spent::thousands;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, seen, without_styles};
 
 /// The most characters of a line. A longer one is cut, as a person reads no further.
 const LINE_CHARS: usize = 2_000;
+
+/// The most characters of a currency: agents write what they like there.
+const CURRENCY_CHARS: usize = 8;
 
 /// The most characters of a call's title.
 const TITLE_CHARS: usize = 300;
@@ -47,6 +51,8 @@ struct Turn {
     parts: Vec<(LiveKind, String)>,
     /// The parts of calls, by the id of the call.
     calls: BTreeMap<String, usize>,
+    /// What the agent has last said about what it uses.
+    used: Option<String>,
 }
 
 /// Returns the last lines of a turn, at most so many. Of a transcript whose beginning is missing, they are the lines of the rest.
@@ -58,6 +64,7 @@ pub fn live_lines(transcript: &str, most: usize) -> Vec<LiveLine> {
             turn.take(&value);
         }
     }
+    turn.parts.extend(turn.used.take().map(|used| (LiveKind::Note, used)));
     let parts = turn.parts.iter();
     let lines = parts.flat_map(|(kind, text)| {
         let clean = cleaned(text);
@@ -182,6 +189,7 @@ impl Turn {
                 self.parts.extend(words.map(|words| (LiveKind::Note, words)));
             }
             "full" => self.parts.push((LiveKind::Note, text(value, "told").to_owned())),
+            "usage" => self.used = used(value).or(self.used.take()),
             "prompt" | "user" | "git" => {}
             // What was delivered into the turn has the method as its kind.
             _ if value["text"].is_string() => {
@@ -223,6 +231,21 @@ impl Turn {
     }
 }
 
+/// Says how full the model's context is, and what the session has cost so far.
+fn used(value: &Value) -> Option<String> {
+    let count = |key: &str| value[key].as_u64().filter(|count| *count > 0);
+    let context = count("used").map(|used| match count("size") {
+        Some(size) => format!("context {} of {} tokens", thousands(used), thousands(size)),
+        None => format!("context {} tokens", thousands(used)),
+    });
+    let cost = value["cost"]["amount"].as_f64().map(|amount| {
+        let currency = beginning(text(&value["cost"], "currency"), CURRENCY_CHARS);
+        format!("session so far {amount:.2} {currency}")
+    });
+    let words: Vec<_> = context.into_iter().chain(cost).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -260,6 +283,22 @@ mod tests {
         ];
         assert_eq!(shown(&lines), expected.map(|(kind, text)| (kind, text.to_owned())));
         assert_eq!(live_lines(&transcript(&lines), 1).len(), 1);
+    }
+
+    #[test]
+    fn what_the_agent_uses_is_one_line_at_the_end() {
+        let usage = |used: u64, cost: Value| json!({ "kind": "usage", "used": used, "size": 200_000, "cost": cost });
+        let lines = shown(&[
+            usage(1_200, Value::Null),
+            json!({ "kind": "text", "text": "one" }),
+            usage(31_400, json!({ "amount": 0.254, "currency": "USD" })),
+            usage(0, Value::Null),
+        ]);
+        let used = "context 31,400 of 200,000 tokens, session so far 0.25 USD".to_owned();
+        assert_eq!(lines, [(LiveKind::Words, "one".to_owned()), (LiveKind::Note, used)]);
+        let odd = "\u{1b}[2J".repeat(9);
+        let odd = json!({ "kind": "usage", "cost": { "amount": 1, "currency": odd } });
+        assert!(!shown(&[odd])[0].1.contains('\u{1b}'));
     }
 
     #[test]

@@ -3,10 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::State;
+use crate::bus::state::{State, StepRun, Workflow};
 use crate::domain::limits;
 use crate::domain::text::counted::counted;
-use crate::domain::text::exactly::exactly;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::StepStatus;
 use crate::view::{MemberRow, Moment, PermissionRow};
@@ -50,20 +49,10 @@ pub struct Need {
     pub since: Option<Moment>,
 }
 
-/// The most paths of a question that are named in a line.
-const PATHS: usize = 3;
-
-/// Returns the paths that a question names, for the end of a line about it.
-fn paths(permission: &PermissionRow) -> String {
-    if permission.paths.is_empty() {
-        return String::new();
-    }
-    let named = permission.paths.iter().take(PATHS).map(|path| exactly(path));
-    let named = named.collect::<Vec<_>>().join(", ");
-    match permission.paths.len().saturating_sub(PATHS) {
-        0 => format!(", of {named}"),
-        more => format!(", of {named} and {more} more"),
-    }
+/// Returns since when a step asks: it does as soon as all that it waited for has ended.
+fn asks_since(workflow: &Workflow, step: &StepRun) -> Moment {
+    let before = step.plan.depends_on.iter().filter_map(|name| workflow.step(name)?.ended_ms);
+    Moment(before.fold(workflow.created_ms, i64::max))
 }
 
 /// Collects what waits for a person, permissions first.
@@ -72,7 +61,7 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
         kind: NeedKind::Permission,
         who: permission.agent.clone(),
         id: Some(permission.permission_id.clone()),
-        words: format!("{}: {}{}", permission.kind, permission.exact_title, paths(permission)),
+        words: format!("{}: {}", permission.kind, permission.exact_words),
         since: Some(permission.asked_at),
     });
     let running = state.workflows().into_iter().filter(|workflow| !workflow.status.is_final());
@@ -83,10 +72,10 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             who: step.plan.name.to_string(),
             id: Some(workflow.id.to_string()),
             words: format!(
-                "a step of the workflow {}",
+                "step of {}",
                 serde_json::Value::from(beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS))
             ),
-            since: None,
+            since: Some(asks_since(workflow, step)),
         })
     });
     let is_stuck =
@@ -103,6 +92,8 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
         id: member.task_id.clone(),
         words: match members.iter().filter(|other| bridge_of(other) == Some(member.session)).count()
         {
+            // Its task and since when it runs are in the row of the member.
+            0 if member.state == "stalled" => "silent in its turn".to_owned(),
             0 => member.doing.clone(),
             agents => format!("{}; it holds {}", member.doing, counted(agents, "agent")),
         },

@@ -39,6 +39,24 @@ pub struct Problem {
     pub words: String,
 }
 
+impl Problem {
+    /// Says whether it is the end of this member.
+    pub fn is_end_of(&self, row: &MemberRow) -> bool {
+        self.member.as_deref() == Some(&*row.name)
+            && match self.kind {
+                ProblemKind::Gone => row.state == "gone",
+                // Another of the same name may have left since then.
+                ProblemKind::Crashed => row.state == "left" && row.doing == self.words,
+                _ => false,
+            }
+    }
+
+    /// Says whether it is wrong with the bus itself.
+    pub fn is_of_bus(&self) -> bool {
+        self.member.is_none()
+    }
+}
+
 /// Collects what is wrong.
 pub(super) fn of(
     state: &State,

@@ -81,7 +81,8 @@ impl Target {
                     ("BRIDGE_NOTIFY_KINDS", kinds.join(" ")),
                 ];
                 let args = args.iter().map(OsString::from).collect();
-                run(&program_named(program)?, args, more, &format!("{}\n", notification.text)).await
+                let text = format!("{}\n", notification.text);
+                run(&program_named(program)?, args, more, &text).await.map(drop)
             }
             Way::NotifySend => {
                 let urgency = if notification.needs_somebody() { "critical" } else { "normal" };
@@ -90,7 +91,7 @@ impl Target {
                 // It takes marks for bold words and links.
                 let text = notification.text.replace('&', "&amp;").replace('<', "&lt;");
                 let args = args.chain([notification.title.clone(), text]).map(OsString::from);
-                run(&program_named("notify-send")?, args.collect(), [], "").await
+                run(&program_named("notify-send")?, args.collect(), [], "").await.map(drop)
             }
             Way::Terminal(form) => {
                 terminal_escape::write(*form, notification).map_err(|error| error.to_string())
@@ -99,7 +100,9 @@ impl Target {
                 let secret = secret_env.as_deref().map(secret_of).transpose()?;
                 let request = webhook_request::of(url, notification, secret.as_deref());
                 let curl = program_named("curl")?;
-                run(&curl, webhook_request::ARGS.map(OsString::from).into(), [], &request).await
+                let args = webhook_request::ARGS.map(OsString::from).into();
+                let printed = run(&curl, args, [], &request).await?;
+                webhook_request::answered(&printed)
             }
         }
     }

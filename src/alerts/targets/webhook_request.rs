@@ -19,12 +19,14 @@ pub(super) const ARGS: [&str; 2] = ["--config", "-"];
 pub(super) fn of(url: &str, notification: &Notification, secret: Option<&[u8]>) -> String {
     let (tag, priority) = ntfy_look(notification);
     let seconds = wait_times::ALERT_TARGET.as_secs();
-    let mut config = format!("silent\nshow-error\nfail\nmax-time = {seconds}\n");
+    let mut config =
+        format!("silent\nshow-error\nfail\ngloboff\nno-location\nmax-time = {seconds}\n");
     let mut option = |name: &str, value: &str| {
         writeln!(config, "{name} = {}", in_quotes(value)).expect("a string takes everything");
     };
-    // No other protocol, even where the server redirects to one.
     option("proto", "=http,https");
+    // The status comes last of all that curl prints.
+    option("write-out", "\\n%{http_code}");
     option("url", url);
     option("header", "Content-Type: text/plain; charset=utf-8");
     option("header", &format!("Title: {}", notification.title));
@@ -36,6 +38,18 @@ pub(super) fn of(url: &str, notification: &Notification, secret: Option<&[u8]>) 
     }
     option("data-raw", &notification.text);
     config
+}
+
+/// Judges what curl has printed: the answer's status is its end. A redirect is not followed, because it may lead anywhere.
+pub(super) fn answered(printed: &str) -> Result<(), String> {
+    let status = printed.trim_end().rsplit('\n').next().unwrap_or_default();
+    match status.parse::<u16>() {
+        Ok(200..300) => Ok(()),
+        Ok(300..400) => Err(format!(
+            "it redirects to another address ({status}), which is not followed: set that address as the webhook"
+        )),
+        _ => Err(format!("it answered with {status}, which is no success")),
+    }
 }
 
 /// Returns the tag and the priority that ntfy shows for a notification.
@@ -81,6 +95,15 @@ mod tests {
     fn the_signature_is_that_of_rfc_4231() {
         let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
         assert_eq!(signature(b"Jefe", b"what do ya want for nothing?"), expected);
+    }
+
+    #[test]
+    fn only_a_success_counts_as_sent() {
+        assert_eq!(answered("ok\n204"), Ok(()));
+        assert!(
+            answered("200\n301").unwrap_err().starts_with("it redirects to another address (301)")
+        );
+        assert!(answered("").is_err());
     }
 
     #[test]

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::{PermissionId, SessionId, TaskId};
 use crate::domain::name::Name;
-use crate::domain::permission::{Decider, Decision};
+use crate::domain::permission::{Decider, Decision, known_kind};
+use crate::domain::text::exactly::{exact_words, exactly};
 
 /// The action for which an agent needs permission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,28 @@ pub struct Question {
     /// The paths concerned, as the agent names them, and their targets if those differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+}
+
+impl Question {
+    /// Says exactly what it is about, with all its paths, for a person who decides or has decided: quoted, so that no word passes for
+    /// another part and no line end or hidden letter is missed.
+    pub fn exact_words(&self) -> String {
+        let title = exactly(&self.title);
+        if self.paths.is_empty() {
+            return title;
+        }
+        format!("{title}, at {}", exact_words(&self.paths))
+    }
+
+    /// Returns the kind of the tool: a word of ACP, or quoted.
+    pub fn exact_kind(&self) -> String {
+        known_kind(&self.kind).map_or_else(|| exactly(&self.kind), str::to_owned)
+    }
+
+    /// Says exactly what it is about after the kind of the tool.
+    pub fn in_full(&self) -> String {
+        format!("{} {}", self.exact_kind(), self.exact_words())
+    }
 }
 
 /// An agent asks for permission, and waits for the answer.

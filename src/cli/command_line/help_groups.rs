@@ -14,6 +14,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "To see your team",
         &[
             "top",
+            "web",
             "status",
             "log",
             "messages",

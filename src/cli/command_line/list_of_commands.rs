@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, stdin};
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::help_groups;
@@ -29,7 +30,9 @@ use crate::cli::commands::setup::SetupArguments;
 use crate::cli::commands::top::TopArguments;
 use crate::cli::commands::trust::TrustArguments;
 use crate::cli::commands::watch::WatchArguments;
+use crate::cli::commands::web::WebArguments;
 use crate::cli::logging::LogReader;
+use crate::domain::text::suggest::nearest;
 
 /// Runs a team of coding agents from several vendors that message each other while they work.
 #[derive(Debug, Parser)]
@@ -58,6 +61,8 @@ pub(super) enum Command {
     Doctor(DoctorArguments),
     /// Watch the team in a window while it works.
     Top(TopArguments),
+    /// Show the team as pages in your browser, from a local server.
+    Web(WebArguments),
     /// Show who is there, what each does, and what waits for you.
     Status(StatusArguments),
     /// Show what has happened, and with -f what happens.
@@ -110,9 +115,25 @@ impl Arguments {
     /// Parses the arguments, or returns the answer to print instead: help, the version, or an error.
     pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut program = help_groups::grouped(Self::command());
-        let mut matches = program.try_get_matches_from_mut(arguments)?;
+        let matches = program.try_get_matches_from_mut(arguments);
+        let mut matches = matches.map_err(with_nearest_commands)?;
         Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut program))
     }
+}
+
+/// Leaves of the commands that an error suggests only those that the user may have meant, the nearest first: clap suggests many, and the
+/// nearest last.
+fn with_nearest_commands(mut error: clap::Error) -> clap::Error {
+    let (Some(ContextValue::String(word)), Some(ContextValue::Strings(similar))) =
+        (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::SuggestedSubcommand))
+    else {
+        return error;
+    };
+    let near = nearest(word, similar);
+    if !near.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+    }
+    error
 }
 
 impl Command {
@@ -131,6 +152,7 @@ impl Command {
             | Self::Trust(_)
             | Self::Doctor(_)
             | Self::Top(_)
+            | Self::Web(_)
             | Self::Status(_)
             | Self::Log(_)
             | Self::Messages(_)
@@ -185,5 +207,7 @@ mod tests {
         assert!(error("bridge peer").contains("--name <NAME>"));
         assert!(error("bridge peer --name all").contains("`all` is reserved: choose another name"));
         assert!(error("bridge per --name x").contains("'peer'"));
+        assert!(error("bridge setpu").contains("a similar subcommand exists: 'setup'\n"));
+        assert!(error("bridge bus verfy").contains("'verify'"));
     }
 }

@@ -63,6 +63,7 @@ fn perform() -> ExitCode {
         Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Demo(arguments) => commands::demo::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),
+        Command::Web(arguments) => commands::web::run(&arguments),
         Command::Status(arguments) => commands::look::status(&arguments),
         Command::Log(arguments) => commands::look::log(&arguments),
         Command::Messages(arguments) => commands::look::messages(&arguments),

@@ -184,7 +184,7 @@ fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
     let found = bus.look(|state| {
         let member = match name {
             Some(name) => state.live(name).filter(|session| session.owner.is_none()),
-            None => ClaudeSession::look().member(state),
+            None => ClaudeSession::of_starter().member(state),
         };
         member.map(|session| session.id)
     });

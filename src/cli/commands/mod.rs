@@ -20,3 +20,4 @@ pub(crate) mod setup;
 pub(crate) mod top;
 pub(crate) mod trust;
 pub(crate) mod watch;
+pub(crate) mod web;

@@ -86,7 +86,7 @@ impl Watch {
     fn new(chosen: Option<Name>) -> Self {
         Self {
             chosen,
-            client: ClaudeSession::look(),
+            client: ClaudeSession::of_ancestors(),
             name: None,
             doorbell: AnnouncedMessages::default(),
             has_person: stderr().is_terminal(),

@@ -35,7 +35,7 @@ pub(crate) struct Outcome {
     seconds: f64,
     /// The id of the message that was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    message_id: Option<String>,
+    pub(crate) message_id: Option<String>,
     /// The same in a sentence for people.
     pub(crate) words: String,
 }

@@ -5,7 +5,6 @@ use crate::bus::rules::HumanWish;
 use crate::cli::Failure;
 use crate::domain::ids::PermissionId;
 use crate::domain::permission::Decision;
-use crate::domain::text::exactly::exactly;
 
 /// The answer to a question for permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +47,7 @@ impl Steering {
         let asked = self.look(|state| {
             let question = &state.permission(id)?.question;
             let owner = state.session(question.session).and_then(|agent| agent.owner);
-            let what = format!("{} {}", question.kind, exactly(&question.title));
-            Some((question.agent.clone(), what, owner))
+            Some((question.agent.clone(), question.in_full(), owner))
         });
         let Some((agent, what, owner)) = asked else {
             let outcome = Outcome::new(answer.act(), id, Ended::Done);

@@ -79,8 +79,18 @@ pub trait Disk: Send + Sync {
 
     /// Reads a whole file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.read_at_most(path, u64::MAX)
+    }
+
+    /// Reads a whole file. One of more than `most` bytes is an error: another program has written it.
+    fn read_at_most(&self, path: &Path, most: u64) -> io::Result<Vec<u8>> {
         let file = self.open(path)?;
-        let length = usize::try_from(file.length()?).map_err(io::Error::other)?;
+        let length = file.length()?;
+        if length > most {
+            let what = format!("it has {length} bytes, more than the bridge writes there ({most})");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        let length = usize::try_from(length).map_err(io::Error::other)?;
         // One byte more than the length, to see the end without another read.
         let mut bytes = vec![0; length + 1];
         let mut filled = 0;

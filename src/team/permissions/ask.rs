@@ -25,6 +25,7 @@ use crate::domain::ids::PermissionId;
 use crate::domain::limits;
 use crate::domain::member::Tools;
 use crate::domain::permission::{Decision, Ground, Verdict, depends_on_places, judge};
+use crate::domain::text::counted::counted_as;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 use crate::sys::random_ids;
 use crate::team::agent::context::AgentContext;
@@ -280,7 +281,7 @@ pub(super) fn question<'p>(
         agent: agent.name().clone(),
         task: turn.and_then(|turn| turn.task.clone()),
         kind: String::new(),
-        title: on_bus(agent, title),
+        title: title_on_bus(agent, title),
         paths: paths.take(limits::QUESTION_PATHS).map(|path| on_bus(agent, path)).collect(),
     }
 }
@@ -288,6 +289,18 @@ pub(super) fn question<'p>(
 /// Returns a text of the agent's as it goes on the bus: cut, and without secrets.
 fn on_bus(agent: &AgentContext, text: &str) -> String {
     agent.secrets.hidden(text).clipped(limits::QUESTION_CHARS)
+}
+
+/// Returns the title of a question as it goes on the bus. Whoever decides is told what is missing.
+fn title_on_bus(agent: &AgentContext, title: &str) -> String {
+    let title = agent.secrets.hidden(title);
+    let (head, is_cut) = title.head(limits::QUESTION_TITLE_CHARS);
+    if !is_cut {
+        return head.to_owned();
+    }
+    let missing = title.as_ref().chars().count() - limits::QUESTION_TITLE_CHARS;
+    let missing = counted_as(missing, "character is", "characters are");
+    format!("{head}… [cut: {missing} not shown]")
 }
 
 /// Passes a decision to the agent; a decision that it does not offer becomes `cancelled`.

@@ -5,7 +5,8 @@ use super::said::Said;
 use super::speaker::{Speaker, after_colon, asker, quote};
 use crate::bus::event::{Event, Finished, PermissionAnswered, Question};
 use crate::domain::ids::TaskId;
-use crate::domain::text::exactly::exactly;
+use crate::domain::messaging::Author;
+use crate::domain::permission::{Decider, Decision};
 use crate::view::Spent;
 
 /// Returns what an event says about tasks and permissions.
@@ -29,8 +30,11 @@ pub(super) fn said(event: &Event, speaker: &mut Speaker<'_>) -> Option<Said> {
         }
         Event::TaskFinished(end) => Some(finished(end, speaker)),
         Event::PermissionAsked(asked) => {
-            let words =
-                format!("{} asks for permission: {}", asked.question.agent, what(&asked.question));
+            let words = format!(
+                "{} asks for permission: {}",
+                asked.question.agent,
+                asked.question.in_full()
+            );
             Some(of_question(words, &asked.question).with_ids([asked.id.to_string()]))
         }
         Event::PermissionAnswered(answered) => Some(answer(answered, speaker)),
@@ -60,11 +64,6 @@ fn finished(end: &Finished, speaker: &mut Speaker<'_>) -> Said {
     Said::new(Topic::Task, words).about(agent).with_ids([end.id.to_string()])
 }
 
-/// Says what an agent wants to do.
-fn what(question: &Question) -> String {
-    format!("{} {}", question.kind, exactly(&question.title))
-}
-
 fn of_question(words: String, question: &Question) -> Said {
     let said = Said::new(Topic::Permission, words).about([question.agent.to_string()]);
     said.with_ids(question.task.as_ref().map(ToString::to_string))
@@ -73,17 +72,42 @@ fn of_question(words: String, question: &Question) -> Said {
 fn answer(answered: &PermissionAnswered, speaker: &Speaker<'_>) -> Said {
     let known = speaker.state.permission(&answered.id).map(|permission| &permission.question);
     let question = answered.question.as_ref().or(known);
-    let (decision, by) = (answered.given().as_str(), answered.by.as_str());
-    let by = answered.name.as_ref().map_or_else(|| by.to_owned(), |name| format!("{by}, {name}"));
     let more = answered.times.unwrap_or(1).saturating_sub(1);
     let more = if more > 0 { format!(", and {more} before it") } else { String::new() };
     let id = &answered.id;
     match question {
         Some(question) => {
-            let words = format!("{}: {decision} ({by}): {}{more}", question.agent, what(question));
-            of_question(words, question).with_ids([id.to_string()])
+            let words = decided(answered, &question.agent.to_string());
+            let words = format!("{words}: {}{more}", question.in_full());
+            let who = match (answered.by, &answered.name) {
+                (_, Some(name)) => Some(name.to_string()),
+                (Decider::Human, None) => Some(Author::Human.to_string()),
+                _ => None,
+            };
+            let members = [question.agent.to_string()].into_iter().chain(who);
+            of_question(words, question).about(members).with_ids([id.to_string()])
         }
-        None => Said::new(Topic::Permission, format!("{id}: {decision} ({by})"))
+        None => Said::new(Topic::Permission, decided(answered, &id.to_string()))
             .with_ids([id.to_string()]),
+    }
+}
+
+/// Says who has decided what about an agent, or about a question that is no longer known.
+fn decided(answered: &PermissionAnswered, whose: &str) -> String {
+    let who = match (answered.by, &answered.name) {
+        (Decider::Deadline, _) => return format!("{whose} got no answer in time, which is a no"),
+        (Decider::Ended, _) => return format!("{whose} needs no answer any more"),
+        (Decider::Policy, _) => "the policy".to_owned(),
+        (Decider::Human, Some(name)) => format!("the user of {name}"),
+        (Decider::Human, None) => Author::Human.to_string(),
+        (Decider::Orchestrator, Some(name)) => name.to_string(),
+        (Decider::Orchestrator, None) => "an orchestrator".to_owned(),
+    };
+    match answered.given() {
+        Decision::AllowOnce => format!("{who} allows {whose} this once"),
+        Decision::AllowAlways => format!("{who} allows {whose} from now on"),
+        Decision::Reject => format!("{who} denies {whose}"),
+        Decision::RejectAlways => format!("{who} denies {whose} from now on"),
+        Decision::Cancelled => format!("{who} gives {whose} no answer"),
     }
 }

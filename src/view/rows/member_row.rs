@@ -10,7 +10,7 @@ use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::{Now, Tick};
-use crate::view::doing::Doing;
+use crate::view::doing::{Doing, awaited};
 use crate::view::{Moment, Spent, Texts};
 
 /// The groups of members, in the order in which windows show them.
@@ -62,7 +62,7 @@ pub struct MemberRow {
     pub queued: usize,
     /// Messages that it has not seen and that are not on their way to it.
     pub unread: usize,
-    /// The member for whose message it waits, if it waits for one member only.
+    /// The member for whose message it waits, if that can be only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
     /// The requests that it has claimed and not answered.
@@ -131,7 +131,7 @@ impl MemberRow {
             task_since: running.and_then(|task| task.started_ms).map(Moment),
             queued: session.queue.len(),
             unread: state.member(&session.name).map_or(0, |member| member.unread.len()),
-            waits_for: session.waits.last().and_then(|wait| Some(wait.from.as_ref()?.to_string())),
+            waits_for: awaited(state, session).map(ToString::to_string),
             holds: state.claimed_by(session.id).map(|request| request.id.to_string()).collect(),
             last_active: Moment(session.last_ms),
             live_seconds: seconds(session.since, now.tick),

@@ -18,6 +18,8 @@ struct Answer {
 /// A run of the hook in a stage's project, as a client runs it.
 struct Hook<'a> {
     stage: &'a Stage,
+    /// The words of the programs through which it is started.
+    started_by: &'a [&'a str],
     arguments: &'a [&'a str],
     variables: &'a [(&'a str, &'a str)],
 }
@@ -25,8 +27,11 @@ struct Hook<'a> {
 impl Hook<'_> {
     /// Runs the hook with an input, and returns its answer. It exits with 0 whatever the input.
     async fn answer_to(&self, input: &str) -> Answer {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"))
-            .arg("hook")
+        let words = self.started_by.iter().copied();
+        let mut words = words.chain([env!("CARGO_BIN_EXE_cli-team-bridge"), "hook"]);
+        let program = words.next().expect("the hook itself is one");
+        let mut child = Command::new(program)
+            .args(words)
             .args(self.arguments)
             .env_clear()
             .env("HOME", self.stage.home())
@@ -65,7 +70,7 @@ impl Hook<'_> {
 }
 
 fn hook(stage: &Stage) -> Hook<'_> {
-    Hook { stage, arguments: &[], variables: &[] }
+    Hook { stage, started_by: &[], arguments: &[], variables: &[] }
 }
 
 /// Returns the text that is added to a tool's result or a prompt.
@@ -295,6 +300,27 @@ async fn it_acts_only_for_the_member_of_its_own_client() {
     assert!(context(&answer, "PostToolUse").contains("[bob → you] to ann"));
     bob.close().await;
     ann.close().await;
+}
+
+/// A leading session may start a second client in its shell, which runs the hooks of the same user and may have no bridge of its own.
+#[tokio::test]
+async fn a_client_that_a_leading_session_starts_gets_none_of_its_messages() {
+    const SHELL: [&str; 3] = ["sh", "-c", "\"$0\" \"$@\"; exit $?"];
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "for the leader alone").await;
+    // `timeout` stands for the second client.
+    let started_by = [&SHELL[..], &["timeout", "1000"], &SHELL].concat();
+    let in_second = Hook { started_by: &started_by, ..hook(&stage) };
+    for event in ["PostToolUse", "UserPromptSubmit", "Stop", "AfterAgent"] {
+        assert_eq!(in_second.on(event).await, None, "{event}");
+    }
+    let own = Hook { started_by: &SHELL, ..hook(&stage) };
+    let answer = own.on("PostToolUse").await.unwrap();
+    assert!(context(&answer, "PostToolUse").contains("for the leader alone"));
+    ann.close().await;
+    lead.close().await;
 }
 
 #[tokio::test]

@@ -121,7 +121,7 @@ async fn the_status_says_who_does_what_and_what_waits_for_a_person() {
     let expected = [
         format!("orchestrator assigns {listens} to ann: \"listen closely\""),
         "ben asks for permission: delete \"delete".to_owned(),
-        "allow_once (orchestrator, orchestrator)".to_owned(),
+        "orchestrator allows ben this once: delete \"delete".to_owned(),
         "ben → ann: \"a word for you\"".to_owned(),
         format!("{listens} of ann is done: \"heard it\""),
     ];
@@ -212,12 +212,34 @@ async fn a_member_whose_process_is_dead_is_gone_though_nobody_has_recorded_it() 
 }
 
 #[tokio::test]
+async fn a_step_has_waited_for_approval_since_the_end_of_the_step_before_it() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let steps = json!([
+        { "name": "list", "agent": "cay", "prompt": "list" },
+        { "name": "deploy", "agent": "cay", "depends_on": ["list"], "approve": "human", "prompt": "go" },
+    ]);
+    lead.start_and_wait("cay", "count").await;
+    lead.call("create_workflow", json!({ "name": "release", "steps": steps })).await;
+    until("a step asks", || !stage.events_of("step_asked").is_empty()).await;
+    let board = json_of(&stage, &["status"]).await;
+    let (need, list) = (&board["needs_you"][0], &board["workflows"][0]["steps"][0]);
+    assert_eq!((&need["kind"], &need["who"]), (&json!("approval"), &json!("deploy")));
+    assert_eq!(need["words"], "step of \"release\"");
+    assert!(need["since"].is_string(), "{board}");
+    assert_eq!(need["since"], list["ended_at"]);
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn no_look_makes_or_changes_a_bus() {
     let stage = Stage::new(SCRIPT);
     for look in LOOKS {
         let said = shown(&stage, &[look]).await;
         assert!(said.contains("There is no team in `"), "{look}: {said}");
     }
+    let (code, said) = looked(&stage, &["task", "task-aaaaaaaaaaaa"]).await;
+    assert!(code == Some(1) && said.starts_with("error: there is no team in `"), "{said}");
     assert!(!stage.bus().exists());
 
     let lead = stage.orchestrator().await;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::ending::signals_and_shutdown::AGENTS;
 use crate::support::misbehaving_agents::{
-    ESCAPE, FAR, Habit, Lead, PROMISED, Wild, eventually, signal,
+    ESCAPE, FAR, Habit, Lead, Wild, eventually, promised, signal,
 };
 use crate::support::{DEADLINE, Raw, Stage, of_name, until};
 
@@ -33,7 +33,7 @@ async fn an_agent_that_never_answers_and_ignores_sigterm_is_stopped_gracefully_a
     let wild = Wild::of(&[MUTE]);
     let lead = wild.lead().await;
     for (name, tool, limit) in
-        [("asked", "shutdown_agent", GRACEFUL), ("killed", "kill_agent", PROMISED)]
+        [("asked", "shutdown_agent", GRACEFUL), ("killed", "kill_agent", promised())]
     {
         let given = json!({ "agent": "mute", "name": name, "prompt": "hello" });
         lead.call("assign_task", given).await;
@@ -58,7 +58,7 @@ async fn clog(wild: &Wild, lead: &Lead, name: &str) {
     let id = json!({ "task_id": task["task_id"] });
     let began = Instant::now();
     while lead.call("get_task_status", id.clone()).await["status"] != "running" {
-        assert!(began.elapsed() < PROMISED);
+        assert!(began.elapsed() < promised());
     }
 }
 
@@ -69,9 +69,9 @@ async fn an_agent_that_reads_nothing_is_killed_behind_a_full_pipe_by_several_at_
     clog(&wild, &lead, "clogged").await;
     let began = Instant::now();
     let (one, two) = tokio::join!(lead.kill("clogged"), lead.kill("clogged"));
-    assert!(one.max(two) < PROMISED);
+    assert!(one.max(two) < promised());
     assert_eq!(wild.left(), Vec::<u32>::new(), "it is gone when the kill is confirmed");
-    gone(&wild, &lead, "clogged", began, PROMISED).await;
+    gone(&wild, &lead, "clogged", began, promised()).await;
     lead.close().await;
 }
 
@@ -85,7 +85,7 @@ async fn a_kill_overtakes_a_graceful_stop_that_waits_for_a_turn() {
         lead.call("shutdown_agent", json!({ "agent": "both" })).await;
     }
     lead.kill("both").await;
-    gone(&wild, &lead, "both", began, PROMISED).await;
+    gone(&wild, &lead, "both", began, promised()).await;
     lead.close().await;
 }
 
@@ -113,7 +113,7 @@ async fn a_second_signal_kills_all_agents_while_another_process_holds_the_bus() 
     signal(lead.pid(), Signal::SIGTERM).unwrap();
     signal(lead.pid(), Signal::SIGINT).unwrap();
     let took = wild.nothing_is_left().await;
-    assert!(took < PROMISED, "{took:?}");
+    assert!(took < promised(), "{took:?}");
     println!("its agents: {} ms", took.as_millis());
     drop(bus);
     let exit = tokio::time::timeout(FAR, lead.orchestrator.wait()).await.unwrap().unwrap();
@@ -187,7 +187,7 @@ async fn a_third_signal_ends_an_orchestrator_at_once_and_nothing_is_left() {
     assert_eq!(exit.code(), Some(ENDED_BY_SIGHUP), "{exit}");
     println!("the bridge: {} ms", began.elapsed().as_millis());
     let took = wild.nothing_is_left().await;
-    assert!(took < PROMISED, "{took:?}");
+    assert!(took < promised(), "{took:?}");
     println!("its agents: {} ms", took.as_millis());
 
     let next = wild.lead().await;

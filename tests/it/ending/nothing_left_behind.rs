@@ -15,7 +15,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::support::misbehaving_agents::{
-    ESCAPE, MARK, PROMISED, Wild, eventually, signal, zombies_of,
+    ESCAPE, MARK, Wild, eventually, promised, signal, zombies_of,
 };
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn nothing_is_left_when_the_orchestrator_is_killed() {
         "an agent's presence is held until its tree is gone"
     );
     let took = stage.nothing_is_left().await;
-    assert!(took < PROMISED, "{took:?}");
+    assert!(took < promised(), "{took:?}");
     assert_eq!(presences.iter().filter(held).count(), 0);
     println!("three agents: {} ms", took.as_millis());
 }
@@ -96,7 +96,7 @@ async fn nothing_is_left_when_a_shim_is_killed() {
         };
         signal(shim, blow).unwrap();
         let took = stage.nothing_is_left().await;
-        assert!(took < PROMISED, "{took:?}");
+        assert!(took < promised(), "{took:?}");
         println!("{blow}: {} ms", took.as_millis());
         lead.says_dead(&name).await;
         eventually("the dead are reaped", || zombies_of(lead.pid()).is_empty()).await;
@@ -125,7 +125,7 @@ async fn a_fork_bomb_is_ended_in_time_and_reaped() {
         fs::remove_file(flood).unwrap();
         if end == "killed" {
             let took = lead.kill(end).await;
-            assert!(took < PROMISED, "{took:?}");
+            assert!(took < promised(), "{took:?}");
         } else {
             // Then the orchestrator inherits the flood.
             let [shim] = wild.running("__shim")[..] else {
@@ -135,7 +135,7 @@ async fn a_fork_bomb_is_ended_in_time_and_reaped() {
             lead.says_dead(end).await;
         }
         let took = wild.nothing_is_left().await;
-        assert!(took < PROMISED, "{took:?}");
+        assert!(took < promised(), "{took:?}");
         eventually("the dead are reaped", || zombies_of(lead.pid()).is_empty()).await;
     }
     lead.close().await;
@@ -174,7 +174,7 @@ async fn the_next_bridge_ends_what_a_dead_bridge_and_its_shims_leave() {
 
     let next = wild.lead().await;
     let took = wild.nothing_is_left().await;
-    assert!(took < PROMISED, "{took:?}");
+    assert!(took < promised(), "{took:?}");
     println!("by the next bridge: {} ms", took.as_millis());
     eventually("their control groups are gone", || !groups.iter().any(|group| group.exists()))
         .await;
@@ -312,7 +312,7 @@ async fn a_stopped_agent_and_a_stopped_shim_are_killed_in_time() {
         };
         signal(stopped, Signal::SIGSTOP).unwrap();
         let took = lead.kill(word.trim_matches('_')).await;
-        assert!(took < PROMISED, "{word}: {took:?}");
+        assert!(took < promised(), "{word}: {took:?}");
         stage.nothing_is_left().await;
         println!("{word}: {} ms", took.as_millis());
     }

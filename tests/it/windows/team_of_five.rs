@@ -77,7 +77,7 @@ async fn a_stranger_tells_from_the_window_who_needs_them_who_works_and_what_was_
         "Working (3)",
         "● eve \"read the map\" T 1",
         "● cay \"correct the map\" T",
-        "● ben waiting for a message… T",
+        "● ben waits for cay, in \"wa… T",
         "Idle (2)",
         "○ dan idle T",
         "a answer m message ? help enter open space peek q quit",

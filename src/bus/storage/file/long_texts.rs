@@ -44,9 +44,12 @@ pub(crate) fn put_blob(
     })
 }
 
-/// Reads a long text.
+/// The longest text that is read: the output of a task, which comes from its transcript, is the longest that the bridge writes.
+const LONGEST_TEXT: u64 = limits::TRANSCRIPT_BYTES;
+
+/// Reads a long text. Another program may have made its file longer; then it is not read.
 pub(crate) fn read(disk: &dyn Disk, path: &Path) -> Result<String, LogError> {
-    as_text(disk.read(path), path)
+    as_text(disk.read_at_most(path, LONGEST_TEXT), path)
 }
 
 /// The outcome of adding a line.
@@ -179,6 +182,7 @@ fn as_text(bytes: io::Result<Vec<u8>>, path: &Path) -> Result<String, LogError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::fs::disk::RealDisk;
 
     #[test]
     fn a_transcript_says_that_it_reached_its_limit() {
@@ -191,6 +195,18 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[..2], ["12345678", "1234567890"]);
         assert!(lines[2].contains("reached its limit of 20 bytes"), "{text}");
+    }
+
+    /// An agent can make a file of any length that takes no space.
+    #[test]
+    fn a_text_whose_file_has_grown_without_end_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        fs::write(&path, "long ago").unwrap();
+        assert_eq!(read(&RealDisk, &path).unwrap(), "long ago");
+        fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        let error = read(&RealDisk, &path).unwrap_err().to_string();
+        assert!(error.contains("1099511627776 bytes, more than the bridge writes"), "{error}");
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(super) fn run(arguments: &ExportArguments) -> Result<(), Failure> {
         to_file(&bus, &arguments.file)?
     };
     match done {
+        // The number is of events read; the error of what could not be written says more.
+        Export::Done(_) if output::why_unwritten().is_some() => {}
         Export::Done(done) => report(&done),
         Export::Foreign => return Err(foreign(&bus.directory)),
         Export::Absent => output::tell(&no_team(&project.root)),

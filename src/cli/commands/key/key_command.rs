@@ -22,7 +22,6 @@ const VERSION: u32 = 1;
 #[command(after_help = "\
 Examples:
   cli-team-bridge key new dashboard            a key that reads all
-  cli-team-bridge key new ci --read --write    a key that also writes, as the member ci
   cli-team-bridge key list                     list the valid keys
   cli-team-bridge key revoke ID                revoke one")]
 pub(crate) struct KeyArguments {
@@ -51,27 +50,14 @@ struct TeamChoice {
     json: bool,
 }
 
-/// The key to make. Without a scope it may read.
+/// The key to make. It may read.
 #[derive(Clone, Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct NewArguments {
     #[command(flatten)]
     team: TeamChoice,
     /// The member that the bearer of the key is.
     #[arg(value_name = "NAME")]
     name: Name,
-    /// Read all that the team has said and done [default, without another scope].
-    #[arg(long)]
-    read: bool,
-    /// Read the inbox of NAME, write messages, open and claim requests, as NAME.
-    #[arg(long)]
-    write: bool,
-    /// Assign tasks to live agents, as NAME.
-    #[arg(long)]
-    assign: bool,
-    /// Answer the permission questions of agents, as you.
-    #[arg(long)]
-    answer: bool,
 }
 
 /// The key to revoke.
@@ -111,26 +97,9 @@ pub(crate) fn run(arguments: &KeyArguments) -> Result<(), Failure> {
     }
 }
 
-impl NewArguments {
-    fn scopes(&self) -> Vec<KeyScope> {
-        let chosen = [
-            (self.read, KeyScope::Read),
-            (self.write, KeyScope::Write),
-            (self.assign, KeyScope::Assign),
-            (self.answer, KeyScope::Answer),
-        ];
-        let scopes: Vec<_> = chosen
-            .into_iter()
-            .filter(|(is_chosen, _)| *is_chosen)
-            .map(|(_, scope)| scope)
-            .collect();
-        if scopes.is_empty() { vec![KeyScope::Read] } else { scopes }
-    }
-}
-
 fn make(new: &NewArguments) -> Result<(), Failure> {
     let made = on_team(new.team.project.as_deref(), async |team| {
-        team.make_key(&new.name, new.scopes()).await
+        team.make_key(&new.name, vec![KeyScope::Read]).await
     });
     let MadeKey { id, scopes, secret } = made?;
     if new.team.json {

@@ -12,11 +12,9 @@ mod show_task;
 mod show_tasks;
 mod show_usage;
 mod show_workflows;
-mod whole_task;
 
 pub(in crate::cli::commands) use self::lines::table::aligned;
 pub(in crate::cli::commands) use self::lines::task_lines;
-pub(in crate::cli::commands) use self::open_to_look::{LogTexts, board_again};
 pub(in crate::cli::commands) use self::open_to_look::{Place, foreign, no_team, unusable, whose};
 pub(crate) use self::open_to_look::{open_project, print_json};
 pub(crate) use self::show_log::{LogArguments, run as log};
@@ -28,4 +26,3 @@ pub(crate) use self::show_task::{TaskArguments, run as task};
 pub(crate) use self::show_tasks::{TasksArguments, run as tasks};
 pub(crate) use self::show_usage::{UsageArguments, run as usage};
 pub(crate) use self::show_workflows::{WorkflowsArguments, run as workflows};
-pub(in crate::cli::commands) use self::whole_task::whole;

@@ -5,15 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::bus::event::{BodyRef, Entry, LogPosition};
-use crate::bus::state::State;
-use crate::bus::storage::file::{Follower, Foreign, PresentBus, Proof, StoredTexts};
+use crate::bus::storage::file::{Follower, Foreign, PresentBus, Proof};
 use crate::bus::storage::{LogError, OnWakeup};
 use crate::cli::find_project::{self, Project};
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::fs::user_state_dir::StateDirectory;
-use crate::view::{Board, KnownTexts, KnownWords, Looked, Texts};
 
 /// Which project to look at, and in what form.
 #[derive(Clone, Debug, Args)]
@@ -100,78 +97,8 @@ pub(in crate::cli::commands) fn no_team(root: &Path) -> String {
     format!("There is no team in `{}` yet.", root.shown())
 }
 
-/// Makes the board of a bus, with at most so many ended tasks, workflows and members of each.
-pub(super) fn board(bus: &mut Follower, most_ended: usize) -> Board {
-    board_again(bus, most_ended, &mut KnownWords::default())
-}
-
-/// Makes the board of a bus of which earlier boards have read words.
-pub(in crate::cli::commands) fn board_again(
-    bus: &mut Follower,
-    most_ended: usize,
-    known: &mut KnownWords,
-) -> Board {
-    let (seq, now, damaged_lines) = (bus.seq(), bus.now(), bus.damaged_lines());
-    let sessions: Vec<_> = bus.state().session_ids().collect();
-    let held: std::collections::BTreeSet<_> =
-        sessions.into_iter().filter(|session| bus.is_held(*session)).collect();
-    let (state, texts) = bus.state_and_texts();
-    let is_held = |session| held.contains(&session);
-    let looked = Looked { state, seq, now, is_held: &is_held, damaged_lines, most_ended };
-    Board::of(&looked, &mut KnownTexts { texts: &mut LogTexts(texts), known })
-}
-
-/// The texts of a log, for the read model: one that cannot be read is missing.
-pub(in crate::cli::commands) struct LogTexts<'a>(pub(in crate::cli::commands) StoredTexts<'a>);
-
-impl Texts for LogTexts<'_> {
-    fn text(&mut self, body: BodyRef) -> Option<String> {
-        self.0.text(body).inspect_err(missed).ok()
-    }
-
-    fn long_text(&mut self, id: uuid::Uuid) -> Option<String> {
-        self.0.long_text(id).inspect_err(missed).ok()
-    }
-}
-
-fn missed(error: &LogError) {
-    tracing::debug!(%error, "cannot read a text of the log");
-}
-
 /// Prints a part of the read model as JSON.
 pub(crate) fn print_json(part: &impl Serialize) {
     let text = serde_json::to_string_pretty(part).expect("the read model is plain data");
     output::say(&text);
-}
-
-/// How many entries are read at a time: few enough to keep memory flat, enough to read fast.
-const ENTRIES: usize = 256;
-
-/// Calls a function with each entry of a log from a position on, and the state of its end. Returns the position after the last.
-pub(super) fn walk(
-    bus: &mut Follower,
-    mut from: LogPosition,
-    take: &mut dyn FnMut(&Entry, &State, &mut dyn Texts),
-) -> Result<LogPosition, LogError> {
-    loop {
-        let (entries, next) = bus.entries_after(from, ENTRIES)?;
-        if entries.is_empty() {
-            return Ok(next);
-        }
-        let (state, texts) = bus.state_and_texts();
-        let mut texts = LogTexts(texts);
-        for (_, entry) in &entries {
-            take(entry, state, &mut texts);
-        }
-        from = next;
-    }
-}
-
-/// Calls a function with each entry of the whole log.
-pub(super) fn walk_all(
-    bus: &mut Follower,
-    take: &mut dyn FnMut(&Entry, &State, &mut dyn Texts),
-) -> Result<(), LogError> {
-    let first = bus.parts()?.first().copied().unwrap_or_default();
-    walk(bus, first, take).map(drop)
 }

@@ -6,13 +6,14 @@ use clap::Args;
 
 use super::bell::Bell;
 use super::log_filter::LogFilter;
-use super::open_to_look::{OpenedBus, Place, no_team, walk};
+use super::open_to_look::{OpenedBus, Place, no_team};
 use crate::bus::event::LogPosition;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::{Follower, Listening};
 use crate::cli::{Failure, output};
 use crate::domain::time::iso8601;
 use crate::domain::wait_times;
+use crate::reader::walk;
 use crate::sys::backoff::Backoff;
 use crate::view::{Happening, Happenings};
 

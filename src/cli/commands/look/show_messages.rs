@@ -2,13 +2,14 @@
 
 use clap::Args;
 
-use super::open_to_look::{Place, print_json, walk};
+use super::open_to_look::{Place, print_json};
 use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output};
 use crate::domain::limits;
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::iso8601;
+use crate::reader::walk;
 use crate::view::{Conversation, Letter, Receipt, ReceiptStatus};
 
 /// The most messages that are held while the log is read: a few megabytes.

@@ -3,9 +3,10 @@
 use clap::Args;
 
 use super::lines::status_lines;
-use super::open_to_look::{Place, board, no_team, open_project, print_json};
+use super::open_to_look::{Place, no_team, open_project, print_json};
 use crate::bus::state::State;
 use crate::cli::{Failure, output};
+use crate::reader::board;
 use crate::sys::clock;
 use crate::view::{Board, Looked, Texts};
 

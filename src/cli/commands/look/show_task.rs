@@ -4,13 +4,14 @@ use clap::Args;
 
 use super::bell::Bell;
 use super::lines::task_lines;
-use super::open_to_look::{Place, no_team, print_json};
-use super::whole_task::{unknown, whole};
+use super::open_to_look::{Place, print_json};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
-use crate::cli::{Failure, output};
+use crate::cli::{Failure, output, with_hint};
 use crate::domain::ids::TaskId;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
+use crate::reader::{no_such_task, whole_task};
 use crate::team::output_of_transcript;
 use crate::view::Moment;
 
@@ -36,12 +37,13 @@ pub(crate) fn run(arguments: &TaskArguments) -> Result<(), Failure> {
     let (bell, ring) = Bell::new();
     let opened = arguments.place.open(arguments.follow.then_some(ring))?;
     let Some(mut bus) = opened.bus else {
-        return Err(no_team(&opened.root).into());
+        return Err(format!("there is no team in `{}` yet", opened.root.shown()).into());
     };
     if arguments.follow {
         return follow(&mut bus, &arguments.id, &bell);
     }
-    let task = whole(&mut bus, &arguments.id)?;
+    let task = whole_task(&mut bus, &arguments.id)?;
+    let task = task.ok_or_else(|| unknown(&arguments.id))?;
     if arguments.place.json {
         print_json(&task);
     } else {
@@ -51,6 +53,13 @@ pub(crate) fn run(arguments: &TaskArguments) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Says that a task is not known.
+fn unknown(id: &TaskId) -> Failure {
+    let hint =
+        "`cli-team-bridge tasks` lists the tasks; `cli-team-bridge log --thread` finds older ones";
+    with_hint(no_such_task(id), hint)
 }
 
 /// Prints the words of a task as they come, until it ends.

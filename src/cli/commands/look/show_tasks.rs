@@ -4,9 +4,10 @@ use clap::Args;
 
 use super::lines::rows_as_lines as cells;
 use super::lines::table::aligned;
-use super::open_to_look::{LogTexts, Place, print_json};
+use super::open_to_look::{Place, print_json};
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::text::suggest::nearest;
+use crate::reader::LogTexts;
 use crate::view::{Moment, TASK_STATUS_WORDS, TaskRow, task_status};
 
 /// Which tasks to show.

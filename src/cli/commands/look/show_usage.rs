@@ -3,9 +3,10 @@
 use clap::{Args, ValueEnum};
 
 use super::lines::table::aligned;
-use super::open_to_look::{Place, print_json, walk_all};
+use super::open_to_look::{Place, print_json};
 use crate::cli::{Failure, output};
 use crate::domain::text::counted::counted;
+use crate::reader::walk_all;
 use crate::view::{SpentBy, UsageFold, UsageRow};
 
 /// What to sum up.

@@ -55,9 +55,16 @@ pub(in crate::cli::commands) fn missing_file(
         _ => Path::new("."),
     };
     let missing = format!("there is no {what} {}", quoted(path));
-    let Ok(entries) = folder.read_dir() else {
-        let why = format!("{missing}: the directory {} cannot be read", quoted(folder));
-        return Some(with_hint(why, otherwise));
+    let entries = match folder.read_dir() {
+        Ok(entries) => entries,
+        Err(error) => {
+            let folder = quoted(folder);
+            let why = match error.kind() {
+                io::ErrorKind::NotFound => format!("{missing}: there is no directory {folder}"),
+                _ => format!("{missing}: the directory {folder} cannot be read"),
+            };
+            return Some(with_hint(why, otherwise));
+        }
     };
     let files = entries.take(MOST_ENTRIES).flatten().filter(|entry| entry.path().is_file());
     let names: Vec<String> = files.filter_map(|file| file.file_name().into_string().ok()).collect();

@@ -7,8 +7,7 @@ use crate::bus::rules::{Approval, Operation, PermissionReply};
 use crate::bus::state::{Permission, State, StepRun, Workflow};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::name::Name;
-use crate::domain::permission::{Decision, known_kind};
-use crate::domain::text::exactly::{exact_words, exactly};
+use crate::domain::permission::Decision;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::{StepOf, StepStatus};
 
@@ -106,13 +105,8 @@ impl TerminalQuestion {
 /// Describes the agent and its request.
 fn about(permission: &Permission) -> String {
     let question = &permission.question;
-    // Quoted, so that the agent's words cannot pass for its paths, and so that no line end or hidden letter is missed.
-    let paths = &question.paths;
-    let paths =
-        if paths.is_empty() { String::new() } else { format!(", at {}", exact_words(paths)) };
-    let (agent, kind) = (&question.agent, &question.kind);
-    let kind = known_kind(kind).map_or_else(|| exactly(kind), str::to_owned);
-    format!("{agent} asks for permission ({kind}): {}{paths}", exactly(&question.title))
+    let (agent, kind) = (&question.agent, question.exact_kind());
+    format!("{agent} asks for permission ({kind}): {}", question.exact_words())
 }
 
 /// Returns the next new question of the steps and agents that a session leads.

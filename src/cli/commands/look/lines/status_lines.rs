@@ -22,8 +22,11 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         ]
     });
     let is_answerable = |need: &Need| need.kind != NeedKind::Stuck && need.id.is_some();
-    let heading = if board.needs_you.iter().any(is_answerable) {
+    let answerable = board.needs_you.iter().filter(|need| is_answerable(need)).count();
+    let heading = if answerable == board.needs_you.len() {
         "Needs you (`cli-team-bridge allow ID` or `deny ID` answers)"
+    } else if answerable > 0 {
+        "Needs you (`cli-team-bridge allow ID` or `deny ID` answers, `kill NAME` ends what is stuck)"
     } else {
         "Needs you (`cli-team-bridge cancel TASK` or `kill NAME` ends what is stuck)"
     };

@@ -1,9 +1,9 @@
 //! A task as lines for people. Pure.
 
 use super::rows_as_lines::ago;
-use crate::cli::commands::look::whole_task::WholeTask;
 use crate::domain::task::result::Details;
 use crate::domain::text::visible_letters::quoted;
+use crate::reader::WholeTask;
 use crate::view::{Moment, span};
 
 /// The most characters of a path, a title or an error of a call.

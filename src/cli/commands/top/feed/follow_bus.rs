@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::read_extras;
-use super::recent_history::History;
 use crate::bus::storage::file::{Follower, Listening};
 use crate::bus::storage::{LogError, OnWakeup};
 use crate::cli::Failure;
-use crate::cli::commands::look::{board_again, open_project};
+use crate::cli::commands::look::open_project;
 use crate::cli::commands::top::news::{BusState, News, Wanted};
 use crate::domain::{limits, wait_times};
+use crate::reader::{History, board_again};
 use crate::view::KnownWords;
 
 /// The most orders that wait for the thread, which takes all of them at each turn.
@@ -233,7 +233,8 @@ struct Times {
 impl Times {
     fn of(now: Instant, listening: Listening) -> Self {
         let between_looks = match listening {
-            Listening::Notified => wait_times::LOOK_AROUND,
+            // For a lost report, and for a bus that was removed. Then the board is painted again anyway.
+            Listening::Notified => wait_times::WINDOW_AGES,
             Listening::Polled => wait_times::LONGEST_POLL,
         };
         Self { look: now, picture: now, ages: now, live: now, between_looks }

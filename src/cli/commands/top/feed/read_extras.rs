@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::asking_prompt::asking_prompt;
 use crate::bus::storage::file::Follower;
-use crate::cli::commands::look::{task_lines, whole};
+use crate::cli::commands::look::task_lines;
 use crate::cli::commands::top::news::{News, Wanted};
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::text::visible_letters::seen;
+use crate::reader::{asking_prompt, no_such_task, whole_task};
 use crate::view::{LiveLine, Moment, call_in_full, live_lines};
 
 /// Reads what is wanted, and says whether the news have changed.
@@ -54,10 +54,11 @@ fn transcript(bus: &mut Follower, task: &str, most: u64) -> String {
 
 fn task(bus: &mut Follower, id: &str) -> Arc<Vec<String>> {
     let now = Moment(bus.now().wall_ms);
-    let read = TaskId::parse(id).ok().map(|id| whole(bus, &id));
+    let read = TaskId::parse(id).ok().map(|id| (whole_task(bus, &id), id));
     let lines = match read {
-        Some(Ok(task)) => task_lines::of(&task, now),
-        Some(Err(error)) => vec![error.to_string()],
+        Some((Ok(Some(task)), _)) => task_lines::of(&task, now),
+        Some((Ok(None), id)) => vec![no_such_task(&id)],
+        Some((Err(error), _)) => vec![error.to_string()],
         None => Vec::new(),
     };
     let lines = lines.iter().flat_map(|line| {

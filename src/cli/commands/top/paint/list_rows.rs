@@ -6,7 +6,7 @@ use super::cells::{Cell, age, cell, money, rest, short};
 use super::look::Look;
 use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, Spent};
+use crate::view::{Board, Group, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, Spent};
 
 /// The most characters of a text in a row; the row is cut where the window ends.
 const WORDS: usize = 400;
@@ -82,6 +82,11 @@ impl Rows<'_> {
                 vec![rest(format!("{words} ({count})")).styled(Look::heading())]
             }
             Item::Need(need, row) => self.need(need, *row),
+            Item::Problem(problem) => {
+                let state = self.is_wide().then_some("damaged");
+                let mark = ("✗", self.look.bad());
+                self.filled(mark, ("bus", state), &problem.words, (None, None), None)
+            }
             Item::Member(row) => self.member(row),
             Item::Letter(letter) => self.letter(letter, name),
             Item::Task(task) => {
@@ -179,17 +184,32 @@ impl Rows<'_> {
         )
     }
 
-    /// Returns what a member does now: in a turn, the prompt of its task, as the row has its age.
+    /// Returns what a member does now: in a turn, the prompt of its task, as the row has its age; in a wait, for whom it waits.
     fn now_words(self, row: &MemberRow) -> String {
         let prompt = row.task_id.as_ref().and_then(|id| {
             let task = self.board.tasks.iter().find(|task| task.task_id == *id)?;
-            task.prompt.as_ref()
+            Some(quoted(task.prompt.as_ref()?, WORDS))
         });
         let queued =
             if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
-        match (row.state.as_str(), prompt) {
-            ("running", Some(prompt)) => format!("{}{queued}", quoted(prompt, WORDS)),
+        match (row.state.as_str(), &row.waits_for, prompt) {
+            ("running", _, Some(prompt)) => format!("{prompt}{queued}"),
+            ("waiting", Some(name), prompt) => {
+                let of_task = prompt.map(|prompt| format!(", in {prompt}")).unwrap_or_default();
+                format!("waits for {}{of_task}{queued}", self.awaited(row, name))
+            }
             _ => row.doing.clone(),
+        }
+    }
+
+    /// Returns for whom a member waits, and for whom that one waits in turn.
+    fn awaited(self, row: &MemberRow, name: &str) -> String {
+        let is_live = |other: &&MemberRow| other.name == name && other.group != Group::Ended;
+        match self.board.members.iter().find(is_live).map(|other| &other.waits_for) {
+            None => format!("{name}, who is not here"),
+            Some(Some(next)) if *next == row.name => format!("{name}, who waits for it"),
+            Some(Some(next)) => format!("{name}, who waits for {next}"),
+            Some(None) => name.to_owned(),
         }
     }
 

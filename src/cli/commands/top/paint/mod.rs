@@ -1,6 +1,7 @@
 //! A screen as a picture: the cells of a terminal. Pure.
 
 mod cells;
+mod key_hints;
 mod list_rows;
 mod look;
 mod picture;

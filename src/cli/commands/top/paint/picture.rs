@@ -7,14 +7,13 @@ use ratatui::style::Style;
 
 use super::list_rows::Rows;
 use super::look::Look;
-use super::{cells, text_box};
+use super::{cells, key_hints, text_box};
 use crate::cli::commands::top::news::BusState;
 use crate::cli::commands::top::screen::{
     Dialog, Item, Layout, LineKind, Pane, Screen, TextLine, wrapped,
 };
-use crate::config::KeyAction;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, LiveKind};
+use crate::view::{Board, LiveKind, Problem};
 
 /// The columns that all names of panes need with two spaces between them.
 const WIDE_TABS: u16 = 64;
@@ -68,16 +67,21 @@ fn summary(screen: &Screen, board: &Board) -> String {
     let totals = &board.totals;
     let some = |count: usize, words: String| (count > 0).then_some(words);
     let needs = board.needs_you.len();
+    // What is stuck is among the needs.
+    let is_other = |problem: &&Problem| {
+        problem.is_of_bus() || board.members.iter().any(|row| problem.is_end_of(row))
+    };
+    let problems = board.problems.iter().filter(is_other).count();
     let parts = [
         some(
             needs,
             if needs == 1 { "1 needs you".to_owned() } else { format!("{needs} need you") },
         ),
+        some(problems, counted(problems, "problem")),
         Some(counted(totals.members, "member")),
         some(totals.working, format!("{} working", totals.working)),
         some(totals.unread, format!("{} unread", totals.unread)),
         Some(totals.usage.in_words()).filter(|words| !words.is_empty()),
-        some(board.problems.len(), counted(board.problems.len(), "problem")),
         Some(screen.project.clone()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -221,13 +225,12 @@ fn foot(buffer: &mut Buffer, screen: &Screen, look: Look, layout: Layout) -> Opt
         Dialog::Answer(_) => {
             ("←→ choose  Enter answer  ↑↓ read  Esc later".to_owned(), Look::faint())
         }
-        Dialog::Help { .. } | Dialog::Open { .. } => {
-            ("↑↓ read  Esc close".to_owned(), Look::faint())
-        }
+        Dialog::Help { .. } => ("↑↓ read  Esc close".to_owned(), Look::faint()),
+        Dialog::Open { .. } => (key_hints::of_opened_row(screen), Look::faint()),
         Dialog::None if screen.notice.is_some() => {
             return said(buffer, screen, Look::heading(), layout);
         }
-        Dialog::None => (hints(screen, width.into()), Look::faint()),
+        Dialog::None => (key_hints::of_list(screen, width.into()), Look::faint()),
     };
     cells::text(buffer, (0, layout.foot), &words, (width, false), style);
     None
@@ -266,36 +269,4 @@ fn typed(buffer: &mut Buffer, label: &str, text: &str, before: &str, layout: Lay
     cells::text(buffer, (begin, layout.foot), shown, (width - begin, false), Style::new());
     let place = begin.saturating_add(u16::try_from(place).unwrap_or(u16::MAX));
     Position::new(place.min(width - 1), layout.foot)
-}
-
-/// Returns the keys that count now, the most useful first, as many as there is room for.
-fn hints(screen: &Screen, columns: usize) -> String {
-    let mut parts = Vec::new();
-    if !screen.filter.is_empty() {
-        parts.push(format!("filter \"{}\" (Esc)", screen.filter));
-    }
-    let mut hint = |action: KeyAction, words: &str| {
-        if let Some(key) = screen.keys.keys_of(action).first() {
-            parts.push(format!("{key} {words}"));
-        }
-    };
-    if screen.looks_only.is_none() {
-        if screen.board().is_some_and(|board| !board.needs_you.is_empty()) {
-            hint(KeyAction::Answer, "answer");
-        }
-        hint(KeyAction::Message, "message");
-    }
-    hint(KeyAction::Help, "help");
-    hint(KeyAction::Open, "open");
-    hint(KeyAction::Peek, "peek");
-    hint(KeyAction::Quit, "quit");
-    hint(KeyAction::Filter, "filter");
-    let mut line = String::new();
-    for part in parts {
-        let gap = if line.is_empty() { "" } else { "  " };
-        if measure_text_width(&line) + gap.len() + measure_text_width(&part) <= columns {
-            line = line + gap + &part;
-        }
-    }
-    line
 }

@@ -7,7 +7,7 @@ use super::state::{Dialog, Screen};
 use crate::cli::output::letter_columns::columns_of;
 use crate::config::KeyAction;
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, Receipt, span};
+use crate::view::{Board, Letter, MemberRow, Moment, Receipt, ReceiptStatus, span};
 
 /// The most messages of a member below what is known of it.
 const MESSAGES: usize = 50;
@@ -117,6 +117,7 @@ impl Screen {
                 }
                 (format!("{} of {}", need.kind.as_str(), need.who), lines)
             }
+            Item::Problem(problem) => ("The bus".to_owned(), vec![line(problem.words.clone())]),
             Item::Member(row) => (row.name.clone(), self.member(row, board)),
             Item::Letter(letter) => {
                 (format!("{} → {}", letter.from, letter.to), of_letter(letter, board.at))
@@ -261,7 +262,7 @@ impl Screen {
                 let mut lines = vec![heading(row.kind.clone()), line(&row.exact_title)];
                 if !row.paths.is_empty() {
                     lines.push(heading("Paths"));
-                    lines.extend(row.paths.iter().map(|path| line(quoted(path, QUOTED))));
+                    lines.extend(row.exact_paths.iter().map(line));
                 }
                 let call =
                     self.news.call.as_ref().filter(|(of, lines)| of == id && !lines.is_empty());
@@ -295,8 +296,21 @@ fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
     let head =
         format!("{} → {}{kind}{urgent}, {} ago", letter.from, letter.to, ago(letter.at, now));
     let mut lines = vec![line(head), line(format!("  {text}"))];
+    // Those of whom there is no more to say are one line a status: a message to all may have many of them.
+    let mut bare = Vec::<(ReceiptStatus, Vec<&str>)>::new();
+    for receipt in &letter.receipts {
+        if receipt.method.is_some() || receipt.seen_at.is_some() {
+            lines.push(faint(format!("  {}", of_receipt(letter, receipt))));
+            continue;
+        }
+        match bare.iter_mut().find(|(status, _)| *status == receipt.status) {
+            Some((_, names)) => names.push(&receipt.member),
+            None => bare.push((receipt.status, vec![&receipt.member])),
+        }
+    }
     lines.extend(
-        letter.receipts.iter().map(|receipt| faint(format!("  {}", of_receipt(letter, receipt)))),
+        bare.into_iter()
+            .map(|(status, names)| faint(format!("  {}: {}", names.join(", "), status.as_str()))),
     );
     lines
 }

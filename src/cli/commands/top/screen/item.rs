@@ -1,7 +1,7 @@
 //! A row of a pane: a heading, or something that can be chosen.
 
 use crate::view::{
-    Board, Happening, Letter, MemberRow, Need, NeedKind, RequestRow, StepNode, TaskRow,
+    Board, Happening, Letter, MemberRow, Need, NeedKind, Problem, RequestRow, StepNode, TaskRow,
     WorkflowTree,
 };
 
@@ -11,6 +11,8 @@ pub(in crate::cli::commands::top) enum Item<'a> {
     Heading(&'a str, usize),
     /// Something that waits for a person, and the member that waits, if it is one.
     Need(&'a Need, Option<&'a MemberRow>),
+    /// Something that is wrong with the bus itself.
+    Problem(&'a Problem),
     Member(&'a MemberRow),
     Letter(&'a Letter),
     Task(&'a TaskRow),
@@ -30,6 +32,7 @@ impl<'a> Item<'a> {
                 let id = need.id.as_deref().unwrap_or_default();
                 format!("need {} {} {id}", need.kind.as_str(), need.who)
             }
+            Self::Problem(problem) => format!("problem {:?}", problem.kind),
             Self::Member(row) if row.state == "left" => {
                 format!("left {} {}", row.name, row.last_active.0)
             }
@@ -46,7 +49,7 @@ impl<'a> Item<'a> {
     /// Returns the member that it is about.
     pub(in crate::cli::commands::top) fn member(&self) -> Option<&'a str> {
         match self {
-            Self::Heading(..) | Self::Workflow(_) => None,
+            Self::Heading(..) | Self::Problem(_) | Self::Workflow(_) => None,
             Self::Need(need, _) => (need.kind != NeedKind::Approval).then_some(need.who.as_str()),
             Self::Member(row) => Some(&row.name),
             Self::Letter(letter) => Some(&letter.from),
@@ -95,6 +98,7 @@ impl<'a> Item<'a> {
                 let row = row.map(member).unwrap_or_default();
                 format!("{} {} {} {row}", need.kind.as_str(), need.who, need.words)
             }
+            Self::Problem(problem) => problem.words.clone(),
             Self::Member(row) => member(row),
             Self::Letter(letter) => {
                 let to: Vec<_> = letter

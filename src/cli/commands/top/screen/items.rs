@@ -7,6 +7,9 @@ use super::pane::{Grouping, Pane};
 use super::state::Screen;
 use crate::view::{Board, Group, MemberRow, WorkflowTree, tree_places};
 
+/// The heading of what is wrong and no person has to decide.
+const PROBLEMS: &str = "Problems";
+
 impl Screen {
     /// Returns the rows of a pane.
     pub(in crate::cli::commands::top) fn items(&self, pane: Pane) -> Vec<Item<'_>> {
@@ -38,21 +41,25 @@ impl Screen {
         let is_needed = |row: &MemberRow| {
             row.state != "left" && board.needs_you.iter().any(|need| need.who == row.name)
         };
+        let of_bus = board.problems.iter().filter(|problem| problem.is_of_bus());
+        let of_bus = of_bus.map(Item::Problem);
+        let has_broken =
+            |row: &&MemberRow| board.problems.iter().any(|problem| problem.is_end_of(row));
         match self.grouping {
             Grouping::State => {
-                for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {
-                    // Each member that waits has a row among the needs.
-                    let members = board.members.iter().filter(|row| {
-                        row.group == group && !(group == Group::NeedsYou && is_needed(row))
-                    });
-                    let heading = match group {
-                        Group::NeedsYou => "Waiting",
-                        group => group.heading(),
-                    };
-                    block(&mut items, heading, members.map(Item::Member), filter);
+                let in_group = |group| board.members.iter().filter(move |row| row.group == group);
+                // Each member that needs a person has a row among the needs.
+                let waiting = in_group(Group::NeedsYou).filter(|row| !is_needed(row));
+                block(&mut items, "Waiting", waiting.map(Item::Member), filter);
+                let broken = board.members.iter().filter(has_broken).map(Item::Member);
+                block(&mut items, PROBLEMS, of_bus.chain(broken), filter);
+                for group in [Group::Working, Group::Idle, Group::Ended] {
+                    let members = in_group(group).filter(|row| !has_broken(row));
+                    block(&mut items, group.heading(), members.map(Item::Member), filter);
                 }
             }
             Grouping::Profile => {
+                block(&mut items, PROBLEMS, of_bus, filter);
                 let mut profiles = BTreeMap::<&str, Vec<&MemberRow>>::new();
                 for row in &board.members {
                     profiles
@@ -65,6 +72,7 @@ impl Screen {
                 }
             }
             Grouping::None => {
+                block(&mut items, PROBLEMS, of_bus, filter);
                 let mut rows: Vec<_> = board.members.iter().collect();
                 rows.sort_by(|one, other| one.name.cmp(&other.name));
                 block(&mut items, "All members", rows.into_iter().map(Item::Member), filter);

@@ -14,6 +14,9 @@ use crate::view::NeedKind;
 /// The rows that a wheel moves.
 const WHEEL: isize = 3;
 
+/// The rows and columns of the smallest window that shows enough of a question to answer it: the smallest that the documents promise.
+const LEAST: (u16, u16) = (15, 60);
+
 /// What a key asks of the world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cli::commands::top) enum Effect {
@@ -278,6 +281,7 @@ impl Screen {
         let board = self.news.board.clone()?;
         let page = self.page();
         let action = self.keys.action(key);
+        let is_too_small = self.is_too_small();
         let Dialog::Answer(answering) = &mut self.dialog else { return None };
         let offers = answering.offers(&board);
         match (key, action) {
@@ -293,6 +297,7 @@ impl Screen {
                 let chosen = offers.iter().position(|offer| offer.letter == letter);
                 answering.choice = chosen.unwrap_or_default();
             }
+            (KeyPress::Enter, _) if is_too_small => self.refuse_small(),
             (KeyPress::Enter, _) => {
                 if let Some((workflow, step)) = answering.wants_reason(&board) {
                     self.dialog = Dialog::Refuse { workflow, step, line: TypedLine::default() };
@@ -333,12 +338,29 @@ impl Screen {
 
     fn in_question(&mut self, key: KeyPress) -> Option<Effect> {
         let Dialog::Ask { wish, .. } = std::mem::take(&mut self.dialog) else { return None };
+        if self.is_too_small() {
+            self.refuse_small();
+            return None;
+        }
         // The key that asked does not answer: it may be held down.
         if key == KeyPress::Letter('y') {
             return Some(Effect::Act(wish));
         }
         self.notice = Some("Nothing was done.".to_owned());
         None
+    }
+
+    fn is_too_small(&self) -> bool {
+        self.size.0 < LEAST.0 || self.size.1 < LEAST.1
+    }
+
+    /// Takes no answer to a question of which the window may show nothing.
+    fn refuse_small(&mut self) {
+        let (rows, columns) = LEAST;
+        let what =
+            format!("Nothing was done: to answer, make the window {columns}×{rows} or larger.");
+        self.dialog = Dialog::None;
+        self.notice = Some(what);
     }
 
     fn paste(&mut self, text: &str) {

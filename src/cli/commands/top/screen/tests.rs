@@ -1,6 +1,7 @@
 //! Keys, news and pictures of the window, without a terminal.
 
 mod decisions;
+mod problems;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -111,6 +112,8 @@ fn news() -> News {
         title: COMMAND.to_owned(),
         exact_title: exactly(COMMAND),
         paths: Vec::new(),
+        exact_paths: Vec::new(),
+        exact_words: exactly(COMMAND),
         offers: ["allow_once", "allow_always", "reject"].map(str::to_owned).to_vec(),
         asked_at: Moment(50_000),
         expires_at: Moment(170_000),

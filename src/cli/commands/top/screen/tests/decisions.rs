@@ -17,6 +17,21 @@ fn an_answer_is_a_no_until_another_is_chosen_and_a_letter_alone_allows_nothing()
 }
 
 #[test]
+fn a_window_that_is_too_small_for_a_question_takes_no_answer() {
+    for size in [(1, 1), (14, 60), (15, 59)] {
+        let mut screen = screen();
+        press(&mut screen, "a o");
+        screen.size = size;
+        assert_eq!(press(&mut screen, "enter"), None, "{size:?}");
+        assert!(screen.notice.as_ref().unwrap().starts_with("Nothing was done: "));
+        screen.size = (15, 60);
+        press(&mut screen, "K");
+        screen.size = size;
+        assert_eq!(press(&mut screen, "y"), None, "{size:?}");
+    }
+}
+
+#[test]
 fn an_answer_shows_the_whole_command_and_closes_when_another_has_answered() {
     let mut screen = screen();
     press(&mut screen, "a");

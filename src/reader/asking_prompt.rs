@@ -16,7 +16,7 @@ use crate::workflow::run::input_source::InputSource;
 use crate::workflow::run::upcoming_prompt::upcoming_prompt;
 
 /// Returns the prompt of a step as lines; none if it cannot be read.
-pub(super) fn asking_prompt(bus: &mut Follower, workflow: &str, step: &str) -> Vec<String> {
+pub fn asking_prompt(bus: &mut Follower, workflow: &str, step: &str) -> Vec<String> {
     let (state, texts) = bus.state_and_texts();
     let found = WorkflowId::parse(workflow).ok().and_then(|id| state.workflow(&id));
     let Some((workflow, step)) = found.zip(Name::parse(step).ok()) else {

@@ -2,48 +2,42 @@
 
 use serde::Serialize;
 
-use super::open_to_look::LogTexts;
+use super::log_texts::LogTexts;
+use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
-use crate::cli::{Failure, with_hint};
 use crate::domain::ids::TaskId;
 use crate::domain::task::result::Details;
 use crate::team::output_of_transcript;
 use crate::view::TaskRow;
 
 /// A task with its texts.
-#[derive(Serialize)]
-pub(in crate::cli::commands) struct WholeTask {
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WholeTask {
     #[serde(flatten)]
-    pub(super) row: TaskRow,
+    pub row: TaskRow,
     /// The whole prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) whole_prompt: Option<String>,
+    pub whole_prompt: Option<String>,
     /// The whole error.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) whole_error: Option<String>,
+    pub whole_error: Option<String>,
     /// The agent's output; while the task runs, its words so far.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) output: Option<String>,
+    pub output: Option<String>,
     /// The files that changed, and the tool calls that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) details: Option<Details>,
+    pub details: Option<Details>,
 }
 
 /// Says that a task is not known.
-pub(super) fn unknown(id: &TaskId) -> Failure {
-    with_hint(
-        format!("there is no task {id}, or it ended too long ago"),
-        "`cli-team-bridge tasks` lists the tasks; `cli-team-bridge log --thread` finds older ones",
-    )
+pub fn no_such_task(id: &TaskId) -> String {
+    format!("there is no task {id}, or it ended too long ago")
 }
 
-/// Reads a task with its texts.
-pub(in crate::cli::commands) fn whole(
-    bus: &mut Follower,
-    id: &TaskId,
-) -> Result<WholeTask, Failure> {
+/// Reads a task with its texts; none if there is no task of this id, or it ended too long ago.
+pub fn whole_task(bus: &mut Follower, id: &TaskId) -> Result<Option<WholeTask>, LogError> {
     let (state, mut texts) = bus.state_and_texts();
-    let task = state.task(id).ok_or_else(|| unknown(id))?;
+    let Some(task) = state.task(id) else { return Ok(None) };
     let output = match task.output.filter(|body| body.bytes > 0) {
         Some(body) => Some(texts.text(body)?),
         // It runs, or its agent ended before it could report the output.
@@ -56,11 +50,11 @@ pub(in crate::cli::commands) fn whole(
     let whole_prompt = texts.text(task.prompt).ok();
     let whole_error =
         task.error.as_ref().map(|error| format!("{}: {}", error.class, error.message));
-    Ok(WholeTask {
+    Ok(Some(WholeTask {
         row: TaskRow::of(state, task, &mut LogTexts(texts)),
         whole_prompt,
         whole_error,
         output: output.filter(|output| !output.trim().is_empty()),
         details,
-    })
+    }))
 }

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::log_texts::LogTexts;
 use crate::bus::event::LogPosition;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
-use crate::cli::commands::look::LogTexts;
 use crate::domain::limits;
 use crate::view::{Conversation, Happening, Happenings, Letter, Topic};
 
@@ -20,7 +20,7 @@ const ENOUGH: usize = 100;
 const MOST_PARTS: usize = 8;
 
 /// The last messages and happenings.
-pub(super) struct History {
+pub struct History {
     /// How many parts of the log it has, from its end.
     parts: usize,
     /// Whether the log has more before that.
@@ -33,7 +33,7 @@ pub(super) struct History {
 
 impl History {
     /// Begins with the last part of a log, and reads nothing yet.
-    pub(super) fn begin(bus: &mut Follower) -> Result<Self, LogError> {
+    pub fn begin(bus: &mut Follower) -> Result<Self, LogError> {
         Self::of(bus, 1)
     }
 
@@ -54,12 +54,12 @@ impl History {
     }
 
     /// Says whether the bus has entries that are not folded yet.
-    pub(super) fn is_behind(&self, bus: &Follower) -> bool {
+    pub fn is_behind(&self, bus: &Follower) -> bool {
         self.position < bus.position()
     }
 
     /// Folds the next entries. Says whether there were any.
-    pub(super) fn step(&mut self, bus: &mut Follower) -> Result<bool, LogError> {
+    pub fn step(&mut self, bus: &mut Follower) -> Result<bool, LogError> {
         let (entries, next) = bus.entries_after(self.position, ENTRIES)?;
         let (state, texts) = bus.state_and_texts();
         let mut texts = LogTexts(texts);
@@ -86,7 +86,7 @@ impl History {
     }
 
     /// Returns the last messages, oldest first, without notices of the bridge.
-    pub(super) fn letters(&self) -> Arc<Vec<Letter>> {
+    pub fn letters(&self) -> Arc<Vec<Letter>> {
         let newest = self.conversation.letters().rev().filter(|letter| letter.kind != "notice");
         let mut letters: Vec<_> = newest.take(limits::WINDOW_HISTORY).cloned().collect();
         letters.reverse();
@@ -94,7 +94,7 @@ impl History {
     }
 
     /// Returns the last happenings, oldest first.
-    pub(super) fn happenings(&self) -> Arc<Vec<Happening>> {
+    pub fn happenings(&self) -> Arc<Vec<Happening>> {
         Arc::new(self.last.iter().cloned().collect())
     }
 }

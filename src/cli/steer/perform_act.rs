@@ -1,0 +1,65 @@
+//! The one place where what a person wants at a window or a page becomes an act on the team.
+
+use std::path::Path;
+
+use super::{Answer, Outcome, Patience, Steering, StepChoice};
+use crate::bus::rules::Approval;
+use crate::cli::Failure;
+use crate::domain::ids::{PermissionId, SessionId, TaskId, WorkflowId};
+use crate::domain::name::Name;
+use crate::domain::permission::Decision;
+use crate::web::Act;
+
+/// Performs an act, and returns what came of it. Blocks until then, on a thread without a runtime.
+pub(crate) fn perform(project: &Path, act: Act) -> Result<Outcome, Failure> {
+    // The bus is opened here, and not on the thread of a window: it may be large.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let team = Steering::open(Some(project)).await?;
+        let done = performed(&team, act).await;
+        team.close().await;
+        done
+    })
+}
+
+async fn performed(team: &Steering, act: Act) -> Result<Outcome, Failure> {
+    let patience = Patience::Waits;
+    match act {
+        Act::Send { to, text, priority } => team.send(&to, text, priority, patience).await,
+        Act::Stop { member, session } => {
+            still_there(team, &member, session)?;
+            team.stop(&member, None, patience).await
+        }
+        Act::Kill { member, session } => {
+            still_there(team, &member, session)?;
+            team.kill(&member, patience).await
+        }
+        Act::Cancel { id } => match TaskId::parse(&id) {
+            Ok(task) => team.cancel_task(&task, patience).await,
+            Err(_) => team.cancel_workflow(&WorkflowId::parse(&id)?, patience).await,
+        },
+        Act::Answer { id, decision } => {
+            let answer = match decision {
+                Decision::AllowOnce => Answer::Allow,
+                Decision::AllowAlways => Answer::AllowAlways,
+                Decision::RejectAlways => Answer::DenyAlways,
+                Decision::Reject | Decision::Cancelled => Answer::Deny,
+            };
+            team.answer(&PermissionId::parse(&id)?, answer).await
+        }
+        Act::Approve { workflow, step, given, reason } => {
+            let workflow = WorkflowId::parse(&workflow)?;
+            let choice = StepChoice { workflow, step: Some(Name::parse(&step)?) };
+            let approval = if given { Approval::Given } else { Approval::Refused(reason) };
+            team.approve(&choice, approval, patience).await
+        }
+    }
+}
+
+/// Refuses to end an agent that only has the name of the one that the person was asked about.
+fn still_there(team: &Steering, member: &str, session: Option<SessionId>) -> Result<(), Failure> {
+    if session.is_none_or(|session| team.is_live(session)) {
+        return Ok(());
+    }
+    Err(format!("nothing was done: the `{member}` that you were asked about has ended").into())
+}

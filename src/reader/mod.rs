@@ -1,0 +1,17 @@
+//! The read model of a bus on disk: boards, walks over the log, whole tasks, and the last messages and happenings.
+//!
+//! What every window reads, whichever it is. It prints nothing, and changes nothing on the bus.
+
+mod asking_prompt;
+mod log_texts;
+mod read_board;
+mod recent_history;
+mod walk_log;
+mod whole_task;
+
+pub use self::asking_prompt::asking_prompt;
+pub use self::log_texts::LogTexts;
+pub use self::read_board::{board, board_again};
+pub use self::recent_history::History;
+pub use self::walk_log::{walk, walk_all};
+pub use self::whole_task::{WholeTask, no_such_task, whole_task};

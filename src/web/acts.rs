@@ -1,0 +1,102 @@
+//! The port: what the server asks of the program around it, and what a person at a page wants done.
+
+use crate::bus::storage::OnWakeup;
+use crate::bus::storage::file::Follower;
+use crate::bus::storage::file::upkeep::HistoryReader;
+use crate::domain::ids::SessionId;
+use crate::domain::messaging::Priority;
+use crate::domain::permission::Decision;
+
+/// What the server asks of the program around it.
+pub trait Surroundings: Send + Sync + 'static {
+    /// Opens the project's bus as a reader, which calls `on_change` after every possible append; none if there is no team yet.
+    fn open(&self, on_change: Option<OnWakeup>) -> Result<Option<Box<Follower>>, OpenError>;
+
+    /// Opens the history of the bus, to search it; none if there is no team yet.
+    fn open_history(&self) -> Result<Option<Box<HistoryReader>>, OpenError>;
+
+    /// Does what a person wants, and says what came of it. Blocks until then.
+    fn act(&self, act: Act) -> Result<ActOutcome, ActError>;
+}
+
+/// Why a bus cannot be read, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
+pub struct OpenError {
+    pub words: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// Something that a person wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    Send {
+        to: String,
+        text: String,
+        priority: Priority,
+    },
+    /// Ends an agent gracefully.
+    Stop {
+        member: String,
+        /// The session that the person was asked about. Another may have the name by now.
+        session: Option<SessionId>,
+    },
+    Kill {
+        member: String,
+        session: Option<SessionId>,
+    },
+    /// Cancels a task or a workflow.
+    Cancel {
+        id: String,
+    },
+    /// Answers a permission question.
+    Answer {
+        id: String,
+        decision: Decision,
+    },
+    /// Approves or refuses a step of a workflow.
+    Approve {
+        workflow: String,
+        step: String,
+        given: bool,
+        reason: Option<String>,
+    },
+}
+
+impl Act {
+    /// Says whether it answers a question, which a switch of its own allows.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Answer { .. } | Self::Approve { .. })
+    }
+}
+
+/// How an act has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActEnd {
+    /// It has happened.
+    Done,
+    /// The wish stands on the bus, and will be fulfilled later.
+    Pending,
+    /// The process that has to act has not done so in time.
+    Silent,
+}
+
+/// What came of an act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActOutcome {
+    pub end: ActEnd,
+    /// A sentence for people.
+    pub words: String,
+    /// The id of the message that was sent.
+    pub message_id: Option<String>,
+}
+
+/// Why an act was refused, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
+pub struct ActError {
+    pub words: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}

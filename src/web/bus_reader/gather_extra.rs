@@ -1,0 +1,114 @@
+//! Reads what a view needs besides the snapshot.
+
+use std::sync::Arc;
+
+use super::past_letters::{older_letters, thread_letters};
+use crate::bus::storage::LogError;
+use crate::bus::storage::file::Follower;
+use crate::domain::ids::TaskId;
+use crate::domain::limits;
+use crate::domain::workflow::StepStatus;
+use crate::reader::{asking_prompt, walk_all, whole_task};
+use crate::view::{LiveLine, SpentBy, UsageFold, call_in_full, live_lines};
+use crate::web::pages::{Extra, StepPrompt, View};
+
+/// Says whether a view shows words that come without a change of the log.
+pub(in crate::web) fn has_live_words(view: &View) -> bool {
+    matches!(view, View::Member(_) | View::Task(_))
+}
+
+/// Reads what a view needs. What cannot be read is missing. Search reads by itself.
+pub(in crate::web) fn gather_extra(bus: &mut Follower, view: &View, before: Option<u64>) -> Extra {
+    let mut extra = Extra::default();
+    if let Err(error) = gather(bus, view, before, &mut extra) {
+        tracing::debug!(%error, "cannot read all of a page");
+    }
+    extra
+}
+
+fn gather(
+    bus: &mut Follower,
+    view: &View,
+    before: Option<u64>,
+    extra: &mut Extra,
+) -> Result<(), LogError> {
+    match view {
+        View::Team => extra.calls = calls(bus),
+        View::Member(name) => {
+            extra.calls = calls(bus);
+            if let Some(task) = running_task(bus, name) {
+                extra.live = live(bus, &task);
+                extra.task = whole_task(bus, &task)?;
+            }
+        }
+        View::Conversation => {
+            if let Some(before) = before {
+                extra.older = Some(older_letters(bus, before)?);
+            }
+        }
+        View::Thread(id) => extra.thread = thread_letters(bus, id)?,
+        View::Task(id) => {
+            if let Ok(id) = TaskId::parse(id) {
+                extra.task = whole_task(bus, &id)?;
+                extra.live = live(bus, &id);
+            }
+        }
+        View::Workflow(id) => extra.prompts = prompts(bus, id),
+        View::Usage(by) => extra.usage = usage(bus, *by)?,
+        View::Sequence | View::Timeline | View::Tasks | View::Workflows | View::Search(_) => {}
+    }
+    Ok(())
+}
+
+/// Returns the task of a member that runs, or the one that ended last.
+fn running_task(bus: &Follower, name: &str) -> Option<TaskId> {
+    let tasks = bus.state().newest_tasks().into_iter();
+    let mut own: Vec<_> = tasks.filter(|task| task.agent.as_str() == name).collect();
+    own.sort_by_key(|task| task.status.is_final());
+    own.first().map(|task| task.id.clone())
+}
+
+fn live(bus: &mut Follower, task: &TaskId) -> Arc<Vec<LiveLine>> {
+    let text = transcript(bus, task, limits::LIVE_BYTES);
+    Arc::new(live_lines(&text, limits::LIVE_LINES))
+}
+
+/// Reads the end of a transcript; empty if there is none.
+fn transcript(bus: &mut Follower, task: &TaskId, most: u64) -> String {
+    let (_, texts) = bus.state_and_texts();
+    texts.last_of_transcript(task, most).unwrap_or_default()
+}
+
+/// Returns the calls behind the open permission questions.
+fn calls(bus: &mut Follower) -> Vec<(String, Vec<String>)> {
+    let open = bus.state().open_permissions().into_iter();
+    let asked: Vec<_> = open
+        .filter_map(|permission| {
+            let question = &permission.question;
+            Some((permission.id.to_string(), question.task.clone()?, question.title.clone()))
+        })
+        .collect();
+    let asked = asked.into_iter();
+    asked
+        .map(|(id, task, title)| {
+            (id, call_in_full(&transcript(bus, &task, limits::CALL_BYTES), &title))
+        })
+        .collect()
+}
+
+/// Returns the prompts of the steps of a workflow that wait for approval.
+fn prompts(bus: &mut Follower, workflow: &str) -> Vec<StepPrompt> {
+    let found = bus.state().workflows().into_iter().find(|found| found.id.to_string() == workflow);
+    let Some(found) = found else { return Vec::new() };
+    let asking = found.steps.iter().filter(|step| step.status == StepStatus::Asking);
+    let names: Vec<_> = asking.map(|step| step.plan.name.to_string()).collect();
+    let names = names.into_iter();
+    names.map(|step| StepPrompt { lines: asking_prompt(bus, workflow, &step), step }).collect()
+}
+
+/// Sums up the usage over the whole log.
+fn usage(bus: &mut Follower, by: SpentBy) -> Result<Vec<crate::view::UsageRow>, LogError> {
+    let mut fold = UsageFold::new(by);
+    walk_all(bus, &mut |entry, state, _| fold.take(entry, state))?;
+    Ok(fold.rows())
+}

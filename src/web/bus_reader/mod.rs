@@ -1,0 +1,10 @@
+//! The bus as the server sees it: one thread that owns the reader of the log, makes snapshots while somebody watches, and answers
+//! questions. While nobody watches and asks, it sleeps, whatever happens on the bus.
+
+mod ask_reader;
+mod gather_extra;
+mod past_letters;
+mod reading_thread;
+
+pub(super) use self::ask_reader::{BusReader, NoAnswer, Watching};
+pub(super) use self::gather_extra::{gather_extra, has_live_words};

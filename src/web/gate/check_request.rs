@@ -1,0 +1,131 @@
+//! Lets a request through the gate, or answers it there.
+
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse as _, Response};
+
+use crate::web::api::{API, closed_to};
+use crate::web::assets::find_asset;
+use crate::web::pages::message_page;
+use crate::web::server_state::ServerState;
+
+/// The path of the URL that signs in.
+pub(in crate::web) const SIGN_IN: &str = "/sign-in";
+
+/// The beginning of the paths of acts.
+const ACTS: &str = "/act/";
+
+/// Lets a request through, or answers it.
+pub(in crate::web) async fn check_request(
+    State(state): State<ServerState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Some(answer) = refusal(&state, &request) {
+        return answer;
+    }
+    if request.uri().path().starts_with(API)
+        && let Some(answer) = closed_to(&state, &request).await
+    {
+        return answer;
+    }
+    next.run(request).await
+}
+
+fn refusal(state: &ServerState, request: &Request) -> Option<Response> {
+    let (headers, now) = (request.headers(), Instant::now());
+    let Some(host) = state.hosts.asked(headers, request.uri()) else {
+        let words = "This server answers only to its own names: 127.0.0.1, localhost and [::1], with its port.";
+        return Some(refused(StatusCode::FORBIDDEN, "Not here", &[words]));
+    };
+    if headers.contains_key(header::ORIGIN) && !is_own_origin(headers, host) {
+        let words = "A page of another origin may not ask this server.";
+        return Some(refused(StatusCode::FORBIDDEN, "Not from there", &[words]));
+    }
+    if !state.rate.takes(now) {
+        let words = "These are too many requests. Try again in a moment.";
+        let answer = refused(StatusCode::TOO_MANY_REQUESTS, "Too fast", &[words]);
+        return Some(retry_after(answer, Duration::from_secs(1)));
+    }
+    let path = request.uri().path();
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if path == SIGN_IN && request.method() != Method::GET {
+        return Some(wrong_method("GET"));
+    }
+    if path == SIGN_IN || (reads && find_asset(path).is_some()) {
+        return None;
+    }
+    // The API takes keys as well.
+    if path.starts_with(API) {
+        return None;
+    }
+    if !state.keys.has_cookie(headers) {
+        return Some(sign_in_first(state, now));
+    }
+    let may_write = path.starts_with(ACTS);
+    if !reads && !(may_write && request.method() == Method::POST) {
+        return Some(wrong_method(if may_write { "GET, HEAD, POST" } else { "GET, HEAD" }));
+    }
+    if reads {
+        return None;
+    }
+    // A browser names the origin of every POST.
+    let is_same_site = headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin");
+    if !is_own_origin(headers, host) || !is_same_site {
+        let words = "Only a page of this server may do this.";
+        return Some(refused(StatusCode::FORBIDDEN, "Not from there", &[words]));
+    }
+    None
+}
+
+/// Says whether a request comes from a page of this server, by the name that it asks for.
+fn is_own_origin(headers: &HeaderMap, host: &str) -> bool {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let is_own = |origin: &HeaderValue| {
+        let named = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+        named.is_some_and(|named| named.eq_ignore_ascii_case(host))
+    };
+    origins.next().is_some_and(is_own) && origins.next().is_none()
+}
+
+fn sign_in_first(state: &ServerState, now: Instant) -> Response {
+    if let Some(left) = state.keys.locked_out(now) {
+        return locked_out(left);
+    }
+    let words = [
+        "Open the URL that `cli-team-bridge web` has printed. It can be used once.",
+        "If it was used, or this browser has lost its cookie, end the server and start it again: it prints a new one.",
+    ];
+    let mut answer = refused(StatusCode::UNAUTHORIZED, "Sign in first", &words);
+    answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    answer
+}
+
+/// Says that nobody signs in for a while.
+pub(in crate::web) fn locked_out(left: Duration) -> Response {
+    let words = "There were too many wrong tokens, so nobody can sign in for some minutes. Pages that are signed in go on.";
+    let answer = refused(StatusCode::TOO_MANY_REQUESTS, "Locked", &[words]);
+    retry_after(answer, left)
+}
+
+/// Makes an answer that only says something.
+pub(in crate::web) fn refused(status: StatusCode, title: &str, words: &[&str]) -> Response {
+    (status, Html(message_page(title, words))).into_response()
+}
+
+/// Adds after which time to ask again.
+pub(in crate::web) fn retry_after(mut answer: Response, after: Duration) -> Response {
+    let seconds = HeaderValue::from(after.as_secs().max(1));
+    answer.headers_mut().insert(header::RETRY_AFTER, seconds);
+    answer
+}
+
+fn wrong_method(allowed: &'static str) -> Response {
+    let words = "This path does not have that method.";
+    let mut answer = refused(StatusCode::METHOD_NOT_ALLOWED, "Not that way", &[words]);
+    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    answer
+}

@@ -1,0 +1,29 @@
+//! The local web server: the pages of a team, their changes as they happen, what a person does there, and the API.
+//!
+//! It only reads the bus, through a reader; what is done goes through [`Surroundings`], the one port to the program around it, which
+//! knows the command line and how a project is found. It listens on loopback addresses alone, and nothing of the team is shown to a
+//! program that has not signed in.
+
+mod acts;
+mod api;
+mod assets;
+mod bus_reader;
+mod gate;
+mod live;
+mod pages;
+mod problem;
+mod routes;
+mod serve;
+mod server_state;
+mod team_snapshot;
+
+pub use self::acts::{Act, ActEnd, ActError, ActOutcome, OpenError, Surroundings};
+pub use self::assets::{Asset, find_asset};
+pub use self::pages::{
+    Extra, FileDiff, Fragment, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt,
+    View, fragments, message_page, page, rows_of_letters, signed_in_page,
+};
+pub use self::problem::Problem;
+pub use self::serve::WebServer;
+pub use self::server_state::WebSettings;
+pub use self::team_snapshot::{BusState, Snapshot};

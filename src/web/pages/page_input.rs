@@ -1,0 +1,94 @@
+//! What pages are made of: a snapshot of the team, what a view needs besides, and who looks.
+
+use std::sync::Arc;
+
+use crate::reader::WholeTask;
+use crate::search::SearchHit;
+use crate::view::{Letter, LiveLine, Moment, UsageRow};
+use crate::web::Snapshot;
+
+/// Who looks, and what is allowed.
+#[derive(Clone, Copy, Debug)]
+pub struct PageContext<'a> {
+    /// The name of the project.
+    pub project: &'a str,
+    /// Whether messages, stops and cancels are allowed here (`--write`).
+    pub can_write: bool,
+    /// Whether questions may be answered here (`--answer`).
+    pub can_answer: bool,
+    pub now: Moment,
+    /// What every form has to send back in the field `form_token`.
+    pub form_token: &'a str,
+    /// What came of the act that led to this page, as a sentence.
+    pub notice: Option<&'a str>,
+}
+
+/// What a page shows.
+#[derive(Clone, Copy, Debug)]
+pub struct PageInput<'a> {
+    pub snapshot: &'a Snapshot,
+    pub extra: &'a Extra,
+}
+
+/// What a view needs besides the snapshot. The rest is empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extra {
+    /// The task of `View::Task`; none if there is no such task, or it ended too long ago.
+    pub task: Option<WholeTask>,
+    /// The live words of the task of `View::Task`, or of the running task of `View::Member`.
+    pub live: Arc<Vec<LiveLine>>,
+    /// What git says of the files that the task has changed, for `View::Task` and `View::Member`.
+    pub diffs: Vec<FileDiff>,
+    /// The prompts of the steps of `View::Workflow` that wait for approval.
+    pub prompts: Vec<StepPrompt>,
+    /// The calls behind the permission questions that wait, as lines, by the id of the question.
+    pub calls: Vec<(String, Vec<String>)>,
+    /// The messages of `View::Thread`, oldest first.
+    pub thread: Vec<Letter>,
+    /// The page of older messages that `?before=SEQ` asks for, instead of the last ones.
+    pub older: Option<OlderLetters>,
+    /// The rows of `View::Usage`.
+    pub usage: Vec<UsageRow>,
+    /// What `View::Search` has found; none while nothing is searched for.
+    pub found: Option<SearchResult>,
+}
+
+/// A page of older messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OlderLetters {
+    /// Messages before this seq.
+    pub before: u64,
+    /// Oldest first.
+    pub letters: Vec<Letter>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+}
+
+/// How a file differs from what is committed, as git has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDiff {
+    /// The path in the project.
+    pub path: String,
+    /// The unified diff, or why there is none.
+    pub diff: Result<String, String>,
+    /// Whether the diff is longer, and was cut.
+    pub is_cut: bool,
+}
+
+/// The prompt that a step would get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepPrompt {
+    pub step: String,
+    pub lines: Vec<String>,
+}
+
+/// What a search has found, or why it could not be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResult {
+    /// The newest first.
+    pub hits: Vec<SearchHit>,
+    /// Whether there are more.
+    pub has_more: bool,
+    /// Why nothing could be searched, in words for people.
+    pub trouble: Option<String>,
+}

@@ -1,0 +1,189 @@
+//! What a person does at a page: checked, done on a thread of its own, and answered with what came of it.
+
+use std::sync::Arc;
+
+use axum::body::to_bytes;
+use axum::extract::FromRequest as _;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::{Form, Json};
+use serde_json::json;
+
+use super::read_act::ActFields;
+use crate::domain::{limits, wait_times};
+use crate::sys::mutex::lock;
+use crate::web::acts::{Act, ActEnd, ActError, ActOutcome};
+use crate::web::gate::refused;
+use crate::web::problem::Problem;
+use crate::web::server_state::ServerState;
+
+/// In which form an act comes, and its answer goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spoken {
+    Form,
+    Json,
+}
+
+/// Does what a person wants.
+pub(in crate::web) async fn do_act(
+    State(state): State<ServerState>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let Some(spoken) = spoken(request.headers()) else {
+        let words = "A form or JSON is expected.";
+        return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Not in that form", &[words]);
+    };
+    let fields = match read(request, spoken).await {
+        Ok(fields) => fields,
+        Err(problem) => return problem.into_response(),
+    };
+    if !state.keys.is_form_token(&fields.form_token) {
+        let problem = Problem::new(
+            StatusCode::FORBIDDEN,
+            "no-form-token",
+            "this comes from no page of this server",
+        );
+        return problem.with_hint("load the page again").into_response();
+    }
+    let back = own_path(&fields.back);
+    let act = match fields.act(&name) {
+        Ok(act) => act,
+        Err(wrong) => {
+            let problem =
+                Problem::new(StatusCode::BAD_REQUEST, "wrong-act", "this act is not understood");
+            return answer(&state, spoken, &back, Err(problem.with_detail(wrong)));
+        }
+    };
+    if let Some(problem) = not_allowed(&state, &act) {
+        return answer(&state, spoken, &back, Err(problem));
+    }
+    let surroundings = Arc::clone(&state.surroundings);
+    let acting = tokio::task::spawn_blocking(move || surroundings.act(act));
+    let done = acting
+        .await
+        .unwrap_or_else(|_| Err(ActError { words: "the act has failed".to_owned(), hint: None }));
+    let done = done.map_err(|error| {
+        let problem = Problem::new(StatusCode::CONFLICT, "not-done", "nothing was done");
+        let problem = problem.with_detail(error.words);
+        match error.hint {
+            Some(hint) => problem.with_hint(hint),
+            None => problem,
+        }
+    });
+    answer(&state, spoken, &back, done)
+}
+
+/// Says why an act is not allowed here.
+fn not_allowed(state: &ServerState, act: &Act) -> Option<Problem> {
+    let (is_allowed, switch) = if act.is_answer() {
+        (state.settings.can_answer, "--answer")
+    } else {
+        (state.settings.can_write, "--write")
+    };
+    let problem = || {
+        Problem::new(StatusCode::FORBIDDEN, "read-only", "this server does not allow that")
+            .with_hint(format!("start `cli-team-bridge web` with {switch}"))
+    };
+    (!is_allowed).then(problem)
+}
+
+fn spoken(headers: &HeaderMap) -> Option<Spoken> {
+    let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    match kind.split(';').next()?.trim() {
+        "application/json" => Some(Spoken::Json),
+        "application/x-www-form-urlencoded" => Some(Spoken::Form),
+        _ => None,
+    }
+}
+
+/// Reads the fields, of so many bytes and within a time.
+async fn read(request: Request, spoken: Spoken) -> Result<ActFields, Problem> {
+    let (parts, body) = request.into_parts();
+    let reading = to_bytes(body, limits::WEB_BODY_BYTES);
+    let bytes = match tokio::time::timeout(wait_times::WEB_BODY, reading).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => {
+            let problem =
+                Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-long", "this is too long");
+            return Err(problem
+                .with_detail(format!("a request has at most {} bytes", limits::WEB_BODY_BYTES)));
+        }
+        Err(_) => {
+            return Err(Problem::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "too-slow",
+                "the body did not arrive in time",
+            ));
+        }
+    };
+    let again = Request::from_parts(parts, bytes.into());
+    let read = match spoken {
+        Spoken::Json => Json::from_request(again, &())
+            .await
+            .map(|Json(fields)| fields)
+            .map_err(|error| error.body_text()),
+        Spoken::Form => Form::from_request(again, &())
+            .await
+            .map(|Form(fields)| fields)
+            .map_err(|error| error.body_text()),
+    };
+    read.map_err(|wrong| {
+        Problem::new(StatusCode::BAD_REQUEST, "wrong-form", "this form is not understood")
+            .with_detail(wrong)
+    })
+}
+
+/// Returns a path of this server: not a name of another one.
+fn own_path(back: &str) -> String {
+    let is_own = back.starts_with('/')
+        && !back.starts_with("//")
+        && back.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if is_own { back.to_owned() } else { "/".to_owned() }
+}
+
+fn answer(
+    state: &ServerState,
+    spoken: Spoken,
+    back: &str,
+    done: Result<ActOutcome, Problem>,
+) -> Response {
+    match (spoken, done) {
+        (Spoken::Json, Ok(outcome)) => {
+            let end = match outcome.end {
+                ActEnd::Done => "done",
+                ActEnd::Pending => "pending",
+                ActEnd::Silent => "silent",
+            };
+            let ActOutcome { words, message_id, .. } = outcome;
+            Json(json!({ "outcome": end, "words": words, "message_id": message_id }))
+                .into_response()
+        }
+        (Spoken::Json, Err(problem)) => problem.into_response(),
+        (Spoken::Form, done) => {
+            let words = match done {
+                Ok(outcome) => outcome.words,
+                Err(problem) => {
+                    let parts = [Some(problem.title.to_owned()), problem.detail, problem.hint];
+                    parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
+                }
+            };
+            *lock(&state.notice) = Some(words);
+            Redirect::to(back).into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_back_stays_on_this_server() {
+        assert_eq!(own_path("/task/task-1?x=1"), "/task/task-1?x=1");
+        for away in ["", "//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nb"] {
+            assert_eq!(own_path(away), "/", "{away:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What all parts of the server share.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::acts::Surroundings;
+use super::bus_reader::BusReader;
+use super::gate::{AllowedHosts, EntryKeys, RequestRate};
+use super::pages::PageContext;
+use crate::sys::clock;
+use crate::view::Moment;
+
+/// What the server allows.
+#[derive(Clone, Debug)]
+pub struct WebSettings {
+    /// The port; a free one if none is given.
+    pub port: Option<u16>,
+    /// The name of the project.
+    pub project: String,
+    /// Whether messages, stops and cancels are allowed.
+    pub can_write: bool,
+    /// Whether questions may be answered.
+    pub can_answer: bool,
+}
+
+/// What all parts of the server share.
+#[derive(Clone)]
+pub(super) struct ServerState(Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) settings: WebSettings,
+    pub(super) hosts: AllowedHosts,
+    pub(super) keys: EntryKeys,
+    pub(super) rate: RequestRate,
+    pub(super) reader: BusReader,
+    pub(super) surroundings: Arc<dyn Surroundings>,
+    /// The places of event streams.
+    pub(super) streams: Arc<Semaphore>,
+    /// Cancelled when the server ends.
+    pub(super) ending: CancellationToken,
+    /// What came of the last act, for the next page.
+    pub(super) notice: Mutex<Option<String>>,
+}
+
+impl ServerState {
+    pub(super) fn new(shared: Shared) -> Self {
+        Self(Arc::new(shared))
+    }
+}
+
+impl Deref for ServerState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl Shared {
+    /// Returns who looks, and what is allowed.
+    pub(super) fn context<'a>(&'a self, notice: Option<&'a str>) -> PageContext<'a> {
+        PageContext {
+            project: &self.settings.project,
+            can_write: self.settings.can_write,
+            can_answer: self.settings.can_answer,
+            now: Moment(clock::now().wall_ms),
+            form_token: self.keys.form_token(),
+            notice,
+        }
+    }
+}
