@@ -71,8 +71,12 @@ async fn workflows(State(state): State<ServerState>) -> Answer {
 async fn task(State(state): State<ServerState>, Path(id): Path<String>) -> Answer {
     let view = View::Task(id);
     let task = extra(&state, view, None).await?.task.ok_or_else(|| {
-        Problem::new(StatusCode::NOT_FOUND, "no-such-task", "There is no such task, or it ended too long ago")
-            .with_hint("`/api/v1/tasks` lists the tasks")
+        Problem::new(
+            StatusCode::NOT_FOUND,
+            "no-such-task",
+            "There is no such task, or it ended too long ago",
+        )
+        .with_hint("`/api/v1/tasks` lists the tasks")
     })?;
     Ok(Json(json!(task)))
 }
@@ -168,7 +172,7 @@ async fn search(
 
 async fn unknown() -> Response {
     let problem = Problem::new(StatusCode::NOT_FOUND, "no-such-path", "The API has no such path");
-    problem.with_hint("docs/web.md lists the paths").into_response()
+    problem.with_hint("docs/api.md lists the paths").into_response()
 }
 
 fn wrong_query(why: &str) -> Problem {

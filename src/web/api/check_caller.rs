@@ -72,7 +72,11 @@ fn without_key(state: &ServerState, is_wrong: bool) -> Response {
         state.keys.count_wrong(now);
     }
     let problem = if is_wrong {
-        Problem::new(StatusCode::UNAUTHORIZED, "wrong-key", "There is no such key, or it was revoked")
+        Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "wrong-key",
+            "There is no such key, or it was revoked",
+        )
     } else {
         Problem::new(StatusCode::UNAUTHORIZED, "no-key", "This needs a key")
     };

@@ -19,7 +19,8 @@ async fn a_key_reads_the_team_until_it_is_revoked() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
     lead.start_and_wait("ann", "look at the roof").await;
-    let sent = lead.call("send_message", json!({ "to": "ann", "content": "<b>well done</b>" })).await;
+    let sent =
+        lead.call("send_message", json!({ "to": "ann", "content": "<b>well done</b>" })).await;
     let key = json_of(&stage, &["key", "new", "dashboard"]).await;
     let bearer = format!("Authorization: Bearer {}\r\n", key["secret"].as_str().unwrap());
     let web = WebServer::start(&stage, &[]).await;
@@ -33,12 +34,18 @@ async fn a_key_reads_the_team_until_it_is_revoked() {
     assert!(status["members"].as_array().unwrap().iter().any(|row| row["name"] == "ann"));
     let task = status["tasks"][0]["task_id"].as_str().unwrap();
     let task = body(&web.get(&format!("/api/v1/tasks/{task}"), &bearer).await, 200);
-    assert_eq!((&task["whole_prompt"], &task["output"]), (&json!("look at the roof"), &json!("done")));
+    assert_eq!(
+        (&task["whole_prompt"], &task["output"]),
+        (&json!("look at the roof"), &json!("done"))
+    );
     let messages = body(&web.get("/api/v1/messages", &bearer).await, 200);
     let id = &sent["message_id"];
     let letters = messages["messages"].as_array().unwrap();
     let letter = letters.iter().find(|letter| letter["message_id"] == *id).unwrap();
-    assert_eq!((&letter["text"], &letter["from"]), (&json!("<b>well done</b>"), &json!("orchestrator")));
+    assert_eq!(
+        (&letter["text"], &letter["from"]),
+        (&json!("<b>well done</b>"), &json!("orchestrator"))
+    );
     let after = format!("/api/v1/messages?after={}", letter["seq"]);
     assert_eq!(body(&web.get(&after, &bearer).await, 200)["messages"], json!([]));
     let thread = format!("/api/v1/threads/{}", letter["thread_id"].as_str().unwrap());
@@ -62,7 +69,8 @@ async fn whoever_has_no_key_learns_what_to_do_and_nothing_else() {
     let key = json_of(&stage, &["key", "new", "dashboard"]).await;
     let bearer = format!("Authorization: Bearer {}\r\n", key["secret"].as_str().unwrap());
     let web = WebServer::start(&stage, &[]).await;
-    for path in ["/api/v1/status", "/api/v1/nothing", "/api/v2/status", "/api/", "/api/v1//status"] {
+    for path in ["/api/v1/status", "/api/v1/nothing", "/api/v2/status", "/api/", "/api/v1//status"]
+    {
         let refused = web.get(path, "").await;
         assert!(refused.head.contains("www-authenticate: bearer"), "{refused:?}");
         assert!(refused.head.contains("content-type: application/problem+json"), "{refused:?}");
