@@ -163,6 +163,10 @@ short_id!(
     /// A workflow.
     WorkflowId, "workflow", "wf"
 );
+short_id!(
+    /// A key for the HTTP API. It is no secret.
+    KeyId, "key", "key"
+);
 
 /// One session of a member, from joining to leaving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -24,6 +24,9 @@ pub const MAX_OWN_REQUESTS: usize = 1_000;
 /// Notices of the bus may fill an inbox up to this multiple of the limits of unread messages.
 pub const NOTICE_ROOM: usize = 2;
 
+/// Keys for the HTTP API of one bus: more than one person's scripts and editors need, and a bound for the state.
+pub const MAX_KEYS: usize = 64;
+
 /// Agents of dead bridges that are remembered until their last process is gone.
 pub const KEPT_UNSWEPT: usize = 256;
 

@@ -5,6 +5,7 @@
 //! program that has not signed in.
 
 mod acts;
+mod api;
 mod assets;
 mod bus_reader;
 mod gate;

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::acts::Surroundings;
+use super::api::api_routes;
 use super::bus_reader::BusReader;
 use super::gate::{
     AllowedHosts, EntryKeys, RequestRate, SIGN_IN, add_safety_headers, check_request,
@@ -159,6 +160,7 @@ fn router(state: &ServerState) -> Router {
         .route(SIGN_IN, get(sign_in))
         .route("/live", get(live))
         .route("/act/{name}", post(do_act))
+        .nest("/api/v1", api_routes())
         .fallback(show_page)
         .layer(from_fn_with_state(state.clone(), check_request))
         .layer(from_fn(add_safety_headers))

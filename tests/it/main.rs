@@ -20,4 +20,5 @@ pub(crate) mod steer;
 mod support;
 pub(crate) mod trust;
 pub(crate) mod windows;
+mod web;
 pub(crate) mod workflows;

@@ -7,8 +7,9 @@ use super::{
     PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting, StepApproved,
     StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, UnheardClaim,
 };
+use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
-    CallId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+    CallId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, Tools};
@@ -200,6 +201,19 @@ pub enum Event {
     StepReturned(StepReturned),
     /// See [`StepEnded`].
     StepEnded(StepEnded),
+    /// The person at the command line has made a key for the HTTP API.
+    KeyMade {
+        id: KeyId,
+        /// The member that its bearer is.
+        name: Name,
+        scopes: Vec<KeyScope>,
+        /// The secret itself is stored nowhere.
+        hash: KeyHash,
+        /// Older versions serve no API.
+        skip: Skip,
+    },
+    /// A key is no longer valid.
+    KeyRevoked { id: KeyId, skip: Skip },
     /// A segment could not be synced. The lines before this event are a copy of it.
     SegmentFailed {
         /// The first seq of the segment.

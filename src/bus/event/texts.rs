@@ -69,6 +69,8 @@ impl Event {
             | Self::StepStarted(_)
             | Self::StepReturned(_)
             | Self::StepEnded(_)
+            | Self::KeyMade { .. }
+            | Self::KeyRevoked { .. }
             | Self::SegmentFailed { .. } => Vec::new(),
         }
     }

@@ -13,8 +13,9 @@ use crate::bus::event::{
 use crate::bus::rules::{Command, Operation, Pick, concerned, decide};
 use crate::bus::state::State;
 use crate::bus::storage::file::line_format;
+use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
 use crate::domain::ids::{
-    CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+    CallId, CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::member::{Activity, Departure, MemberKind, Tools};
 use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
@@ -208,6 +209,14 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             times: odd.then_some(u64::from(e)),
             lasts: odd,
         }),
+        28 if odd => Event::KeyMade {
+            id: KeyId::from_bits(u64::from(a % 3)),
+            name: name(b),
+            scopes: vec![KeyScope::Write],
+            hash: hash_of_secret(&secret_of([c; 32])).expect("it is a secret"),
+            skip: Skip,
+        },
+        29 if odd => Event::KeyRevoked { id: KeyId::from_bits(u64::from(a % 3)), skip: Skip },
         28 => Event::AgentCrashed { session: session(a), detail: String::new() },
         29 => Event::MemberHung { session: session(a) },
         30 => Event::MemberBack { session: session(a) },

@@ -5,7 +5,7 @@ use super::asker::Asker;
 use super::command::HumanWish;
 use super::event_writer::Writer;
 use super::refusal::Refusal;
-use super::{members, messages, permissions, tasks, workflows};
+use super::{keys, members, messages, permissions, tasks, workflows};
 
 pub(super) fn perform(writer: &mut Writer<'_>, wish: &HumanWish) -> Result<(), Refusal> {
     match wish {
@@ -21,5 +21,7 @@ pub(super) fn perform(writer: &mut Writer<'_>, wish: &HumanWish) -> Result<(), R
         HumanWish::Approve(step, approval) => {
             workflows::approve(writer, Asker::Human, step, approval)
         }
+        HumanWish::MakeKey(new) => keys::make(writer, new),
+        HumanWish::RevokeKey(id) => keys::revoke(writer, id),
     }
 }

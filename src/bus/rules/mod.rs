@@ -19,6 +19,7 @@ mod tasks;
 mod permissions;
 mod workflows;
 mod health;
+mod keys;
 mod human_wish;
 mod overdue;
 mod sessions_to_wake;
@@ -28,7 +29,7 @@ mod tests;
 
 pub use self::command::{
     Approval, AskedFirst, Broken, Command, Ending, HumanWish, NameChoice, NewAgent, NewItems,
-    NewMember, NewQuestion, NewTask, NewWorkflow, Operation, PermissionReply, Pick,
+    NewKey, NewMember, NewQuestion, NewTask, NewWorkflow, Operation, PermissionReply, Pick,
 };
 pub use self::decide::decide;
 pub use self::members::session_summary::is_needed as is_summary_needed;

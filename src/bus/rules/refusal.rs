@@ -1,7 +1,7 @@
 //! Why a command is refused, in sentences that a model can act on.
 
 use crate::domain::ids::{
-    IdError, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+    IdError, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits;
 use crate::domain::messaging::RequestStatus;
@@ -199,6 +199,10 @@ pub enum Refusal {
     ToAll,
     #[error("only the bridge that runs this agent can do this")]
     NotTheOwner,
+    #[error("there is no key `{id}`")]
+    UnknownKey { id: KeyId },
+    #[error("{} keys are valid, which is the limit: revoke one", limits::MAX_KEYS)]
+    TooManyKeys,
     #[error("this wait already received a message")]
     AlreadyDelivered,
 }

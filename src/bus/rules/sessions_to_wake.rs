@@ -92,6 +92,9 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::StepReturned(_)
             | Event::StepEnded(_)
             | Event::WorkflowEnded { .. }
+            // A server looks at the state when it is given a key.
+            | Event::KeyMade { .. }
+            | Event::KeyRevoked { .. }
             | Event::SegmentFailed { .. } => {}
         }
     }

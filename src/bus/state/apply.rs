@@ -123,6 +123,10 @@ impl State {
             | Event::StepExpanded(_)
             | Event::StepReturned(_)
             | Event::StepEnded(_) => self.workflow_event(event, at),
+            Event::KeyMade { id, name, scopes, hash, .. } => {
+                self.key_made(id, (name, scopes, hash), at);
+            }
+            Event::KeyRevoked { id, .. } => self.key_revoked(id),
             Event::SegmentFailed { .. } => {}
         }
     }

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Chunked, EndedSession, Member, Message, Permission, Request, Run, Session, Task, Timers,
-    Unanswered, Watch, Workflow,
+    AccessKey, Chunked, EndedSession, Member, Message, Permission, Request, Run, Session, Task,
+    Timers, Unanswered, Watch, Workflow,
 };
 use crate::domain::ids::{
-    CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+    CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::name::Name;
@@ -67,6 +67,9 @@ pub struct State {
     pub(in crate::bus) unswept: BTreeMap<SessionId, Option<Run>>,
     #[serde(default)]
     pub(in crate::bus) limits: TeamLimits,
+    /// The valid keys for the HTTP API.
+    #[serde(default)]
+    pub(in crate::bus) keys: BTreeMap<KeyId, AccessKey>,
 }
 
 impl State {

@@ -6,7 +6,10 @@ use clap::Command;
 
 /// The groups, and the commands of each in the order of the help.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("For you", &["setup", "doctor", "run", "trust", "notify", "demo", "completions", "man"]),
+    (
+        "For you",
+        &["setup", "doctor", "run", "trust", "notify", "key", "demo", "completions", "man"],
+    ),
     (
         "To see your team",
         &[

@@ -15,6 +15,7 @@ use crate::cli::commands::completions::CompletionsArguments;
 use crate::cli::commands::demo::DemoArguments;
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::hook::HookArguments;
+use crate::cli::commands::key::KeyArguments;
 use crate::cli::commands::look::{
     LogArguments, MessagesArguments, SearchArguments, StatusArguments, TaskArguments,
     TasksArguments, UsageArguments, WorkflowsArguments,
@@ -82,6 +83,8 @@ pub(super) enum Command {
     Search(SearchArguments),
     /// Verify the team's bus, export its history, or prune it.
     Bus(BusArguments),
+    /// Make, list and revoke keys for the HTTP API.
+    Key(KeyArguments),
     /// Write to a member of the team.
     Send(SendArguments),
     /// Allow what an agent asks, or approve a step of a workflow.
@@ -160,6 +163,7 @@ impl Command {
             | Self::Notify(_)
             | Self::Search(_)
             | Self::Bus(_)
+            | Self::Key(_)
             | Self::Send(_)
             | Self::Allow(_)
             | Self::Deny(_)

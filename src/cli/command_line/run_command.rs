@@ -75,6 +75,7 @@ fn perform() -> ExitCode {
         Command::Usage(arguments) => commands::look::usage(&arguments),
         // Their exit codes say what they have found.
         Command::Bus(arguments) => return commands::bus::run(&arguments),
+        Command::Key(arguments) => commands::key::run(&arguments),
         Command::Send(arguments) => commands::act::send(&arguments),
         Command::Allow(arguments) => commands::act::allow(&arguments),
         Command::Deny(arguments) => commands::act::deny(arguments),

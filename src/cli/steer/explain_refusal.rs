@@ -45,6 +45,10 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
             let what = format!("there is no workflow `{id}`, or it is too old to be found");
             with_hint(what, "`cli-team-bridge workflows` lists the workflows")
         }
+        Refusal::UnknownKey { id } => with_hint(
+            format!("there is no key `{id}`, or it is revoked already"),
+            "`cli-team-bridge key list` lists the valid ones",
+        ),
         Refusal::NotOffered { id, .. } => with_hint(
             format!("the question `{id}` cannot be answered for good"),
             "leave out --always, and answer it each time",

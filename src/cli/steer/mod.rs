@@ -13,10 +13,12 @@ mod answer_question;
 mod answer_step;
 mod cancel_work;
 mod end_agent;
+mod manage_keys;
 mod perform_act;
 
 pub(crate) use self::act_outcome::{Ended, Outcome};
 pub(crate) use self::answer_question::Answer;
 pub(crate) use self::answer_step::StepChoice;
+pub(crate) use self::manage_keys::MadeKey;
 pub(crate) use self::perform_act::perform;
 pub(crate) use self::steering::{Patience, Steering};

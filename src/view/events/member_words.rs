@@ -4,6 +4,7 @@ use super::Topic;
 use super::said::Said;
 use super::speaker::{Speaker, after_colon, asker, quote};
 use crate::bus::event::Event;
+use crate::domain::access_key::scopes_in_words;
 use crate::domain::ids::SessionId;
 use crate::domain::member::{MemberKind, Tools};
 
@@ -52,6 +53,19 @@ pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
             let words = format!("{by} {how} {}", speaker.named(*session));
             let members = [by].into_iter().chain(speaker.name(*session));
             Some(Said::new(Topic::Member, words).about(members))
+        }
+        Event::KeyMade { id, name, scopes, .. } => {
+            let scopes = scopes_in_words(scopes);
+            let words = format!("the user made the key {id} for {name} ({scopes})");
+            Some(
+                Said::new(Topic::Member, words)
+                    .about([name.to_string()])
+                    .with_ids([id.to_string()]),
+            )
+        }
+        Event::KeyRevoked { id, .. } => {
+            let said = Said::new(Topic::Member, format!("the user revoked the key {id}"));
+            Some(said.with_ids([id.to_string()]))
         }
         _ => None,
     }

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
 
+use crate::web::api::{API, closed_to};
 use crate::web::assets::find_asset;
 use crate::web::pages::message_page;
 use crate::web::server_state::ServerState;
@@ -14,8 +15,8 @@ use crate::web::server_state::ServerState;
 /// The path of the URL that signs in.
 pub(in crate::web) const SIGN_IN: &str = "/sign-in";
 
-/// The beginning of the paths of acts, and of the API.
-const WRITES: [&str; 2] = ["/act/", "/api/"];
+/// The beginning of the paths of acts.
+const ACTS: &str = "/act/";
 
 /// Lets a request through, or answers it.
 pub(in crate::web) async fn check_request(
@@ -23,10 +24,15 @@ pub(in crate::web) async fn check_request(
     request: Request,
     next: Next,
 ) -> Response {
-    match refusal(&state, &request) {
-        Some(answer) => answer,
-        None => next.run(request).await,
+    if let Some(answer) = refusal(&state, &request) {
+        return answer;
     }
+    if request.uri().path().starts_with(API)
+        && let Some(answer) = closed_to(&state, &request).await
+    {
+        return answer;
+    }
+    next.run(request).await
 }
 
 fn refusal(state: &ServerState, request: &Request) -> Option<Response> {
@@ -52,10 +58,14 @@ fn refusal(state: &ServerState, request: &Request) -> Option<Response> {
     if path == SIGN_IN || (reads && find_asset(path).is_some()) {
         return None;
     }
+    // The API takes keys as well.
+    if path.starts_with(API) {
+        return None;
+    }
     if !state.keys.has_cookie(headers) {
         return Some(sign_in_first(state, now));
     }
-    let may_write = WRITES.iter().any(|begin| path.starts_with(begin));
+    let may_write = path.starts_with(ACTS);
     let is_write = may_write && request.method() == Method::POST;
     if !reads && !is_write {
         return Some(wrong_method(if may_write { "GET, HEAD, POST" } else { "GET, HEAD" }));

@@ -83,6 +83,11 @@ impl EntryKeys {
         lock(&self.door).locked_out(now)
     }
 
+    /// Counts a wrong key of the API.
+    pub(in crate::web) fn count_wrong(&self, now: Instant) {
+        lock(&self.door).count_wrong(now);
+    }
+
     /// Exchanges the token of the URL for the cookie, once.
     pub(in crate::web) fn sign_in(&self, given: &str, now: Instant) -> SignIn {
         let mut door = lock(&self.door);

@@ -72,7 +72,7 @@ fn of_asset(asset: Asset) -> Response {
 }
 
 /// Searches the history, apart from the thread that reads the bus: the first search of a bus makes its index.
-async fn found(state: &ServerState, words: String) -> SearchResult {
+pub(in crate::web) async fn found(state: &ServerState, words: String) -> SearchResult {
     let surroundings = std::sync::Arc::clone(&state.surroundings);
     let searching = tokio::task::spawn_blocking(move || {
         let query = Words::parse([words.as_str()]).map_err(|error| error.to_string())?;

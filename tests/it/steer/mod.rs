@@ -1,7 +1,8 @@
-//! The person at the command line: `send`, `allow`, `deny`, `cancel`, `stop` and `kill` beside a bridge that leads.
+//! The person at the command line: `send`, `allow`, `deny`, `cancel`, `stop`, `kill` and `key` beside a bridge that leads.
 
 mod answers;
 mod ends;
+mod keys;
 mod messages;
 mod refusals;
 
@@ -17,21 +18,21 @@ async fn acted(stage: &Stage, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 /// Runs a command that does its work, and returns what it said.
-async fn done(stage: &Stage, arguments: &[&str]) -> String {
+pub(crate) async fn done(stage: &Stage, arguments: &[&str]) -> String {
     let (code, said) = acted(stage, arguments).await;
     assert_eq!(code, Some(0), "{arguments:?}: {said}");
     said
 }
 
 /// Runs a command that fails, and returns what it said.
-async fn failed(stage: &Stage, arguments: &[&str]) -> String {
+pub(crate) async fn failed(stage: &Stage, arguments: &[&str]) -> String {
     let (code, said) = acted(stage, arguments).await;
     assert_eq!(code, Some(1), "{arguments:?}: {said}");
     assert!(said.starts_with("error: "), "{said}");
     said
 }
 
-async fn json_of(stage: &Stage, arguments: &[&str]) -> Value {
+pub(crate) async fn json_of(stage: &Stage, arguments: &[&str]) -> Value {
     let said = done(stage, &[arguments, &["--json"]].concat()).await;
     serde_json::from_str(&said).expect(&said)
 }

@@ -1,7 +1,8 @@
 //! The inputs of operations: new members, tasks, workflows, questions, answers, and the choice of messages.
 
 use crate::bus::event::{Body, Question, Starting, TaskReport};
-use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId, WorkflowId};
+use crate::domain::access_key::{KeyHash, KeyScope};
+use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{MemberKind, ProcessMark};
 use crate::domain::messaging::{MessageKind, Priority};
 use crate::domain::name::Name;
@@ -143,6 +144,19 @@ pub enum HumanWish {
     Answer(PermissionId, Decision),
     /// Approves a step, or refuses it.
     Approve(StepOf, Approval),
+    /// Makes a key for the HTTP API.
+    MakeKey(NewKey),
+    RevokeKey(KeyId),
+}
+
+/// A key for the HTTP API.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// The member that its bearer is.
+    pub name: Name,
+    pub scopes: Vec<KeyScope>,
+    /// Of its secret.
+    pub hash: KeyHash,
 }
 
 /// How a task ended.

@@ -3,9 +3,11 @@
 use super::*;
 use crate::bus::event::{PermissionAsked, Question, StepApproved};
 use crate::bus::rules::{
-    Approval, AskedFirst, HumanWish, NewQuestion, NewWorkflow, PermissionReply,
+    Approval, AskedFirst, HumanWish, NewKey, NewQuestion, NewWorkflow, PermissionReply,
 };
-use crate::domain::ids::{PermissionId, WorkflowId};
+use crate::domain::access_key::{KeyHash, KeyScope, hash_of_secret, secret_of};
+use crate::domain::ids::{KeyId, PermissionId, WorkflowId};
+use crate::domain::limits;
 use crate::domain::messaging::Author;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -264,4 +266,67 @@ fn wishes_read_as_they_were_first_written_and_by_older_versions_as_those_of_the_
     }
     // An older version takes `human` for a name, which is reserved: it stops as with newer data.
     assert!(Name::parse("human").is_err());
+}
+
+fn hash(byte: u8) -> KeyHash {
+    hash_of_secret(&secret_of([byte; 32])).unwrap()
+}
+
+fn new_key(byte: u8, scopes: &[KeyScope]) -> HumanWish {
+    HumanWish::MakeKey(NewKey { name: name("ci"), scopes: scopes.to_vec(), hash: hash(byte) })
+}
+
+impl Team {
+    fn make_key(&mut self, byte: u8, scopes: &[KeyScope]) -> KeyId {
+        match self.wish(new_key(byte, scopes)).as_slice() {
+            [Event::KeyMade { id, .. }] => id.clone(),
+            events => panic!("{events:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_key_is_valid_until_it_is_revoked_and_is_found_by_the_hash_of_its_secret() {
+    let mut team = Team::new();
+    let id = team.make_key(1, &[KeyScope::Write, KeyScope::Read, KeyScope::Write]);
+    let other = team.make_key(2, &[KeyScope::Read]);
+    let state = &team.world.state;
+    let (found, key) = state.key_of(&hash(1)).unwrap();
+    assert_eq!((found, key.scopes.as_slice()), (&id, &[KeyScope::Read, KeyScope::Write][..]));
+    assert_eq!((&key.name, key.made_ms), (&name("ci"), team.world.now.wall_ms));
+    assert!(key.allows(KeyScope::Write) && !key.allows(KeyScope::Answer));
+    assert_eq!(state.key_of(&hash(3)), None);
+    assert_eq!(state.keys().len(), 2);
+
+    team.wish(HumanWish::RevokeKey(id.clone()));
+    assert_eq!(team.world.state.key_of(&hash(1)), None);
+    assert!(team.world.state.key_of(&hash(2)).is_some());
+    let refused = team.refuse(HumanWish::RevokeKey(id.clone()));
+    assert_eq!(refused, Refusal::UnknownKey { id });
+    team.wish(HumanWish::RevokeKey(other));
+    assert_eq!(team.world.state.keys(), []);
+}
+
+#[test]
+fn a_key_allows_something_and_a_bus_has_a_limited_number_of_them() {
+    let mut team = Team::new();
+    let refused = team.refuse(new_key(0, &[]));
+    assert_eq!(refused, Refusal::Empty { what: "the list of scopes" });
+    let keys: Vec<_> = (0..limits::MAX_KEYS)
+        .map(|number| team.make_key(u8::try_from(number).unwrap(), &[KeyScope::Read]))
+        .collect();
+    assert_eq!(team.refuse(new_key(255, &[KeyScope::Read])), Refusal::TooManyKeys);
+    team.wish(HumanWish::RevokeKey(keys[0].clone()));
+    team.make_key(255, &[KeyScope::Read]);
+}
+
+#[test]
+fn the_log_and_the_state_hold_no_secret() {
+    let mut team = Team::new();
+    let secret = secret_of([1; 32]);
+    let events = team.wish(new_key(1, &[KeyScope::Read]));
+    let line = serde_json::to_string(&events).unwrap();
+    let state = serde_json::to_string(&team.world.state).unwrap();
+    assert!(!line.contains(&secret) && !line.contains(&secret[4..]));
+    assert!(!state.contains(&secret) && !state.contains(&secret[4..]));
 }

@@ -67,6 +67,7 @@ fn held(state: &State) -> usize {
         absent,
         unswept,
         limits: _,
+        keys,
     } = state;
     let timers: Vec<(Due, u64, u64)> = timers.clone().into();
     let of_sessions = sessions
@@ -88,6 +89,7 @@ fn held(state: &State) -> usize {
         newcomers.len(),
         absent.len(),
         unswept.len(),
+        keys.len(),
     ]
     .into_iter()
     .chain(of_sessions)

@@ -13,6 +13,7 @@ mod show_tasks;
 mod show_usage;
 mod show_workflows;
 
+pub(in crate::cli::commands) use self::lines::table::aligned;
 pub(in crate::cli::commands) use self::lines::task_lines;
 pub(in crate::cli::commands) use self::open_to_look::{Place, foreign, no_team, unusable, whose};
 pub(crate) use self::open_to_look::{open_project, print_json};

@@ -3,7 +3,7 @@
 use console::measure_text_width;
 
 /// Aligns the cells of rows, with two spaces between columns and `indent` spaces before the first. The last column is not filled.
-pub(in crate::cli::commands::look) fn aligned(rows: &[Vec<String>], indent: usize) -> Vec<String> {
+pub(in crate::cli::commands) fn aligned(rows: &[Vec<String>], indent: usize) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));

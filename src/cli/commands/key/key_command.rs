@@ -1,0 +1,205 @@
+//! `key`: makes, lists and revokes the keys with which programs use the HTTP API of `web`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::cli::commands::look::{aligned, open_project, print_json};
+use crate::cli::steer::{MadeKey, Steering};
+use crate::cli::{Failure, below_agent, output, serve_mcp};
+use crate::domain::access_key::{KeyScope, scopes_in_words};
+use crate::domain::ids::KeyId;
+use crate::domain::name::Name;
+use crate::domain::time::iso8601;
+use crate::view::Moment;
+
+/// The version of the JSON forms.
+const VERSION: u32 = 1;
+
+/// What to do with keys.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cli-team-bridge key new dashboard            a key that reads all
+  cli-team-bridge key list                     list the valid keys
+  cli-team-bridge key revoke ID                revoke one")]
+pub(crate) struct KeyArguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Action {
+    /// Make a key, and print its secret: this once.
+    New(NewArguments),
+    /// List the valid keys, without their secrets.
+    List(TeamChoice),
+    /// Make a key invalid.
+    Revoke(RevokeArguments),
+}
+
+/// The options that all actions share.
+#[derive(Clone, Debug, Args)]
+struct TeamChoice {
+    /// The project directory [default: found from the current directory].
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Print JSON instead of lines for people.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The key to make. It may read.
+#[derive(Clone, Debug, Args)]
+struct NewArguments {
+    #[command(flatten)]
+    team: TeamChoice,
+    /// The member that the bearer of the key is.
+    #[arg(value_name = "NAME")]
+    name: Name,
+}
+
+/// The key to revoke.
+#[derive(Clone, Debug, Args)]
+struct RevokeArguments {
+    #[command(flatten)]
+    team: TeamChoice,
+    /// The key.
+    #[arg(value_name = "ID", value_parser = KeyId::parse)]
+    id: KeyId,
+}
+
+/// A key in JSON.
+#[derive(Debug, Serialize)]
+struct ShownKey {
+    version: u32,
+    key_id: String,
+    name: String,
+    scopes: Vec<KeyScope>,
+    /// When it was made; missing where it was made just now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made_at: Option<Moment>,
+    /// Only where it was made just now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    /// Whether it was revoked just now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    revoked: bool,
+}
+
+pub(crate) fn run(arguments: &KeyArguments) -> Result<(), Failure> {
+    below_agent::refuse_to("manage the keys of its user")?;
+    match &arguments.action {
+        Action::New(new) => make(new),
+        Action::List(team) => list(team),
+        Action::Revoke(revoke) => end(revoke),
+    }
+}
+
+fn make(new: &NewArguments) -> Result<(), Failure> {
+    let made = on_team(new.team.project.as_deref(), async |team| {
+        team.make_key(&new.name, vec![KeyScope::Read]).await
+    });
+    let MadeKey { id, scopes, secret } = made?;
+    if new.team.json {
+        print_json(&ShownKey {
+            version: VERSION,
+            key_id: id.to_string(),
+            name: new.name.to_string(),
+            scopes,
+            made_at: None,
+            secret: Some(secret),
+            revoked: false,
+        });
+        return Ok(());
+    }
+    output::say(&secret);
+    let scopes = scopes_in_words(&scopes);
+    output::tell(&format!(
+        "This is the secret of {id}, the key of `{}` ({scopes}). It is shown only now: keep it where \
+         no agent reads it. `cli-team-bridge key revoke {id}` makes it invalid.",
+        new.name
+    ));
+    Ok(())
+}
+
+fn list(team: &TeamChoice) -> Result<(), Failure> {
+    let opened = open_project(team.project.as_deref(), None)?;
+    let keys: Vec<_> = opened.bus.as_ref().map(|bus| bus.state().keys()).unwrap_or_default();
+    if team.json {
+        let shown: Vec<_> = keys
+            .iter()
+            .map(|(id, key)| ShownKey {
+                version: VERSION,
+                key_id: id.to_string(),
+                name: key.name.to_string(),
+                scopes: key.scopes.clone(),
+                made_at: Some(Moment(key.made_ms)),
+                secret: None,
+                revoked: false,
+            })
+            .collect();
+        print_json(&shown);
+        return Ok(());
+    }
+    if keys.is_empty() {
+        output::tell("There are no keys. `cli-team-bridge key new NAME` makes one.");
+    }
+    let cells: Vec<_> = keys
+        .iter()
+        .map(|(id, key)| {
+            let scopes = scopes_in_words(&key.scopes);
+            vec![
+                id.to_string(),
+                key.name.to_string(),
+                scopes,
+                format!("made {}", iso8601(key.made_ms)),
+            ]
+        })
+        .collect();
+    for line in aligned(&cells, 0) {
+        output::say(&line);
+    }
+    Ok(())
+}
+
+fn end(revoke: &RevokeArguments) -> Result<(), Failure> {
+    let id = &revoke.id;
+    let name = on_team(revoke.team.project.as_deref(), async |team| {
+        let key = team.key(id);
+        team.revoke_key(id).await?;
+        key.ok_or_else(|| format!("there is no key `{id}`").into())
+    });
+    let (name, scopes) = name?;
+    if revoke.team.json {
+        print_json(&ShownKey {
+            version: VERSION,
+            key_id: id.to_string(),
+            name: name.to_string(),
+            scopes,
+            made_at: None,
+            secret: None,
+            revoked: true,
+        });
+    } else {
+        output::say(&format!("{id}, a key of `{name}`, is revoked"));
+    }
+    Ok(())
+}
+
+/// Does something on the team's bus.
+fn on_team<T>(
+    project: Option<&Path>,
+    act: impl AsyncFnOnce(&Steering) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut done = None;
+    serve_mcp::run(async || {
+        let team = Steering::open(project).await?;
+        let acted = act(&team).await;
+        team.close().await;
+        done = Some(acted?);
+        Ok(())
+    })?;
+    done.ok_or_else(|| "the act was interrupted".into())
+}

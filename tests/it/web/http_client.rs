@@ -1,0 +1,72 @@
+//! A server of a test's project, and requests to it, byte by byte as the test wants them.
+
+use std::time::Duration;
+
+use cli_team_bridge::supervisor::Supervised;
+use nix::sys::signal::Signal;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::support::Stage;
+use crate::support::misbehaving_agents::signal;
+
+/// Longer than anything here takes, even on a busy machine.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+/// A running `cli-team-bridge web`.
+pub(crate) struct WebServer {
+    program: Supervised,
+    pub(crate) port: u16,
+    /// The path and query of the URL that signs in.
+    pub(crate) sign_in: String,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl WebServer {
+    /// Starts the server of a project.
+    pub(crate) async fn start(stage: &Stage, arguments: &[&str]) -> Self {
+        let arguments = [&["web", "--no-open"], arguments].concat();
+        let (program, pipes) = stage.start(&arguments).await;
+        let mut lines = BufReader::new(pipes.stdout).lines();
+        let url = timeout(DEADLINE, lines.next_line()).await.unwrap().unwrap().unwrap();
+        let rest = url.strip_prefix("http://127.0.0.1:").unwrap_or_else(|| panic!("{url}"));
+        let (port, path) = rest.split_once('/').unwrap();
+        Self { program, port: port.parse().unwrap(), sign_in: format!("/{path}") }
+    }
+
+    /// Sends bytes, and reads the answer until the connection ends.
+    pub(crate) async fn send(&self, request: &str) -> Answer {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        timeout(DEADLINE, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer:?}"));
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    /// Asks for a path with these headers more.
+    pub(crate) async fn get(&self, path: &str, headers: &str) -> Answer {
+        let port = self.port;
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{headers}\r\n"
+        );
+        self.send(&request).await
+    }
+
+    /// Ends the server, which says so by its exit code.
+    pub(crate) async fn end(self) {
+        signal(self.program.pid(), Signal::SIGTERM).unwrap();
+        let exit = timeout(DEADLINE, self.program.exited()).await.unwrap();
+        assert_eq!(exit.code, Some(0), "{}", self.program.stderr_tail());
+    }
+}
