@@ -50,7 +50,7 @@ impl BusReader {
 
     /// Reads the bus, and returns the team as it is now.
     pub(in crate::web) async fn snapshot(&self) -> Result<Arc<Snapshot>, NoAnswer> {
-        self.order(|reading| reading.snapshot()).await
+        self.order(Reading::snapshot).await
     }
 
     /// Asks the bus, after a look at what is new.

@@ -56,7 +56,8 @@ fn refusal(state: &ServerState, request: &Request) -> Option<Response> {
         return Some(sign_in_first(state, now));
     }
     let may_write = WRITES.iter().any(|begin| path.starts_with(begin));
-    if !reads && !(may_write && request.method() == Method::POST) {
+    let is_write = may_write && request.method() == Method::POST;
+    if !reads && !is_write {
         return Some(wrong_method(if may_write { "GET, HEAD, POST" } else { "GET, HEAD" }));
     }
     if reads {

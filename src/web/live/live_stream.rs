@@ -112,8 +112,8 @@ impl LivePage {
         let changed = self.watching.snapshots.changed();
         if has_live_words(&self.view) {
             // Nothing reports that a transcript grows.
-            return timeout(wait_times::WINDOW_LIVE, changed).await.is_ok_and(|seen| seen.is_ok())
-                || !self.state.ending.is_cancelled();
+            let changed = timeout(wait_times::WINDOW_LIVE, changed).await;
+            return changed.is_err() || changed.is_ok_and(|seen| seen.is_ok());
         }
         changed.await.is_ok()
     }

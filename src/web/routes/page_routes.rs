@@ -31,10 +31,7 @@ pub(in crate::web) async fn show_page(
     };
     let before = query.iter().find(|(name, _)| name == "before");
     let before = before.and_then(|(_, seq)| seq.parse().ok());
-    let snapshot = match state.reader.snapshot().await {
-        Ok(snapshot) => snapshot,
-        Err(_) => return unreadable(),
-    };
+    let Ok(snapshot) = state.reader.snapshot().await else { return unreadable() };
     let extra = match &view {
         View::Search(words) if !words.trim().is_empty() => {
             Extra { found: Some(found(&state, words.clone()).await), ..Extra::default() }

@@ -30,7 +30,7 @@ pub(crate) struct WebArguments {
     /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// The port on 127.0.0.1 and [::1] [default: a free one].
+    /// The port, on loopback alone [default: a free one].
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
     /// Do not open a browser.
