@@ -11,7 +11,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 pub(super) fn drawing(title: &str, (width, height): (i64, i64), content: &Markup) -> Markup {
     html! {
         div.drawing tabindex="0" role="region" aria-label={ (title) ", scrollable" } {
-            svg role="img" width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } aria-label=(title) {
+            svg role="group" width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } aria-label=(title) {
                 title { (title) }
                 (content)
             }

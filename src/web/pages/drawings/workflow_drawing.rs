@@ -92,7 +92,7 @@ fn step_box(step: &StepNode, (x, y): (i64, i64), now: Moment) -> Markup {
     };
     html! {
         @match &step.task_id {
-            Some(id) => a href=(View::Task(id.clone()).path()) aria-label={ (step.name) ": " (status) } { (drawn) },
+            Some(id) => a href=(View::Task(id.clone()).path()) { (drawn) },
             None => g { (drawn) },
         }
     }

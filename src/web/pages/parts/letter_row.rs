@@ -27,7 +27,7 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
                 @if let Some(id) = &letter.request_id { span.id.soft { (id) } }
                 @if let Some(id) = &letter.task_id { (task_link(id)) }
                 span.when.soft {
-                    a data-row="" href={ (View::Thread(letter.thread_id.clone()).path()) "#letter-" (letter.seq) } aria-label={ "Thread of the message of " (letter.from) } { (clock(letter.at)) }
+                    a data-row="" href={ (View::Thread(letter.thread_id.clone()).path()) "#letter-" (letter.seq) } { (clock(letter.at)) span.unseen { ", its thread" } }
                 }
             }
             p.letter-text dir="auto" {

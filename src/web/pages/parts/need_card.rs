@@ -48,14 +48,14 @@ fn permission(
     let left = row.expires_at.0.saturating_sub(board.at.0);
     html! {
         h3 { span.mark.urgent aria-hidden="true" { "!" } " May " (member_link(&row.agent)) " do this? " span.tag { (row.kind) } }
-        pre.question tabindex="0" role="region" aria-label={ "What " (row.agent) " wants to do" } { (row.exact_title) }
+        pre.question tabindex="0" role="group" aria-label={ "What " (row.agent) " wants to do" } { (row.exact_title) }
         @if !row.paths.is_empty() {
             p.small { "Paths: " @for (at, path) in row.paths.iter().enumerate() { @if at > 0 { ", " } code { (quoted(path, PATH_CHARS)) } } }
         }
         @if let Some(lines) = call.filter(|lines| !lines.is_empty()) {
             details id={ "call-" (row.permission_id) } {
                 summary { "The whole call, as the agent has announced it" }
-                pre.question tabindex="0" role="region" aria-label="The whole call" { (clean_text(&lines.join("\n")).0) }
+                pre.question tabindex="0" role="group" aria-label="The whole call" { (clean_text(&lines.join("\n")).0) }
             }
         }
         p.small.soft {
@@ -78,7 +78,7 @@ fn approval(
         h3 { span.mark.urgent aria-hidden="true" { "!" } " May the step " (need.who) " begin?" }
         p { (workflow_link(workflow, &need.words)) }
         @if let Some(prompt) = prompt {
-            pre.question tabindex="0" role="region" aria-label="The task that the step would get" { (clean_text(&prompt.lines.join("\n")).0) }
+            pre.question tabindex="0" role="group" aria-label="The task that the step would get" { (clean_text(&prompt.lines.join("\n")).0) }
         } @else { p.small { "The page of the workflow shows the task that the step would get." } }
         (approval_forms(workflow, &need.who, context))
     }

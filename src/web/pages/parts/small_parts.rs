@@ -74,7 +74,7 @@ pub(in crate::web::pages) fn clean_text(text: &str) -> (String, usize) {
 pub(in crate::web::pages) fn shown_text(text: &str, class: &str, label: &str) -> Markup {
     let (shown, missing) = clean_text(text);
     html! {
-        pre class=(class) tabindex="0" role="region" aria-label=(label) { (shown) }
+        pre class=(class) tabindex="0" role="group" aria-label=(label) { (shown) }
         @if missing > 0 { p.empty { "… and " (counted(missing, "more character")) } }
     }
 }

@@ -186,7 +186,7 @@ pub(in crate::web::pages) fn diffs(diffs: &[FileDiff]) -> Markup {
 fn diff_lines(text: &str) -> Markup {
     let (shown, missing) = clean_text(text);
     html! {
-        pre.code.diff tabindex="0" role="region" aria-label="The difference" {
+        pre.code.diff tabindex="0" role="group" aria-label="The difference" {
             @for line in shown.lines() {
                 @let class = match line.as_bytes() {
                     [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "file",
