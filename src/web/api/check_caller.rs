@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
@@ -14,8 +13,12 @@ use crate::web::server_state::ServerState;
 pub(in crate::web) const API: &str = "/api/";
 
 /// Returns the answer to a request that the API is closed to; none if it may go on.
-pub(in crate::web) async fn closed_to(state: &ServerState, request: &Request) -> Option<Response> {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+pub(in crate::web) async fn closed_to(
+    state: &ServerState,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Option<Response> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
         let problem = Problem::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "only-reads",
@@ -25,10 +28,10 @@ pub(in crate::web) async fn closed_to(state: &ServerState, request: &Request) ->
         answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return Some(answer);
     }
-    if state.keys.has_cookie(request.headers()) {
+    if state.keys.has_cookie(headers) {
         return None;
     }
-    let scopes = match bearer(request.headers()) {
+    let scopes = match bearer(headers) {
         Some(secret) => scopes_of(state, secret).await,
         None => None,
     };
@@ -40,7 +43,7 @@ pub(in crate::web) async fn closed_to(state: &ServerState, request: &Request) ->
             let hint = "make a key that may: `cli-team-bridge key new NAME --read`";
             Some(problem.with_hint(hint).into_response())
         }
-        None => Some(without_key(state, bearer(request.headers()).is_some())),
+        None => Some(without_key(state, bearer(headers).is_some())),
     }
 }
 

@@ -27,10 +27,12 @@ pub(in crate::web) async fn check_request(
     if let Some(answer) = refusal(&state, &request) {
         return answer;
     }
-    if request.uri().path().starts_with(API)
-        && let Some(answer) = closed_to(&state, &request).await
-    {
-        return answer;
+    if request.uri().path().starts_with(API) {
+        // The body of a request cannot be shared with another thread, so the rest of it is not kept meanwhile.
+        let (method, headers) = (request.method().clone(), request.headers().clone());
+        if let Some(answer) = closed_to(&state, &method, &headers).await {
+            return answer;
+        }
     }
     next.run(request).await
 }
