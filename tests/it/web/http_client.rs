@@ -26,7 +26,10 @@ pub(crate) struct WebServer {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// The status line and the headers, in small letters.
     pub(crate) head: String,
+    /// The cookie that it sets, as it is.
+    pub(crate) cookie: Option<String>,
     pub(crate) body: String,
 }
 
@@ -51,7 +54,11 @@ impl WebServer {
         let answer = String::from_utf8(answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer:?}"));
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+        let cookie = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            name.eq_ignore_ascii_case("set-cookie").then(|| value.to_owned())
+        });
+        Answer { status, head: head.to_lowercase(), cookie, body: body.to_owned() }
     }
 
     /// Asks for a path with these headers more.

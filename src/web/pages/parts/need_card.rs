@@ -4,12 +4,8 @@ use maud::{Markup, html};
 
 use super::act_forms::{answer_forms, approval_forms};
 use super::small_parts::{ago, clean_text, member_link, task_link, workflow_link};
-use crate::domain::text::visible_letters::quoted;
 use crate::view::{Board, Need, NeedKind, PermissionRow, span};
 use crate::web::pages::{PageContext, PageInput};
-
-/// The most characters of a path that is shown.
-const PATH_CHARS: usize = 4_000;
 
 /// Returns a need as a card.
 pub(in crate::web::pages) fn need_card(
@@ -50,7 +46,7 @@ fn permission(
         h3 { span.mark.urgent aria-hidden="true" { "!" } " May " (member_link(&row.agent)) " do this? " span.tag { (row.kind) } }
         pre.question tabindex="0" role="group" aria-label={ "What " (row.agent) " wants to do" } { (row.exact_title) }
         @if !row.paths.is_empty() {
-            p.small { "Paths: " @for (at, path) in row.paths.iter().enumerate() { @if at > 0 { ", " } code { (quoted(path, PATH_CHARS)) } } }
+            p.small { "Paths: " @for (at, path) in row.exact_paths.iter().enumerate() { @if at > 0 { ", " } code { (path) } } }
         }
         @if let Some(lines) = call.filter(|lines| !lines.is_empty()) {
             details id={ "call-" (row.permission_id) } {

@@ -27,7 +27,7 @@ fn a_text_that_means_harm_is_shown_as_text() {
     }
     let question = &mut board.permissions[0];
     (question.title, question.exact_title) = (line.clone(), exactly(HARM));
-    question.paths = vec![HARM.to_owned()];
+    question.exact_paths = vec![exactly(HARM)];
     board.workflows[0].name.clone_from(&line);
     for step in &mut board.workflows[0].steps {
         step.note = Some(line.clone());

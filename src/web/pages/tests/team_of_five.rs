@@ -227,6 +227,8 @@ pub(super) fn snapshot() -> Snapshot {
         title: COMMAND.to_owned(),
         exact_title: exactly(COMMAND),
         paths: vec!["target".to_owned()],
+        exact_paths: vec![exactly("target")],
+        exact_words: format!("{}, at [{}]", exactly(COMMAND), exactly("target")),
         offers: ["allow_once", "allow_always", "reject"].map(str::to_owned).to_vec(),
         asked_at: ago(42),
         expires_at: Moment(NOW + 258_000),
