@@ -62,9 +62,13 @@ steps = [
 steps = [{ say = "done" }]
 "#;
 
+/// A profile whose questions wait until all views have been looked at.
+const PATIENT: &str = "[agents.patient]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\n\
+                       env_pass = [\"BRIDGE_SCRIPT\"]\npermission_seconds = 900\n";
+
 /// Shows the whole.
 pub(crate) async fn shows_a_team_in_a_real_browser() {
-    let stage = Stage::new(SCRIPT);
+    let stage = Stage::new(SCRIPT).with_profiles(PATIENT);
     let lead = team(&stage).await;
     look(&stage, "looks").await;
     fill(&stage).await;
@@ -84,7 +88,7 @@ async fn team(stage: &Stage) -> Member {
     lead.start("ben", "Wait for cay, then draw the second picture.").await;
     lead.until_waiting("ben").await;
     let asks = json!({
-        "agent": "scripted", "name": "ann", "permissions": "ask",
+        "agent": "patient", "name": "ann", "permissions": "ask",
         "prompt": "Clean up the history of the branch, then push it.",
     });
     lead.call("assign_task", asks).await;
