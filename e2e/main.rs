@@ -10,6 +10,7 @@
 )]
 
 mod agent_kinds;
+mod browser;
 mod claude_code;
 mod conformance;
 mod results_table;
@@ -120,6 +121,12 @@ fn main() -> ExitCode {
         "lets_its_user_answer_an_agent_with_one_key",
         programs.missing(&suites::claude::shows_forms::PROGRAMS),
         suites::claude::shows_forms::lets_its_user_answer_an_agent_with_one_key,
+    ));
+    trials.push(trial(
+        "browser",
+        "shows_a_team_in_a_real_browser",
+        programs.missing(&browser::shows_a_team::PROGRAMS),
+        browser::shows_a_team::shows_a_team_in_a_real_browser,
     ));
     trials.extend(trials_of_first_minutes(missing));
     trials.extend(trials_of_other_clients(&programs));

@@ -6,7 +6,6 @@
 //!
 //! The words of agents in it are one line each, without invisible characters, and cut.
 
-mod answers;
 mod board;
 mod changes;
 pub mod doing;
@@ -16,17 +15,14 @@ mod moment;
 mod needs;
 mod problems;
 mod rows;
-mod short_forms;
-mod shown_time;
+mod shown;
 mod spent;
-mod status_look;
 mod stretches;
 #[cfg(test)]
 mod tests;
 mod text_source;
 mod totals;
 
-pub use self::answers::PossibleAnswer;
 pub use self::board::{Board, Looked, VIEW_VERSION};
 pub use self::changes::{BoardChanges, RowChanges};
 pub use self::events::{
@@ -43,10 +39,8 @@ pub use self::rows::status_counts::status_counts;
 pub use self::rows::task_row::{TASK_STATUS_WORDS, TaskRow, task_status};
 pub use self::rows::tree_places::{TreePlace, tree_places};
 pub use self::rows::workflow_tree::{StepNode, WorkflowTree};
-pub use self::short_forms::{age, money, short};
-pub use self::shown_time::{going_on, took};
+pub use self::shown::{PossibleAnswer, StatusLook, Tone, age, going_on, money, short, took};
 pub use self::spent::{Spent, SpentBy, UsageFold, UsageRow};
-pub use self::status_look::{StatusLook, Tone};
 pub use self::stretches::{Stretch, StretchKind, Stretches};
 pub use self::text_source::{KnownTexts, KnownWords, Texts};
 pub use self::totals::Totals;

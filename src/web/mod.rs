@@ -1,6 +1,6 @@
 //! The local web server: the pages of a team, their changes as they happen, what a person does there, and the API.
 //!
-//! It only reads the bus, through a reader; what is done goes through [`Surroundings`], the one port to the program around it, which
+//! It only reads the bus, through a reader; what is done goes through `Surroundings`, the one port to the program around it, which
 //! knows the command line and how a project is found. It listens on loopback addresses alone, and nothing of the team is shown to a
 //! program that has not signed in.
 

@@ -12,8 +12,8 @@ use crate::domain::limits;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::StepStatus;
-use crate::view::shown_time::{going_on, took};
 use crate::view::{Moment, StatusLook};
+use crate::view::{going_on, took};
 
 /// A workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

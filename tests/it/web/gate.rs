@@ -99,7 +99,8 @@ async fn other_names_origins_and_paths_get_nothing() {
     let lead = stage.orchestrator().await;
     let web = WebServer::start(&stage, &[]).await;
     let (cookie, port) = (sign_in(&web).await, web.port);
-    let hosts = ["evil.example", "127.0.0.1:1", "127.0.0.2", "localhost.evil.example", "0.0.0.0", ""];
+    let hosts =
+        ["evil.example", "127.0.0.1:1", "127.0.0.2", "localhost.evil.example", "0.0.0.0", ""];
     for host in hosts {
         let host = if host.contains(':') { host.to_owned() } else { format!("{host}:{port}") };
         let answer = web
@@ -107,8 +108,10 @@ async fn other_names_origins_and_paths_get_nothing() {
             .await;
         assert!(matches!(answer.status, 400 | 403), "{host}: {answer:?}");
     }
-    for host in [format!("localhost:{port}"), format!("[::1]:{port}"), format!("127.0.0.1:{port}")] {
-        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{cookie}\r\n");
+    for host in [format!("localhost:{port}"), format!("[::1]:{port}"), format!("127.0.0.1:{port}")]
+    {
+        let request =
+            format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{cookie}\r\n");
         assert_eq!(web.send(&request).await.status, 200, "{host}");
     }
     for origin in ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"] {
@@ -116,7 +119,9 @@ async fn other_names_origins_and_paths_get_nothing() {
         assert_eq!(answer.status, 403, "{origin}");
         check_headers(&answer);
     }
-    for path in ["/../etc/passwd", "/member/..%2f..%2fetc", "//", "/%00", "/task/%ff", "/assets/../x"] {
+    for path in
+        ["/../etc/passwd", "/member/..%2f..%2fetc", "//", "/%00", "/task/%ff", "/assets/../x"]
+    {
         let answer = web.get(path, &cookie).await;
         assert!((200..500).contains(&answer.status) && !answer.body.contains("root:"), "{path}");
     }

@@ -16,7 +16,7 @@ const LANES: usize = 40;
 const LEFT: i64 = 150;
 const WIDTH: i64 = 900;
 const TOP: i64 = 30;
-const LANE: i64 = 40;
+const LANE: i64 = 46;
 
 /// Distances of the lines of the scale, in milliseconds.
 const STEPS: [i64; 12] = [
@@ -117,18 +117,18 @@ fn bar(stretch: &Stretch, y: i64, scale: Scale, now: Moment) -> Markup {
             html! {
                 a href=(View::Task(task.clone()).path()) aria-label=(words) {
                     title { (words) }
-                    rect class={ "work " (tone(look.tone)) } x=(from) y=(y + 9) width=(width) height="22" rx="4" {}
-                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 24) { (look.mark) @if width > 110 { " " (cut(task, 24)) } } }
+                    rect class={ "work " (tone(look.tone)) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {}
+                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if width > 110 { " " (cut(task, 24)) } } }
                 }
             }
         }
         StretchKind::Wait { whom } => html! {
-            line.wait x1=(from) x2=(from + width) y1=(y + 35) y2=(y + 35) { title { (words) } }
-            @if width > 70 { text."t-soft" x=(from + 4) y=(y + 32) { @if let Some(whom) = whom { "waits for " (cut(whom, 16)) } @else { "waits" } } }
+            line.wait x1=(from) x2=(from + width) y1=(y + 41) y2=(y + 41) { title { (words) } }
+            @if width > 70 { text."t-soft" x=(from + 4) y=(y + 37) { @if let Some(whom) = whom { "waits for " (cut(whom, 16)) } @else { "waits" } } }
         },
         StretchKind::Asking => html! {
-            rect.ask x=(from) y=(y + 4) width=(width) height="14" rx="3" { title { (words) } }
-            @if width > 12 { text."t-bold t-urgent" x=(from + 4) y=(y + 15) { "!" } }
+            rect.ask x=(from) y=(y + 27) width=(width) height="14" rx="3" { title { (words) } }
+            @if width > 12 { text."t-bold t-urgent" x=(from + 4) y=(y + 38) { "!" } }
         },
     }
 }

@@ -153,6 +153,7 @@ fn step(name: &str, agent: &str, status: StepStatus, after: &[&str]) -> StepNode
 const COMMAND: &str = "git push --force origin main && rm -rf target";
 
 /// Returns the team.
+#[expect(clippy::too_many_lines, reason = "it is one picture, part by part")]
 pub(super) fn snapshot() -> Snapshot {
     let now = Now { wall_ms: NOW, tick: Tick { boot: 1, ms: 1 } };
     let state = State::default();

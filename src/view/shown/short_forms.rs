@@ -1,6 +1,6 @@
 //! Ages, numbers and money in the few letters that a row has for them.
 
-use super::{Moment, Spent};
+use crate::view::{Moment, Spent};
 
 /// Returns how long ago a moment was, in at most four columns.
 pub fn age(since: Moment, now: Moment) -> String {

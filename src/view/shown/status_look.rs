@@ -1,7 +1,7 @@
 //! What a status looks like: its mark, and what it means for a person at a glance. A meaning always has a mark, so none depends on a
 //! colour.
 
-use super::{Group, ReceiptStatus};
+use crate::view::{Group, ReceiptStatus};
 
 /// What something means for a person, which a window may show as a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The answers that a person may give to a question for permission, and to a step that waits for approval, in words.
 
-use super::PermissionRow;
 use crate::domain::permission::Decision;
+use crate::view::PermissionRow;
 
 /// A possible answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

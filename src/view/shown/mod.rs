@@ -1,0 +1,11 @@
+//! How things are shown in every window: marks of statuses, short forms of numbers and times, and possible answers.
+
+mod answers;
+mod short_forms;
+mod shown_time;
+mod status_look;
+
+pub use self::answers::PossibleAnswer;
+pub use self::short_forms::{age, money, short};
+pub use self::shown_time::{going_on, took};
+pub use self::status_look::{StatusLook, Tone};
