@@ -57,7 +57,7 @@ async fn a_stranger_tells_from_a_small_window_who_waits_for_whom_and_what_went_w
     lead.until_waiting("ben").await;
     lead.send("ann", "go on").await;
     terminal.resize((20, 100));
-    terminal.until_shows("waits for ann, who waits for it, in \"wait\"").await;
+    terminal.until_shows("waits for ann, who waits for it").await;
     terminal.until_shows("waits for ben, who waits for it").await;
     terminal.press("q");
     assert_eq!(terminal.ended("").await, Some(0));
