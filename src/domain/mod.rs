@@ -1,6 +1,7 @@
 //! Values and rules of the bridge: pure, without clocks, files or tasks.
 
 pub mod access_key;
+pub mod act;
 pub mod alert_kind;
 pub mod env_vars;
 pub mod grace_periods;

@@ -1,11 +1,9 @@
-//! The port: what the server asks of the program around it, and what a person at a page wants done.
+//! The port: what the server asks of the program around it.
 
 use crate::bus::storage::OnWakeup;
 use crate::bus::storage::file::Follower;
 use crate::bus::storage::file::upkeep::HistoryReader;
-use crate::domain::ids::SessionId;
-use crate::domain::messaging::Priority;
-use crate::domain::permission::Decision;
+use crate::domain::act::Act;
 
 /// What the server asks of the program around it.
 pub trait Surroundings: Send + Sync + 'static {
@@ -26,49 +24,6 @@ pub struct OpenError {
     pub words: String,
     /// What to do about it.
     pub hint: Option<String>,
-}
-
-/// Something that a person wants done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
-    Send {
-        to: String,
-        text: String,
-        priority: Priority,
-    },
-    /// Ends an agent gracefully.
-    Stop {
-        member: String,
-        /// The session that the person was asked about. Another may have the name by now.
-        session: Option<SessionId>,
-    },
-    Kill {
-        member: String,
-        session: Option<SessionId>,
-    },
-    /// Cancels a task or a workflow.
-    Cancel {
-        id: String,
-    },
-    /// Answers a permission question.
-    Answer {
-        id: String,
-        decision: Decision,
-    },
-    /// Approves or refuses a step of a workflow.
-    Approve {
-        workflow: String,
-        step: String,
-        given: bool,
-        reason: Option<String>,
-    },
-}
-
-impl Act {
-    /// Says whether it answers a question, which a switch of its own allows.
-    pub fn is_answer(&self) -> bool {
-        matches!(self, Self::Answer { .. } | Self::Approve { .. })
-    }
 }
 
 /// How an act has ended.

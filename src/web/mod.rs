@@ -17,7 +17,7 @@ mod serve;
 mod server_state;
 mod team_snapshot;
 
-pub use self::acts::{Act, ActEnd, ActError, ActOutcome, OpenError, Surroundings};
+pub use self::acts::{ActEnd, ActError, ActOutcome, OpenError, Surroundings};
 pub use self::assets::{Asset, find_asset};
 pub use self::pages::{
     Extra, FileDiff, Fragment, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt,

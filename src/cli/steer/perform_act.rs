@@ -5,10 +5,10 @@ use std::path::Path;
 use super::{Answer, Outcome, Patience, Steering, StepChoice};
 use crate::bus::rules::Approval;
 use crate::cli::Failure;
+use crate::domain::act::Act;
 use crate::domain::ids::{PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
-use crate::web::Act;
 
 /// Performs an act, and returns what came of it. Blocks until then, on a thread without a runtime.
 pub(crate) fn perform(project: &Path, act: Act) -> Result<Outcome, Failure> {

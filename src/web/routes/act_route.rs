@@ -11,9 +11,10 @@ use axum::{Form, Json};
 use serde_json::json;
 
 use super::read_act::ActFields;
+use crate::domain::act::Act;
 use crate::domain::{limits, wait_times};
 use crate::sys::mutex::lock;
-use crate::web::acts::{Act, ActEnd, ActError, ActOutcome};
+use crate::web::acts::{ActEnd, ActError, ActOutcome};
 use crate::web::gate::refused;
 use crate::web::problem::Problem;
 use crate::web::server_state::ServerState;

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
+use crate::domain::act::Act;
 use crate::domain::ids::SessionId;
 use crate::domain::messaging::Priority;
 use crate::domain::permission::Decision;
-use crate::web::acts::Act;
 
 /// The fields of all forms. Each act uses some.
 #[derive(Debug, Default, Deserialize)]

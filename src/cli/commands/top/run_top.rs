@@ -10,9 +10,9 @@ use super::feed::Feed;
 use super::keyboard::Keyboard;
 use super::news::BusState;
 use super::paint::{Look, picture};
-use super::perform_wish;
 use super::screen::{Effect, Screen};
 use crate::cli::output::{Frame, FramePainter};
+use crate::cli::steer::perform;
 use crate::cli::{
     Failure, below_agent, find_project, load_config, output, serve_mcp, signal_policy, with_hint,
 };
@@ -168,10 +168,16 @@ impl Window {
             tokio::select! {
                 input = self.keyboard.next() => match self.screen.press(input) {
                     Some(Effect::Quit) => return Ended::Left,
-                    Some(Effect::Act(wish)) => {
+                    Some(Effect::Act(act)) => {
                         self.screen.notice = Some("…".to_owned());
                         let project = self.project.clone();
-                        self.acts.spawn_blocking(move || perform_wish::perform(&project, wish));
+                        self.acts.spawn_blocking(move || {
+                            // What came of it, as a sentence.
+                            perform(&project, act).map_or_else(
+                                |error| format!("error: {error}"),
+                                |outcome| outcome.words,
+                            )
+                        });
                         is_new = true;
                     }
                     None => is_new = true,

@@ -8,7 +8,8 @@ use crate::bus::storage::file::upkeep::{History, HistoryReader};
 use crate::cli::commands::look::{foreign, open_project, unusable, whose};
 use crate::cli::steer::{Ended, perform};
 use crate::cli::{Failure, find_project, words_and_hint};
-use crate::web::{Act, ActEnd, ActError, ActOutcome, OpenError, Surroundings};
+use crate::domain::act::Act;
+use crate::web::{ActEnd, ActError, ActOutcome, OpenError, Surroundings};
 
 /// A project.
 pub(super) struct ProjectSurroundings {

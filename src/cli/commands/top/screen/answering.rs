@@ -1,6 +1,6 @@
 //! The dialog in which a person answers a permission question, or approves a step.
 
-use crate::cli::commands::top::wish::Wish;
+use crate::domain::act::Act;
 use crate::domain::permission::Decision;
 use crate::view::{Board, NeedKind, PermissionRow, PossibleAnswer};
 
@@ -90,12 +90,12 @@ impl Answering {
         }
     }
 
-    /// Returns the wish of the chosen answer.
-    pub(super) fn wish(&self, board: &Board) -> Option<Wish> {
+    /// Returns the act of the chosen answer.
+    pub(super) fn act(&self, board: &Board) -> Option<Act> {
         let offer = *self.offers(board).get(self.choice)?;
         Some(match &self.subject {
-            Subject::Permission(id) => Wish::Answer { id: id.clone(), decision: offer.decision },
-            Subject::Step(workflow, step) => Wish::Approve {
+            Subject::Permission(id) => Act::Answer { id: id.clone(), decision: offer.decision },
+            Subject::Step(workflow, step) => Act::Approve {
                 workflow: workflow.clone(),
                 step: step.clone(),
                 given: !offer.decision.is_rejection(),

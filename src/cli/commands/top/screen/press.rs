@@ -6,8 +6,9 @@ use super::pane::Pane;
 use super::state::{Dialog, Screen};
 use super::typed_line::TypedLine;
 use crate::cli::commands::top::keyboard::Input;
-use crate::cli::commands::top::wish::Wish;
 use crate::config::{KeyAction, KeyPress};
+use crate::domain::act::Act;
+use crate::domain::messaging::Priority;
 use crate::domain::workflow::StepStatus;
 use crate::view::NeedKind;
 
@@ -21,7 +22,7 @@ const LEAST: (u16, u16) = (15, 60);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cli::commands::top) enum Effect {
     Quit,
-    Act(Wish),
+    Act(Act),
 }
 
 impl Screen {
@@ -168,14 +169,14 @@ impl Screen {
     fn cancel(&self) -> Result<Dialog, &'static str> {
         let none = "Choose a task, a workflow or a working agent to cancel.";
         let item = self.chosen().ok_or(none)?;
-        let ask = |question: String, wish| Ok(Dialog::Ask { question, wish });
+        let ask = |question: String, act| Ok(Dialog::Ask { question, act });
         let cancel_task = |id: &str, agent: &str| {
-            ask(format!("Cancel {id} of {agent}?"), Wish::Cancel { id: id.to_owned() })
+            ask(format!("Cancel {id} of {agent}?"), Act::Cancel { id: id.to_owned() })
         };
         match item {
             Item::Workflow(tree) if tree.ended_at.is_none() => {
                 let question = format!("Cancel the workflow {}?", tree.workflow_id);
-                ask(question, Wish::Cancel { id: tree.workflow_id.clone() })
+                ask(question, Act::Cancel { id: tree.workflow_id.clone() })
             }
             Item::Workflow(_) => Err("This workflow has ended."),
             Item::Task(task) if task.ended_at.is_none() => cancel_task(&task.task_id, &task.agent),
@@ -190,7 +191,7 @@ impl Screen {
                     None if row.kind == "agent" => {
                         let question = format!("{} has no task. Stop it?", row.name);
                         let (member, session) = (row.name.clone(), row.session);
-                        ask(question, Wish::Stop { member, session })
+                        ask(question, Act::Stop { member, session: Some(session) })
                     }
                     None => Err("Only agents can be cancelled and stopped."),
                 }
@@ -210,7 +211,7 @@ impl Screen {
                     Some(_) => format!("Kill {name}? Its task ends as cancelled."),
                     None => format!("Kill {name}?"),
                 },
-                wish: Wish::Kill { member: name.to_owned(), session: row.session },
+                act: Act::Kill { member: name.to_owned(), session: Some(row.session) },
             }),
             Some(_) => Err("Only agents can be killed."),
             None => Err("This agent has ended."),
@@ -269,7 +270,7 @@ impl Screen {
                 let (to, text) = (to.clone(), line.text());
                 self.dialog = Dialog::None;
                 if !text.trim().is_empty() {
-                    return Some(Effect::Act(Wish::Send { to, text }));
+                    return Some(Effect::Act(Act::Send { to, text, priority: Priority::Normal }));
                 }
             }
             key => line.press(key),
@@ -303,9 +304,9 @@ impl Screen {
                     self.dialog = Dialog::Refuse { workflow, step, line: TypedLine::default() };
                     return None;
                 }
-                let wish = answering.wish(&board);
+                let act = answering.act(&board);
                 self.dialog = Dialog::None;
-                return wish.map(Effect::Act);
+                return act.map(Effect::Act);
             }
             (_, Some(KeyAction::Up)) => self.go(-1),
             (_, Some(KeyAction::Down)) => self.go(1),
@@ -322,14 +323,14 @@ impl Screen {
             KeyPress::Escape => self.dialog = Dialog::None,
             KeyPress::Enter => {
                 let reason = Some(line.text()).filter(|reason| !reason.trim().is_empty());
-                let wish = Wish::Approve {
+                let act = Act::Approve {
                     workflow: workflow.clone(),
                     step: step.clone(),
                     given: false,
                     reason,
                 };
                 self.dialog = Dialog::None;
-                return Some(Effect::Act(wish));
+                return Some(Effect::Act(act));
             }
             key => line.press(key),
         }
@@ -337,14 +338,14 @@ impl Screen {
     }
 
     fn in_question(&mut self, key: KeyPress) -> Option<Effect> {
-        let Dialog::Ask { wish, .. } = std::mem::take(&mut self.dialog) else { return None };
+        let Dialog::Ask { act, .. } = std::mem::take(&mut self.dialog) else { return None };
         if self.is_too_small() {
             self.refuse_small();
             return None;
         }
         // The key that asked does not answer: it may be held down.
         if key == KeyPress::Letter('y') {
-            return Some(Effect::Act(wish));
+            return Some(Effect::Act(act));
         }
         self.notice = Some("Nothing was done.".to_owned());
         None

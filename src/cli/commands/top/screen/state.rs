@@ -7,8 +7,8 @@ use super::item::Item;
 use super::pane::{Grouping, Pane};
 use super::typed_line::TypedLine;
 use crate::cli::commands::top::news::{AskingStep, News, Wanted};
-use crate::cli::commands::top::wish::Wish;
 use crate::config::WindowKeys;
+use crate::domain::act::Act;
 use crate::view::Board;
 
 /// The window.
@@ -30,7 +30,7 @@ pub(in crate::cli::commands::top) struct Screen {
     /// Whether live words are shown below the list.
     pub(in crate::cli::commands::top) has_peek: bool,
     pub(in crate::cli::commands::top) dialog: Dialog,
-    /// What the last key or wish has brought, until the next key.
+    /// What the last key or act has brought, until the next key.
     pub(in crate::cli::commands::top) notice: Option<String>,
 }
 
@@ -63,10 +63,10 @@ pub(in crate::cli::commands::top) enum Dialog {
         step: String,
         line: TypedLine,
     },
-    /// A wish is asked about.
+    /// An act is asked about.
     Ask {
         question: String,
-        wish: Wish,
+        act: Act,
     },
 }
 

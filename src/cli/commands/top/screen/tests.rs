@@ -15,9 +15,10 @@ use crate::bus::state::State;
 use crate::cli::commands::top::keyboard::Input;
 use crate::cli::commands::top::news::{AskingStep, BusState, News};
 use crate::cli::commands::top::paint::{Look, picture};
-use crate::cli::commands::top::wish::Wish;
 use crate::config::{KeyPress, WindowKeys};
+use crate::domain::act::Act;
 use crate::domain::ids::SessionId;
+use crate::domain::messaging::Priority;
 use crate::domain::permission::Decision;
 use crate::domain::text::exactly::exactly;
 use crate::domain::time::{Now, Tick};
@@ -261,7 +262,11 @@ fn a_message_is_typed_and_a_pasted_line_end_does_not_send_it() {
     press(&mut screen, "j m h i");
     assert_eq!(screen.press(Input::Paste(" one\ntwo".to_owned())), None);
     assert!(shown(&screen).last().unwrap().starts_with("To ben: hi one⏎two"));
-    let sent = Wish::Send { to: "ben".to_owned(), text: "hi one\ntwo".to_owned() };
+    let sent = Act::Send {
+        to: "ben".to_owned(),
+        text: "hi one\ntwo".to_owned(),
+        priority: Priority::Normal,
+    };
     assert_eq!(press(&mut screen, "enter"), Some(Effect::Act(sent)));
     assert_eq!(press(&mut screen, "m space enter"), None, "an empty message is none");
     assert_eq!(press(&mut screen, "m q esc"), None, "a letter is a letter");

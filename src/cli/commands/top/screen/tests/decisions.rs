@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn an_answer_is_a_no_until_another_is_chosen_and_a_letter_alone_allows_nothing() {
     let answered = |keys: &str| press(&mut screen(), keys);
-    let answer = |decision| Some(Effect::Act(Wish::Answer { id: "perm-1".to_owned(), decision }));
+    let answer = |decision| Some(Effect::Act(Act::Answer { id: "perm-1".to_owned(), decision }));
     assert_eq!(answered("a enter"), answer(Decision::Reject));
     assert_eq!(answered("a o enter"), answer(Decision::AllowOnce));
     assert_eq!(answered("a n enter"), answer(Decision::RejectAlways));
@@ -84,7 +84,7 @@ fn an_approval_shows_the_whole_prompt_and_a_refusal_may_say_why() {
     let refused = |reason: Option<&str>| {
         let (workflow, step) = ("wf-1".to_owned(), "deploy".to_owned());
         let reason = reason.map(str::to_owned);
-        Some(Effect::Act(Wish::Approve { workflow, step, given: false, reason }))
+        Some(Effect::Act(Act::Approve { workflow, step, given: false, reason }))
     };
     assert_eq!(press(&mut screen.clone(), "enter"), refused(None));
     assert_eq!(press(&mut screen.clone(), "w enter enter"), refused(None));
@@ -96,16 +96,16 @@ fn an_approval_shows_the_whole_prompt_and_a_refusal_may_say_why() {
 
 #[test]
 fn cancel_and_kill_are_asked_about_and_only_a_yes_counts() {
-    let wish = |wish| Some(Effect::Act(wish));
+    let act = |act| Some(Effect::Act(act));
     let ben = |keys: &str| press(&mut screen(), &format!("j {keys}"));
     assert_eq!(ben("x x"), None);
     assert_eq!(ben("K K"), None);
     assert_eq!(ben("K enter"), None);
-    assert_eq!(ben("K y"), wish(Wish::Kill { member: "ben".to_owned(), session: SESSION }));
-    assert_eq!(ben("x y"), wish(Wish::Cancel { id: "task-ben".to_owned() }));
+    assert_eq!(ben("K y"), act(Act::Kill { member: "ben".to_owned(), session: Some(SESSION) }));
+    assert_eq!(ben("x y"), act(Act::Cancel { id: "task-ben".to_owned() }));
     assert_eq!(
         ben("j j x y"),
-        wish(Wish::Stop { member: "cat".to_owned(), session: SESSION }),
+        act(Act::Stop { member: "cat".to_owned(), session: Some(SESSION) }),
         "it has no task"
     );
     assert_eq!(ben("j K y"), None, "the leader is no agent");

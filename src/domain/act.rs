@@ -1,24 +1,26 @@
-//! What a person wants done, as the window says it.
+//! What a person wants done with a team, as a window or a page says it.
 
-use crate::domain::ids::SessionId;
-use crate::domain::permission::Decision;
+use super::ids::SessionId;
+use super::messaging::Priority;
+use super::permission::Decision;
 
 /// Something that a person wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub enum Act {
     Send {
         to: String,
         text: String,
+        priority: Priority,
     },
     /// Ends an agent gracefully.
     Stop {
         member: String,
-        session: SessionId,
+        /// The session that the person was asked about. Another may have the name by now.
+        session: Option<SessionId>,
     },
     Kill {
         member: String,
-        /// The session that the person was asked about. Another may have the name by now.
-        session: SessionId,
+        session: Option<SessionId>,
     },
     /// Cancels a task or a workflow.
     Cancel {
@@ -36,4 +38,11 @@ pub(super) enum Wish {
         given: bool,
         reason: Option<String>,
     },
+}
+
+impl Act {
+    /// Says whether it answers a question, which a switch of its own allows.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Answer { .. } | Self::Approve { .. })
+    }
 }
