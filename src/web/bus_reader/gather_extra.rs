@@ -33,7 +33,10 @@ fn gather(
     extra: &mut Extra,
 ) -> Result<(), LogError> {
     match view {
-        View::Team => extra.calls = calls(bus),
+        View::Team => {
+            extra.calls = calls(bus);
+            extra.prompts = prompts(bus, None);
+        }
         View::Member(name) => {
             extra.calls = calls(bus);
             if let Some(task) = running_task(bus, name) {
@@ -53,7 +56,7 @@ fn gather(
                 extra.live = live(bus, &id);
             }
         }
-        View::Workflow(id) => extra.prompts = prompts(bus, id),
+        View::Workflow(id) => extra.prompts = prompts(bus, Some(id)),
         View::Usage(by) => extra.usage = usage(bus, *by)?,
         View::Sequence | View::Timeline | View::Tasks | View::Workflows | View::Search(_) => {}
     }
@@ -96,14 +99,25 @@ fn calls(bus: &mut Follower) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-/// Returns the prompts of the steps of a workflow that wait for approval.
-fn prompts(bus: &mut Follower, workflow: &str) -> Vec<StepPrompt> {
-    let found = bus.state().workflows().into_iter().find(|found| found.id.to_string() == workflow);
-    let Some(found) = found else { return Vec::new() };
-    let asking = found.steps.iter().filter(|step| step.status == StepStatus::Asking);
-    let names: Vec<_> = asking.map(|step| step.plan.name.to_string()).collect();
-    let names = names.into_iter();
-    names.map(|step| StepPrompt { lines: asking_prompt(bus, workflow, &step), step }).collect()
+/// Returns the prompts of the steps that wait for approval, in one workflow or in all.
+fn prompts(bus: &mut Follower, workflow: Option<&str>) -> Vec<StepPrompt> {
+    let workflows = bus.state().workflows().into_iter();
+    let shown = workflows.filter(|found| {
+        !found.status.is_final() && workflow.is_none_or(|id| found.id.to_string() == id)
+    });
+    let asking: Vec<_> = shown
+        .flat_map(|found| {
+            let asking = found.steps.iter().filter(|step| step.status == StepStatus::Asking);
+            asking.map(|step| (found.id.to_string(), step.plan.name.to_string()))
+        })
+        .collect();
+    let asking = asking.into_iter();
+    asking
+        .map(|(workflow, step)| {
+            let lines = asking_prompt(bus, &workflow, &step);
+            StepPrompt { workflow, step, lines }
+        })
+        .collect()
 }
 
 /// Sums up the usage over the whole log.

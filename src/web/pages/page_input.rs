@@ -41,7 +41,7 @@ pub struct Extra {
     pub live: Arc<Vec<LiveLine>>,
     /// What git says of the files that the task has changed, for `View::Task` and `View::Member`.
     pub diffs: Vec<FileDiff>,
-    /// The prompts of the steps of `View::Workflow` that wait for approval.
+    /// The prompts of the steps that wait for approval, for `View::Team` and `View::Workflow`.
     pub prompts: Vec<StepPrompt>,
     /// The calls behind the permission questions that wait, as lines, by the id of the question.
     pub calls: Vec<(String, Vec<String>)>,
@@ -80,6 +80,7 @@ pub struct FileDiff {
 /// The prompt that a step would get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepPrompt {
+    pub workflow: String,
     pub step: String,
     pub lines: Vec<String>,
 }

@@ -54,10 +54,11 @@ pub(in crate::web::pages) fn answer_forms(
     }
 }
 
-/// Returns the answers to a step that waits for approval.
+/// Returns the answers to a step that waits for approval. A yes is there only if the page shows what it is about.
 pub(in crate::web::pages) fn approval_forms(
     workflow: &str,
     step: &str,
+    shows_prompt: bool,
     context: &PageContext<'_>,
 ) -> Markup {
     if !context.can_answer {
@@ -74,7 +75,9 @@ pub(in crate::web::pages) fn approval_forms(
                 label { span.unseen { "Why the step " (step) " is refused" } input type="text" name="reason" maxlength="1000" placeholder="why not (optional)"; }
                 button.harm type="submit" { "Refuse" }
             }
-            (button(context, "approve", &[fields[0], fields[1], ("given", "yes")], "go", "Approve"))
+            @if shows_prompt {
+                (button(context, "approve", &[fields[0], fields[1], ("given", "yes")], "go", "Approve"))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::act_forms::{answer_forms, approval_forms};
 use super::small_parts::{ago, clean_text, member_link, task_link, workflow_link};
 use crate::view::{Board, Need, NeedKind, PermissionRow, span};
-use crate::web::pages::{PageContext, PageInput};
+use crate::web::pages::{PageContext, PageInput, StepPrompt};
 
 /// Returns a need as a card.
 pub(in crate::web::pages) fn need_card(
@@ -69,13 +69,16 @@ fn approval(
     input: &PageInput<'_>,
     context: &PageContext<'_>,
 ) -> Markup {
-    let prompt = input.extra.prompts.iter().find(|prompt| prompt.step == need.who);
+    let is_own = |prompt: &&StepPrompt| {
+        prompt.workflow == workflow && prompt.step == need.who && !prompt.lines.is_empty()
+    };
+    let prompt = input.extra.prompts.iter().find(is_own);
     html! {
         h3 { span.mark.urgent aria-hidden="true" { "!" } " May the step " (need.who) " begin?" }
         p { (workflow_link(workflow, &need.words)) }
         @if let Some(prompt) = prompt {
             pre.question tabindex="0" role="group" aria-label="The task that the step would get" { (clean_text(&prompt.lines.join("\n")).0) }
-        } @else { p.small { "The page of the workflow shows the task that the step would get." } }
-        (approval_forms(workflow, &need.who, context))
+        } @else { p.small { "The task that the step would get cannot be read, so it cannot be approved here." } }
+        (approval_forms(workflow, &need.who, prompt.is_some(), context))
     }
 }

@@ -45,7 +45,11 @@ fn a_text_that_means_harm_is_shown_as_text() {
         FileDiff { path: HARM.to_owned(), diff: Ok(format!("+{HARM}")), is_cut: true },
         FileDiff { path: HARM.to_owned(), diff: Err(HARM.to_owned()), is_cut: false },
     ];
-    extra.prompts = vec![StepPrompt { step: "publish".to_owned(), lines: vec![HARM.to_owned()] }];
+    extra.prompts = vec![StepPrompt {
+        workflow: "wf-1".to_owned(),
+        step: "publish".to_owned(),
+        lines: vec![HARM.to_owned()],
+    }];
     extra.calls = vec![("perm-1".to_owned(), vec![HARM.to_owned()])];
     extra.thread = vec![letter(1, "ann", "ben", &line)];
     let found = extra.found.as_mut().unwrap();

@@ -153,7 +153,6 @@ fn step(name: &str, agent: &str, status: StepStatus, after: &[&str]) -> StepNode
 const COMMAND: &str = "git push --force origin main && rm -rf target";
 
 /// Returns the team.
-#[expect(clippy::too_many_lines, reason = "it is one picture, part by part")]
 pub(super) fn snapshot() -> Snapshot {
     let now = Now { wall_ms: NOW, tick: Tick { boot: 1, ms: 1 } };
     let state = State::default();
@@ -161,6 +160,24 @@ pub(super) fn snapshot() -> Snapshot {
     let looked =
         Looked { state: &state, seq: 412, now, is_held: &is_held, damaged_lines: 0, most_ended: 5 };
     let mut board = Board::of(&looked, &mut NoTexts);
+    board.members = members();
+    (board.totals.members, board.totals.working, board.totals.idle, board.totals.need_you) =
+        (4, 2, 1, 1);
+    (board.totals.unread, board.totals.tasks_open, board.totals.tasks_done) = (2, 2, 1);
+    board.totals.usage = spent(144_600, 1.83);
+    board.tasks = tasks();
+    put_questions(&mut board);
+    Snapshot {
+        bus: BusState::Open,
+        project: "book".to_owned(),
+        board: Some(Arc::new(board)),
+        letters: Arc::new(letters()),
+        happenings: Arc::new(happenings()),
+        stretches: Arc::new(stretches()),
+    }
+}
+
+fn members() -> Vec<MemberRow> {
     let lead = MemberRow {
         kind: "orchestrator".to_owned(),
         profile: None,
@@ -190,12 +207,11 @@ pub(super) fn snapshot() -> Snapshot {
         usage: None,
         ..member("dan", Group::Ended, "left", "failed: its stderr ends: 401 Unauthorized")
     };
-    board.members = vec![lead, ann, ben, cay, dan];
-    (board.totals.members, board.totals.working, board.totals.idle, board.totals.need_you) =
-        (4, 2, 1, 1);
-    (board.totals.unread, board.totals.tasks_open, board.totals.tasks_done) = (2, 2, 1);
-    board.totals.usage = spent(144_600, 1.83);
-    board.tasks = vec![
+    vec![lead, ann, ben, cay, dan]
+}
+
+fn tasks() -> Vec<TaskRow> {
+    vec![
         task(
             "task-ben2",
             "ben",
@@ -211,7 +227,11 @@ pub(super) fn snapshot() -> Snapshot {
             error: Some("auth: 401 Unauthorized".to_owned()),
             ..task("task-dan", "dan", "failed", "Translate the first chapter")
         },
-    ];
+    ]
+}
+
+/// Puts what is asked, wrong and planned onto a board.
+fn put_questions(board: &mut Board) {
     board.requests = vec![RequestRow {
         request_id: "req-9".to_owned(),
         from: "ben".to_owned(),
@@ -268,7 +288,10 @@ pub(super) fn snapshot() -> Snapshot {
             step("publish", "ann", StepStatus::Asking, &["review"]),
         ],
     }];
-    let letters = vec![
+}
+
+fn letters() -> Vec<Letter> {
+    vec![
         letter(1, "lead", "ben", "Please write the chapter about leases. Cay reviews it."),
         letter(
             2,
@@ -302,7 +325,10 @@ pub(super) fn snapshot() -> Snapshot {
             kind: "broadcast".to_owned(),
             ..letter(5, "human", "all", "Lunch until two.")
         },
-    ];
+    ]
+}
+
+fn happenings() -> Vec<Happening> {
     let happening = |seq, topic, members: &[&str], words: &str| Happening {
         seq,
         at: ago(500 - i64::try_from(seq).unwrap()),
@@ -311,28 +337,21 @@ pub(super) fn snapshot() -> Snapshot {
         ids: Vec::new(),
         words: words.to_owned(),
     };
-    Snapshot {
-        bus: BusState::Open,
-        project: "book".to_owned(),
-        board: Some(Arc::new(board)),
-        letters: Arc::new(letters),
-        happenings: Arc::new(vec![
-            happening(
-                401,
-                Topic::Task,
-                &["lead", "ben"],
-                "lead assigns task-ben2 to ben: \"Write the chapter\"",
-            ),
-            happening(404, Topic::Request, &["cay"], "cay claims req-9"),
-            happening(
-                410,
-                Topic::Permission,
-                &["ann"],
-                "ann asks for permission: execute \"git push --force origin main\"",
-            ),
-        ]),
-        stretches: Arc::new(stretches()),
-    }
+    vec![
+        happening(
+            401,
+            Topic::Task,
+            &["lead", "ben"],
+            "lead assigns task-ben2 to ben: \"Write the chapter\"",
+        ),
+        happening(404, Topic::Request, &["cay"], "cay claims req-9"),
+        happening(
+            410,
+            Topic::Permission,
+            &["ann"],
+            "ann asks for permission: execute \"git push --force origin main\"",
+        ),
+    ]
 }
 
 fn stretches() -> Vec<Stretch> {
@@ -384,6 +403,7 @@ pub(super) fn extra() -> Extra {
             is_cut: false,
         }],
         prompts: vec![StepPrompt {
+            workflow: "wf-1".to_owned(),
             step: "publish".to_owned(),
             lines: vec!["Publish the book:".to_owned(), "  make publish".to_owned()],
         }],
