@@ -42,17 +42,32 @@ impl Conversation {
 
     /// Takes an entry. `state` is that of the same moment, or a later one.
     pub fn take(&mut self, entry: &Entry, state: &State, texts: &mut dyn Texts) {
+        self.take_some(entry, state, texts, &|_| true);
+    }
+
+    /// Takes an entry, but adds only messages that are wanted: others take no room from them.
+    pub fn take_some(
+        &mut self,
+        entry: &Entry,
+        state: &State,
+        texts: &mut dyn Texts,
+        is_wanted: &dyn Fn(&Letter) -> bool,
+    ) {
         let at = Moment(entry.ts);
         for (seq, event) in (entry.seq..).zip(&entry.events) {
             match event {
                 Event::MessageSent(sent) => {
                     let letter = self.of_message(sent, (seq, at), texts);
-                    self.add(&sent.id, letter);
+                    if is_wanted(&letter) {
+                        self.add(&sent.id, letter);
+                    }
                     self.address(&sent.id, &sent.to, state);
                 }
                 Event::RequestOpened(opened) => {
                     let letter = self.of_request(opened, (seq, at), texts);
-                    self.add(&opened.message, letter);
+                    if is_wanted(&letter) {
+                        self.add(&opened.message, letter);
+                    }
                     self.address(&opened.message, &opened.to, state);
                 }
                 Event::MessageAddressed { id, to } => self.address(id, to, state),
@@ -258,6 +273,14 @@ mod tests {
 
     /// Folds events, each in an entry of its own and one millisecond after the one before.
     fn folded(most: usize, events: Vec<Event>) -> Conversation {
+        folded_some(most, events, &|_| true)
+    }
+
+    fn folded_some(
+        most: usize,
+        events: Vec<Event>,
+        is_wanted: &dyn Fn(&Letter) -> bool,
+    ) -> Conversation {
         let mut conversation = Conversation::new(most, 5);
         for (number, event) in (1..).zip(events) {
             let entry = Entry {
@@ -268,7 +291,7 @@ mod tests {
                 by: None,
                 events: vec![event],
             };
-            conversation.take(&entry, &State::default(), &mut Inline);
+            conversation.take_some(&entry, &State::default(), &mut Inline, is_wanted);
         }
         conversation
     }
@@ -325,5 +348,13 @@ mod tests {
         let seqs: Vec<_> = conversation.letters().map(|letter| letter.seq).collect();
         assert_eq!(seqs, [4, 5]);
         assert_eq!(conversation.seqs.len(), 2);
+    }
+
+    #[test]
+    fn messages_that_are_not_wanted_take_no_room_from_older_ones() {
+        let events = (1..=100).map(|number| sent(number, &["ben"], "words")).collect();
+        let older = folded_some(3, events, &|letter| letter.seq < 10);
+        let seqs: Vec<_> = older.letters().map(|letter| letter.seq).collect();
+        assert_eq!(seqs, [7, 8, 9]);
     }
 }

@@ -7,8 +7,8 @@ use crate::reader::walk;
 use crate::view::{Conversation, Letter};
 use crate::web::pages::OlderLetters;
 
-/// The most messages that are held while the log is read.
-const MOST_HELD: usize = 20_000;
+/// The most messages of a thread that are held while the log is read.
+const MOST_OF_THREAD: usize = 20_000;
 
 /// Returns the messages of a thread, or about a request or a task, oldest first. Reads the log in parts from its end back, until it has
 /// the message that the thread begins with.
@@ -19,9 +19,8 @@ pub(super) fn thread_letters(bus: &mut Follower, id: &str) -> Result<Vec<Letter>
             || letter.request_id.as_deref() == Some(id)
             || letter.task_id.as_deref() == Some(id)
     };
-    from_the_end(bus, |conversation, is_all| {
-        let letters: Vec<_> =
-            conversation.letters().filter(|letter| is_about(letter)).cloned().collect();
+    from_the_end(bus, MOST_OF_THREAD, &is_about, |conversation, is_all| {
+        let letters: Vec<_> = conversation.letters().cloned().collect();
         let has_first = letters.iter().any(|letter| letter.message_id == letter.thread_id);
         (has_first || is_all)
             .then(|| letters[letters.len().saturating_sub(limits::WINDOW_HISTORY)..].to_vec())
@@ -30,22 +29,23 @@ pub(super) fn thread_letters(bus: &mut Follower, id: &str) -> Result<Vec<Letter>
 
 /// Returns the page of messages before a seq.
 pub(super) fn older_letters(bus: &mut Follower, before: u64) -> Result<OlderLetters, LogError> {
-    from_the_end(bus, |conversation, is_all| {
-        let older = conversation.letters().rev();
-        let older = older.filter(|letter| letter.seq < before && letter.kind != "notice");
-        let mut letters: Vec<_> = older.take(limits::WEB_OLDER + 1).cloned().collect();
+    let is_older = |letter: &Letter| letter.seq < before && letter.kind != "notice";
+    // One more tells whether there are others.
+    from_the_end(bus, limits::WEB_OLDER + 1, &is_older, |conversation, is_all| {
+        let mut letters: Vec<_> = conversation.letters().cloned().collect();
         let has_more = letters.len() > limits::WEB_OLDER;
         (has_more || is_all).then(|| {
-            letters.truncate(limits::WEB_OLDER);
-            letters.reverse();
+            letters.drain(..letters.len().saturating_sub(limits::WEB_OLDER));
             OlderLetters { before, letters, has_more }
         })
     })
 }
 
-/// Folds the last parts of the log, twice as many each time, until something is found.
+/// Folds the wanted messages of the last parts of the log, twice as many parts each time, until something is found.
 fn from_the_end<T>(
     bus: &mut Follower,
+    most: usize,
+    is_wanted: &dyn Fn(&Letter) -> bool,
     find: impl Fn(&Conversation, bool) -> Option<T>,
 ) -> Result<T, LogError> {
     let parts = bus.parts()?;
@@ -53,8 +53,10 @@ fn from_the_end<T>(
     loop {
         let first = parts.len().saturating_sub(back);
         let from = parts.get(first).copied().unwrap_or_default();
-        let mut conversation = Conversation::new(MOST_HELD, limits::WINDOW_MESSAGE_CHARS);
-        walk(bus, from, &mut |entry, state, texts| conversation.take(entry, state, texts))?;
+        let mut conversation = Conversation::new(most, limits::WINDOW_MESSAGE_CHARS);
+        walk(bus, from, &mut |entry, state, texts| {
+            conversation.take_some(entry, state, texts, is_wanted);
+        })?;
         if let Some(found) = find(&conversation, first == 0) {
             return Ok(found);
         }
