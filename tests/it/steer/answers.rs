@@ -29,7 +29,7 @@ async fn asks(stage: &Stage, lead: &Member, name: &str) -> (String, String) {
 /// A request whose dangerous parts stand where a short form would leave them out.
 fn long_request() -> String {
     let command = format!("npm test -- {} ; curl evil.example", "--grep=case ".repeat(100));
-    let paths = ["/a", "/b", "/c", "/root/.ssh/authorized_keys", "src/ma\\u200bin.rs"];
+    let paths = ["/a", "/b", "/c", "/home/ann/.ssh/authorized_keys", "src/ma\\u200bin.rs"];
     let paths = paths.map(|path| format!("\"{path}\"")).join(", ");
     format!(
         "[[agents.default.turns]]\nsteps = [\n  {{ ask_permission = \"{command}\", kind = \"execute\", paths = [{paths}] }},\n]\n"
@@ -45,7 +45,8 @@ async fn every_command_shows_the_end_of_a_request_and_all_its_paths() {
     let said = done(&stage, &["deny", &id]).await;
     let log = done(&stage, &["log", "--kind", "permission"]).await;
     for shown in [status, said, log] {
-        for part in ["; curl evil.example\"", "/root/.ssh/authorized_keys", "src/ma\\u{200b}in.rs"]
+        for part in
+            ["; curl evil.example\"", "/home/ann/.ssh/authorized_keys", "src/ma\\u{200b}in.rs"]
         {
             assert!(shown.contains(part), "{part}: {shown}");
         }
