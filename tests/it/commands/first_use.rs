@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 use serde_json::json;
 
 use crate::support::{DEADLINE, Stage, Terminal, until};
-use crate::trust::project_files::approve_plan;
+use crate::trust::gates_of_plans::approve_plan;
 
 /// An agent that ends only by force, and one that says one thing.
 const SCRIPT: &str = r#"

@@ -5,9 +5,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::project_files::{
-    BY_PLAN, approve_plan, approve_step, asking, assign, has_run, hostile, over, trust,
-};
+use super::gates_of_plans::{BY_PLAN, approve_plan, approve_step, asking, over};
+use super::project_files::{assign, has_run, hostile, trust};
 use crate::support::{Stage, until};
 
 /// Sets the mode of the directory of approvals, which is not believed while others may write to it.
