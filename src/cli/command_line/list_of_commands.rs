@@ -83,7 +83,7 @@ pub(super) enum Command {
     Search(SearchArguments),
     /// Verify the team's bus, export its history, or prune it.
     Bus(BusArguments),
-    /// Make, list and revoke keys for the HTTP API.
+    /// Make, list and revoke keys for the API of `web`.
     Key(KeyArguments),
     /// Write to a member of the team.
     Send(SendArguments),

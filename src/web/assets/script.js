@@ -62,12 +62,19 @@
     return template.content.firstElementChild;
   };
 
+  // When the questions last changed their places, so that a click that was meant for one does not answer another.
+  let moved = -Infinity;
+  const SETTLED = 800;
+  const questions = () => [...document.querySelectorAll(".need")].map((card) => card.id).join(" ");
+
   const replace = (id, html) => {
     const old = byId(id);
     const next = parsed(html);
     if (!old || !next) return;
+    const before = questions();
     const isAtEnd = old.dataset.follow !== undefined && old.scrollTop + old.clientHeight >= old.scrollHeight - 24;
     morph(old, next);
+    if (questions() !== before) moved = performance.now();
     if (isAtEnd) old.scrollTop = old.scrollHeight;
   };
 
@@ -164,6 +171,9 @@
     const form = event.target;
     if (form.method !== "post") return;
     event.preventDefault();
+    if (form.closest(".need") && performance.now() - moved < SETTLED) {
+      return tell("The questions have just changed their places, so nothing was answered. Look again, then answer.", true);
+    }
     const body = Object.fromEntries(new FormData(form, event.submitter));
     const buttons = form.querySelectorAll("button");
     buttons.forEach((button) => (button.disabled = true));
