@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -57,6 +58,10 @@ impl Terminal {
     pub(crate) fn run_program(program: &mut Command, (rows, columns): (u16, u16)) -> Self {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let terminal = openpty(&size, None).unwrap();
+        // A program that another test starts would keep it open.
+        for end in [&terminal.master, &terminal.slave] {
+            fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
+        }
         let end = || Stdio::from(terminal.slave.try_clone().unwrap());
         let running = program.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         // Only the program keeps the terminal open, so the reader stops when the program ends.
