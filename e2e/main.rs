@@ -132,11 +132,8 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Returns the test of the pages in a real browser, if `BRIDGE_E2E_BROWSER` asks for it: it has not passed as a whole yet.
+/// Returns the test of the pages in a real browser.
 fn trials_of_browser(programs: &Programs) -> Vec<Trial> {
-    if std::env::var_os("BRIDGE_E2E_BROWSER").is_none() {
-        return Vec::new();
-    }
     vec![trial(
         "browser",
         "shows_a_team_in_a_real_browser",

@@ -287,6 +287,9 @@ pub const SCRIPTED_PERMISSION: Duration = Duration::from_mins(10);
 /// The headers of a request arrive within this time, and an idle connection is kept as long.
 pub const WEB_HEADERS: Duration = Duration::from_secs(15);
 
+/// A client that has read nothing of its answer for this long is gone, or wants to keep others out.
+pub const WEB_READER: Duration = Duration::from_secs(30);
+
 /// The body of a request arrives within this time.
 pub const WEB_BODY: Duration = Duration::from_secs(10);
 

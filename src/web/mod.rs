@@ -14,11 +14,13 @@ mod pages;
 mod problem;
 mod routes;
 mod serve;
+mod serve_connection;
 mod server_state;
 mod team_snapshot;
 
 pub use self::acts::{ActEnd, ActError, ActOutcome, OpenError, Surroundings};
 pub use self::assets::{Asset, find_asset};
+pub use self::gate::BasePath;
 pub use self::pages::{
     Extra, FileDiff, Fragment, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt,
     View, fragments, message_page, page, rows_of_letters, signed_in_page,

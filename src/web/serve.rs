@@ -8,9 +8,6 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -21,11 +18,12 @@ use super::acts::Surroundings;
 use super::api::api_routes;
 use super::bus_reader::BusReader;
 use super::gate::{
-    AllowedHosts, EntryKeys, RequestRate, SIGN_IN, add_safety_headers, check_request,
+    AllowedHosts, CallerRates, EntryKeys, SIGN_IN, add_safety_headers, check_request,
     raw_safety_headers,
 };
 use super::live::live;
 use super::routes::{do_act, show_page, sign_in};
+use super::serve_connection::serve_connection;
 use super::server_state::{ServerState, Shared, WebSettings};
 use crate::domain::{grace_periods, limits, wait_times};
 
@@ -51,15 +49,15 @@ impl WebServer {
         let (listeners, port) = listen(settings.port).await?;
         let reader = BusReader::start(Arc::clone(&surroundings), settings.project.clone())?;
         let state = ServerState::new(Shared {
-            settings,
             hosts: AllowedHosts::of_port(port),
-            keys: EntryKeys::of_port(port),
-            rate: RequestRate::new(limits::WEB_REQUESTS_PER_SECOND),
+            keys: EntryKeys::new(port, settings.base_path.as_str().to_owned()),
+            rates: CallerRates::default(),
             reader,
             surroundings,
             streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),
             ending: CancellationToken::new(),
             notice: Mutex::new(None),
+            settings,
         });
         Ok(Self { listeners, port, state })
     }
@@ -156,34 +154,16 @@ async fn accept(listeners: &[TcpListener]) -> io::Result<TcpStream> {
 
 /// The routes, behind the gate, and the headers of every answer around it.
 fn router(state: &ServerState) -> Router {
+    let base = state.settings.base_path.as_str();
     Router::new()
         .route(SIGN_IN, get(sign_in))
-        .route("/live", get(live))
-        .route("/act/{name}", post(do_act))
+        .route(&format!("{base}live"), get(live))
+        .route(&format!("{base}act/{{name}}"), post(do_act))
         .nest("/api/v1", api_routes())
         .fallback(show_page)
         .layer(from_fn_with_state(state.clone(), check_request))
         .layer(from_fn(add_safety_headers))
         .with_state(state.clone())
-}
-
-async fn serve_connection(stream: TcpStream, router: Router, ending: CancellationToken) {
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(wait_times::WEB_HEADERS)
-        .max_buf_size(limits::WEB_HEADER_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = ending.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection has failed");
-    }
 }
 
 /// Answers a connection that is one too many, without waiting for a slow reader.

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::acts::Surroundings;
 use super::bus_reader::BusReader;
-use super::gate::{AllowedHosts, EntryKeys, RequestRate};
+use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys};
 use super::pages::PageContext;
 use crate::sys::clock;
 use crate::view::Moment;
@@ -20,6 +20,8 @@ pub struct WebSettings {
     pub port: Option<u16>,
     /// The name of the project.
     pub project: String,
+    /// The path below which the pages stand.
+    pub base_path: BasePath,
     /// Whether messages, stops and cancels are allowed.
     pub can_write: bool,
     /// Whether questions may be answered.
@@ -34,7 +36,7 @@ pub(super) struct Shared {
     pub(super) settings: WebSettings,
     pub(super) hosts: AllowedHosts,
     pub(super) keys: EntryKeys,
-    pub(super) rate: RequestRate,
+    pub(super) rates: CallerRates,
     pub(super) reader: BusReader,
     pub(super) surroundings: Arc<dyn Surroundings>,
     /// The places of event streams.
@@ -68,7 +70,7 @@ impl Shared {
             can_answer: self.settings.can_answer,
             now: Moment(clock::now().wall_ms),
             form_token: self.keys.form_token(),
-            back: "/",
+            back: "./",
             notice,
         }
     }

@@ -1,4 +1,4 @@
-//! Says who may ask the API: a browser that has signed in, and a program with a key that may read.
+//! Says who may ask the API: a program with a key that may read. The cookie of the pages does not count here.
 
 use std::time::{Duration, Instant};
 
@@ -27,9 +27,6 @@ pub(in crate::web) async fn closed_to(
         let mut answer = problem.into_response();
         answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return Some(answer);
-    }
-    if state.keys.has_cookie(headers) {
-        return None;
     }
     let scopes = match bearer(headers) {
         Some(secret) => scopes_of(state, secret).await,

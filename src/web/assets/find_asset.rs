@@ -17,7 +17,7 @@ pub struct Asset {
 const STYLE: &[u8] = include_bytes!("style.css");
 const SCRIPT: &[u8] = include_bytes!("script.js");
 const ICON: &[u8] = include_bytes!("icon.svg");
-const MANIFEST: &[u8] = include_bytes!("manifest.webmanifest");
+const MANIFEST_BYTES: &[u8] = include_bytes!("manifest.webmanifest");
 
 /// The paths of the files whose content stands in their path.
 pub(in crate::web) struct HashedPaths {
@@ -34,14 +34,14 @@ pub(in crate::web) static PATHS: LazyLock<HashedPaths> = LazyLock::new(|| Hashed
 /// The path of the icon, which the manifest names.
 pub(in crate::web) const ICON_PATH: &str = "/icon.svg";
 
-/// The path of the manifest.
-pub(in crate::web) const MANIFEST_PATH: &str = "/manifest.webmanifest";
+/// The path of the manifest, beside the pages: what it names is relative to it.
+pub(in crate::web) const MANIFEST: &str = "manifest.webmanifest";
 
-/// Returns the file at a path of the server, such as `/assets/style-HASH.css`.
+/// Returns the file at a path of the server, such as `/assets/style-HASH.css`, or beside the pages.
 pub fn find_asset(path: &str) -> Option<Asset> {
     let (content_type, bytes, is_hashed) = match path {
         ICON_PATH => ("image/svg+xml", ICON, false),
-        MANIFEST_PATH => ("application/manifest+json", MANIFEST, false),
+        MANIFEST => ("application/manifest+json", MANIFEST_BYTES, false),
         path if path == PATHS.style => ("text/css; charset=utf-8", STYLE, true),
         path if path == PATHS.script => ("text/javascript; charset=utf-8", SCRIPT, true),
         _ => return None,
@@ -64,7 +64,7 @@ mod tests {
             (PATHS.style.as_str(), "text/css; charset=utf-8"),
             (&PATHS.script, "text/javascript; charset=utf-8"),
             (ICON_PATH, "image/svg+xml"),
-            (MANIFEST_PATH, "application/manifest+json"),
+            (MANIFEST, "application/manifest+json"),
         ] {
             assert_eq!(find_asset(path).map(|asset| asset.content_type), Some(kind), "{path}");
         }
@@ -84,6 +84,6 @@ mod tests {
             assert!(!script.contains(forbidden), "{forbidden}");
         }
         assert!(!style.contains("url("));
-        serde_json::from_slice::<serde_json::Value>(MANIFEST).unwrap();
+        serde_json::from_slice::<serde_json::Value>(MANIFEST_BYTES).unwrap();
     }
 }

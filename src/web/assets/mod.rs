@@ -3,4 +3,4 @@
 mod find_asset;
 
 pub use self::find_asset::{Asset, find_asset};
-pub(super) use self::find_asset::{ICON_PATH, MANIFEST_PATH, PATHS};
+pub(super) use self::find_asset::{ICON_PATH, MANIFEST, PATHS};

@@ -105,8 +105,8 @@
 
   const connect = () => {
     source?.close();
-    const view = encodeURIComponent(location.pathname + location.search);
-    source = new EventSource(`/live?view=${view}&after=${seq}`);
+    const view = encodeURIComponent(location.pathname.split("/").pop() + location.search);
+    source = new EventSource(`live?view=${view}&after=${seq}`);
     const on = (name, take) =>
       source.addEventListener(name, (event) => {
         if (event.lastEventId) seq = Math.max(seq, Number(event.lastEventId) || 0);

@@ -15,8 +15,8 @@ use crate::web::server_state::ServerState;
 /// The path of the URL that signs in.
 pub(in crate::web) const SIGN_IN: &str = "/sign-in";
 
-/// The beginning of the paths of acts.
-const ACTS: &str = "/act/";
+/// The beginning of the paths of acts, below the base path.
+const ACTS: &str = "act/";
 
 /// Lets a request through, or answers it.
 pub(in crate::web) async fn check_request(
@@ -47,7 +47,12 @@ fn refusal(state: &ServerState, request: &Request) -> Option<Response> {
         let words = "A page of another origin may not ask this server.";
         return Some(refused(StatusCode::FORBIDDEN, "Not from there", &[words]));
     }
-    if !state.rate.takes(now) {
+    if is_from_elsewhere(headers) && !is_opened(headers) {
+        let words = "A page of another site may only lead here, not load anything from here.";
+        return Some(refused(StatusCode::FORBIDDEN, "Not from there", &[words]));
+    }
+    let is_signed_in = state.keys.has_cookie(headers);
+    if !state.rates.of(is_signed_in, headers).takes(now) {
         let words = "These are too many requests. Try again in a moment.";
         let answer = refused(StatusCode::TOO_MANY_REQUESTS, "Too fast", &[words]);
         return Some(retry_after(answer, Duration::from_secs(1)));
@@ -64,10 +69,11 @@ fn refusal(state: &ServerState, request: &Request) -> Option<Response> {
     if path.starts_with(API) {
         return None;
     }
-    if !state.keys.has_cookie(headers) {
+    let below = state.settings.base_path.below(path);
+    let Some(below) = below.filter(|_| is_signed_in) else {
         return Some(sign_in_first(state, now));
-    }
-    let may_write = path.starts_with(ACTS);
+    };
+    let may_write = below.starts_with(ACTS);
     let is_write = may_write && request.method() == Method::POST;
     if !reads && !is_write {
         return Some(wrong_method(if may_write { "GET, HEAD, POST" } else { "GET, HEAD" }));
@@ -82,6 +88,16 @@ fn refusal(state: &ServerState, request: &Request) -> Option<Response> {
         return Some(refused(StatusCode::FORBIDDEN, "Not from there", &[words]));
     }
     None
+}
+
+/// Says whether another site has made a browser ask, or another port of this machine. Other programs do not say.
+pub(in crate::web) fn is_from_elsewhere(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none")
+}
+
+/// Says whether a browser opens the answer as a page of its own, and not as a part of another one.
+fn is_opened(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-dest").is_some_and(|destination| destination == "document")
 }
 
 /// Says whether a request comes from a page of this server, by the name that it asks for.

@@ -13,6 +13,8 @@ use crate::sys::random_ids;
 /// The secrets of one server.
 pub(in crate::web) struct EntryKeys {
     cookie_name: String,
+    /// The base path of the pages, to which alone a browser sends the cookie.
+    base_path: String,
     /// The value of the cookie. It ends with the server.
     cookie: String,
     /// What forms send back, so that only a page of ours can send them.
@@ -41,8 +43,9 @@ pub(in crate::web) enum SignIn {
 
 impl EntryKeys {
     /// Makes new secrets for a server at a port. Cookies do not tell ports apart, so its name has the port.
-    pub(in crate::web) fn of_port(port: u16) -> Self {
+    pub(in crate::web) fn new(port: u16, base_path: String) -> Self {
         Self {
+            base_path,
             cookie_name: format!("cli-team-bridge-{port}"),
             cookie: random_ids::token(),
             form_token: random_ids::token(),
@@ -88,8 +91,14 @@ impl EntryKeys {
         lock(&self.door).count_wrong(now);
     }
 
-    /// Exchanges the token of the URL for the cookie, once.
-    pub(in crate::web) fn sign_in(&self, given: &str, now: Instant) -> SignIn {
+    /// Exchanges the token of the URL for the cookie, once. A wrong token that another site has made a browser send does not count: any
+    /// page could lock everybody out.
+    pub(in crate::web) fn sign_in(
+        &self,
+        given: &str,
+        now: Instant,
+        is_from_elsewhere: bool,
+    ) -> SignIn {
         let mut door = lock(&self.door);
         if let Some(left) = door.locked_out(now) {
             return SignIn::LockedOut(left);
@@ -97,10 +106,14 @@ impl EntryKeys {
         if door.token.as_deref().is_some_and(|token| is_same(token, given)) {
             door.token = None;
             door.wrong = 0;
-            let (name, value) = (&self.cookie_name, &self.cookie);
-            return SignIn::Welcome(format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/"));
+            let Self { cookie_name: name, cookie: value, base_path: path, .. } = self;
+            return SignIn::Welcome(format!(
+                "{name}={value}; HttpOnly; SameSite=Strict; Path={path}"
+            ));
         }
-        door.count_wrong(now);
+        if !is_from_elsewhere {
+            door.count_wrong(now);
+        }
         SignIn::Refused
     }
 }
@@ -137,31 +150,36 @@ mod tests {
 
     #[test]
     fn the_token_is_exchanged_for_the_cookie_once() {
-        let (keys, now) = (EntryKeys::of_port(9), Instant::now());
+        let (keys, now) = (EntryKeys::new(9, "/base/".to_owned()), Instant::now());
         let token = keys.sign_in_token().unwrap();
         assert_eq!(token.len(), 64);
-        assert_eq!(keys.sign_in("x", now), SignIn::Refused);
-        let SignIn::Welcome(cookie) = keys.sign_in(&token, now) else { panic!("it is right") };
-        assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{cookie}");
+        assert_eq!(keys.sign_in("x", now, false), SignIn::Refused);
+        let SignIn::Welcome(cookie) = keys.sign_in(&token, now, false) else {
+            panic!("it is right")
+        };
+        assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/base/"), "{cookie}");
         let (pair, _) = cookie.split_once(';').unwrap();
         assert!(keys.has_cookie(&cookies(&format!("other=1; {pair}"))));
         assert!(!keys.has_cookie(&cookies("cli-team-bridge-9=x")));
         assert!(!keys.has_cookie(&cookies(&pair.replace("-9=", "-8="))));
-        assert_eq!(keys.sign_in(&token, now), SignIn::Refused);
+        assert_eq!(keys.sign_in(&token, now, false), SignIn::Refused);
         assert_eq!(keys.sign_in_token(), None);
     }
 
     #[test]
     fn after_too_many_wrong_tokens_nobody_signs_in_for_a_while() {
-        let (keys, now) = (EntryKeys::of_port(9), Instant::now());
+        let (keys, now) = (EntryKeys::new(9, "/base/".to_owned()), Instant::now());
         let token = keys.sign_in_token().unwrap();
-        for _ in 0..limits::WEB_WRONG_TOKENS {
-            assert_eq!(keys.sign_in("wrong", now), SignIn::Refused);
+        for _ in 0..100 {
+            assert_eq!(keys.sign_in("wrong", now, true), SignIn::Refused);
         }
-        assert!(matches!(keys.sign_in(&token, now), SignIn::LockedOut(_)));
+        for _ in 0..limits::WEB_WRONG_TOKENS {
+            assert_eq!(keys.sign_in("wrong", now, false), SignIn::Refused);
+        }
+        assert!(matches!(keys.sign_in(&token, now, false), SignIn::LockedOut(_)));
         assert!(keys.locked_out(now).is_some());
         let later = now + wait_times::WEB_LOCK_OUT;
         assert_eq!(keys.locked_out(later), None);
-        assert!(matches!(keys.sign_in(&token, later), SignIn::Welcome(_)));
+        assert!(matches!(keys.sign_in(&token, later, false), SignIn::Welcome(_)));
     }
 }

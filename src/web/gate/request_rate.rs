@@ -1,12 +1,42 @@
-//! Limits the requests a second, over all who ask: a page in a circle does not take the machine.
+//! Limits the requests a second: a page in a circle does not take the machine, and whoever is not known does not keep out who is.
 
 use std::sync::Mutex;
 use std::time::Instant;
 
+use axum::http::{HeaderMap, header};
+
+use crate::domain::limits;
 use crate::sys::mutex::lock;
 
 /// A burst after a pause is no flood.
 const BURST_SECONDS: f64 = 4.0;
+
+/// The most requests a second, for each kind of caller apart: whoever is not known cannot keep out who is.
+pub(in crate::web) struct CallerRates {
+    signed_in: RequestRate,
+    with_key: RequestRate,
+    others: RequestRate,
+}
+
+impl Default for CallerRates {
+    fn default() -> Self {
+        let rate = || RequestRate::new(limits::WEB_REQUESTS_PER_SECOND);
+        Self { signed_in: rate(), with_key: rate(), others: rate() }
+    }
+}
+
+impl CallerRates {
+    /// Returns the rate of a request's caller. A key may be wrong.
+    pub(in crate::web) fn of(&self, is_signed_in: bool, headers: &HeaderMap) -> &RequestRate {
+        if is_signed_in {
+            &self.signed_in
+        } else if headers.contains_key(header::AUTHORIZATION) {
+            &self.with_key
+        } else {
+            &self.others
+        }
+    }
+}
 
 /// How many requests are allowed now.
 #[derive(Debug)]

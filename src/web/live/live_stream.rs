@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures::Stream;
@@ -19,7 +19,7 @@ use crate::domain::wait_times;
 use crate::web::bus_reader::{Watching, gather_extra, has_live_words};
 use crate::web::gate::{refused, retry_after};
 use crate::web::pages::{Extra, View};
-use crate::web::routes::{pairs, unreadable};
+use crate::web::routes::{pairs, unreadable, view_of};
 use crate::web::server_state::ServerState;
 use crate::web::team_snapshot::Snapshot;
 
@@ -27,9 +27,7 @@ use crate::web::team_snapshot::Snapshot;
 pub(in crate::web) async fn live(State(state): State<ServerState>, request: Request) -> Response {
     let query = pairs(request.uri());
     let named = query.iter().find(|(name, _)| name == "view");
-    let target = named.map_or("/", |(_, path)| path.as_str()).parse();
-    let view = target.ok().and_then(|uri: Uri| View::of(uri.path(), &pairs(&uri)));
-    let Some(view) = view else {
+    let Some(view) = view_of(named.map_or("", |(_, path)| path.as_str())) else {
         let words = "`?view=` names the path of a page.";
         return refused(StatusCode::BAD_REQUEST, "There is no such page", &[words]);
     };

@@ -8,7 +8,7 @@ use super::view_path::View;
 use crate::domain::text::visible_letters::one_line;
 use crate::view::SpentBy;
 use crate::web::BusState;
-use crate::web::assets::{ICON_PATH, MANIFEST_PATH, PATHS};
+use crate::web::assets::{ICON_PATH, MANIFEST, PATHS};
 
 /// Returns the views that the head names, in the order of their keys.
 fn named_views() -> [(View, &'static str); 6] {
@@ -96,13 +96,13 @@ pub(super) fn document(
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&title.html))
+            (head(&title.html, true))
             body data-seq=(input.snapshot.seq()) data-live=[is_live(view, input).then_some("")] {
                 a.skip href="#main" { "Skip to the content" }
                 header.head {
-                    a.project href="/" { img src=(ICON_PATH) alt="" width="20" height="20"; (one_line(context.project)) }
+                    a.project href=(View::Team.path()) { img src=(ICON_PATH) alt="" width="20" height="20"; (one_line(context.project)) }
                     nav.views aria-label="Views" { (views.html) }
-                    form role="search" action="/search" method="get" {
+                    form role="search" action=(View::Search(String::new()).path()) method="get" {
                         label.unseen for="q" { "Search everything that was said and done" }
                         input type="search" id="q" name="q" value=(words) placeholder="Search" maxlength="500" aria-keyshortcuts="/";
                     }
@@ -121,7 +121,7 @@ pub(super) fn document(
     }
 }
 
-fn head(title: &Markup) -> Markup {
+fn head(title: &Markup, is_page: bool) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -130,8 +130,10 @@ fn head(title: &Markup) -> Markup {
             (title)
             link rel="stylesheet" href=(PATHS.style);
             link rel="icon" href=(ICON_PATH) type="image/svg+xml";
-            link rel="manifest" href=(MANIFEST_PATH) crossorigin="use-credentials";
-            script src=(PATHS.script) defer {}
+            @if is_page {
+                link rel="manifest" href=(MANIFEST) crossorigin="use-credentials";
+                script src=(PATHS.script) defer {}
+            }
         }
     }
 }
@@ -205,7 +207,7 @@ pub fn message_page(title: &str, paragraphs: &[&str]) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&html! { title { (title) } }))
+            (head(&html! { title { (title) } }, false))
             body {
                 main id="main" {
                     section.sheet {

@@ -1,4 +1,6 @@
-//! The views, and the path of each.
+//! The views, and the path of each below the base path of the pages.
+//!
+//! All pages stand at one depth, so that links, forms and streams are relative and no page has to know the base path.
 
 use std::fmt::Write as _;
 
@@ -23,46 +25,47 @@ pub enum View {
 }
 
 impl View {
-    /// Returns the path of its page.
+    /// Returns the path of its page, relative to every other page.
     pub fn path(&self) -> String {
         match self {
-            Self::Team => "/".to_owned(),
-            Self::Member(name) => format!("/member/{}", escaped(name)),
-            Self::Conversation => "/conversation".to_owned(),
-            Self::Thread(id) => format!("/thread/{}", escaped(id)),
-            Self::Sequence => "/sequence".to_owned(),
-            Self::Timeline => "/timeline".to_owned(),
-            Self::Tasks => "/tasks".to_owned(),
-            Self::Task(id) => format!("/task/{}", escaped(id)),
-            Self::Workflows => "/workflows".to_owned(),
-            Self::Workflow(id) => format!("/workflow/{}", escaped(id)),
-            Self::Usage(by) => format!("/usage?by={}", by_word(*by)),
-            Self::Search(words) if words.is_empty() => "/search".to_owned(),
-            Self::Search(words) => format!("/search?q={}", escaped(words)),
+            Self::Team => "./".to_owned(),
+            Self::Member(name) => format!("member-{}", escaped(name)),
+            Self::Conversation => "conversation".to_owned(),
+            Self::Thread(id) => format!("thread-{}", escaped(id)),
+            Self::Sequence => "sequence".to_owned(),
+            Self::Timeline => "timeline".to_owned(),
+            Self::Tasks => "tasks".to_owned(),
+            Self::Task(id) => format!("task-{}", escaped(id)),
+            Self::Workflows => "workflows".to_owned(),
+            Self::Workflow(id) => format!("workflow-{}", escaped(id)),
+            Self::Usage(by) => format!("usage?by={}", by_word(*by)),
+            Self::Search(words) if words.is_empty() => "search".to_owned(),
+            Self::Search(words) => format!("search?q={}", escaped(words)),
         }
     }
 
-    /// Returns the view of a path, whose query was read before.
+    /// Returns the view of a path below the base path, whose query was read before.
     pub fn of(path: &str, query: &[(String, String)]) -> Option<Self> {
         let asked =
             |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let view = match path {
-            "/" => Self::Team,
-            "/conversation" => Self::Conversation,
-            "/sequence" => Self::Sequence,
-            "/timeline" => Self::Timeline,
-            "/tasks" => Self::Tasks,
-            "/workflows" => Self::Workflows,
-            "/usage" => Self::Usage(match asked("by") {
+            "" | "./" => Self::Team,
+            "conversation" => Self::Conversation,
+            "sequence" => Self::Sequence,
+            "timeline" => Self::Timeline,
+            "tasks" => Self::Tasks,
+            "workflows" => Self::Workflows,
+            "usage" => Self::Usage(match asked("by") {
                 None | Some("agent") => SpentBy::Agent,
                 Some("profile") => SpentBy::Profile,
                 Some("day") => SpentBy::Day,
                 Some(_) => return None,
             }),
-            "/search" => Self::Search(asked("q").unwrap_or_default().to_owned()),
+            "search" => Self::Search(asked("q").unwrap_or_default().to_owned()),
             _ => {
-                let (kind, name) = path.strip_prefix('/')?.split_once('/')?;
-                let name = unescaped(name).filter(|name| !name.is_empty())?;
+                let (kind, name) = path.split_once('-')?;
+                let name = Some(name).filter(|name| !name.contains('/')).and_then(unescaped);
+                let name = name.filter(|name| !name.is_empty())?;
                 match kind {
                     "member" => Self::Member(name),
                     "thread" => Self::Thread(name),
@@ -134,17 +137,18 @@ mod tests {
             assert_eq!(View::of(&view.path(), &[]).as_ref(), Some(&view), "{}", view.path());
         }
         let by = |word: &str| vec![("by".to_owned(), word.to_owned())];
-        assert_eq!(View::of("/usage", &by("day")), Some(View::Usage(SpentBy::Day)));
-        assert_eq!(View::of("/usage", &by("moon")), None);
-        assert_eq!(View::Search("a b&c/ü".to_owned()).path(), "/search?q=a%20b%26c%2F%C3%BC");
+        assert_eq!(View::of("usage", &by("day")), Some(View::Usage(SpentBy::Day)));
+        assert_eq!(View::of("usage", &by("moon")), None);
+        assert_eq!(View::Search("a b&c/ü".to_owned()).path(), "search?q=a%20b%26c%2F%C3%BC");
     }
 
     #[test]
     fn a_path_that_is_none_has_no_view() {
-        for path in ["", "/nothing", "/member/", "/member", "/task/%zz", "/task/%ff", "//", "/x/y"]
+        for path in
+            ["/", "nothing", "member-", "member", "task-%zz", "task-%ff", "//", "x-y", "a/b"]
         {
             assert_eq!(View::of(path, &[]), None, "{path}");
         }
-        assert_eq!(View::of("/member/a%2Fb", &[]), Some(View::Member("a/b".to_owned())));
+        assert_eq!(View::of("member-a%2Fb", &[]), Some(View::Member("a/b".to_owned())));
     }
 }

@@ -6,5 +6,5 @@ mod read_act;
 mod sign_in_route;
 
 pub(super) use self::act_route::do_act;
-pub(super) use self::page_routes::{found, pairs, show_page, unreadable};
+pub(super) use self::page_routes::{found, pairs, show_page, unreadable, view_of};
 pub(super) use self::sign_in_route::sign_in;

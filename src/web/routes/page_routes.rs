@@ -22,12 +22,14 @@ pub(in crate::web) async fn show_page(
     request: Request,
 ) -> Response {
     let uri = request.uri();
-    if let Some(asset) = find_asset(uri.path()) {
+    let below = state.settings.base_path.below(uri.path());
+    if let Some(asset) = find_asset(below.unwrap_or(uri.path())) {
         return of_asset(asset);
     }
     let query = pairs(uri);
-    let Some(view) = View::of(uri.path(), &query) else {
-        return refused(StatusCode::NOT_FOUND, "There is no such page", &["The team is at `/`."]);
+    let Some(view) = below.and_then(|path| View::of(path, &query)) else {
+        let words = "Go back, or open the URL that `cli-team-bridge web` has printed.";
+        return refused(StatusCode::NOT_FOUND, "There is no such page", &[words]);
     };
     let before = query.iter().find(|(name, _)| name == "before");
     let before = before.and_then(|(_, seq)| seq.parse().ok());
@@ -57,6 +59,12 @@ pub(in crate::web) fn unreadable() -> Response {
     let words = "The team's bus could not be read in time. Try again in a moment.";
     let answer = refused(StatusCode::SERVICE_UNAVAILABLE, "Not now", &[words]);
     retry_after(answer, wait_times::WEB_BUSY)
+}
+
+/// Returns the view that a relative target names, such as `usage?by=day`.
+pub(in crate::web) fn view_of(target: &str) -> Option<View> {
+    let uri: Uri = format!("/{target}").parse().ok()?;
+    View::of(uri.path().strip_prefix('/')?, &pairs(&uri))
 }
 
 /// Returns the pairs of a query; none if it is no query.
@@ -89,4 +97,21 @@ pub(in crate::web) async fn found(state: &ServerState, words: String) -> SearchR
         Err(_) => (crate::search::Found::default(), Some("the search has failed".to_owned())),
     };
     SearchResult { hits: found.hits, has_more: found.has_more, trouble }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_page_of_this_server_is_a_target() {
+        assert_eq!(view_of(""), Some(View::Team));
+        assert_eq!(view_of("./"), Some(View::Team));
+        assert_eq!(view_of("task-task-1?x=1"), Some(View::Task("task-1".to_owned())));
+        for away in
+            ["//evil.example", "https://evil.example", "/\\evil.example", "a\r\nb", "/tasks"]
+        {
+            assert_eq!(view_of(away), None, "{away:?}");
+        }
+    }
 }

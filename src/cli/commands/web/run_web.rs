@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::open_browser::open_browser;
 use super::project_surroundings::ProjectSurroundings;
-use super::sign_in_files::SignInFiles;
+use super::sign_in_files::{SignInFiles, base_path};
 use crate::cli::{Failure, below_agent, find_project, output, serve_mcp, signal_policy, with_hint};
 use crate::domain::text::visible_letters::beginning;
 use crate::web::{WebServer, WebSettings};
@@ -51,6 +51,7 @@ pub(crate) fn run(arguments: &WebArguments) -> Result<(), Failure> {
     let settings = WebSettings {
         port: arguments.port,
         project: beginning(&name, NAME),
+        base_path: base_path()?,
         can_write: arguments.write,
         can_answer: arguments.answer,
     };

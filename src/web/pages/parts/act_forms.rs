@@ -23,7 +23,7 @@ fn button(
     words: &str,
 ) -> Markup {
     html! {
-        form method="post" action={ "/act/" (path) } {
+        form method="post" action={ "act/" (path) } {
             (hidden(context, fields))
             button type="submit" class=(class) { (words) }
         }
@@ -69,7 +69,7 @@ pub(in crate::web::pages) fn approval_forms(
     let fields = [("workflow", workflow), ("step", step)];
     html! {
         div.answers role="group" aria-label={ "Answers about the step " (step) } {
-            form method="post" action="/act/approve" {
+            form method="post" action="act/approve" {
                 (hidden(context, &fields))
                 input type="hidden" name="given" value="no";
                 label { span.unseen { "Why the step " (step) " is refused" } input type="text" name="reason" maxlength="1000" placeholder="why not (optional)"; }
@@ -89,7 +89,7 @@ pub(in crate::web::pages) fn send_form(to: &str, context: &PageContext<'_>) -> M
         @if context.can_write {
             section.sheet aria-labelledby="send-heading" {
                 h2 id="send-heading" { "Write to " (whom) }
-                form.body method="post" action="/act/send" {
+                form.body method="post" action="act/send" {
                     (hidden(context, &[("to", to)]))
                     label { span.unseen { "The message to " (whom) } textarea name="text" required maxlength="40000" {} }
                     div.answers {

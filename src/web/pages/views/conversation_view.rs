@@ -24,7 +24,7 @@ pub(in crate::web::pages) fn conversation(
             @if letters.is_empty() { p.empty id="no-letters" { "No messages yet." } }
             (letter_list("letters", letters.iter().rev(), "Messages, newest first"))
             @if let Some(oldest) = oldest.filter(|_| has_more) {
-                p.more { a data-older="" data-list="letters" rel="next" href={ "/conversation?before=" (oldest) } { "older messages" } }
+                p.more { a data-older="" data-list="letters" rel="next" href={ (View::Conversation.path()) "?before=" (oldest) } { "older messages" } }
             }
         }
     };
