@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::domain::text::listed::listed as in_a_sentence;
 use crate::domain::text::shown_path::ShownPath as _;
 
 /// The longest part of a foreign word that an error repeats, in characters: a whole name fits, a pasted file does not.
@@ -115,11 +116,7 @@ pub(super) fn hint(nearest: &[String], known: &[impl AsRef<str>], introduction: 
 /// Returns "`a`, `b` or `c`".
 pub(super) fn listed(words: &[impl AsRef<str>], conjunction: &str) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_ref())).collect();
-    match quoted.as_slice() {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
-    }
+    in_a_sentence(&quoted, conjunction)
 }
 
 /// Returns a foreign word for an error: on one line, and cut if it is long.

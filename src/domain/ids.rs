@@ -211,6 +211,14 @@ fn split_mix(value: u64) -> u64 {
 #[serde(transparent)]
 pub struct CallId(pub Uuid);
 
+impl CallId {
+    /// Returns when it was made, in milliseconds since 1970, if it says so (UUID version 7, RFC 9562).
+    pub fn made_ms(self) -> Option<i64> {
+        let (seconds, nanos) = self.0.get_timestamp()?.to_unix();
+        i64::try_from(seconds.checked_mul(1000)? + u64::from(nanos / 1_000_000)).ok()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -134,6 +134,9 @@ pub const LOOK_FOR_DEAD_BRIDGES: Duration = Duration::from_mins(1);
 /// How long `get_agent_status` shows a departed session.
 pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
 
+/// Windows show a crashed agent for longer, until another takes its name: whoever comes back in the morning learns of it.
+pub const CRASH_SHOWN_MS: u64 = 16 * 60 * 60 * 1000;
+
 // The window `top`.
 
 /// The shortest pause between two pictures of a team that is at work: a person reads no faster, and 50 busy agents cost little.

@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::waits::Waits;
 use super::{
     Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, TaskRow, Texts,
     Totals, WorkflowTree, needs, problems,
 };
-use crate::bus::state::{EndedSession, State};
+use crate::bus::state::{BodyRef, State, Task};
 use crate::domain::ids::SessionId;
-use crate::domain::member::MemberKind;
 use crate::domain::task::TaskStatus;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::Now;
-use crate::domain::wait_times;
 
 /// The version of the read model. It increases when a field changes its meaning, not when a field is added.
 pub const VIEW_VERSION: u32 = 1;
@@ -83,8 +82,16 @@ impl Board {
                 row.doing = format!("{}; its last task failed ({class})", row.doing);
             }
         }
-        let ended = state.departed().rev().filter(|ended| is_recent(ended, now));
-        members.extend(ended.take(most_ended).map(MemberRow::of_ended));
+        let ended = state.departed().rev().filter(|ended| problems::is_shown(state, ended, now));
+        members.extend(ended.take(most_ended).map(|ended| MemberRow::of_ended(ended, now)));
+        for (session, prompt) in interrupted(state) {
+            let mut ended = members.iter_mut().filter(|row| row.state == "left");
+            let row = ended.find(|row| row.session == session);
+            let words = row.and_then(|row| Some((row, texts.first_words(prompt, SHOWN_CHARS)?)));
+            if let Some((row, words)) = words {
+                row.doing = format!("{}, in {}", row.doing, quoted(&words, SHOWN_CHARS));
+            }
+        }
         let permissions: Vec<_> =
             state.open_permissions().into_iter().map(PermissionRow::of).collect();
         Self {
@@ -114,22 +121,15 @@ impl Board {
             if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
         match (row.state.as_str(), &row.waits_for, prompt) {
             ("running", _, Some(prompt)) => format!("{prompt}{queued}"),
-            ("waiting", Some(name), prompt) => {
+            ("waiting", name, prompt) => {
+                let waits = match name {
+                    Some(name) => Waits::of(&self.members).in_words(row, name),
+                    None => row.doing.clone(),
+                };
                 let of_task = prompt.map(|prompt| format!(", in {prompt}")).unwrap_or_default();
-                format!("waits for {}{of_task}{queued}", self.awaited(row, name))
+                format!("{waits}{queued}{of_task}")
             }
             _ => row.doing.clone(),
-        }
-    }
-
-    /// Returns for whom a member waits, and for whom that one waits in turn.
-    fn awaited(&self, row: &MemberRow, name: &str) -> String {
-        let is_live = |other: &&MemberRow| other.name == name && other.group != Group::Ended;
-        match self.members.iter().find(is_live).map(|other| &other.waits_for) {
-            None => format!("{name}, who is not here"),
-            Some(Some(next)) if *next == row.name => format!("{name}, who waits for it"),
-            Some(Some(next)) => format!("{name}, who waits for {next}"),
-            Some(None) => name.to_owned(),
         }
     }
 
@@ -172,11 +172,18 @@ fn last_failures(state: &State) -> BTreeMap<SessionId, String> {
         .collect()
 }
 
-/// Only the end of an agent is news; other members leave by themselves.
-fn is_recent(ended: &EndedSession, now: Now) -> bool {
-    ended.kind == MemberKind::Agent
-        && ended.at.boot == now.tick.boot
-        && now.tick.ms.saturating_sub(ended.at.ms) <= wait_times::DEPARTED_SHOWN_MS
+/// Returns the prompt of the task at which each session was when it ended.
+fn interrupted(state: &State) -> BTreeMap<SessionId, BodyRef> {
+    let broken = |task: &&Task| task.status == TaskStatus::Interrupted && task.started_ms.is_some();
+    let began = state.tasks().filter(broken);
+    let mut last = BTreeMap::<SessionId, &Task>::new();
+    for task in began {
+        let newest = last.entry(task.session).or_insert(task);
+        if newest.started_ms <= task.started_ms {
+            *newest = task;
+        }
+    }
+    last.into_iter().map(|(session, task)| (session, task.prompt)).collect()
 }
 
 fn tasks(state: &State, most_ended: usize, texts: &mut dyn Texts) -> Vec<TaskRow> {

@@ -22,6 +22,7 @@ mod stretches;
 mod tests;
 mod text_source;
 mod totals;
+mod waits;
 
 pub use self::board::{Board, Looked, VIEW_VERSION};
 pub use self::changes::{BoardChanges, RowChanges};

@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::state::{EndedSession, State};
+use crate::domain::ids::SessionId;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::view::MemberRow;
+use crate::view::waits::{Waits, circle_in_words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -22,8 +24,10 @@ pub enum ProblemKind {
     Stuck,
     /// A process has ended, and no session has recorded that yet.
     Gone,
-    /// An agent has ended by itself in the last minutes.
+    /// An agent has ended by itself, and no other has its name since then.
     Crashed,
+    /// Members wait for each other, so none of them goes on before its wait ends.
+    Circle,
     /// The log has lines that cannot be read.
     Damaged,
 }
@@ -37,6 +41,9 @@ pub struct Problem {
     pub member: Option<String>,
     /// What is wrong, in words.
     pub words: String,
+    /// The session that has ended.
+    #[serde(skip)]
+    pub session: Option<SessionId>,
 }
 
 impl Problem {
@@ -46,14 +53,23 @@ impl Problem {
             && match self.kind {
                 ProblemKind::Gone => row.state == "gone",
                 // Another of the same name may have left since then.
-                ProblemKind::Crashed => row.state == "left" && row.doing == self.words,
+                ProblemKind::Crashed => self.session == Some(row.session),
                 _ => false,
             }
     }
 
-    /// Says whether it is wrong with the bus itself.
-    pub fn is_of_bus(&self) -> bool {
+    /// Says whether it is not about one member: it is about the bus, or about several members.
+    pub fn is_of_team(&self) -> bool {
         self.member.is_none()
+    }
+
+    /// Returns what it is about, in a word.
+    pub fn who(&self) -> &str {
+        self.member.as_deref().unwrap_or(if self.kind == ProblemKind::Circle {
+            "team"
+        } else {
+            "bus"
+        })
     }
 }
 
@@ -75,13 +91,16 @@ pub(super) fn of(
             }
             _ => return None,
         };
-        Some(Problem { kind, member: Some(member.name.clone()), words: words.to_owned() })
+        let words = words.to_owned();
+        Some(Problem { kind, member: Some(member.name.clone()), words, session: None })
     };
-    let crashed = state.departed().rev().filter(|ended| has_crashed(ended, now));
+    let crashed = state.departed().rev();
+    let crashed = crashed.filter(|ended| has_crashed(ended) && is_shown(state, ended, now));
     let crashed = crashed.map(|ended| Problem {
         kind: ProblemKind::Crashed,
         member: Some(ended.name.to_string()),
         words: one_line(&ended.reason()),
+        session: Some(ended.session),
     });
     let damaged = (damaged_lines > 0).then(|| Problem {
         kind: ProblemKind::Damaged,
@@ -91,14 +110,33 @@ pub(super) fn of(
             "line of the log is damaged: `cli-team-bridge doctor` says where",
             "lines of the log are damaged: `cli-team-bridge doctor` says where",
         ),
+        session: None,
     });
-    members.iter().filter_map(of_member).chain(crashed).chain(damaged).collect()
+    let waits = Waits::of(members);
+    let circles = waits.circles(members).into_iter().map(|circle| Problem {
+        kind: ProblemKind::Circle,
+        member: None,
+        words: circle_in_words(&circle),
+        session: None,
+    });
+    let of_members = members.iter().filter_map(of_member);
+    of_members.chain(circles).chain(crashed).chain(damaged).collect()
 }
 
-/// Says whether an agent has ended by itself in the last minutes.
-fn has_crashed(ended: &EndedSession, now: Now) -> bool {
+/// Says whether windows show the end of a member. Only the end of an agent is news; other members leave by themselves.
+pub(super) fn is_shown(state: &State, ended: &EndedSession, now: Now) -> bool {
+    let shown_ms = if has_crashed(ended) && state.live(&ended.name).is_none() {
+        wait_times::CRASH_SHOWN_MS
+    } else {
+        wait_times::DEPARTED_SHOWN_MS
+    };
+    ended.kind == MemberKind::Agent
+        && ended.at.boot == now.tick.boot
+        && now.tick.ms.saturating_sub(ended.at.ms) <= shown_ms
+}
+
+/// Says whether an agent has ended by itself.
+fn has_crashed(ended: &EndedSession) -> bool {
     ended.kind == MemberKind::Agent
         && matches!(ended.departure, Departure::Failed | Departure::Dead)
-        && ended.at.boot == now.tick.boot
-        && now.tick.ms.saturating_sub(ended.at.ms) <= wait_times::DEPARTED_SHOWN_MS
 }

@@ -27,6 +27,40 @@ impl Texts for NoTexts {
     }
 }
 
+/// Makes the row of an agent.
+pub(super) fn row(name: &str, state: &str) -> MemberRow {
+    let group = match state {
+        "idle" => Group::Idle,
+        "running" | "waiting" => Group::Working,
+        _ => Group::NeedsYou,
+    };
+    MemberRow {
+        name: name.to_owned(),
+        kind: "agent".to_owned(),
+        session: SessionId(uuid::Uuid::nil()),
+        group,
+        state: state.to_owned(),
+        doing: state.to_owned(),
+        task_id: None,
+        task_since: None,
+        queued: 0,
+        unread: 0,
+        waits_for: None,
+        waits_since: None,
+        holds: Vec::new(),
+        last_active: Moment(0),
+        live_seconds: 0,
+        profile: None,
+        roles: Vec::new(),
+        model: None,
+        cwd: None,
+        tools: None,
+        delivery: Vec::new(),
+        restarts: 0,
+        usage: None,
+    }
+}
+
 fn joined(state: &mut State, number: u64, name: &str) {
     let event = Event::MemberJoined(Joined {
         session: SessionId(uuid::Uuid::from_u64_pair(0, number)),

@@ -15,6 +15,8 @@ pub struct Totals {
     /// Those of them that wait for a person.
     pub need_you: usize,
     pub working: usize,
+    /// Those of the working ones that wait for a message.
+    pub waiting: usize,
     pub idle: usize,
     /// Unread messages of all members, also of absent ones.
     pub unread: usize,
@@ -33,12 +35,28 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Says how many work, and how many of them only wait.
+    pub fn working_in_words(&self) -> Option<String> {
+        match (self.working, self.waiting) {
+            (0, _) => None,
+            (working, 0) => Some(format!("{working} working")),
+            (working, waiting) if working == waiting => {
+                Some(format!("{waiting} waiting for messages"))
+            }
+            (working, waiting) => Some(format!("{} working, {waiting} waiting", working - waiting)),
+        }
+    }
+
     pub(super) fn of(state: &State, members: &[MemberRow]) -> Self {
         let count = |group| members.iter().filter(|member| member.group == group).count();
         let mut totals = Self {
             members: members.iter().filter(|member| member.group != Group::Ended).count(),
             need_you: count(Group::NeedsYou),
             working: count(Group::Working),
+            waiting: members
+                .iter()
+                .filter(|member| member.group == Group::Working && member.state == "waiting")
+                .count(),
             idle: count(Group::Idle),
             unread: state.unread_in_all(),
             requests_open: state.unanswered_requests().count(),

@@ -2,6 +2,7 @@
 
 pub mod counted;
 pub mod exactly;
+pub mod listed;
 pub mod redact;
 pub mod shell_word;
 pub mod shown_path;

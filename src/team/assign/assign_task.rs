@@ -12,6 +12,7 @@ use crate::config::{Profile, ProjectFile, quoted};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
+use crate::domain::text::listed::listed as in_a_sentence;
 use crate::domain::workflow::StepOf;
 use crate::team::agent::model_and_mode::{What, check};
 use crate::team::error::TeamError;
@@ -220,11 +221,8 @@ impl Team {
 
 /// Joins the names of fields for a sentence.
 fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => format!("`{one}`"),
-        [first @ .., last] => format!("`{}` and `{last}`", first.join("`, `")),
-    }
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    in_a_sentence(&quoted, "and")
 }
 
 fn assigned_in(receipt: &Receipt) -> Result<TaskId, BusError> {

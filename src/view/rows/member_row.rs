@@ -11,7 +11,7 @@ use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::{Now, Tick};
 use crate::view::doing::{Doing, awaited};
-use crate::view::{Moment, Spent, Texts};
+use crate::view::{Moment, Spent, StatusLook, Texts};
 
 /// The groups of members, in the order in which windows show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -65,9 +65,13 @@ pub struct MemberRow {
     /// The member for whose message it waits, if that can be only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
+    /// Since when it waits, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_since: Option<Moment>,
     /// The requests that it has claimed and not answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<String>,
+    /// When it was last active; when it left, if it has.
     pub last_active: Moment,
     /// How long it has been live, or was.
     pub live_seconds: u64,
@@ -132,6 +136,7 @@ impl MemberRow {
             queued: session.queue.len(),
             unread: state.member(&session.name).map_or(0, |member| member.unread.len()),
             waits_for: awaited(state, session).map(ToString::to_string),
+            waits_since: session.waits.last().and_then(|wait| wait.call.made_ms()).map(Moment),
             holds: state.claimed_by(session.id).map(|request| request.id.to_string()).collect(),
             last_active: Moment(session.last_ms),
             live_seconds: seconds(session.since, now.tick),
@@ -146,9 +151,24 @@ impl MemberRow {
         }
     }
 
+    /// Returns since when it does what it does now, as far as that is known.
+    pub fn since(&self) -> Moment {
+        self.waits_since.or(self.task_since).unwrap_or(self.last_active)
+    }
+
+    /// Returns how its state looks: an agent that waits does not look as if it worked.
+    pub fn look(&self) -> StatusLook {
+        if self.group == Group::Working && self.state == "waiting" {
+            StatusLook::of("waiting")
+        } else {
+            StatusLook::of_group(self.group)
+        }
+    }
+
     /// Makes the row of a session that has left.
-    pub fn of_ended(ended: &EndedSession) -> Self {
+    pub fn of_ended(ended: &EndedSession, now: Now) -> Self {
         let past = ended.past.as_ref();
+        let ago = i64::try_from(seconds(ended.at, now.tick) * 1000).unwrap_or(i64::MAX);
         Self {
             name: ended.name.to_string(),
             kind: ended.kind.as_str().to_owned(),
@@ -161,8 +181,9 @@ impl MemberRow {
             queued: 0,
             unread: 0,
             waits_for: None,
+            waits_since: None,
             holds: Vec::new(),
-            last_active: Moment(ended.last_ms),
+            last_active: Moment(now.wall_ms.saturating_sub(ago)),
             live_seconds: seconds(ended.since, ended.at),
             profile: past.map(|past| past.profile.clone()),
             roles: Vec::new(),

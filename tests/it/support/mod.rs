@@ -18,7 +18,7 @@ pub(crate) use terminal::Terminal;
 use std::time::Duration;
 
 /// Longer than anything takes here, even on a busy machine: a test that reaches it has failed.
-pub(crate) const DEADLINE: Duration = Duration::from_mins(4);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(3);
 
 /// The pause between two polls of a condition that cannot be awaited.
 pub(crate) const PAUSE: Duration = Duration::from_millis(20);

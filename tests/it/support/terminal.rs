@@ -12,7 +12,7 @@ use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{Stage, until};
+use super::{DEADLINE, PAUSE, Stage, until};
 
 /// Lines that have left the screen and are kept; more than any test prints.
 const KEPT: usize = 10_000;
@@ -149,7 +149,13 @@ impl Terminal {
 
     /// Waits until the screen shows something.
     pub(crate) async fn until_shows(&self, text: &str) {
-        until(&format!("`{text}` is shown"), || self.screen().contains(text)).await;
+        let looking = async {
+            while !self.screen().contains(text) {
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        let looked = tokio::time::timeout(DEADLINE, looking).await;
+        assert!(looked.is_ok(), "`{text}` is never shown; at the end there is:\n{}", self.screen());
     }
 
     /// Waits until the program has ended and the terminal has shown its last text; returns the program's exit code.

@@ -8,7 +8,7 @@ async fn a_person_answers_writes_cancels_and_kills_from_the_window() {
     let stage = Stage::new(SCRIPT);
     let mut terminal = Terminal::run(&stage, &["top"], SMALL);
     let lead = five(&stage).await;
-    terminal.until_shows("1 needs you, 6 members, 3 working").await;
+    terminal.until_shows("1 needs you, 6 members, 2 working, 1 waiting").await;
 
     // The question, with its whole command. Enter alone would be a no.
     terminal.press("a");

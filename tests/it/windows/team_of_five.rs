@@ -68,7 +68,7 @@ async fn a_stranger_tells_from_the_window_who_needs_them_who_works_and_what_was_
     let mut terminal = Terminal::run(&stage, &["top"], SMALL);
     terminal.until_shows("There is no team in this project yet.").await;
     let lead = five(&stage).await;
-    terminal.until_shows("1 needs you, 6 members, 3 working").await;
+    terminal.until_shows("1 needs you, 6 members, 2 working, 1 waiting").await;
     let expected = [
         "1 Team 2 Messages 3 Tasks 4 Requests 5 Workflows 6 Events",
         "name now age new tokens cost",
@@ -77,7 +77,7 @@ async fn a_stranger_tells_from_the_window_who_needs_them_who_works_and_what_was_
         "Working (3)",
         "● eve \"read the map\" T 1",
         "● cay \"correct the map\" T",
-        "● ben waits for cay, in \"wa… T",
+        "· ben waits for cay, in \"wa… T",
         "Idle (2)",
         "○ dan idle T",
         "a answer m message ? help enter open space peek q quit",

@@ -1,9 +1,11 @@
 //! What a person sees of a team in which a member waits for another, and in which things have gone wrong.
 
+use serde_json::json;
+
 use super::team_of_five::SMALL;
 use crate::support::{Stage, Terminal, until};
 
-/// Gus waits for the one that takes its request, which is hal, and ivy crashes.
+/// Gus waits for the one that takes its request, which is hal; kim, lou and max wait in a circle; and ivy crashes.
 const SCRIPT: &str = r#"
 [[agents.gus.turns]]
 when = "Your task: "
@@ -19,6 +21,24 @@ steps = [
   { call = "claim_request", with = { request_id = "{{offer.message.request_id}}" } },
   { hang = true },
 ]
+[[agents.kim.turns]]
+when = "Your task: get ready"
+steps = [{ say = "ready" }]
+[[agents.kim.turns]]
+when = "Your task: dance"
+steps = [{ wait_for = { from = "lou", seconds = 120 } }]
+[[agents.lou.turns]]
+when = "Your task: get ready"
+steps = [{ say = "ready" }]
+[[agents.lou.turns]]
+when = "Your task: dance"
+steps = [{ wait_for = { from = "max", seconds = 120 } }]
+[[agents.max.turns]]
+when = "Your task: get ready"
+steps = [{ say = "ready" }]
+[[agents.max.turns]]
+when = "Your task: dance"
+steps = [{ wait_for = { from = "kim", seconds = 120 } }]
 [[agents.ivy.turns]]
 when = "Your task: "
 steps = [{ crash = 7 }]
@@ -35,10 +55,22 @@ async fn a_stranger_tells_from_a_small_window_who_waits_for_whom_and_what_went_w
     until("hal has it", || !stage.events_of("request_claimed").is_empty()).await;
     terminal.until_shows("waits for hal, in").await;
 
-    lead.start("ivy", "draw").await;
-    terminal.until_shows("1 problem, ").await;
-    terminal.until_shows("Problems (1)").await;
-    terminal.until_shows("failed: exit code 7").await;
+    let dancers = ["kim", "lou", "max"];
+    for name in dancers {
+        lead.start_and_wait(name, "get ready").await;
+    }
+    for name in dancers {
+        lead.call("assign_task", json!({ "agent": name, "prompt": "dance" })).await;
+        lead.until_waiting(name).await;
+    }
+    terminal.until_shows("1 problem, 6 members, 1 working, 4 waiting").await;
+    terminal.until_shows("a circle of waits").await;
+    terminal.until_shows("in a circle with lou").await;
+
+    lead.start("ivy", "draw the plan").await;
+    terminal.until_shows("2 problems, ").await;
+    terminal.until_shows("Problems (2)").await;
+    terminal.until_shows("failed: exit code 7, …").await;
     let screen = terminal.screen();
     assert!(!screen.contains("Ended"), "it stands there once: {screen}");
     terminal.press("q");

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link};
-use crate::view::{Board, Group, MemberRow, StatusLook, money, short};
+use crate::view::{Board, Group, MemberRow, money, short};
 
 /// Returns the table.
 pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
@@ -30,19 +30,17 @@ pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
 }
 
 fn member_row(row: &MemberRow, board: &Board) -> Markup {
-    let since = row.task_since.unwrap_or(row.last_active);
     let usage = row.usage.as_ref();
     let of = row.profile.as_ref().filter(|profile| **profile != row.name).unwrap_or(&row.kind);
     html! {
         tr {
             td.who { (member_link(&row.name)) " " span.soft.small { (of) } }
-            td { (mark(StatusLook::of_group(row.group), &row.state)) }
+            td { (mark(row.look(), &row.state)) }
             td.words {
                 span.two-lines { (board.now_words(row)) }
-                @if let Some(whom) = &row.waits_for { span.small.soft { "waits for " (member_link(whom)) } }
                 @if !row.holds.is_empty() { span.small.soft { " holds " (row.holds.join(", ")) } }
             }
-            td.number { (ago(since, board.at)) }
+            td.number { (ago(row.since(), board.at)) }
             td.number data-unit="unread" { (short(row.unread as u64)) }
             td.number data-unit="tokens" { (usage.map(|usage| short(usage.total_tokens)).unwrap_or_default()) }
             td.number data-unit="" { (usage.map(money).unwrap_or_default()) }

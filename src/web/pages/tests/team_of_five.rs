@@ -73,6 +73,7 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
         queued: 0,
         unread: 0,
         waits_for: None,
+        waits_since: None,
         holds: Vec::new(),
         last_active: ago(20),
         live_seconds: 3_000,
@@ -269,6 +270,7 @@ fn put_questions(board: &mut Board) {
         kind: ProblemKind::Crashed,
         member: Some("dan".to_owned()),
         words: "failed: its stderr ends: 401 Unauthorized".to_owned(),
+        session: None,
     }];
     board.workflows = vec![WorkflowTree {
         workflow_id: "wf-1".to_owned(),

@@ -1,9 +1,7 @@
 //! The rows of the read model as cells of a table, for all commands that show them.
 
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{
-    MemberRow, Moment, RequestRow, StatusLook, StepNode, TaskRow, WorkflowTree, span,
-};
+use crate::view::{Board, MemberRow, Moment, RequestRow, StepNode, TaskRow, WorkflowTree, span};
 
 /// The most characters of a prompt in a list.
 const PROMPT: usize = 60;
@@ -13,7 +11,7 @@ pub(in crate::cli::commands::look) fn ago(moment: Moment, now: Moment) -> String
     span(i64::try_from(moment.until(now)).unwrap_or(i64::MAX))
 }
 
-pub(in crate::cli::commands::look) fn member(row: &MemberRow) -> Vec<String> {
+pub(in crate::cli::commands::look) fn member(row: &MemberRow, board: &Board) -> Vec<String> {
     let unread = match row.unread {
         0 => String::new(),
         some => format!("{some} unread"),
@@ -22,12 +20,12 @@ pub(in crate::cli::commands::look) fn member(row: &MemberRow) -> Vec<String> {
     let kind = profile.map_or_else(|| row.kind.clone(), str::to_owned);
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
     vec![
-        format!("{} {}", StatusLook::of_group(row.group).mark, row.name),
+        format!("{} {}", row.look().mark, row.name),
         kind,
         row.state.replace('_', " "),
         unread,
         usage,
-        row.doing.clone(),
+        if row.state == "waiting" { board.now_words(row) } else { row.doing.clone() },
     ]
 }
 

@@ -35,7 +35,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         let members = board.members.iter().filter(|member| member.group == group);
         let heading =
             if group == Group::NeedsYou { "Members that wait for you" } else { group.heading() };
-        block(&mut lines, heading, members.map(cells::member));
+        block(&mut lines, heading, members.map(|row| cells::member(row, board)));
     }
     block(&mut lines, "Tasks", board.tasks.iter().map(|task| cells::task(task, now)));
     let requests = board.requests.iter().map(|request| cells::request(request, now));
@@ -48,9 +48,10 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         "Workflows"
     };
     block(&mut lines, heading, workflows);
-    let problems = board.problems.iter().map(|problem| {
-        vec![format!("✗ {}", problem.member.as_deref().unwrap_or("bus")), problem.words.clone()]
-    });
+    let problems = board
+        .problems
+        .iter()
+        .map(|problem| vec![format!("✗ {}", problem.who()), problem.words.clone()]);
     block(&mut lines, "Problems", problems);
     lines
 }
@@ -76,7 +77,7 @@ fn summary(board: &Board) -> String {
     let parts = [
         Some(counted(totals.members, "member")),
         some(need_you, format!("{need_you} waiting for you")),
-        some(totals.working, format!("{} working", totals.working)),
+        totals.working_in_words(),
         some(totals.tasks_open, counted(totals.tasks_open, "open task")),
         some(totals.requests_open, counted(totals.requests_open, "open request")),
         some(totals.workflows_open, counted(totals.workflows_open, "open workflow")),

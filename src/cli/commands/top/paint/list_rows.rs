@@ -7,7 +7,8 @@ use super::look::Look;
 use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{
-    Board, Letter, MemberRow, Moment, Need, NeedKind, ReceiptStatus, Spent, age, money, short,
+    Board, Letter, MemberRow, Moment, Need, NeedKind, ProblemKind, ReceiptStatus, Spent, age,
+    money, short,
 };
 
 /// The most characters of a text in a row; the row is cut where the window ends.
@@ -85,9 +86,10 @@ impl Rows<'_> {
             }
             Item::Need(need, row) => self.need(need, *row),
             Item::Problem(problem) => {
-                let state = self.is_wide().then_some("damaged");
+                let state = if problem.kind == ProblemKind::Circle { "waiting" } else { "damaged" };
+                let state = self.is_wide().then_some(state);
                 let mark = ("✗", self.look.bad());
-                self.filled(mark, ("bus", state), &problem.words, (None, None), None)
+                self.filled(mark, (problem.who(), state), &problem.words, (None, None), None)
             }
             Item::Member(row) => self.member(row),
             Item::Letter(letter) => self.letter(letter, name),
@@ -174,14 +176,13 @@ impl Rows<'_> {
 
     fn member(self, row: &MemberRow) -> Vec<Cell> {
         let state = row.state.replace('_', " ");
-        let since = row.task_since.unwrap_or(row.last_active);
         let unread = short(row.unread as u64);
         let state = self.is_wide().then_some(state.as_str());
         self.filled(
-            self.look.group(row.group),
+            self.look.member(row),
             (&row.name, state),
             &self.board.now_words(row),
-            (Some(since), Some(unread)),
+            (Some(row.since()), Some(unread)),
             row.usage.as_ref(),
         )
     }

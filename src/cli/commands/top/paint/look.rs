@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::view::{Group, ReceiptStatus, StatusLook, Tone};
+use crate::view::{MemberRow, ReceiptStatus, StatusLook, Tone};
 
 /// How the window looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +40,9 @@ impl Look {
         self.coloured(Color::Red)
     }
 
-    /// Returns the mark of a group, and its style.
-    pub(super) fn group(self, group: Group) -> (&'static str, Style) {
-        self.of(StatusLook::of_group(group))
+    /// Returns the mark of a member, and its style.
+    pub(super) fn member(self, row: &MemberRow) -> (&'static str, Style) {
+        self.of(row.look())
     }
 
     /// Returns the mark of a task, a step, a workflow or a request, and its style.

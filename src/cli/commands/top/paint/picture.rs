@@ -68,14 +68,14 @@ fn summary(screen: &Screen, board: &Board) -> String {
     let some = |count: usize, words: String| (count > 0).then_some(words);
     // What is stuck is among the needs.
     let is_other = |problem: &&Problem| {
-        problem.is_of_bus() || board.members.iter().any(|row| problem.is_end_of(row))
+        problem.is_of_team() || board.members.iter().any(|row| problem.is_end_of(row))
     };
     let problems = board.problems.iter().filter(is_other).count();
     let parts = [
         board.needs_in_words(),
         some(problems, counted(problems, "problem")),
         Some(counted(totals.members, "member")),
-        some(totals.working, format!("{} working", totals.working)),
+        totals.working_in_words(),
         some(totals.unread, format!("{} unread", totals.unread)),
         Some(totals.usage.in_words()).filter(|words| !words.is_empty()),
         Some(screen.project.clone()),

@@ -117,7 +117,9 @@ impl Screen {
                 }
                 (format!("{} of {}", need.kind.as_str(), need.who), lines)
             }
-            Item::Problem(problem) => ("The bus".to_owned(), vec![line(problem.words.clone())]),
+            Item::Problem(problem) => {
+                (format!("Problem of the {}", problem.who()), vec![line(problem.words.clone())])
+            }
             Item::Member(row) => (row.name.clone(), self.member(row, board)),
             Item::Letter(letter) => {
                 (format!("{} → {}", letter.from, letter.to), of_letter(letter, board.at))
@@ -182,7 +184,9 @@ impl Screen {
 
     /// Returns all that is known of a member, and its last messages.
     fn member(&self, row: &MemberRow, board: &Board) -> Vec<TextLine> {
-        let mut lines = vec![line(format!("{}: {}", row.state.replace('_', " "), row.doing))];
+        let waits = row.state == "waiting";
+        let doing = if waits { board.now_words(row) } else { row.doing.clone() };
+        let mut lines = vec![line(format!("{}: {doing}", row.state.replace('_', " ")))];
         let mut fact = |name: &str, value: Option<String>| {
             let value = value.filter(|value| !value.is_empty());
             lines.extend(value.map(|value| line(format!("{name:<9} {value}"))));

@@ -41,7 +41,7 @@ impl Screen {
         let is_needed = |row: &MemberRow| {
             row.state != "left" && board.needs_you.iter().any(|need| need.who == row.name)
         };
-        let of_bus = board.problems.iter().filter(|problem| problem.is_of_bus());
+        let of_bus = board.problems.iter().filter(|problem| problem.is_of_team());
         let of_bus = of_bus.map(Item::Problem);
         let has_broken =
             |row: &&MemberRow| board.problems.iter().any(|problem| problem.is_end_of(row));

@@ -3,44 +3,50 @@
 use std::sync::Arc;
 
 use super::{member, news, press, screen, shown};
+use crate::domain::ids::SessionId;
 use crate::view::{Group, MemberRow, Moment, Problem, ProblemKind};
 
 #[test]
 fn what_is_wrong_stands_below_what_needs_you_and_once() {
     let mut news = news();
     let mut board = (*news.board.unwrap()).clone();
-    let left = |doing: &str, at| MemberRow {
+    let left = |doing: &str, at: u32| MemberRow {
+        session: SessionId(uuid::Uuid::from_u128(at.into())),
         doing: doing.to_owned(),
         task_id: None,
-        last_active: Moment(at),
+        last_active: Moment(at.into()),
         ..member("dan", Group::Ended, "left")
     };
     board.members.extend([left("failed: exit code 7", 2), left("stopped", 1)]);
+    let crashed = SessionId(uuid::Uuid::from_u128(2));
     let problem = |kind, member: Option<&str>, words: &str| Problem {
         kind,
         member: member.map(str::to_owned),
         words: words.to_owned(),
+        session: (kind == ProblemKind::Crashed).then_some(crashed),
     };
     board.problems = vec![
         problem(ProblemKind::Stuck, Some("ann"), "it does not end a cancelled turn"),
         problem(ProblemKind::Crashed, Some("dan"), "failed: exit code 7"),
+        problem(ProblemKind::Circle, None, "cay and eve wait for each other"),
         problem(ProblemKind::Damaged, None, "2 lines of the log are damaged"),
     ];
     news.board = Some(Arc::new(board));
     let mut screen = screen();
     screen.update(Arc::new(news));
     let lines = shown(&screen);
-    assert_eq!(lines[0], "1 needs you, 2 problems, 4 members, 1 working, book");
+    assert_eq!(lines[0], "1 needs you, 3 problems, 4 members, 1 working, book");
     let rest = [
-        "Problems (2)",
+        "Problems (3)",
+        "✗ team         cay and eve wait for each…",
         "✗ bus          2 lines of the log are da…",
         "✗ dan          failed: exit code 7     59s   2",
         "Working (1)",
     ];
-    assert_eq!(lines[5..9], rest);
+    assert_eq!(lines[5..10], rest);
     assert_eq!(lines.iter().filter(|line| line.contains("dan")).count(), 1, "{lines:?}");
     press(&mut screen, "G");
     assert!(shown(&screen).iter().any(|line| line.starts_with("✗ dan          stopped")));
-    press(&mut screen, "home j enter");
+    press(&mut screen, "home j j enter");
     assert!(shown(&screen).join("\n").contains("2 lines of the log are damaged"));
 }

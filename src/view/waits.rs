@@ -1,0 +1,166 @@
+//! Who waits for whom: what a waiting member waits for in turn, and members that wait for each other in a circle.
+
+use std::collections::BTreeMap;
+
+use super::{Group, MemberRow};
+use crate::domain::text::listed::listed;
+
+/// The members for whom each waiting member waits, by the names of the live ones.
+pub(super) struct Waits<'a> {
+    live: BTreeMap<&'a str, &'a MemberRow>,
+}
+
+impl<'a> Waits<'a> {
+    /// Looks at the rows of a team.
+    pub(super) fn of(members: &'a [MemberRow]) -> Self {
+        let live = members.iter().filter(|row| row.group != Group::Ended);
+        Self { live: live.map(|row| (row.name.as_str(), row)).collect() }
+    }
+
+    /// Returns the members of the circle in which a member waits, each waiting for the next, and the last for the member itself; none if
+    /// it waits in no circle.
+    pub(super) fn circle(&self, row: &'a MemberRow) -> Option<Vec<&'a str>> {
+        let mut others: Vec<&str> = Vec::new();
+        let mut at = row;
+        // A longer chain has gone around a circle that the member is not part of.
+        while others.len() < self.live.len() {
+            let next = at.waits_for.as_deref()?;
+            if next == row.name {
+                return (!others.is_empty()).then_some(others);
+            }
+            at = self.live.get(next)?;
+            others.push(&at.name);
+        }
+        None
+    }
+
+    /// Returns each circle once, beginning with the member that the team lists first.
+    pub(super) fn circles(&self, members: &'a [MemberRow]) -> Vec<Vec<&'a str>> {
+        let mut known: Vec<Vec<&str>> = Vec::new();
+        for row in members.iter().filter(|row| row.group != Group::Ended) {
+            if known.iter().any(|circle| circle.contains(&&*row.name)) {
+                continue;
+            }
+            if let Some(others) = self.circle(row) {
+                known.push([vec![row.name.as_str()], others].concat());
+            }
+        }
+        known
+    }
+
+    /// Says for whom a member waits, and what that one does: the first words are enough where a window cuts the rest.
+    pub(super) fn in_words(&self, row: &'a MemberRow, name: &str) -> String {
+        if let Some(others) = self.circle(row) {
+            return format!("in a circle with {}", listed(&others, "and"));
+        }
+        let Some(other) = self.live.get(name) else {
+            return format!("waits for {name}, who is not here");
+        };
+        match (other.state.as_str(), &other.waits_for) {
+            (_, Some(_)) if self.circle(other).is_some() => {
+                format!("waits for {name}, who waits in a circle")
+            }
+            (_, Some(next)) => format!("waits for {name}, who waits for {next}"),
+            ("waiting_permission", _) => format!("waits for {name}, who waits for you"),
+            ("stalled" | "stuck" | "hung", _) => format!("waits for {name}, who is stuck"),
+            // Nothing reports what the client of another member is doing.
+            ("idle", _) if other.kind == "agent" => format!("waits for {name}, who is idle"),
+            _ => format!("waits for {name}"),
+        }
+    }
+}
+
+/// Says who waits in a circle.
+pub(super) fn circle_in_words(circle: &[&str]) -> String {
+    match circle {
+        [one, other] => format!("{one} and {other} wait for each other"),
+        _ => {
+            let next = circle.iter().cycle().skip(1);
+            let pairs = circle.iter().zip(next);
+            let steps: Vec<_> = pairs.map(|(one, other)| format!("{one} for {other}")).collect();
+            format!("a circle of waits: {}", listed(&steps, "and"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::tests::row;
+
+    fn team(waits: &[(&str, &str, Option<&str>)]) -> Vec<MemberRow> {
+        let rows = waits.iter().map(|(name, state, whom)| MemberRow {
+            waits_for: whom.map(str::to_owned),
+            ..row(name, state)
+        });
+        rows.collect()
+    }
+
+    fn words(members: &[MemberRow]) -> Vec<String> {
+        let waits = Waits::of(members);
+        let waiting = members.iter().filter_map(|row| Some((row, row.waits_for.as_deref()?)));
+        waiting.map(|(row, whom)| waits.in_words(row, whom)).collect()
+    }
+
+    #[test]
+    fn members_that_wait_for_each_other_are_a_circle_however_many_they_are() {
+        let two = team(&[("ann", "waiting", Some("ben")), ("ben", "waiting", Some("ann"))]);
+        assert_eq!(words(&two), ["in a circle with ben", "in a circle with ann"]);
+        let waits = Waits::of(&two);
+        let circles = waits.circles(&two);
+        assert_eq!(circles, [["ann", "ben"]]);
+        assert_eq!(circle_in_words(&circles[0]), "ann and ben wait for each other");
+
+        let mut chain = team(&[
+            ("ann", "waiting", Some("ben")),
+            ("ben", "waiting", Some("cay")),
+            ("cay", "waiting", Some("dan")),
+            ("dan", "waiting", Some("ben")),
+            ("eve", "waiting", Some("eve")),
+        ]);
+        assert_eq!(
+            words(&chain),
+            [
+                "waits for ben, who waits in a circle",
+                "in a circle with cay and dan",
+                "in a circle with dan and ben",
+                "in a circle with ben and cay",
+                "waits for eve, who waits for eve",
+            ]
+        );
+        let waits = Waits::of(&chain);
+        let circles = waits.circles(&chain);
+        assert_eq!(circles, [["ben", "cay", "dan"]]);
+        let said = "a circle of waits: ben for cay, cay for dan and dan for ben";
+        assert_eq!(circle_in_words(&circles[0]), said);
+        chain[3].group = Group::Ended;
+        assert!(Waits::of(&chain).circles(&chain).is_empty(), "who left waits for nobody");
+    }
+
+    #[test]
+    fn a_wait_says_what_the_awaited_one_does() {
+        let members = team(&[
+            ("ann", "waiting", Some("zoe")),
+            ("ben", "waiting", Some("idler")),
+            ("cay", "waiting", Some("asker")),
+            ("dan", "waiting", Some("silent")),
+            ("eve", "waiting", Some("worker")),
+            ("fay", "waiting", Some("eve")),
+            ("idler", "idle", None),
+            ("asker", "waiting_permission", None),
+            ("silent", "stalled", None),
+            ("worker", "running", None),
+        ]);
+        assert_eq!(
+            words(&members),
+            [
+                "waits for zoe, who is not here",
+                "waits for idler, who is idle",
+                "waits for asker, who waits for you",
+                "waits for silent, who is stuck",
+                "waits for worker",
+                "waits for eve, who waits for worker",
+            ]
+        );
+    }
+}
