@@ -73,6 +73,12 @@ fn main() -> ExitCode {
         ));
     }
     trials.push(trial(
+        "droid",
+        "reaches_the_team_although_its_user_has_connected_it",
+        programs.missing(&["node", "droid"]),
+        suites::connected_client::reaches_the_team_although_its_user_has_connected_it,
+    ));
+    trials.push(trial(
         "dialogue",
         "answers_arrive_without_delay",
         programs.missing(&suites::shown_before_seen::PROGRAMS),

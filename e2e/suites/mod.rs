@@ -1,6 +1,7 @@
 //! The tests with real programs, by what they prove.
 
 pub(crate) mod claude;
+pub(crate) mod connected_client;
 pub(crate) mod doctor_examines;
 pub(crate) mod doctor_reads_clients;
 pub(crate) mod every_agent;

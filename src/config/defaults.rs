@@ -281,6 +281,13 @@ pub(super) static ONE_SESSION: Key<Switch> = Key {
     meaning: "whether its process mixes up sessions: a task with `fresh` then begins in a new process",
 };
 
+pub(super) static USER_ENTRY_WINS: Key<Switch> = Key {
+    name: "user_entry_wins",
+    values: Switch { default: false },
+    meaning: "whether an MCP server `bridge` in its user's own settings takes the place of the bridge's: its process then gets the \
+              identity of its session too, with which such an entry serves the same tools",
+};
+
 pub(super) static MID_TURN: Key<Choice<MidTurn>> = Key {
     name: "mid_turn",
     values: Choice { words: &MidTurn::WORDS, default: MidTurn::Steer },
@@ -329,7 +336,7 @@ pub fn key_tables() -> [(&'static str, String); 5] {
 }
 
 /// The keys of a profile, in the order in which errors and documents list them.
-pub(super) static PROFILE: [&(dyn Row + Sync); 22] = [
+pub(super) static PROFILE: [&(dyn Row + Sync); 23] = [
     &COMMAND,
     &ARGS,
     &ENV,
@@ -348,6 +355,7 @@ pub(super) static PROFILE: [&(dyn Row + Sync); 22] = [
     &LOGIN,
     &SETTLE_MS,
     &ONE_SESSION,
+    &USER_ENTRY_WINS,
     &MID_TURN,
     &TOOL_PREFIX,
     &RESULT_BYTES,

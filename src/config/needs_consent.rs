@@ -180,6 +180,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile, by: &ValueOrigin) -> Vec<
         env_pass,
         permissions,
         file_system,
+        user_entry_wins,
         mode,
         modes,
         install,
@@ -222,6 +223,9 @@ fn of_profile(before: Option<&Profile>, now: &Profile, by: &ValueOrigin) -> Vec<
     let served = before.is_some_and(|before| before.file_system.value);
     let widens = file_system.is_from(by) && file_system.value && !served;
     demand("file_system", widens.then(|| "true".to_owned()));
+    let shared = before.is_some_and(|before| before.user_entry_wins.value);
+    let widens = user_entry_wins.is_from(by) && user_entry_wins.value && !shared;
+    demand("user_entry_wins", widens.then(|| "true".to_owned()));
     // The result counts: a layer's `mode` also removes the `modes` of those before it.
     let is_own = modes.iter().any(|(_, mode)| mode.is_from(by))
         || mode.as_ref().is_some_and(|mode| mode.is_from(by));

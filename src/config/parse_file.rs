@@ -233,6 +233,7 @@ impl DocumentReader<'_, '_> {
                 set(&mut profile.settle, settle.map(|settle| settle.map(Duration::from_millis)));
             }
             "one_session" => set(&mut profile.one_session, self.switch(value, what)),
+            "user_entry_wins" => set(&mut profile.user_entry_wins, self.switch(value, what)),
             "mid_turn" => set(&mut profile.mid_turn, self.word(value, what, &defaults::MID_TURN)),
             "tool_prefix" => {
                 set_optional(&mut profile.tool_prefix, self.tool_prefix(value, what));

@@ -116,7 +116,12 @@ impl Launch {
         presence: Option<OwnedFd>,
     ) -> ChildSpec {
         let mut env = profile.environment(self.environment.iter().cloned());
-        env.push((env_vars::RUN.into(), self.mark(identity.session).into()));
+        if profile.user_entry_wins.value {
+            let identity = self.identity_variables(identity, profile);
+            env.extend(identity.into_iter().map(|(name, value)| (name.into(), value.into())));
+        } else {
+            env.push((env_vars::RUN.into(), self.mark(identity.session).into()));
+        }
         ChildSpec {
             program,
             args: profile.args.value.iter().map(OsString::from).collect(),
@@ -147,17 +152,26 @@ impl Launch {
         Secrets::of(texts)
     }
 
-    /// Returns the MCP server that an agent starts: our endpoint, which knows its member from its environment alone.
-    pub(super) fn endpoint(&self, identity: &NewAgentIdentity, profile: &Profile) -> McpServerSpec {
+    /// Returns the variables from which our endpoint knows its member.
+    fn identity_variables(
+        &self,
+        identity: &NewAgentIdentity,
+        profile: &Profile,
+    ) -> [(&'static str, String); 6] {
         let result_bytes = profile.result_bytes.value.to_string();
-        let env = [
+        [
             (env_vars::DIR, self.bus_dir.to_string_lossy().into_owned()),
             (env_vars::MEMBER, identity.name.to_string()),
             (env_vars::SESSION, identity.session.to_string()),
             (env_vars::TOKEN, identity.token.clone()),
             (env_vars::RESULT_BYTES, result_bytes),
             (env_vars::RUN, self.mark(identity.session)),
-        ];
+        ]
+    }
+
+    /// Returns the MCP server that an agent starts: our endpoint, which knows its member from its environment alone.
+    pub(super) fn endpoint(&self, identity: &NewAgentIdentity, profile: &Profile) -> McpServerSpec {
+        let env = self.identity_variables(identity, profile);
         McpServerSpec {
             name: SERVER.to_owned(),
             command: self.own_binary.clone(),

@@ -52,6 +52,8 @@ pub struct Profile {
     pub settle: Sourced<Duration>,
     /// Whether its process mixes sessions up, so that each needs a process of its own.
     pub one_session: Sourced<bool>,
+    /// Whether an MCP server of our name in its user's own settings takes the place of ours.
+    pub user_entry_wins: Sourced<bool>,
     /// How messages get into its running turn.
     pub mid_turn: Sourced<MidTurn>,
     /// The prefix with which its model sees the names of our tools.
@@ -89,6 +91,7 @@ impl Profile {
             login: None,
             settle: millis(defaults::SETTLE_MS.values.default),
             one_session: Sourced::default_value(defaults::ONE_SESSION.values.default),
+            user_entry_wins: Sourced::default_value(defaults::USER_ENTRY_WINS.values.default),
             mid_turn: Sourced::default_value(defaults::MID_TURN.values.default),
             tool_prefix: None,
             result_bytes: bytes(defaults::RESULT_BYTES.values.default),

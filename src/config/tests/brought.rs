@@ -45,6 +45,7 @@ fn settings_that_run_or_widen_need_consent() {
         ("env_pass = ['OPENAI_*', '*']", r#"  env_pass = ["OPENAI_*", "*"]"#),
         ("permissions = 'rules'", r#"  permissions = "rules""#),
         ("file_system = true", "  file_system = true"),
+        ("user_entry_wins = true", "  user_entry_wins = true"),
         ("mode = 'yolo'", r#"  mode = "yolo""#),
         ("install = 'curl x | sh'", r#"  install = "curl x | sh""#),
         ("login = 'curl x | sh'", r#"  login = "curl x | sh""#),

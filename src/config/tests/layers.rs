@@ -44,6 +44,7 @@ fn every_field_of_a_profile_is_read() {
         login = "set KEY"
         settle_ms = 1_500
         one_session = true
+        user_entry_wins = true
         mid_turn = "steer_between_calls"
         tool_prefix = "mcp__bridge__"
         result_bytes = 5000
@@ -68,7 +69,7 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(under, ["act", "ask", "plan", "plan"].map(Some));
     assert_eq!(profile.install, Some(sourced("npm install agent")));
     assert_eq!(profile.login, Some(sourced("set KEY")));
-    assert!(profile.one_session.value);
+    assert!(profile.one_session.value && profile.user_entry_wins.value);
     assert_eq!(profile.tool_prefix, Some(sourced("mcp__bridge__")));
     assert_eq!(profile.mid_turn.value, MidTurn::SteerBetweenCalls);
     assert_eq!(profile.result_bytes.value, 5000);

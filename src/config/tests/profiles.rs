@@ -116,6 +116,7 @@ fn the_quirks_of_the_built_in_agents_are_in_their_profiles() {
     for of in config.profiles() {
         let name = of.name.as_str();
         assert_eq!(of.one_session.value, name == "droid", "{name}");
+        assert_eq!(of.user_entry_wins.value, name == "droid", "{name}");
         let mid_turn = match name {
             "claude-code" => MidTurn::SteerBetweenCalls,
             "qwen" => MidTurn::Drain,

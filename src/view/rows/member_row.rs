@@ -11,7 +11,7 @@ use crate::domain::messaging::DeliveryMethod;
 use crate::domain::text::visible_letters::one_line;
 use crate::domain::time::{Now, Tick};
 use crate::view::doing::{Doing, awaited};
-use crate::view::{Moment, Spent, StatusLook, Texts};
+use crate::view::{Moment, Spent, Texts};
 
 /// The groups of members, in the order in which windows show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -154,15 +154,6 @@ impl MemberRow {
     /// Returns since when it does what it does now, as far as that is known.
     pub fn since(&self) -> Moment {
         self.waits_since.or(self.task_since).unwrap_or(self.last_active)
-    }
-
-    /// Returns how its state looks: an agent that waits does not look as if it worked.
-    pub fn look(&self) -> StatusLook {
-        if self.group == Group::Working && self.state == "waiting" {
-            StatusLook::of("waiting")
-        } else {
-            StatusLook::of_group(self.group)
-        }
     }
 
     /// Makes the row of a session that has left.

@@ -1,7 +1,7 @@
 //! What a status looks like: its mark, and what it means for a person at a glance. A meaning always has a mark, so none depends on a
 //! colour.
 
-use crate::view::{Group, ReceiptStatus};
+use crate::view::{Group, MemberRow, ReceiptStatus};
 
 /// What something means for a person, which a window may show as a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,15 @@ impl StatusLook {
             Group::Ended => ("✗", Tone::Bad),
         };
         Self { mark, tone }
+    }
+
+    /// Returns the look of a member: an agent that waits does not look as if it worked.
+    pub fn of_member(row: &MemberRow) -> Self {
+        if row.group == Group::Working && row.state == "waiting" {
+            Self::of("waiting")
+        } else {
+            Self::of_group(row.group)
+        }
     }
 
     /// Returns the look of a receipt.

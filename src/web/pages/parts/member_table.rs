@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link};
-use crate::view::{Board, Group, MemberRow, money, short};
+use crate::view::{Board, Group, MemberRow, StatusLook, money, short};
 
 /// Returns the table.
 pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
@@ -35,7 +35,7 @@ fn member_row(row: &MemberRow, board: &Board) -> Markup {
     html! {
         tr {
             td.who { (member_link(&row.name)) " " span.soft.small { (of) } }
-            td { (mark(row.look(), &row.state)) }
+            td { (mark(StatusLook::of_member(row), &row.state)) }
             td.words {
                 span.two-lines { (board.now_words(row)) }
                 @if !row.holds.is_empty() { span.small.soft { " holds " (row.holds.join(", ")) } }

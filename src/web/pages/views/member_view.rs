@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, NeedKind};
+use crate::view::{Board, Letter, MemberRow, Moment, NeedKind, StatusLook};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
     MOST_ROWS, ago, end_forms, letter_list, mark, member_link, need_card, send_form, shown_text,
@@ -74,7 +74,7 @@ fn head(name: &str, row: Option<&MemberRow>, board: &Board) -> Markup {
         div.title id="member" {
             @match row {
                 Some(row) => {
-                    p { b { (row.name) } " · " (mark(row.look(), &row.state)) " · " span dir="auto" { (board.now_words(row)) } }
+                    p { b { (row.name) } " · " (mark(StatusLook::of_member(row), &row.state)) " · " span dir="auto" { (board.now_words(row)) } }
                 },
                 None => p { b { (quoted(name, 80)) } " is not here. What it did is in the conversation, the tasks, and the search." },
             }

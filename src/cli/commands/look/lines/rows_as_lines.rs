@@ -1,7 +1,9 @@
 //! The rows of the read model as cells of a table, for all commands that show them.
 
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, MemberRow, Moment, RequestRow, StepNode, TaskRow, WorkflowTree, span};
+use crate::view::{
+    Board, MemberRow, Moment, RequestRow, StatusLook, StepNode, TaskRow, WorkflowTree, span,
+};
 
 /// The most characters of a prompt in a list.
 const PROMPT: usize = 60;
@@ -20,7 +22,7 @@ pub(in crate::cli::commands::look) fn member(row: &MemberRow, board: &Board) -> 
     let kind = profile.map_or_else(|| row.kind.clone(), str::to_owned);
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
     vec![
-        format!("{} {}", row.look().mark, row.name),
+        format!("{} {}", StatusLook::of_member(row).mark, row.name),
         kind,
         row.state.replace('_', " "),
         unread,

@@ -42,7 +42,7 @@ impl Look {
 
     /// Returns the mark of a member, and its style.
     pub(super) fn member(self, row: &MemberRow) -> (&'static str, Style) {
-        self.of(row.look())
+        self.of(StatusLook::of_member(row))
     }
 
     /// Returns the mark of a task, a step, a workflow or a request, and its style.
