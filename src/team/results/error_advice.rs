@@ -55,10 +55,17 @@ impl<'a> Advice<'a> {
     fn complete(&self, class: &str, message: String, words: &str) -> TaskError {
         let mut error = TaskError::new(class, message);
         match class {
+            // A new login does not set a variable of the user's own settings.
+            error_class::AUTH if words.to_lowercase().contains("environment variable") => {
+                error.message = format!(
+                    "{}; if your shell has it, name it in `env_pass` of the agent's profile: agents get no other variables",
+                    error.message.trim_end_matches('.')
+                );
+            }
             error_class::AUTH => {
                 if let Some(login) = self.login {
-                    error.message.push_str("; to log in, ");
-                    error.message.push_str(login);
+                    let message = error.message.trim_end_matches('.');
+                    error.message = format!("{message}; to log in, {login}");
                     error.login = Some(login.to_owned());
                 }
             }
@@ -112,6 +119,16 @@ mod tests {
         assert!(error.message.ends_with("; to log in, set KEY"), "{error:?}");
         let unknown = Advice::default().on(&refused(401, "no key", None));
         assert_eq!((unknown.class.as_str(), unknown.login), ("auth", None));
+    }
+
+    #[test]
+    fn a_missing_variable_is_passed_on_and_needs_no_new_login() {
+        let words = "Missing environment variable: `MY_KEY`.";
+        let error = advice().on_words(words, words.to_owned());
+        assert_eq!((error.class.as_str(), error.login), ("auth", None));
+        assert!(error.message.contains("`MY_KEY`; if your shell has it, name it in `env_pass`"));
+        let error = advice().on_words("authentication required", "Log in first.".to_owned());
+        assert_eq!(error.message, "Log in first; to log in, set KEY");
     }
 
     #[test]

@@ -379,3 +379,17 @@ async fn the_demo_and_a_removed_setup_name_the_next_step() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("\nnext: `cli-team-bridge setup` connects your clients."), "{said}");
 }
+
+#[tokio::test]
+async fn a_demo_that_is_kept_is_looked_at_like_any_project() {
+    let stage = stage(PLAN);
+    let (code, said) = ended(&stage, &["demo", "--keep"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    let (_, kept) = said.split_once("cli-team-bridge-demo-").unwrap();
+    let id = kept.split(['/', '`', '"', '\'', ' ', '\n']).next().unwrap();
+    let project = std::env::temp_dir().join(format!("cli-team-bridge-demo-{id}"));
+    let (code, said) = ended(&stage, &["tasks", "--project", project.to_str().unwrap()]).await;
+    std::fs::remove_dir_all(&project).unwrap();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("done"), "{said}");
+}

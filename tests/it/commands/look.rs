@@ -94,7 +94,10 @@ async fn the_status_says_who_does_what_and_what_waits_for_a_person() {
         "{status}"
     );
     assert!(line("! ben").contains("waiting permission"), "{status}");
-    assert!(line("· ann").contains("waiting for a message from ben"), "{status}");
+    assert!(
+        line("· ann").contains("waits for ben, who waits for you, in \"listen closely\""),
+        "{status}"
+    );
     assert!(line("○ orchestrator").contains("last active"), "{status}");
     assert!(line(&listens).contains("\"listen closely\""), "{status}");
 

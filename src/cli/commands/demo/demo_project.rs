@@ -54,9 +54,11 @@ impl Stage {
     pub(crate) async fn orchestrator(&self) -> Result<Orchestrator, Failure> {
         let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         env.push((env_vars::SCRIPT.into(), self.script().into()));
-        // So that its record of this bus is deleted with the project.
-        env.retain(|(name, _)| name != "XDG_STATE_HOME");
-        env.push(("XDG_STATE_HOME".into(), self.root.join("state").into()));
+        // So that its record of this bus is deleted with the project. A bus that is kept is the user's own.
+        if !self.keep {
+            env.retain(|(name, _)| name != "XDG_STATE_HOME");
+            env.push(("XDG_STATE_HOME".into(), self.root.join("state").into()));
+        }
         let args = ["orchestrator".into(), "--project".into(), self.root.clone().into()];
         let program = std::env::current_exe()?;
         let spec = ChildSpec {
