@@ -72,15 +72,12 @@ impl<'a> Waits<'a> {
 
 /// Says who waits in a circle.
 pub(super) fn circle_in_words(circle: &[&str]) -> String {
-    match circle {
-        [one, other] => format!("{one} and {other} wait for each other"),
-        _ => {
-            let next = circle.iter().cycle().skip(1);
-            let pairs = circle.iter().zip(next);
-            let steps: Vec<_> = pairs.map(|(one, other)| format!("{one} for {other}")).collect();
-            format!("a circle of waits: {}", listed(&steps, "and"))
-        }
+    if let [one, other] = circle {
+        return format!("{one} and {other} wait for each other");
     }
+    let pairs = circle.iter().zip(circle.iter().cycle().skip(1));
+    let steps: Vec<_> = pairs.map(|(one, other)| format!("{one} for {other}")).collect();
+    format!("a circle of waits: {}", listed(&steps, "and"))
 }
 
 #[cfg(test)]
