@@ -9,6 +9,7 @@ use axum::{Json, Router};
 use serde_json::Value;
 
 use super::endpoint::Endpoint;
+use super::event_routes::{WhichEvents, events};
 use super::open_api::document;
 use super::read_answers::{
     Hits, Members, MessagePage, Permissions, Requests, Tasks, Thread, UsageSums, WhichMessages,
@@ -25,7 +26,7 @@ use super::writing::{
 };
 use crate::domain::access_key::KeyScope;
 use crate::reader::WholeTask;
-use crate::view::Board;
+use crate::view::{Board, Happening};
 use crate::web::problem::Problem;
 use crate::web::server_state::ServerState;
 
@@ -68,6 +69,9 @@ fn reading() -> Vec<Endpoint> {
         Endpoint::get::<UsageSums>("/usage", "What agents have used", get(usage))
             .asks::<WhichUsage>(),
         Endpoint::get::<Hits>("/search", "Where words were said", get(search)).asks::<WhichWords>(),
+        Endpoint::get::<Happening>("/events", "What happens, as it happens", get(events))
+            .asks::<WhichEvents>()
+            .streams(),
         Endpoint::get::<Value>("/openapi.json", "This description", get(describe)).for_every_key(),
     ]
 }

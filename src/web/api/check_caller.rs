@@ -78,7 +78,7 @@ async fn program_of(state: &ServerState, secret: &str) -> Option<Program> {
     let found = state.reader.ask(move |bus| {
         let (_, key) = bus.state().key_of(&hash)?;
         let (name, scopes) = (key.name.clone(), key.scopes.clone());
-        Some(Program { name, scopes })
+        Some(Program { name, scopes, hash })
     });
     found.await.ok().flatten()
 }

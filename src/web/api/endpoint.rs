@@ -36,6 +36,8 @@ pub(super) struct Endpoint {
 pub(super) enum Answer {
     Json(SchemaOf),
     Nothing,
+    /// A stream of events, whose data is of a type.
+    Events(SchemaOf),
 }
 
 impl Endpoint {
@@ -76,6 +78,16 @@ impl Endpoint {
     /// Says that every key may use it.
     pub(super) fn for_every_key(self) -> Self {
         Self { scope: None, ..self }
+    }
+
+    /// Says that it answers with a stream of events, whose data is of the type that it was made with.
+    pub(super) fn streams(self) -> Self {
+        match self.answer {
+            Answer::Json(data) | Answer::Events(data) => {
+                Self { answer: Answer::Events(data), ..self }
+            }
+            Answer::Nothing => self,
+        }
     }
 
     /// Says which parameters it has.

@@ -5,6 +5,8 @@ mod check_caller;
 mod read_answers;
 mod read_request;
 mod read_routes;
+mod log_events;
+mod event_routes;
 mod writing;
 mod endpoint;
 mod open_api;

@@ -72,6 +72,11 @@ fn operation(endpoint: &Endpoint, schemas: &mut Schemas) -> Value {
     let content = match &endpoint.answer {
         Answer::Nothing => None,
         Answer::Json(schema) => Some(json!({ JSON: { "schema": schema(&mut schemas.given) } })),
+        Answer::Events(data) => {
+            let data = data(&mut schemas.given);
+            let schema = json!({ "type": "string", "contentMediaType": "text/event-stream" });
+            Some(json!({ "text/event-stream": { "schema": schema, "x-data": data } }))
+        }
     };
     let mut answer = json!({ "description": endpoint.summary });
     if let Some(content) = content {

@@ -17,6 +17,7 @@ use crate::domain::access_key::KeyScope;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::name::Name;
 use crate::domain::{limits, wait_times};
+use crate::sys::mutex::lock;
 use crate::web::acts::{ActError, Surroundings};
 use crate::web::gate::RequestRate;
 
@@ -26,6 +27,28 @@ pub(in crate::web) struct JoinedPrograms {
     surroundings: Arc<dyn Surroundings>,
     /// Held while somebody joins or leaves, so that no program joins twice.
     joined: Arc<Mutex<Joined>>,
+    /// How many event streams each has open.
+    streams: Streams,
+}
+
+type Streams = Arc<std::sync::Mutex<BTreeMap<Name, usize>>>;
+
+/// A sign of life of a program, as long as this lives: it has an event stream open.
+pub(in crate::web) struct Staying {
+    name: Name,
+    streams: Streams,
+}
+
+impl Drop for Staying {
+    fn drop(&mut self) {
+        let mut streams = lock(&self.streams);
+        if let Some(count) = streams.get_mut(&self.name) {
+            *count -= 1;
+            if *count == 0 {
+                streams.remove(&self.name);
+            }
+        }
+    }
 }
 
 #[derive(Default)]
@@ -67,7 +90,13 @@ pub(in crate::web) enum NotJoined {
 
 impl JoinedPrograms {
     pub(in crate::web) fn none_yet(surroundings: Arc<dyn Surroundings>) -> Self {
-        Self { surroundings, joined: Arc::default() }
+        Self { surroundings, joined: Arc::default(), streams: Arc::default() }
+    }
+
+    /// Notes that a program follows what happens: it need not ask to stay a member.
+    pub(in crate::web) fn stay(&self, name: &Name) -> Staying {
+        *lock(&self.streams).entry(name.clone()).or_default() += 1;
+        Staying { name: name.clone(), streams: Arc::clone(&self.streams) }
     }
 
     /// Returns the membership of a program, which joins if it has not yet, or has left.
@@ -108,7 +137,8 @@ impl JoinedPrograms {
         loop {
             tokio::time::sleep(wait_times::PROGRAM_LOOK).await;
             let mut joined = self.joined.lock().await;
-            joined.part_with_the_gone().await;
+            let follows = |name: &Name| lock(&self.streams).contains_key(name);
+            joined.part_with_the_gone(follows).await;
             if joined.members.is_empty() {
                 joined.is_watched = false;
                 joined.close().await;
@@ -194,7 +224,7 @@ impl Joined {
     }
 
     /// Has those leave who have not asked for long, and those without a key.
-    async fn part_with_the_gone(&mut self) {
+    async fn part_with_the_gone(&mut self, follows: impl Fn(&Name) -> bool) {
         let Some(bus) = self.bus.clone() else { return };
         if let Err(error) = bus.refresh() {
             tracing::debug!(%error, "cannot read which programs have a key");
@@ -207,6 +237,9 @@ impl Joined {
         };
         let now = Instant::now();
         let is_gone = |name: &Name, joiner: &mut Joiner| {
+            if follows(name) {
+                joiner.asked = now;
+            }
             now.saturating_duration_since(joiner.asked) >= wait_times::PROGRAM_AWAY
                 || !has_key(name)
         };

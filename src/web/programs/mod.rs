@@ -3,5 +3,5 @@
 mod joined_programs;
 mod program;
 
-pub(super) use self::joined_programs::{JoinedPrograms, NotJoined};
+pub(super) use self::joined_programs::{JoinedPrograms, NotJoined, Staying};
 pub(super) use self::program::Program;

@@ -1,6 +1,6 @@
 //! A program that asks the API, by its key.
 
-use crate::domain::access_key::KeyScope;
+use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::name::Name;
 
 /// A program with a key that was valid when it asked.
@@ -9,6 +9,8 @@ pub(in crate::web) struct Program {
     /// The member that it is.
     pub(in crate::web) name: Name,
     pub(in crate::web) scopes: Vec<KeyScope>,
+    /// Of its key's secret.
+    pub(in crate::web) hash: KeyHash,
 }
 
 impl Program {

@@ -12,7 +12,7 @@ use crate::support::Stage;
 use crate::support::misbehaving_agents::signal;
 
 /// Longer than anything here takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_mins(1);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A running `cli-team-bridge web`.
 pub(crate) struct WebServer {

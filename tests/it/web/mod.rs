@@ -3,6 +3,7 @@
 mod api;
 mod api_client;
 mod api_contract;
+mod api_events;
 mod api_hostile;
 mod api_writes;
 mod gate;
