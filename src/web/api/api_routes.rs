@@ -10,6 +10,10 @@ use serde_json::Value;
 
 use super::endpoint::Endpoint;
 use super::event_routes::{WhichEvents, events};
+use super::names::{
+    AckedSignal, AgentMessage, EmittedSignal, NamedSignal, NewSignal, ack_signal,
+    broadcast_agent_message, claim_signal, emit, inbox_of_agent, inbox_of_role, send_agent_message,
+};
 use super::open_api::document;
 use super::read_answers::{
     Hits, Members, MessagePage, Permissions, Requests, Tasks, Thread, UsageSums, WhichMessages,
@@ -39,7 +43,7 @@ pub(in crate::web) fn api_routes(state: &ServerState) -> Router<ServerState> {
 
 /// Returns all paths, in the order in which they are described.
 fn endpoints() -> Vec<Endpoint> {
-    [reading(), writing()].into_iter().flatten().collect()
+    [reading(), writing(), names()].into_iter().flatten().collect()
 }
 
 fn reading() -> Vec<Endpoint> {
@@ -130,6 +134,67 @@ fn writing() -> Vec<Endpoint> {
             post(answer_permission),
         )
         .takes::<PermissionAnswer>(),
+    ]
+}
+
+/// The paths of two specifications of others, for what is there anyway.
+fn names() -> Vec<Endpoint> {
+    let write = KeyScope::Write;
+    vec![
+        Endpoint::post::<EmittedSignal>(
+            write,
+            "/emit",
+            "Emits a signal: a message or a request",
+            post(emit),
+        )
+        .takes::<NewSignal>()
+        .creates(),
+        Endpoint::post::<ClaimedRequest>(
+            write,
+            "/claim",
+            "Claims a task signal, which is a request",
+            post(claim_signal),
+        )
+        .takes::<NamedSignal>(),
+        Endpoint::post::<AckedSignal>(
+            write,
+            "/ack",
+            "Acknowledges a message, or a claimed request, which that completes",
+            post(ack_signal),
+        )
+        .takes::<NamedSignal>(),
+        Endpoint::get::<Thread>("/thread/{id}", "The signals of a thread", get(thread)),
+        Endpoint::get::<Inbox>("/inbox/{role}", "The pending signals", get(inbox_of_role))
+            .needs(write)
+            .asks::<WhichUnread>(),
+        Endpoint::post::<SentMessage>(
+            write,
+            "/messages/send",
+            "Sends an agent message",
+            post(send_agent_message),
+        )
+        .takes::<AgentMessage>()
+        .creates(),
+        Endpoint::post::<SentBroadcast>(
+            write,
+            "/messages/broadcast",
+            "Sends an agent message to all",
+            post(broadcast_agent_message),
+        )
+        .takes::<AgentMessage>()
+        .creates(),
+        Endpoint::get::<Thread>(
+            "/messages/conversation/{id}",
+            "The messages of a conversation",
+            get(thread),
+        ),
+        Endpoint::get::<Inbox>(
+            "/messages/agent/{name}/inbox",
+            "The messages of an agent's inbox",
+            get(inbox_of_agent),
+        )
+        .needs(write)
+        .asks::<WhichUnread>(),
     ]
 }
 

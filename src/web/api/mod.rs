@@ -8,6 +8,7 @@ mod read_routes;
 mod log_events;
 mod event_routes;
 mod writing;
+mod names;
 mod endpoint;
 mod open_api;
 mod api_routes;

@@ -36,6 +36,9 @@ struct Ids {
 fn examples(ids: &Ids) -> BTreeMap<&'static str, (String, Value)> {
     let get = |path: &str| (path.to_owned(), Value::Null);
     let message = json!({ "to": "ann", "content": "hi", "priority": "urgent" });
+    let signal = json!({ "signal_type": "query", "content": "hi", "from_role": "ci", "to_role": "ann", "urgency": 0.8 });
+    let named = |id: &str| json!({ "signal_id": id });
+    let agent_message = json!({ "recipient": { "name": "ann" }, "content": "hi", "metadata": { "priority": "high" } });
     BTreeMap::from([
         ("get /status", get("/status")),
         ("get /members", get("/members")),
@@ -61,6 +64,18 @@ fn examples(ids: &Ids) -> BTreeMap<&'static str, (String, Value)> {
             "post /permissions/{id}",
             (format!("/permissions/{}", ids.question), json!({ "decision": "allow_once" })),
         ),
+        ("post /emit", ("/emit".into(), signal)),
+        ("post /claim", ("/claim".into(), named(&ids.requests[1]))),
+        ("post /ack", ("/ack".into(), named(&ids.unread[1]))),
+        ("get /thread/{id}", get(&format!("/thread/{}", ids.thread))),
+        ("get /inbox/{role}", get("/inbox/ci")),
+        ("post /messages/send", ("/messages/send".into(), agent_message)),
+        (
+            "post /messages/broadcast",
+            ("/messages/broadcast".into(), json!({ "content": "hi", "recipient_all": true })),
+        ),
+        ("get /messages/conversation/{id}", get(&format!("/messages/conversation/{}", ids.thread))),
+        ("get /messages/agent/{name}/inbox", get("/messages/agent/ci/inbox")),
     ])
 }
 

@@ -8,13 +8,17 @@ mod request_routes;
 mod task_routes;
 mod permission_routes;
 
-pub(super) use self::as_member::end_membership;
-pub(super) use self::inbox_routes::{Acknowledged, Inbox, WhichUnread, acknowledge, inbox};
+pub(super) use self::as_member::{as_member, end_membership};
+pub(super) use self::inbox_routes::{
+    Acknowledged, Inbox, WhichUnread, acknowledge, acknowledged, inbox, inbox_of,
+};
 pub(super) use self::message_routes::{
-    NewBroadcast, NewMessage, SentBroadcast, SentMessage, broadcast, send,
+    NewBroadcast, NewMessage, SentBroadcast, SentMessage, Urgency, broadcast, broadcast_as, send,
+    send_as,
 };
 pub(super) use self::permission_routes::{AnsweredPermission, PermissionAnswer, answer_permission};
 pub(super) use self::request_routes::{
-    ClaimedRequest, NewRequest, OpenedRequest, claim, open_request,
+    ClaimedRequest, NewRequest, OpenedRequest, claim, claimed_by, open_request, opened_by,
 };
 pub(super) use self::task_routes::{AssignedTask, NewAssignment, assign};
+pub(super) use self::why_refused::why_not;
