@@ -394,3 +394,13 @@ pub const WEB_OLDER: usize = 200;
 
 /// The hits of a search on a page.
 pub const WEB_HITS: usize = 50;
+
+/// The most bytes of a body that a program sends: the longest text, with a JSON escape for every second letter.
+pub const API_BODY_BYTES: usize = 2 * MAX_CONTENT_BYTES;
+
+/// The bytes of text in an answer with messages, after its first one.
+pub const API_PAGE_BYTES: usize = MAX_CONTENT_BYTES;
+
+/// What one member may ask for through the API in a second, on average over a few seconds: more than a script that works does, and less
+/// than would keep the others from writing.
+pub const API_WRITES_PER_SECOND: u32 = 20;

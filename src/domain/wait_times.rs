@@ -308,6 +308,13 @@ pub const WEB_COMMENT: Duration = Duration::from_secs(30);
 /// A program that has no more connections asks again after this time.
 pub const WEB_BUSY: Duration = Duration::from_secs(5);
 
+/// A program that is a member through the API leaves the team after so long without a request: what it has claimed is open again. A
+/// person at an editor may think for some minutes.
+pub const PROGRAM_AWAY: Duration = Duration::from_mins(15);
+
+/// The server looks this often which of these programs have gone, and whose key was revoked.
+pub const PROGRAM_LOOK: Duration = Duration::from_secs(5);
+
 #[cfg(test)]
 mod tests {
     use super::*;

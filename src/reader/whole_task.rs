@@ -1,5 +1,6 @@
 //! A task with all its texts, read from the log of its bus.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::log_texts::LogTexts;
@@ -11,7 +12,7 @@ use crate::team::output_of_transcript;
 use crate::view::TaskRow;
 
 /// A task with its texts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WholeTask {
     #[serde(flatten)]
     pub row: TaskRow,

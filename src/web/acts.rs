@@ -1,5 +1,6 @@
 //! The port: what the server asks of the program around it.
 
+use crate::bus::Bus;
 use crate::bus::storage::OnWakeup;
 use crate::bus::storage::file::Follower;
 use crate::bus::storage::file::upkeep::HistoryReader;
@@ -12,6 +13,9 @@ pub trait Surroundings: Send + Sync + 'static {
 
     /// Opens the history of the bus, to search it; none if there is no team yet.
     fn open_history(&self) -> Result<Option<Box<HistoryReader>>, OpenError>;
+
+    /// Opens the bus, for programs that join its team through the server. Blocks until then.
+    fn open_to_join(&self) -> Result<Bus, ActError>;
 
     /// Does what a person wants, and says what came of it. Blocks until then.
     fn act(&self, act: Act) -> Result<ActOutcome, ActError>;

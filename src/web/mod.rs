@@ -1,7 +1,7 @@
 //! The local web server: the pages of a team, their changes as they happen, what a person does there, and the API.
 //!
-//! It only reads the bus, through a reader; what is done goes through `Surroundings`, the one port to the program around it, which
-//! knows the command line and how a project is found. It listens on loopback addresses alone, and nothing of the team is shown to a
+//! It reads the bus through a reader. What a person does goes through `Surroundings`, the one port to the program around it, which knows
+//! the command line and how a project is found; a program with a key joins the team as a member of its own. It listens on loopback addresses alone, and nothing of the team is shown to a
 //! program that has not signed in.
 
 mod acts;
@@ -12,6 +12,7 @@ mod gate;
 mod live;
 mod pages;
 mod problem;
+mod programs;
 mod routes;
 mod serve;
 mod serve_connection;

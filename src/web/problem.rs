@@ -10,6 +10,7 @@ const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+
 
 /// A problem, for programs and the people who read their errors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ProblemDetails")]
 pub struct Problem {
     /// The kind of problem, a word that never changes: `about:blank` would say no more than the status.
     #[serde(rename = "type")]

@@ -22,6 +22,7 @@ use super::gate::{
     raw_safety_headers,
 };
 use super::live::live;
+use super::programs::JoinedPrograms;
 use super::routes::{do_act, show_page, sign_in};
 use super::serve_connection::serve_connection;
 use super::server_state::{ServerState, Shared, WebSettings};
@@ -53,6 +54,7 @@ impl WebServer {
             keys: EntryKeys::new(port, settings.base_path.as_str().to_owned()),
             rates: CallerRates::default(),
             reader,
+            programs: JoinedPrograms::none_yet(Arc::clone(&surroundings)),
             surroundings,
             streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),
             ending: CancellationToken::new(),
@@ -112,6 +114,9 @@ impl WebServer {
         if tokio::time::timeout(grace_periods::WEB_END, finishing).await.is_err() {
             connections.abort_all();
         }
+        if tokio::time::timeout(grace_periods::SERVER, state.programs.end()).await.is_err() {
+            tracing::warn!("timed out while the programs that have joined were leaving");
+        }
     }
 }
 
@@ -159,7 +164,7 @@ fn router(state: &ServerState) -> Router {
         .route(SIGN_IN, get(sign_in))
         .route(&format!("{base}live"), get(live))
         .route(&format!("{base}act/{{name}}"), post(do_act))
-        .nest("/api/v1", api_routes())
+        .nest("/api/v1", api_routes(state))
         .fallback(show_page)
         .layer(from_fn_with_state(state.clone(), check_request))
         .layer(from_fn(add_safety_headers))

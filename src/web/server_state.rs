@@ -10,6 +10,7 @@ use super::acts::Surroundings;
 use super::bus_reader::BusReader;
 use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys};
 use super::pages::PageContext;
+use super::programs::JoinedPrograms;
 use crate::sys::clock;
 use crate::view::Moment;
 
@@ -39,6 +40,8 @@ pub(super) struct Shared {
     pub(super) rates: CallerRates,
     pub(super) reader: BusReader,
     pub(super) surroundings: Arc<dyn Surroundings>,
+    /// The programs that are members through the API.
+    pub(super) programs: JoinedPrograms,
     /// The places of event streams.
     pub(super) streams: Arc<Semaphore>,
     /// Cancelled when the server ends.

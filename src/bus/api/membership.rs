@@ -62,16 +62,31 @@ impl Membership {
         Self::join_after(bus, joining, None).await
     }
 
+    /// Joins the bus like [`Self::join`], for a program that asks this process over a network connection. The client of this process is
+    /// not that program's, so the hooks of such a client do not take the messages.
+    pub async fn join_for_program(bus: &Bus, joining: Joining) -> Result<Self, BusError> {
+        Self::join_with(bus, joining, None, None).await
+    }
+
     /// Joins the bus like [`Self::join`]. The same append sends it a notice of the new name of the bus that was put aside.
     pub async fn join_after(
         bus: &Bus,
         joining: Joining,
         put_aside: Option<String>,
     ) -> Result<Self, BusError> {
+        Self::join_with(bus, joining, put_aside, client()).await
+    }
+
+    async fn join_with(
+        bus: &Bus,
+        joining: Joining,
+        put_aside: Option<String>,
+        client: Option<ProcessMark>,
+    ) -> Result<Self, BusError> {
         let session = random_ids::session();
         bus.hold(session)?;
         bus.attend(session)?;
-        let joined = Self::announce(bus, session, (joining, put_aside)).await;
+        let joined = Self::announce(bus, session, (joining, put_aside, client)).await;
         if joined.is_err() {
             bus.release(session);
         }
@@ -81,7 +96,7 @@ impl Membership {
     async fn announce(
         bus: &Bus,
         session: SessionId,
-        (joining, put_aside): (Joining, Option<String>),
+        (joining, put_aside, client): (Joining, Option<String>, Option<ProcessMark>),
     ) -> Result<Self, BusError> {
         let deadline = Instant::now() + wait_times::NAME;
         loop {
@@ -98,7 +113,7 @@ impl Membership {
                 model: None,
                 roles: joining.roles.clone(),
                 pid: std::process::id(),
-                client: client(),
+                client,
                 dead: holder.into_iter().filter(|holder| !bus.is_held(*holder)).collect(),
                 put_aside: put_aside.clone(),
             };

@@ -20,5 +20,5 @@ pub(crate) use self::act_outcome::{Ended, Outcome};
 pub(crate) use self::answer_question::Answer;
 pub(crate) use self::answer_step::StepChoice;
 pub(crate) use self::manage_keys::MadeKey;
-pub(crate) use self::perform_act::perform;
+pub(crate) use self::perform_act::{open_to_join, perform};
 pub(crate) use self::steering::{Patience, Steering};

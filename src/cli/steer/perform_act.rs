@@ -1,8 +1,10 @@
-//! The one place where what a person wants at a window or a page becomes an act on the team.
+//! The one place where what a person wants at a window or a page becomes an act on the team, and where a server opens the bus for the
+//! programs that its user has given keys.
 
 use std::path::Path;
 
 use super::{Answer, Outcome, Patience, Steering, StepChoice};
+use crate::bus::Bus;
 use crate::bus::rules::Approval;
 use crate::cli::Failure;
 use crate::domain::act::Act;
@@ -20,6 +22,12 @@ pub(crate) fn perform(project: &Path, act: Act) -> Result<Outcome, Failure> {
         team.close().await;
         done
     })
+}
+
+/// Opens the bus of a project for programs that join its team. Blocks until then, on a thread without a runtime.
+pub(crate) fn open_to_join(project: &Path) -> Result<Bus, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async { Ok(Steering::open(Some(project)).await?.into_bus()) })
 }
 
 async fn performed(team: &Steering, act: Act) -> Result<Outcome, Failure> {

@@ -48,6 +48,11 @@ impl Steering {
         Ok(Self { bus })
     }
 
+    /// Returns the bus itself, for members that join it.
+    pub(super) fn into_bus(self) -> Bus {
+        self.bus
+    }
+
     /// Ends the use of the bus.
     pub(crate) async fn close(self) {
         self.bus.close().await;

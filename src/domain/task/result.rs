@@ -1,5 +1,6 @@
 //! The result of a task besides its output: the conversation it continued, changed files, failed calls, usage and cost.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the agent's conversation knew when a task began.
@@ -103,7 +104,7 @@ impl Usage {
 }
 
 /// The lists of a task's result, which may be long.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Details {
     /// The files that have changed, by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -132,7 +133,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// How far git could compare the files of a project.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GitLook {
     /// The project is no repository, or git is not installed.
@@ -156,7 +157,7 @@ impl GitLook {
 }
 
 /// A file that has changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileChange {
     /// Relative to the project where it is inside.
     pub path: String,
@@ -166,7 +167,7 @@ pub struct FileChange {
 }
 
 /// How a file changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// It did not exist before.
@@ -192,7 +193,7 @@ impl Change {
 }
 
 /// The source of a reported change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeSource {
     /// The agent, in a tool call.
@@ -212,7 +213,7 @@ impl ChangeSource {
 }
 
 /// A tool call that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedCall {
     /// The title that people are shown.
     pub title: String,

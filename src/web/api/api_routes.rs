@@ -1,223 +1,216 @@
-//! The paths of the API. Each answers with the `seq` of the last event that it shows, and a part of the read model (docs/view.md).
+//! The list of all paths of the API, of which the router is made.
 
-use std::sync::Arc;
+use std::sync::LazyLock;
 
-use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::view::{Board, SpentBy};
-use crate::web::bus_reader::{NoAnswer, gather_extra};
-use crate::web::pages::{Extra, View};
+use super::endpoint::Endpoint;
+use super::event_routes::{WhichEvents, events};
+use super::names::{
+    AckedSignal, AgentMessage, EmittedSignal, NamedSignal, NewSignal, ack_signal,
+    broadcast_agent_message, claim_signal, emit, inbox_of_agent, inbox_of_role, send_agent_message,
+};
+use super::open_api::document;
+use super::read_answers::{
+    Hits, Members, MessagePage, Permissions, Requests, Tasks, Thread, UsageSums, WhichMessages,
+    WhichUsage, WhichWords, Workflows,
+};
+use super::read_routes::{
+    members, messages, permissions, requests, search, status, task, tasks, thread, usage, workflows,
+};
+use super::writing::{
+    Acknowledged, AnsweredPermission, AssignedTask, ClaimedRequest, Inbox, NewAssignment,
+    NewBroadcast, NewMessage, NewRequest, OpenedRequest, PermissionAnswer, SentBroadcast,
+    SentMessage, WhichUnread, acknowledge, answer_permission, assign, broadcast, claim,
+    end_membership, inbox, open_request, send,
+};
+use crate::domain::access_key::KeyScope;
+use crate::reader::WholeTask;
+use crate::view::{Board, Happening};
 use crate::web::problem::Problem;
-use crate::web::routes::found;
 use crate::web::server_state::ServerState;
-use crate::web::team_snapshot::{BusState, Snapshot};
-
-/// An answer, or what is wrong.
-type Answer = Result<Json<Value>, Problem>;
 
 /// Returns the routes, for the path `/api/v1`.
-pub(in crate::web) fn api_routes() -> Router<ServerState> {
-    Router::new()
-        .route("/status", get(status))
-        .route("/members", get(members))
-        .route("/tasks", get(tasks))
-        .route("/tasks/{id}", get(task))
-        .route("/requests", get(requests))
-        .route("/permissions", get(permissions))
-        .route("/workflows", get(workflows))
-        .route("/messages", get(messages))
-        .route("/threads/{id}", get(thread))
-        .route("/usage", get(usage))
-        .route("/search", get(search))
-        .fallback(unknown)
+pub(in crate::web) fn api_routes(state: &ServerState) -> Router<ServerState> {
+    let router =
+        endpoints().into_iter().fold(Router::new(), |router, one| one.add_to(router, state));
+    router.fallback(unknown_path).method_not_allowed_fallback(wrong_method)
 }
 
-async fn status(State(state): State<ServerState>) -> Answer {
-    let board = board(&state).await?;
-    Ok(Json(json!(*board)))
+/// Returns all paths, in the order in which they are described.
+fn endpoints() -> Vec<Endpoint> {
+    [reading(), writing(), names()].into_iter().flatten().collect()
 }
 
-async fn members(State(state): State<ServerState>) -> Answer {
-    let board = board(&state).await?;
-    Ok(Json(json!({ "seq": board.seq, "members": board.members })))
-}
-
-async fn tasks(State(state): State<ServerState>) -> Answer {
-    let board = board(&state).await?;
-    Ok(Json(json!({ "seq": board.seq, "tasks": board.tasks })))
-}
-
-async fn requests(State(state): State<ServerState>) -> Answer {
-    let board = board(&state).await?;
-    Ok(Json(json!({ "seq": board.seq, "requests": board.requests })))
-}
-
-async fn permissions(State(state): State<ServerState>) -> Answer {
-    let board = board(&state).await?;
-    Ok(Json(json!({ "seq": board.seq, "permissions": board.permissions })))
-}
-
-async fn workflows(State(state): State<ServerState>) -> Answer {
-    let board = board(&state).await?;
-    Ok(Json(json!({ "seq": board.seq, "workflows": board.workflows })))
-}
-
-async fn task(State(state): State<ServerState>, Path(id): Path<String>) -> Answer {
-    let view = View::Task(id);
-    let task = extra(&state, view, None).await?.task.ok_or_else(|| {
-        Problem::new(
-            StatusCode::NOT_FOUND,
-            "no-such-task",
-            "There is no such task, or it ended too long ago",
+fn reading() -> Vec<Endpoint> {
+    vec![
+        Endpoint::get::<Board>("/status", "All that stands on the bus", get(status)),
+        Endpoint::get::<Members>("/members", "The members", get(members)),
+        Endpoint::get::<Tasks>("/tasks", "The tasks, the newest first", get(tasks)),
+        Endpoint::get::<WholeTask>("/tasks/{id}", "A task with its whole texts", get(task)),
+        Endpoint::get::<Requests>("/requests", "The requests without an answer", get(requests)),
+        Endpoint::get::<Permissions>(
+            "/permissions",
+            "The permission questions without an answer",
+            get(permissions),
+        ),
+        Endpoint::get::<Workflows>("/workflows", "The workflows with their steps", get(workflows)),
+        Endpoint::get::<MessagePage>(
+            "/messages",
+            "The last messages, or older ones",
+            get(messages),
         )
-        .with_hint("`/api/v1/tasks` lists the tasks")
-    })?;
-    Ok(Json(json!(task)))
+        .asks::<WhichMessages>(),
+        Endpoint::get::<Thread>(
+            "/threads/{id}",
+            "The messages of a thread, or about a request or a task",
+            get(thread),
+        ),
+        Endpoint::get::<UsageSums>("/usage", "What agents have used", get(usage))
+            .asks::<WhichUsage>(),
+        Endpoint::get::<Hits>("/search", "Where words were said", get(search)).asks::<WhichWords>(),
+        Endpoint::get::<Happening>("/events", "What happens, as it happens", get(events))
+            .asks::<WhichEvents>()
+            .streams(),
+        Endpoint::get::<Value>("/openapi.json", "This description", get(describe)).for_every_key(),
+    ]
 }
 
-/// Which messages to return.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WhichMessages {
-    /// Those before this seq, a page of them.
-    before: Option<u64>,
-    /// Of the last messages, those after this seq.
-    after: Option<u64>,
+fn writing() -> Vec<Endpoint> {
+    let (write, assigning, answering) = (KeyScope::Write, KeyScope::Assign, KeyScope::Answer);
+    vec![
+        Endpoint::post::<SentMessage>(write, "/messages", "Writes to a member", post(send))
+            .takes::<NewMessage>()
+            .creates(),
+        Endpoint::post::<SentBroadcast>(write, "/broadcast", "Writes to all", post(broadcast))
+            .takes::<NewBroadcast>()
+            .creates(),
+        Endpoint::get::<Inbox>("/inbox", "The unread messages of the key's member", get(inbox))
+            .needs(write)
+            .asks::<WhichUnread>(),
+        Endpoint::post::<Acknowledged>(
+            write,
+            "/messages/{id}/ack",
+            "Has a message of the inbox count as read",
+            post(acknowledge),
+        ),
+        Endpoint::post::<OpenedRequest>(
+            write,
+            "/requests",
+            "Offers work to whoever is free",
+            post(open_request),
+        )
+        .takes::<NewRequest>()
+        .creates(),
+        Endpoint::post::<ClaimedRequest>(
+            write,
+            "/requests/{id}/claim",
+            "Takes offered work, if no other member was faster",
+            post(claim),
+        ),
+        Endpoint::post::<()>(
+            write,
+            "/leave",
+            "Has the key's member leave; what it has claimed is open again",
+            post(end_membership),
+        )
+        .answers_nothing(),
+        Endpoint::post::<AssignedTask>(
+            assigning,
+            "/tasks",
+            "Assigns a task to a live agent",
+            post(assign),
+        )
+        .takes::<NewAssignment>()
+        .creates(),
+        Endpoint::post::<AnsweredPermission>(
+            answering,
+            "/permissions/{id}",
+            "Answers an agent that asks for permission, as its user",
+            post(answer_permission),
+        )
+        .takes::<PermissionAnswer>(),
+    ]
 }
 
-async fn messages(
-    State(state): State<ServerState>,
-    which: Result<Query<WhichMessages>, axum::extract::rejection::QueryRejection>,
-) -> Answer {
-    let Query(which) = which.map_err(|error| wrong_query(&error.body_text()))?;
-    let snapshot = snapshot(&state).await?;
-    let seq = snapshot.seq();
-    match (which.before, which.after) {
-        (Some(_), Some(_)) => Err(wrong_query("`before` and `after` do not go together")),
-        (Some(before), None) => {
-            let older = extra(&state, View::Conversation, Some(before)).await?.older;
-            let older = older.unwrap_or_default();
-            Ok(Json(json!({ "seq": seq, "messages": older.letters, "has_more": older.has_more })))
-        }
-        (None, after) => {
-            let after = after.unwrap_or_default();
-            let letters = snapshot.letters.iter().filter(|letter| letter.seq > after);
-            let letters: Vec<_> = letters.collect();
-            // The snapshot has the last messages alone.
-            let first = snapshot.letters.first().map_or(0, |letter| letter.seq);
-            Ok(Json(json!({ "seq": seq, "messages": letters, "has_more": after + 1 < first })))
-        }
-    }
+/// The paths of two specifications of others, for what is there anyway.
+fn names() -> Vec<Endpoint> {
+    let write = KeyScope::Write;
+    vec![
+        Endpoint::post::<EmittedSignal>(
+            write,
+            "/emit",
+            "Emits a signal: a message or a request",
+            post(emit),
+        )
+        .takes::<NewSignal>()
+        .creates(),
+        Endpoint::post::<ClaimedRequest>(
+            write,
+            "/claim",
+            "Claims a task signal, which is a request",
+            post(claim_signal),
+        )
+        .takes::<NamedSignal>(),
+        Endpoint::post::<AckedSignal>(
+            write,
+            "/ack",
+            "Acknowledges a message, or a claimed request, which that completes",
+            post(ack_signal),
+        )
+        .takes::<NamedSignal>(),
+        Endpoint::get::<Thread>("/thread/{id}", "The signals of a thread", get(thread)),
+        Endpoint::get::<Inbox>("/inbox/{role}", "The pending signals", get(inbox_of_role))
+            .needs(write)
+            .asks::<WhichUnread>(),
+        Endpoint::post::<SentMessage>(
+            write,
+            "/messages/send",
+            "Sends an agent message",
+            post(send_agent_message),
+        )
+        .takes::<AgentMessage>()
+        .creates(),
+        Endpoint::post::<SentBroadcast>(
+            write,
+            "/messages/broadcast",
+            "Sends an agent message to all",
+            post(broadcast_agent_message),
+        )
+        .takes::<AgentMessage>()
+        .creates(),
+        Endpoint::get::<Thread>(
+            "/messages/conversation/{id}",
+            "The messages of a conversation",
+            get(thread),
+        ),
+        Endpoint::get::<Inbox>(
+            "/messages/agent/{name}/inbox",
+            "The messages of an agent's inbox",
+            get(inbox_of_agent),
+        )
+        .needs(write)
+        .asks::<WhichUnread>(),
+    ]
 }
 
-async fn thread(State(state): State<ServerState>, Path(id): Path<String>) -> Answer {
-    let letters = extra(&state, View::Thread(id), None).await?.thread;
-    if letters.is_empty() {
-        let problem = Problem::new(
-            StatusCode::NOT_FOUND,
-            "no-such-thread",
-            "No message is in that thread, or about that request or task",
-        );
-        return Err(problem.with_hint("`/api/v1/messages` names the thread of each message"));
-    }
-    Ok(Json(json!({ "messages": letters })))
+async fn describe() -> Json<&'static Value> {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(&endpoints()));
+    Json(&DOCUMENT)
 }
 
-/// How to sum up.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WhichUsage {
-    by: Option<String>,
-}
-
-async fn usage(
-    State(state): State<ServerState>,
-    which: Result<Query<WhichUsage>, axum::extract::rejection::QueryRejection>,
-) -> Answer {
-    let Query(which) = which.map_err(|error| wrong_query(&error.body_text()))?;
-    let by = match which.by.as_deref() {
-        None | Some("agent") => SpentBy::Agent,
-        Some("profile") => SpentBy::Profile,
-        Some("day") => SpentBy::Day,
-        Some(_) => return Err(wrong_query("`by` is agent, profile or day")),
-    };
-    let rows = extra(&state, View::Usage(by), None).await?.usage;
-    Ok(Json(json!({ "usage": rows })))
-}
-
-/// What to search for.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WhichWords {
-    q: String,
-}
-
-async fn search(
-    State(state): State<ServerState>,
-    which: Result<Query<WhichWords>, axum::extract::rejection::QueryRejection>,
-) -> Answer {
-    let Query(which) = which.map_err(|error| wrong_query(&error.body_text()))?;
-    let found = found(&state, which.q).await;
-    match found.trouble {
-        Some(trouble) => Err(wrong_query(&trouble)),
-        None => Ok(Json(json!({ "hits": found.hits, "has_more": found.has_more }))),
-    }
-}
-
-async fn unknown() -> Response {
+async fn unknown_path() -> Response {
     let problem = Problem::new(StatusCode::NOT_FOUND, "no-such-path", "The API has no such path");
-    problem.with_hint("docs/api.md lists the paths").into_response()
+    problem.with_hint("`/api/v1/openapi.json` lists the paths").into_response()
 }
 
-fn wrong_query(why: &str) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "wrong-query", "The query is wrong").with_detail(why)
-}
-
-async fn board(state: &ServerState) -> Result<Arc<Board>, Problem> {
-    let snapshot = snapshot(state).await?;
-    match &snapshot.board {
-        Some(board) => Ok(Arc::clone(board)),
-        None => Err(no_bus(&snapshot.bus)),
-    }
-}
-
-async fn snapshot(state: &ServerState) -> Result<Arc<Snapshot>, Problem> {
-    let snapshot = state.reader.snapshot().await.map_err(no_answer)?;
-    if snapshot.board.is_none() { Err(no_bus(&snapshot.bus)) } else { Ok(snapshot) }
-}
-
-/// Reads what a view needs besides the snapshot.
-async fn extra(state: &ServerState, view: View, before: Option<u64>) -> Result<Extra, Problem> {
-    state.reader.ask(move |bus| gather_extra(bus, &view, before)).await.map_err(no_answer)
-}
-
-fn no_answer(why: NoAnswer) -> Problem {
-    match why {
-        NoAnswer::NoBus(bus) => no_bus(&bus),
-        NoAnswer::Late => {
-            let title = "The team's bus could not be read in time";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "late", title)
-                .with_hint("try again in a moment")
-        }
-    }
-}
-
-fn no_bus(bus: &BusState) -> Problem {
-    match bus {
-        BusState::Unusable(words) => {
-            let title = "The team's bus cannot be used";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unusable-bus", title)
-                .with_detail(words.clone())
-        }
-        BusState::Absent | BusState::Removed | BusState::Open => {
-            let title = "There is no team in this project yet";
-            Problem::new(StatusCode::NOT_FOUND, "no-team", title)
-        }
-    }
+async fn wrong_method() -> Response {
+    let title = "This path does not take that method";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", title)
+        .with_hint("`Allow` names those that it takes")
+        .into_response()
 }

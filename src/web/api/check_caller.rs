@@ -1,47 +1,67 @@
-//! Says who may ask the API: a program with a key that may read. The cookie of the pages does not count here.
+//! Says which program asks the API, and whether it may do what it asks for: what its key allows, and what changes something needs the
+//! switch of the server as well. The cookie of the pages does not count here.
 
 use std::time::{Duration, Instant};
 
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use crate::domain::access_key::{KeyScope, hash_of_secret};
 use crate::web::problem::Problem;
+use crate::web::programs::Program;
 use crate::web::server_state::ServerState;
 
 /// The beginning of the paths of the API.
 pub(in crate::web) const API: &str = "/api/";
 
-/// Returns the answer to a request that the API is closed to; none if it may go on.
-pub(in crate::web) async fn closed_to(
+/// Returns the program that asks, or the answer to somebody to whom the API is closed.
+pub(in crate::web) async fn identify(
     state: &ServerState,
-    method: &Method,
     headers: &HeaderMap,
-) -> Option<Response> {
-    if !matches!(*method, Method::GET | Method::HEAD) {
-        let problem = Problem::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "only-reads",
-            "The API only reads: this path takes GET and HEAD",
-        );
-        let mut answer = problem.into_response();
-        answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return Some(answer);
-    }
-    let scopes = match bearer(headers) {
-        Some(secret) => scopes_of(state, secret).await,
+) -> Result<Program, Response> {
+    let secret = bearer(headers);
+    let program = match secret {
+        Some(secret) => program_of(state, secret).await,
         None => None,
     };
-    match scopes {
-        Some(scopes) if scopes.contains(&KeyScope::Read) => None,
-        Some(_) => {
-            let problem =
-                Problem::new(StatusCode::FORBIDDEN, "wrong-scope", "This key may not read");
-            let hint = "make a key that may: `cli-team-bridge key new NAME --read`";
-            Some(problem.with_hint(hint).into_response())
-        }
-        None => Some(without_key(state, bearer(headers).is_some())),
+    program.ok_or_else(|| without_key(state, secret.is_some()))
+}
+
+/// Lets a request through if its program may do such things, and the server allows them.
+pub(super) async fn check_scope(
+    State((state, scope)): State<(ServerState, KeyScope)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let may = request.extensions().get::<Program>().is_some_and(|program| program.may(scope));
+    if !may {
+        return wrong_scope(scope).into_response();
     }
+    let (is_allowed, switch) = match scope {
+        KeyScope::Read => (true, ""),
+        KeyScope::Write | KeyScope::Assign => (state.settings.can_write, "--write"),
+        KeyScope::Answer => (state.settings.can_answer, "--answer"),
+    };
+    if !is_allowed {
+        let title = "This server does not allow that";
+        return Problem::new(StatusCode::FORBIDDEN, "read-only", title)
+            .with_hint(format!("start `cli-team-bridge web` with {switch}"))
+            .into_response();
+    }
+    next.run(request).await
+}
+
+fn wrong_scope(scope: KeyScope) -> Problem {
+    let (title, option) = match scope {
+        KeyScope::Read => ("This needs a key that may read", "--read"),
+        KeyScope::Write => ("This needs a key that may write", "--write"),
+        KeyScope::Assign => ("This needs a key that may assign tasks", "--assign"),
+        KeyScope::Answer => ("This needs a key that may answer agents", "--answer"),
+    };
+    Problem::new(StatusCode::FORBIDDEN, "wrong-scope", title)
+        .with_hint(format!("make a key that may: `cli-team-bridge key new NAME {option}`"))
 }
 
 /// Returns the secret that a request names; none if it names none, or several.
@@ -52,12 +72,13 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(secret.trim())
 }
 
-/// Returns what a key may do; none if there is no such key, or no bus that could have one.
-async fn scopes_of(state: &ServerState, secret: &str) -> Option<Vec<KeyScope>> {
+/// Returns the program with a key; none if there is no such key, or no bus that could have one.
+async fn program_of(state: &ServerState, secret: &str) -> Option<Program> {
     let hash = hash_of_secret(secret)?;
     let found = state.reader.ask(move |bus| {
-        let found = bus.state().key_of(&hash);
-        found.map(|(_, key)| key.scopes.clone())
+        let (_, key) = bus.state().key_of(&hash)?;
+        let (name, scopes) = (key.name.clone(), key.scopes.clone());
+        Some(Program { name, scopes, hash })
     });
     found.await.ok().flatten()
 }

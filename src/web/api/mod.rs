@@ -1,7 +1,17 @@
-//! The API for programs: what the pages show, as JSON of the same read model, for whoever has a key that may read. It only reads.
+//! The API for programs: what the pages show, as JSON of the same read model, for whoever has a key that may read; and what members do,
+//! for whoever has a key that may do it, as the member of the key's name.
 
-mod api_routes;
 mod check_caller;
+mod read_answers;
+mod read_request;
+mod read_routes;
+mod log_events;
+mod event_routes;
+mod writing;
+mod names;
+mod endpoint;
+mod open_api;
+mod api_routes;
 
 pub(super) use self::api_routes::api_routes;
-pub(super) use self::check_caller::{API, closed_to};
+pub(super) use self::check_caller::{API, identify};

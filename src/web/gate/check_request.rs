@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
 
-use crate::web::api::{API, closed_to};
+use crate::web::api::{API, identify};
 use crate::web::assets::find_asset;
 use crate::web::pages::message_page;
 use crate::web::server_state::ServerState;
@@ -21,7 +21,7 @@ const ACTS: &str = "act/";
 /// Lets a request through, or answers it.
 pub(in crate::web) async fn check_request(
     State(state): State<ServerState>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     if let Some(answer) = refusal(&state, &request) {
@@ -29,9 +29,10 @@ pub(in crate::web) async fn check_request(
     }
     if request.uri().path().starts_with(API) {
         // The body of a request cannot be shared with another thread, so the rest of it is not kept meanwhile.
-        let (method, headers) = (request.method().clone(), request.headers().clone());
-        if let Some(answer) = closed_to(&state, &method, &headers).await {
-            return answer;
+        let headers = request.headers().clone();
+        match identify(&state, &headers).await {
+            Ok(program) => drop(request.extensions_mut().insert(program)),
+            Err(answer) => return answer,
         }
     }
     next.run(request).await

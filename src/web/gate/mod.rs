@@ -21,5 +21,5 @@ pub(super) use self::check_request::{
     SIGN_IN, check_request, is_from_elsewhere, locked_out, refused, retry_after,
 };
 pub(super) use self::entry_keys::{EntryKeys, SignIn};
-pub(super) use self::request_rate::CallerRates;
+pub(super) use self::request_rate::{CallerRates, RequestRate};
 pub(super) use self::safety_headers::{add_safety_headers, raw_safety_headers};

@@ -80,6 +80,18 @@ async fn keys_are_listed_without_their_secrets_until_they_are_revoked() {
 }
 
 #[tokio::test]
+async fn the_options_of_a_key_say_what_it_may_do() {
+    let stage = stage().await;
+    let writer = json_of(&stage, &["key", "new", "ci", "--write", "--read"]).await;
+    assert_eq!(writer["scopes"], json!(["read", "write"]));
+    let helper = json_of(&stage, &["key", "new", "helper", "--answer", "--assign"]).await;
+    assert_eq!(helper["scopes"], json!(["assign", "answer"]));
+    let said = done(&stage, &["key", "list"]).await;
+    assert!(said.contains("ci      read, write     made 20"), "{said}");
+    assert!(said.contains("helper  assign, answer  made 20"), "{said}");
+}
+
+#[tokio::test]
 async fn a_key_has_the_name_of_a_member_and_needs_a_team() {
     let stage = Stage::new("");
     let said = failed(&stage, &["key", "new", "ci"]).await;

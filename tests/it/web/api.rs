@@ -93,7 +93,7 @@ async fn whoever_has_no_key_learns_what_to_do_and_nothing_else() {
     let written = format!(
         "POST /api/v1/status HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Length: 0\r\n{bearer}\r\n"
     );
-    assert_eq!(body(&web.send(&written).await, 405)["type"], "only-reads");
+    assert_eq!(body(&web.send(&written).await, 405)["type"], "wrong-method");
     // A page of another origin, and a name that leads here, are refused before any key is looked at.
     let other = format!("{bearer}Origin: http://evil.example\r\n");
     assert_eq!(web.get("/api/v1/status", &other).await.status, 403);

@@ -12,7 +12,7 @@ use crate::support::Stage;
 use crate::support::misbehaving_agents::signal;
 
 /// Longer than anything here takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_mins(1);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// A running `cli-team-bridge web`.
 pub(crate) struct WebServer {
@@ -47,8 +47,14 @@ impl WebServer {
 
     /// Sends bytes, and reads the answer until the connection ends.
     pub(crate) async fn send(&self, request: &str) -> Answer {
+        self.send_bytes(request.as_bytes()).await
+    }
+
+    /// Does the same with bytes that are no text.
+    pub(crate) async fn send_bytes(&self, request: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
-        stream.write_all(request.as_bytes()).await.unwrap();
+        // A body that is too long is not read to its end.
+        let _ = stream.write_all(request).await;
         let mut answer = Vec::new();
         timeout(DEADLINE, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
         let answer = String::from_utf8(answer).unwrap();
@@ -68,6 +74,12 @@ impl WebServer {
             "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{headers}\r\n"
         );
         self.send(&request).await
+    }
+
+    /// Kills the server.
+    pub(crate) async fn kill(self) {
+        signal(self.program.pid(), Signal::SIGKILL).unwrap();
+        timeout(DEADLINE, self.program.exited()).await.unwrap();
     }
 
     /// Ends the server, which says so by its exit code.

@@ -1,5 +1,12 @@
 //! The local web server, asked with plain HTTP as any program of this machine could.
 
 mod api;
+mod api_client;
+mod api_contract;
+mod api_events;
+mod api_hostile;
+mod api_names;
+mod api_writes;
 mod gate;
 mod http_client;
+mod schema_check;

@@ -22,6 +22,7 @@ const VERSION: u32 = 1;
 #[command(after_help = "\
 Examples:
   cli-team-bridge key new dashboard            a key that reads all
+  cli-team-bridge key new ci --write           a key that writes as the member `ci`
   cli-team-bridge key list                     list the valid keys
   cli-team-bridge key revoke ID                revoke one")]
 pub(crate) struct KeyArguments {
@@ -50,14 +51,45 @@ struct TeamChoice {
     json: bool,
 }
 
-/// The key to make. It may read.
+/// The key to make, and what it may do: to read, if nothing else is said.
 #[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct NewArguments {
     #[command(flatten)]
     team: TeamChoice,
     /// The member that the bearer of the key is.
     #[arg(value_name = "NAME")]
     name: Name,
+    /// It may read all that the team says and does.
+    #[arg(long)]
+    read: bool,
+    /// It may be the member NAME: read its inbox, write messages, open and claim requests.
+    #[arg(long)]
+    write: bool,
+    /// It may assign tasks to live agents, as NAME.
+    #[arg(long)]
+    assign: bool,
+    /// It may answer what agents ask, as you do.
+    #[arg(long)]
+    answer: bool,
+}
+
+impl NewArguments {
+    /// Returns what the key may do.
+    fn scopes(&self) -> Vec<KeyScope> {
+        let asked = [
+            (KeyScope::Read, self.read),
+            (KeyScope::Write, self.write),
+            (KeyScope::Assign, self.assign),
+            (KeyScope::Answer, self.answer),
+        ];
+        let mut scopes: Vec<_> =
+            asked.into_iter().filter_map(|(scope, is_asked)| is_asked.then_some(scope)).collect();
+        if scopes.is_empty() {
+            scopes.push(KeyScope::Read);
+        }
+        scopes
+    }
 }
 
 /// The key to revoke.
@@ -99,7 +131,7 @@ pub(crate) fn run(arguments: &KeyArguments) -> Result<(), Failure> {
 
 fn make(new: &NewArguments) -> Result<(), Failure> {
     let made = on_team(new.team.project.as_deref(), async |team| {
-        team.make_key(&new.name, vec![KeyScope::Read]).await
+        team.make_key(&new.name, new.scopes()).await
     });
     let MadeKey { id, scopes, secret } = made?;
     if new.team.json {

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::bus::Bus;
 use crate::bus::storage::OnWakeup;
 use crate::bus::storage::file::Follower;
 use crate::bus::storage::file::upkeep::{History, HistoryReader};
 use crate::cli::commands::look::{foreign, open_project, unusable, whose};
-use crate::cli::steer::{Ended, perform};
+use crate::cli::steer::{Ended, open_to_join, perform};
 use crate::cli::{Failure, find_project, words_and_hint};
 use crate::domain::act::Act;
 use crate::web::{ActEnd, ActError, ActOutcome, OpenError, Surroundings};
@@ -41,11 +42,12 @@ impl Surroundings for ProjectSurroundings {
         self.history().map_err(|error| why(&error))
     }
 
+    fn open_to_join(&self) -> Result<Bus, ActError> {
+        open_to_join(&self.root).map_err(|error| why_not_done(&error))
+    }
+
     fn act(&self, act: Act) -> Result<ActOutcome, ActError> {
-        let done = perform(&self.root, act).map_err(|error| {
-            let OpenError { words, hint } = why(&error);
-            ActError { words, hint }
-        })?;
+        let done = perform(&self.root, act).map_err(|error| why_not_done(&error))?;
         let end = match done.ended {
             Ended::Done => ActEnd::Done,
             Ended::Pending => ActEnd::Pending,
@@ -58,4 +60,9 @@ impl Surroundings for ProjectSurroundings {
 fn why(failure: &Failure) -> OpenError {
     let (words, hint) = words_and_hint(&**failure);
     OpenError { words, hint }
+}
+
+fn why_not_done(failure: &Failure) -> ActError {
+    let OpenError { words, hint } = why(failure);
+    ActError { words, hint }
 }

@@ -1,0 +1,175 @@
+//! What has happened on a bus after a seq, read from its log a few entries at a time.
+
+use crate::bus::event::LogPosition;
+use crate::bus::storage::LogError;
+use crate::bus::storage::file::Follower;
+use crate::reader::LogTexts;
+use crate::view::{Happening, Happenings};
+
+/// How many entries are read at a time: whoever else asks the bus waits no longer than this takes.
+const ENTRIES: usize = 256;
+
+/// A reader of what has happened after a seq.
+pub(super) struct LogEvents {
+    position: LogPosition,
+    /// Later events are new to whoever reads.
+    seen: u64,
+    happenings: Happenings,
+    /// The first event that the log still has, if others before it are gone that nobody has seen.
+    pub(super) gap_to: Option<u64>,
+}
+
+/// What has happened.
+pub(super) struct News {
+    pub(super) happenings: Vec<Happening>,
+    /// Whether there is more already.
+    pub(super) has_more: bool,
+    /// Whether the bus is another one than before: it has fewer events than were seen.
+    pub(super) is_other: bool,
+}
+
+impl LogEvents {
+    /// Begins after a seq.
+    pub(super) fn after(bus: &mut Follower, seen: u64) -> Result<Self, LogError> {
+        let parts = bus.parts()?;
+        let mut first = 0;
+        for (index, part) in parts.iter().enumerate().rev() {
+            if first_seq(bus, *part)?.is_some_and(|first| first <= seen + 1) {
+                // The words about a receipt need its delivery, so one part more is read.
+                first = index.saturating_sub(1);
+                break;
+            }
+        }
+        let position = parts.get(first).copied().unwrap_or_default();
+        let oldest = first_seq(bus, position)?.unwrap_or(1);
+        let gap_to = (oldest > seen + 1).then_some(oldest);
+        Ok(Self { position, seen, happenings: Happenings::default(), gap_to })
+    }
+
+    /// Reads what comes next, of so many entries at most.
+    pub(super) fn next(&mut self, bus: &mut Follower) -> Result<News, LogError> {
+        if bus.seq() < self.seen {
+            return Ok(News { happenings: Vec::new(), has_more: false, is_other: true });
+        }
+        let (entries, next) = bus.entries_after(self.position, ENTRIES)?;
+        let mut happenings = Vec::new();
+        let (state, texts) = bus.state_and_texts();
+        let mut texts = LogTexts(texts);
+        for (_, entry) in &entries {
+            let said = self.happenings.of(entry, state, &mut texts).into_iter();
+            happenings.extend(said.filter(|happening| happening.seq > self.seen));
+        }
+        self.seen = happenings.last().map_or(self.seen, |last| last.seq);
+        self.position = if entries.is_empty() && next <= self.position {
+            // The rest of what the state has is damaged.
+            self.position.max(bus.position())
+        } else {
+            next
+        };
+        let has_more = self.position < bus.position();
+        Ok(News { happenings, has_more, is_other: false })
+    }
+}
+
+/// Returns the seq of the first event of a part; none if it has none yet.
+fn first_seq(bus: &mut Follower, part: LogPosition) -> Result<Option<u64>, LogError> {
+    let (entries, _) = bus.entries_after(part, 1)?;
+    Ok(entries.first().map(|(_, entry)| entry.seq))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bus::rules::NameChoice;
+    use crate::bus::storage::file::{FileLog, Networks, Options, Origin};
+    use crate::bus::{Bus, Joining, Membership};
+    use crate::domain::member::MemberKind;
+    use crate::domain::name::Name;
+    use crate::sys::fs::disk::RealDisk;
+
+    /// More than two readings of entries.
+    const MESSAGES: usize = 2 * ENTRIES + 50;
+
+    async fn peer(bus: &Bus, name: &str) -> Membership {
+        let choice = NameChoice::Chosen(Name::parse(name).unwrap());
+        let joining = Joining { choice, kind: MemberKind::Peer, roles: Vec::new() };
+        Membership::join(bus, joining).await.unwrap()
+    }
+
+    /// Makes a bus of many parts.
+    async fn talk(directory: &Path) {
+        let options = Options {
+            segment_bytes: 8_000,
+            snapshot_events: 100,
+            snapshot_percent: 0,
+            networks: Networks::Allowed,
+            ..Options::default()
+        };
+        let log = FileLog::open(directory, Arc::new(RealDisk), options).unwrap();
+        let bus = Bus::open(Box::new(log)).unwrap();
+        let (ann, _ben) = (peer(&bus, "ann").await, peer(&bus, "ben").await);
+        for number in 0..MESSAGES {
+            let mut call = ann.call();
+            call.send("ben".into(), format!("number {number}"), None).await.unwrap();
+            call.answered().await;
+        }
+        bus.close().await;
+    }
+
+    fn follow(directory: &Path) -> Follower {
+        Follower::open(directory, Origin::Believed, Arc::new(|| {})).unwrap().unwrap()
+    }
+
+    /// Reads all that comes after a seq.
+    fn read(bus: &mut Follower, seen: u64) -> (Vec<Happening>, Option<u64>) {
+        let mut events = LogEvents::after(bus, seen).unwrap();
+        let mut happenings = Vec::new();
+        loop {
+            let news = events.next(bus).unwrap();
+            happenings.extend(news.happenings);
+            if !news.has_more {
+                return (happenings, events.gap_to);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn from_each_seq_on_all_is_read_once_and_what_is_gone_is_said() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("bus");
+        talk(&directory).await;
+        let mut bus = follow(&directory);
+        let parts = bus.parts().unwrap().len();
+        assert!(parts > 5, "{parts}");
+        let (whole, gap) = read(&mut bus, 0);
+        assert_eq!(gap, None);
+        let sent = whole.iter().filter(|happening| happening.words.contains("number ")).count();
+        assert_eq!(sent, MESSAGES);
+        let last = bus.seq();
+        for seen in [1, 2, last / 3, last / 2, last - 1, last] {
+            let after: Vec<_> =
+                whole.iter().filter(|happening| happening.seq > seen).cloned().collect();
+            assert_eq!(read(&mut bus, seen), (after, None), "{seen}");
+        }
+
+        // As retention does with parts that a snapshot has made needless.
+        let mut segments: Vec<_> = std::fs::read_dir(directory.join("log"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        segments.sort();
+        for old in &segments[..2] {
+            std::fs::remove_file(old).unwrap();
+        }
+        let mut bus = follow(&directory);
+        let (rest, gap) = read(&mut bus, 1);
+        let oldest = gap.expect("the first parts are gone");
+        assert_eq!(rest[0].seq, oldest);
+        let after: Vec<_> = whole.into_iter().filter(|happening| happening.seq >= oldest).collect();
+        assert_eq!(rest, after);
+        assert_eq!(read(&mut bus, oldest - 1).1, None);
+    }
+}

@@ -1,0 +1,117 @@
+//! Reads what a program asks and sends: a part of the path, the parameters, and JSON of so many bytes, within a time; each with the fields of
+//! a type and no others.
+
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::domain::text::visible_letters::beginning;
+use crate::domain::{limits, wait_times};
+use crate::web::problem::Problem;
+use crate::web::server_state::ServerState;
+
+/// The most characters of an error about a body, which quotes from it.
+const DETAIL: usize = 300;
+
+/// The part of a path that names something.
+pub(super) struct Named(pub(super) String);
+
+/// The parameters of a request.
+pub(super) struct Asked<T>(pub(super) T);
+
+/// The body of a request.
+pub(super) struct Given<T>(pub(super) T);
+
+/// The body of a request that needs none: empty, or an empty object.
+pub(super) struct GivenNothing;
+
+/// An empty object.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Empty {}
+
+impl FromRequestParts<ServerState> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, Problem> {
+        let Path(named) = Path::from_request_parts(parts, state).await.map_err(|_| {
+            Problem::new(StatusCode::BAD_REQUEST, "wrong-path", "The path is no text")
+        })?;
+        Ok(Self(named))
+    }
+}
+
+impl<T: DeserializeOwned> FromRequestParts<ServerState> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, Problem> {
+        let Query(asked) = Query::from_request_parts(parts, state)
+            .await
+            .map_err(|error| wrong_query(&beginning(&error.body_text(), DETAIL)))?;
+        Ok(Self(asked))
+    }
+}
+
+/// Says what is wrong with the parameters.
+pub(super) fn wrong_query(why: &str) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "wrong-query", "The query is wrong").with_detail(why)
+}
+
+impl<T: DeserializeOwned> FromRequest<ServerState> for Given<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &ServerState) -> Result<Self, Problem> {
+        if !is_json(request.headers()) {
+            let title = "The body has to be JSON";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", title)
+                .with_hint("send it with `Content-Type: application/json`"));
+        }
+        parsed(&bytes(request).await?).map(Self)
+    }
+}
+
+impl FromRequest<ServerState> for GivenNothing {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &ServerState) -> Result<Self, Problem> {
+        let bytes = bytes(request).await?;
+        if !bytes.is_empty() {
+            parsed::<Empty>(&bytes)?;
+        }
+        Ok(Self)
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
+}
+
+async fn bytes(request: Request) -> Result<Bytes, Problem> {
+    let reading = to_bytes(request.into_body(), limits::API_BODY_BYTES);
+    match tokio::time::timeout(wait_times::WEB_BODY, reading).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(_)) => {
+            let title = "The body is too long, or has not come whole";
+            let most = format!("a body has at most {} bytes", limits::API_BODY_BYTES);
+            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-long", title).with_detail(most))
+        }
+        Err(_) => {
+            let title = "The body has not come in time";
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "too-slow", title))
+        }
+    }
+}
+
+fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let title = "The body is not understood";
+        Problem::new(StatusCode::BAD_REQUEST, "wrong-body", title)
+            .with_detail(beginning(&error.to_string(), DETAIL))
+            .with_hint("`/api/v1/openapi.json` describes it")
+    })
+}

@@ -1,0 +1,24 @@
+//! What programs do through the API, each as the member of its key's name: messages, requests and claims, tasks, and answers to agents.
+
+mod why_refused;
+mod as_member;
+mod message_routes;
+mod inbox_routes;
+mod request_routes;
+mod task_routes;
+mod permission_routes;
+
+pub(super) use self::as_member::{as_member, end_membership};
+pub(super) use self::inbox_routes::{
+    Acknowledged, Inbox, WhichUnread, acknowledge, acknowledged, inbox, inbox_of,
+};
+pub(super) use self::message_routes::{
+    NewBroadcast, NewMessage, SentBroadcast, SentMessage, Urgency, broadcast, broadcast_as, send,
+    send_as,
+};
+pub(super) use self::permission_routes::{AnsweredPermission, PermissionAnswer, answer_permission};
+pub(super) use self::request_routes::{
+    ClaimedRequest, NewRequest, OpenedRequest, claim, claimed_by, open_request, opened_by,
+};
+pub(super) use self::task_routes::{AssignedTask, NewAssignment, assign};
+pub(super) use self::why_refused::why_not;

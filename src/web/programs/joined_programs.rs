@@ -1,0 +1,278 @@
+//! The memberships of programs: whoever writes through the API joins the team under the name of its key, as a peer whose presence this
+//! process holds, and leaves when it no longer asks, when its key is revoked, or when the server ends. So no claim of a program outlives
+//! the program and the server: leaving opens it again, and a server that is killed leaves presences that every other process reaps.
+//!
+//! The bus is open only as long as somebody has joined.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Mutex;
+
+use crate::bus::rules::{NameChoice, Refusal};
+use crate::bus::storage::LogError;
+use crate::bus::{Bus, BusError, Joining, Membership};
+use crate::domain::access_key::KeyScope;
+use crate::domain::member::{Departure, MemberKind};
+use crate::domain::name::Name;
+use crate::domain::{limits, wait_times};
+use crate::sys::mutex::lock;
+use crate::web::acts::{ActError, Surroundings};
+use crate::web::gate::RequestRate;
+
+/// The programs that have joined. Cheap to clone.
+#[derive(Clone)]
+pub(in crate::web) struct JoinedPrograms {
+    surroundings: Arc<dyn Surroundings>,
+    /// Held while somebody joins or leaves, so that no program joins twice.
+    joined: Arc<Mutex<Joined>>,
+    /// How many event streams each has open.
+    streams: Streams,
+}
+
+type Streams = Arc<std::sync::Mutex<BTreeMap<Name, usize>>>;
+
+/// A sign of life of a program, as long as this lives: it has an event stream open.
+pub(in crate::web) struct Staying {
+    name: Name,
+    streams: Streams,
+}
+
+impl Drop for Staying {
+    fn drop(&mut self) {
+        let mut streams = lock(&self.streams);
+        if let Some(count) = streams.get_mut(&self.name) {
+            *count -= 1;
+            if *count == 0 {
+                streams.remove(&self.name);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Joined {
+    /// Open while there are members.
+    bus: Option<Bus>,
+    members: BTreeMap<Name, Joiner>,
+    /// How fast each may ask, also after it has left.
+    rates: BTreeMap<Name, RequestRate>,
+    /// Whether a task sees them leave.
+    is_watched: bool,
+    /// Whether the server has ended.
+    is_over: bool,
+}
+
+/// A program that has joined.
+struct Joiner {
+    membership: Membership,
+    /// When it last asked for something.
+    asked: Instant,
+}
+
+/// Why a program is no member.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::web) enum NotJoined {
+    /// The bus cannot be opened.
+    #[error(transparent)]
+    Closed(#[from] ActError),
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    /// A live member of another process has its name.
+    #[error("`{name}` is a live {kind} that is not this program")]
+    Taken { name: Name, kind: &'static str },
+    #[error("`{0}` asks for too much at once")]
+    TooFast(Name),
+    #[error("the server ends")]
+    Over,
+}
+
+impl JoinedPrograms {
+    pub(in crate::web) fn none_yet(surroundings: Arc<dyn Surroundings>) -> Self {
+        Self { surroundings, joined: Arc::default(), streams: Arc::default() }
+    }
+
+    /// Notes that a program follows what happens: it need not ask to stay a member.
+    pub(in crate::web) fn stay(&self, name: &Name) -> Staying {
+        *lock(&self.streams).entry(name.clone()).or_default() += 1;
+        Staying { name: name.clone(), streams: Arc::clone(&self.streams) }
+    }
+
+    /// Returns the membership of a program, which joins if it has not yet, or has left.
+    pub(in crate::web) async fn membership(&self, name: Name) -> Result<Membership, NotJoined> {
+        // A task of its own: a program that breaks its connection halfway must not leave a member whom nobody knows.
+        let programs = self.clone();
+        let joining = tokio::spawn(async move { programs.found_or_joined(&name).await });
+        joining.await.map_err(|_| BusError::Closed)?
+    }
+
+    async fn found_or_joined(&self, name: &Name) -> Result<Membership, NotJoined> {
+        let mut joined = self.joined.lock().await;
+        if joined.is_over {
+            return Err(NotJoined::Over);
+        }
+        joined.check_rate(name)?;
+        if let Some(membership) = joined.present(name) {
+            return Ok(membership);
+        }
+        let open = joined.bus.clone();
+        let bus = if let Some(bus) = open { bus } else { self.open().await? };
+        joined.bus = Some(bus.clone());
+        if !std::mem::replace(&mut joined.is_watched, true) {
+            // Also before a failure, which leaves the bus open.
+            tokio::spawn(self.clone().see_them_leave());
+        }
+        joined.join(&bus, name).await
+    }
+
+    async fn open(&self) -> Result<Bus, NotJoined> {
+        let surroundings = Arc::clone(&self.surroundings);
+        let opened = tokio::task::spawn_blocking(move || surroundings.open_to_join()).await;
+        Ok(opened.map_err(|_| BusError::Closed)??)
+    }
+
+    /// Has those leave who have gone, until nobody is left.
+    async fn see_them_leave(self) {
+        loop {
+            tokio::time::sleep(wait_times::PROGRAM_LOOK).await;
+            let mut joined = self.joined.lock().await;
+            let follows = |name: &Name| lock(&self.streams).contains_key(name);
+            joined.part_with_the_gone(follows).await;
+            if joined.members.is_empty() {
+                joined.is_watched = false;
+                joined.close().await;
+                return;
+            }
+        }
+    }
+
+    /// Has a program leave at once, if it is there.
+    pub(in crate::web) async fn leave(&self, name: Name) {
+        let programs = self.clone();
+        // A task of its own, for the same reason.
+        let leaving = tokio::spawn(async move {
+            let mut joined = programs.joined.lock().await;
+            if let Some(joiner) = joined.members.remove(&name) {
+                part(joiner.membership).await;
+            }
+        });
+        if let Err(error) = leaving.await {
+            tracing::debug!(%error, "a program could not leave");
+        }
+    }
+
+    /// Has all leave, and lets nobody in any more.
+    pub(in crate::web) async fn end(&self) {
+        let mut joined = self.joined.lock().await;
+        joined.is_over = true;
+        for joiner in std::mem::take(&mut joined.members).into_values() {
+            part(joiner.membership).await;
+        }
+        joined.close().await;
+    }
+}
+
+impl Joined {
+    fn check_rate(&mut self, name: &Name) -> Result<(), NotJoined> {
+        let rate = self.rates.entry(name.clone());
+        let rate = rate.or_insert_with(|| RequestRate::new(limits::API_WRITES_PER_SECOND));
+        if rate.takes(Instant::now()) { Ok(()) } else { Err(NotJoined::TooFast(name.clone())) }
+    }
+
+    /// Returns the membership of a program that is there.
+    fn present(&mut self, name: &Name) -> Option<Membership> {
+        let joiner = self.members.get_mut(name)?;
+        if let Err(BusError::Log(LogError::Removed)) = joiner.membership.bus().refresh() {
+            // A new bus may have taken its place.
+            self.members.clear();
+            self.bus = None;
+            return None;
+        }
+        if joiner.membership.check_live().is_err() {
+            let gone = self.members.remove(name)?;
+            gone.membership.bus().release(gone.membership.session());
+            return None;
+        }
+        joiner.asked = Instant::now();
+        Some(joiner.membership.clone())
+    }
+
+    async fn join(&mut self, bus: &Bus, name: &Name) -> Result<Membership, NotJoined> {
+        bus.refresh()?;
+        let holder = bus.look(|state| state.live(name).map(|live| (live.id, live.kind.as_str())));
+        if let Some((holder, kind)) = holder
+            && bus.is_held(holder)
+        {
+            return Err(NotJoined::Taken { name: name.clone(), kind });
+        }
+        let joining = Joining {
+            choice: NameChoice::Chosen(name.clone()),
+            kind: MemberKind::Peer,
+            roles: Vec::new(),
+        };
+        let membership = Membership::join_for_program(bus, joining).await;
+        let membership = membership.map_err(|error| match error {
+            BusError::Refused(Refusal::NameTaken { name, kind, .. }) => {
+                NotJoined::Taken { name, kind }
+            }
+            error => error.into(),
+        })?;
+        let joiner = Joiner { membership: membership.clone(), asked: Instant::now() };
+        self.members.insert(name.clone(), joiner);
+        Ok(membership)
+    }
+
+    /// Has those leave who have not asked for long, and those without a key.
+    async fn part_with_the_gone(&mut self, follows: impl Fn(&Name) -> bool) {
+        let Some(bus) = self.bus.clone() else { return };
+        if let Err(error) = bus.refresh() {
+            tracing::debug!(%error, "cannot read which programs have a key");
+        }
+        let has_key = |name: &Name| {
+            let is_own = |key: &crate::bus::state::AccessKey| {
+                key.name == *name && (key.allows(KeyScope::Write) || key.allows(KeyScope::Assign))
+            };
+            bus.look(|state| state.keys().into_iter().any(|(_, key)| is_own(key)))
+        };
+        let now = Instant::now();
+        let is_gone = |name: &Name, joiner: &mut Joiner| {
+            if follows(name) {
+                joiner.asked = now;
+            }
+            now.saturating_duration_since(joiner.asked) >= wait_times::PROGRAM_AWAY
+                || !has_key(name)
+        };
+        let gone: Vec<_> = self.members.extract_if(.., is_gone).collect();
+        for (_, joiner) in gone {
+            part(joiner.membership).await;
+        }
+    }
+
+    async fn close(&mut self) {
+        self.rates.clear();
+        if let Some(bus) = self.bus.take() {
+            bus.close().await;
+        }
+    }
+}
+
+async fn part(membership: Membership) {
+    if let Err(error) = membership.leave(Departure::Closed).await {
+        // Its presence is free, so others reap it.
+        tracing::debug!(%error, "failed to leave the team as {}", membership.name());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_asks_too_fast_is_slowed_down_and_the_others_are_not() {
+        let (mut joined, fast) = (Joined::default(), Name::parse("fast").unwrap());
+        let passed = (0..10_000).filter(|_| joined.check_rate(&fast).is_ok()).count();
+        assert!((80..10_000).contains(&passed), "{passed}");
+        assert!(joined.check_rate(&Name::parse("other").unwrap()).is_ok());
+    }
+}
