@@ -5,13 +5,14 @@ use serde::Serialize;
 
 use crate::bus::state::{EndedSession, State};
 use crate::domain::ids::SessionId;
+use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::text::counted::counted_as;
-use crate::domain::text::visible_letters::one_line;
+use crate::domain::text::visible_letters::beginning;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
-use crate::view::MemberRow;
 use crate::view::waits::{Waits, circle_in_words};
+use crate::view::{MemberRow, Need, NeedKind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -58,6 +59,13 @@ impl Problem {
             }
     }
 
+    /// Says whether a need says the same.
+    pub fn is_need(&self, need: &Need) -> bool {
+        need.kind == NeedKind::Stuck
+            && self.member.as_ref() == Some(&need.who)
+            && matches!(self.kind, ProblemKind::Hung | ProblemKind::Stalled | ProblemKind::Stuck)
+    }
+
     /// Says whether it is not about one member: it is about the bus, or about several members.
     pub fn is_of_team(&self) -> bool {
         self.member.is_none()
@@ -99,7 +107,7 @@ pub(super) fn of(
     let crashed = crashed.map(|ended| Problem {
         kind: ProblemKind::Crashed,
         member: Some(ended.name.to_string()),
-        words: one_line(&ended.reason()),
+        words: beginning(&ended.reason(), limits::REASON_CHARS),
         session: Some(ended.session),
     });
     let damaged = (damaged_lines > 0).then(|| Problem {

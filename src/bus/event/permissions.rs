@@ -29,10 +29,13 @@ impl Question {
     /// another part and no line end or hidden letter is missed.
     pub fn exact_words(&self) -> String {
         let title = exactly(&self.title);
-        if self.paths.is_empty() {
+        // Some agents name their command among the arguments that may be places: it stands there already.
+        let paths = self.paths.iter().filter(|path| **path != self.title);
+        let paths: Vec<_> = paths.cloned().collect();
+        if paths.is_empty() {
             return title;
         }
-        format!("{title}, at {}", exact_words(&self.paths))
+        format!("{title}, at {}", exact_words(&paths))
     }
 
     /// Returns the kind of the tool: a word of ACP, or quoted.
@@ -82,5 +85,27 @@ impl PermissionAnswered {
     /// Returns the decision as it was given.
     pub fn given(&self) -> Decision {
         self.decision.of_stored(self.lasts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_says_its_command_once_and_every_place() {
+        let question = |paths: &[&str]| Question {
+            session: SessionId(uuid::Uuid::nil()),
+            agent: Name::parse("ann").unwrap(),
+            task: None,
+            kind: "execute".to_owned(),
+            title: "git push".to_owned(),
+            paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+        };
+        assert_eq!(question(&["git push"]).in_full(), "execute \"git push\"");
+        assert_eq!(
+            question(&["git push", "/p", "git push "]).exact_words(),
+            r#""git push", at ["/p", "git push "]"#
+        );
     }
 }

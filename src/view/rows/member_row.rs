@@ -8,7 +8,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
-use crate::domain::text::visible_letters::one_line;
+use crate::domain::text::visible_letters::beginning;
 use crate::domain::time::{Now, Tick};
 use crate::view::doing::{Doing, awaited};
 use crate::view::{Moment, Spent, Texts};
@@ -166,7 +166,7 @@ impl MemberRow {
             session: ended.session,
             group: Group::Ended,
             state: "left".to_owned(),
-            doing: one_line(&ended.reason()),
+            doing: beginning(&ended.reason(), limits::REASON_CHARS),
             task_id: None,
             task_since: None,
             queued: 0,

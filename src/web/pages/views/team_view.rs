@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::domain::text::counted::{counted, counted_as};
-use crate::view::{Board, Happening, StatusLook};
+use crate::view::{Board, Happening, Problem, StatusLook};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
     MOST_ROWS, ago, clock, left_out, mark, member_link, member_table, need_card, send_form,
@@ -66,13 +66,15 @@ fn needs(board: &Board, input: &PageInput<'_>, context: &PageContext<'_>) -> Mar
 }
 
 fn problems(board: &Board) -> Markup {
+    let is_told = |problem: &&Problem| board.needs_you.iter().any(|need| problem.is_need(need));
+    let problems: Vec<_> = board.problems.iter().filter(|problem| !is_told(problem)).collect();
     html! {
         div id="problems" aria-live="polite" {
-            @if !board.problems.is_empty() {
+            @if !problems.is_empty() {
                 section.sheet.problems aria-labelledby="problems-heading" {
-                    h2 id="problems-heading" { (counted(board.problems.len(), "problem")) }
+                    h2 id="problems-heading" { (counted(problems.len(), "problem")) }
                     ul {
-                        @for problem in board.problems.iter().take(MOST_ROWS) {
+                        @for problem in problems.iter().take(MOST_ROWS) {
                             li {
                                 span.mark.bad aria-hidden="true" { "✗" } " "
                                 @if let Some(member) = &problem.member { b { (member_link(member)) } ": " }
@@ -80,7 +82,7 @@ fn problems(board: &Board) -> Markup {
                             }
                         }
                     }
-                    (left_out(board.problems.len(), "cli-team-bridge status"))
+                    (left_out(problems.len(), "cli-team-bridge status"))
                 }
             }
         }

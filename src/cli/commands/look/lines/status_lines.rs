@@ -3,7 +3,7 @@
 use super::rows_as_lines as cells;
 use super::table::aligned;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, Group, Need, NeedKind, StatusLook};
+use crate::view::{Board, Group, Need, NeedKind, Problem, StatusLook};
 
 /// Returns the lines of a board.
 pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
@@ -48,10 +48,14 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         "Workflows"
     };
     block(&mut lines, heading, workflows);
-    let problems = board
-        .problems
-        .iter()
-        .map(|problem| vec![format!("✗ {}", problem.who()), problem.words.clone()]);
+    // The end of a member stands in its row, and who is stuck among the needs.
+    let is_told = |problem: &Problem| {
+        board.members.iter().any(|row| problem.is_end_of(row))
+            || board.needs_you.iter().any(|need| problem.is_need(need))
+    };
+    let problems = board.problems.iter().filter(|problem| !is_told(problem));
+    let problems =
+        problems.map(|problem| vec![format!("✗ {}", problem.who()), problem.words.clone()]);
     block(&mut lines, "Problems", problems);
     lines
 }
