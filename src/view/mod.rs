@@ -41,7 +41,7 @@ pub use self::rows::task_row::{TASK_STATUS_WORDS, TaskRow, task_status};
 pub use self::rows::tree_places::{TreePlace, tree_places};
 pub use self::rows::workflow_tree::{StepNode, WorkflowTree};
 pub use self::shown::{PossibleAnswer, StatusLook, Tone, age, going_on, money, short, took};
-pub use self::spent::{Spent, SpentBy, UsageFold, UsageRow};
+pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{Stretch, StretchKind, Stretches};
 pub use self::text_source::{KnownTexts, KnownWords, Texts};
 pub use self::totals::Totals;

@@ -12,6 +12,10 @@ use crate::domain::task::TaskStatus;
 use crate::domain::task::result::Usage;
 use crate::domain::time::iso8601;
 
+/// What no sum has, for whoever looks at one.
+pub const NOT_COUNTED: &str = "Counted are tasks that have ended, as far as their agents report tokens and costs. Running turns, and \
+                               turns in which an agent only reads its messages, are not.";
+
 /// Tokens and money, as far as the agents report them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Spent {
@@ -54,6 +58,22 @@ impl Spent {
             *sum = sum.saturating_add(cost.micros);
             self.cost.insert(cost.currency.clone(), units(*sum));
         }
+    }
+
+    /// Returns what all of these have used.
+    pub fn sum<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        for spent in all {
+            sum.input_tokens = sum.input_tokens.saturating_add(spent.input_tokens);
+            sum.output_tokens = sum.output_tokens.saturating_add(spent.output_tokens);
+            sum.total_tokens = sum.total_tokens.saturating_add(spent.total_tokens);
+            for (currency, amount) in &spent.micros {
+                let micros = sum.micros.entry(currency.clone()).or_default();
+                *micros = micros.saturating_add(*amount);
+                sum.cost.insert(currency.clone(), units(*micros));
+            }
+        }
+        sum
     }
 
     /// Returns it in words, such as `3,400 tokens, 0.25 USD`; empty if nothing was reported.
@@ -198,6 +218,8 @@ mod tests {
         spent.add(&usage(2.0, "EUR"));
         assert_eq!(spent.micros["USD"], 1_000_000);
         assert_eq!(spent.in_words(), "13,200 tokens, 2.00 EUR, 1.00 USD");
+        let sum = Spent::sum([&spent, &spent].into_iter());
+        assert_eq!(sum.in_words(), "26,400 tokens, 4.00 EUR, 2.00 USD");
     }
 
     #[test]

@@ -18,11 +18,12 @@ pub fn short(number: u64) -> String {
     match number {
         0 => String::new(),
         1..=9_999 => number.to_string(),
-        10_000..=999_999 => format!("{}k", number / 1_000),
-        1_000_000..=99_999_999 => {
-            format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000)
+        10_000..=999_499 => format!("{}k", (number + 500) / 1_000),
+        999_500..=99_949_999 => {
+            let tenths = (number + 50_000) / 100_000;
+            format!("{}.{}M", tenths / 10, tenths % 10)
         }
-        _ => format!("{}M", (number / 1_000_000).min(9_999)),
+        _ => format!("{}M", (number.saturating_add(500_000) / 1_000_000).min(9_999)),
     }
 }
 
@@ -49,8 +50,9 @@ mod tests {
         let ages = [0, 99_999, 100_000, 5_999_999, 6_000_000, 400_000_000, i64::MAX / 2];
         let ages = ages.map(|ms| age(Moment(0), Moment(ms)));
         assert_eq!(ages, ["0s", "99s", "1m", "99m", "1h", "4d", "999d"]);
-        let numbers = [0, 7, 9_999, 10_000, 999_999, 1_250_000, 100_000_000, u64::MAX].map(short);
-        assert_eq!(numbers, ["", "7", "9999", "10k", "999k", "1.2M", "100M", "9999M"]);
+        let numbers =
+            [0, 7, 9_999, 10_000, 11_700, 999_999, 1_249_000, 99_950_000, u64::MAX].map(short);
+        assert_eq!(numbers, ["", "7", "9999", "10k", "12k", "1.0M", "1.2M", "100M", "9999M"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::open_to_look::{Place, print_json};
 use crate::cli::{Failure, output};
 use crate::domain::text::counted::counted;
 use crate::reader::walk_all;
-use crate::view::{SpentBy, UsageFold, UsageRow};
+use crate::view::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 
 /// What to sum up.
 #[derive(Clone, Debug, Args)]
@@ -52,9 +52,18 @@ pub(crate) fn run(arguments: &UsageArguments) -> Result<(), Failure> {
     if rows.is_empty() && is_there {
         output::tell("No task has ended yet.");
     }
-    let cells: Vec<_> = rows.iter().map(cells).collect();
-    for line in aligned(&cells, 0) {
+    let mut lines: Vec<_> = rows.iter().map(cells).collect();
+    if rows.len() > 1 {
+        let spent = Spent::sum(rows.iter().map(|row| &row.spent));
+        let (tasks, done) = (rows.iter().map(|row| row.tasks), rows.iter().map(|row| row.done));
+        let name = "all".to_owned();
+        lines.push(cells(&UsageRow { name, tasks: tasks.sum(), done: done.sum(), spent }));
+    }
+    for line in aligned(&lines, 0) {
         output::say(&line);
+    }
+    if !rows.is_empty() {
+        output::tell(NOT_COUNTED);
     }
     Ok(())
 }

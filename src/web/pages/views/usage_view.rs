@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::view::{SpentBy, UsageRow, money, short};
+use crate::view::{NOT_COUNTED, Spent, SpentBy, UsageRow, money, short};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{MOST_ROWS, left_out};
 use crate::web::pages::{PageInput, View};
@@ -17,7 +17,10 @@ pub(in crate::web::pages) fn usage(by: SpentBy, input: &PageInput<'_>) -> Body {
     let html = html! {
         section.sheet id="usage" aria-labelledby="usage-heading" {
             h2 id="usage-heading" { "Usage by " (word) }
-            @if rows.is_empty() { p.empty { "No task has ended yet." } } @else { (table(rows, word)) (left_out(rows.len(), command)) }
+            @if rows.is_empty() { p.empty { "No task has ended yet." } } @else {
+                (table(rows, word)) (left_out(rows.len(), command))
+                p.empty.small { (NOT_COUNTED) }
+            }
         }
     };
     Body::new("Usage", vec![Part::fixed("switch", switch(by)), Part::live("usage", html)])
@@ -52,10 +55,30 @@ fn table(rows: &[UsageRow], word: &str) -> Markup {
                     td.number data-unit="read" { (short(row.spent.input_tokens)) }
                     td.number data-unit="written" { (short(row.spent.output_tokens)) }
                     td.number data-unit="tokens" { (short(row.spent.total_tokens)) }
-                    td.words { (bar(row.spent.total_tokens, most)) }
+                    td.words {
+                        @if row.spent.is_nothing() { span.soft { "no usage reported" } }
+                        @else { (bar(row.spent.total_tokens, most)) }
+                    }
                     td.number data-unit="" { (money(&row.spent)) }
                 }
             } }
+            @if rows.len() > 1 { tfoot { (sum(rows)) } }
+        }
+    }
+}
+
+fn sum(rows: &[UsageRow]) -> Markup {
+    let spent = Spent::sum(rows.iter().map(|row| &row.spent));
+    html! {
+        tr {
+            th scope="row" { "all" }
+            td.number data-unit="tasks" { (rows.iter().map(|row| row.tasks).sum::<u64>()) }
+            td.number data-unit="done" { (rows.iter().map(|row| row.done).sum::<u64>()) }
+            td.number data-unit="read" { (short(spent.input_tokens)) }
+            td.number data-unit="written" { (short(spent.output_tokens)) }
+            td.number data-unit="tokens" { (short(spent.total_tokens)) }
+            td.words {}
+            td.number data-unit="" { (money(&spent)) }
         }
     }
 }
