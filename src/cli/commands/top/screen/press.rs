@@ -227,6 +227,7 @@ impl Screen {
             Some(KeyAction::PageUp) => self.go(-self.page()),
             Some(KeyAction::PageDown | KeyAction::Peek) => self.go(self.page()),
             Some(KeyAction::First) => self.go(isize::MIN),
+            Some(KeyAction::Last) => self.go(isize::MAX),
             Some(KeyAction::Open | KeyAction::Quit | KeyAction::Help) => {
                 self.dialog = Dialog::None;
             }

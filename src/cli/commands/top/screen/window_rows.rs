@@ -32,11 +32,12 @@ pub(in crate::cli::commands::top) struct Layout {
 }
 
 impl Layout {
-    /// Returns the first place of a list that is shown, so that the chosen one stands in the middle.
+    /// Returns the first place of a list that is shown, so that the chosen one is in sight.
     pub(in crate::cli::commands::top) fn first(self, items: usize, at: Option<usize>) -> usize {
         let rows = usize::from(self.list_rows);
         let most = items.saturating_sub(rows);
-        at.unwrap_or_default().saturating_sub(rows / 2).min(most)
+        // No further than the chosen row needs, with the next one in sight: what needs a person stands on top.
+        (at.unwrap_or_default() + 2).saturating_sub(rows).min(most)
     }
 }
 

@@ -110,3 +110,15 @@ fn cancel_and_kill_are_asked_about_and_only_a_yes_counts() {
     );
     assert_eq!(ben("j K y"), None, "the leader is no agent");
 }
+
+#[test]
+fn a_text_that_is_read_goes_to_its_end_and_its_beginning_at_once() {
+    let mut screen = screen();
+    press(&mut screen, "?");
+    assert!(shown(&screen).join("\n").contains("more below"));
+    press(&mut screen, "G");
+    let text = shown(&screen).join("\n");
+    assert!(text.contains(" line ") && !text.contains("more below"), "{text}");
+    press(&mut screen, "home");
+    assert!(shown(&screen).join("\n").contains(" line 1 of "));
+}
