@@ -23,7 +23,7 @@ use crate::support::project::{self, Project, text};
 use crate::support::samples::Samples;
 use crate::support::table::{Demand, Row};
 
-const LONG: u64 = 100_000;
+pub(crate) const LONG: u64 = 100_000;
 const VERY_LONG: u64 = 1_000_000;
 /// How many messages one append has: a line of the log stays far below its limit.
 const AT_ONCE: u64 = 100;
@@ -93,12 +93,12 @@ fn rows_of(figure: &str, limit_ms: f64, samples: &Samples) -> [Row; 2] {
 }
 
 /// A project whose bus the commands accept, with the directories of its user.
-struct Team {
+pub(crate) struct Team {
     project: Project,
 }
 
 impl Team {
-    fn new() -> Outcome<Self> {
+    pub(crate) fn new() -> Outcome<Self> {
         Ok(Self { project: Project::new()? })
     }
 
@@ -116,7 +116,7 @@ impl Team {
     }
 
     /// Writes a history of messages that nobody has to read any more.
-    async fn fill(&self, messages: u64) -> Outcome {
+    pub(crate) async fn fill(&self, messages: u64) -> Outcome {
         for name in ["ann", "ben"] {
             let bus = Bus::open(Box::new(self.log()?))?;
             project::absent(&bus, name).await?;
@@ -133,7 +133,7 @@ impl Team {
         Ok(())
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cli-team-bridge"));
         command
             .args(arguments)

@@ -14,6 +14,7 @@ mod workflow_steps;
 mod support;
 mod wake_other_process;
 mod hook_and_watch;
+mod web;
 mod windows;
 mod writers;
 
@@ -26,7 +27,7 @@ use support::{Outcome, anchor};
 /// A topic: its name, and the function that measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 13] = [
+const TOPICS: [Topic; 14] = [
     ("send", send::measure),
     ("wake", wake_other_process::measure),
     ("writers", writers::measure),
@@ -40,6 +41,7 @@ const TOPICS: [Topic; 13] = [
     ("way_back", hook_and_watch::measure),
     ("windows", windows::measure),
     ("looking", looking::measure),
+    ("web", web::measure),
 ];
 
 fn main() -> Outcome {

@@ -211,7 +211,7 @@ impl Server {
     }
 }
 
-fn resident_mb(pid: u32) -> Outcome<f64> {
+pub(crate) fn resident_mb(pid: u32) -> Outcome<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kib = u32::try_from(number_after(&status, "VmRSS:")?)?;
     Ok(f64::from(kib) * 1024.0 / 1e6)

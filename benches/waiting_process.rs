@@ -62,15 +62,20 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
     })
 }
 
-fn account(pid: u32) -> Outcome<Account> {
+/// Returns how often the threads of a process have gone to sleep.
+pub(crate) fn sleeps(pid: u32) -> Outcome<u64> {
     let mut sleeps = 0;
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
         let status = fs::read_to_string(task?.path().join("status"))?;
         sleeps += number_after(&status, "\nvoluntary_ctxt_switches:")?;
     }
+    Ok(sleeps)
+}
+
+fn account(pid: u32) -> Outcome<Account> {
     let io = fs::read_to_string(format!("/proc/{pid}/io"))?;
     Ok(Account {
-        sleeps,
+        sleeps: sleeps(pid)?,
         writes: number_after(&io, "syscw:")?,
         written_bytes: number_after(&io, "\nwrite_bytes:")?,
         ticks: ticks(pid)?,

@@ -31,7 +31,7 @@ pub(super) fn question_form(
         _ => "once",
     };
     let question = &permission.question;
-    let paths: Vec<_> = question.paths.iter().map(|path| folded(path)).collect();
+    let paths: Vec<_> = question.further_paths().map(|path| folded(path)).collect();
     let places = if paths.is_empty() { String::new() } else { format!(", at {paths:?}") };
     // Quoted, so that the agent's words cannot pass for ours.
     let kind =

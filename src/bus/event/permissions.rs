@@ -29,13 +29,16 @@ impl Question {
     /// another part and no line end or hidden letter is missed.
     pub fn exact_words(&self) -> String {
         let title = exactly(&self.title);
-        // Some agents name their command among the arguments that may be places: it stands there already.
-        let paths = self.paths.iter().filter(|path| **path != self.title);
-        let paths: Vec<_> = paths.cloned().collect();
+        let paths: Vec<_> = self.further_paths().cloned().collect();
         if paths.is_empty() {
             return title;
         }
         format!("{title}, at {}", exact_words(&paths))
+    }
+
+    /// Returns the paths that the title does not say: some agents name their command among the arguments that may be places.
+    pub fn further_paths(&self) -> impl Iterator<Item = &String> {
+        self.paths.iter().filter(|path| **path != self.title)
     }
 
     /// Returns the kind of the tool: a word of ACP, or quoted.

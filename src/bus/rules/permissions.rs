@@ -207,10 +207,9 @@ fn notify_leader(
     else {
         return;
     };
-    let places = match question.paths.as_slice() {
-        [] => String::new(),
-        paths => format!(" at {}", paths.join(", ")),
-    };
+    let places: Vec<_> = question.further_paths().map(String::as_str).collect();
+    let places =
+        if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
     let kind = match known_kind(&question.kind) {
         Some(kind) => notice![kind],
         None => notice![quoted(&question.kind, usize::MAX)],

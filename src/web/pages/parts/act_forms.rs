@@ -43,9 +43,9 @@ pub(in crate::web::pages) fn answer_forms(
     html! {
         div.answers role="group" aria-label={ "Answers to " (row.agent) } {
             @for answer in row.answers() {
+                // No yes stands out: a click is a decision.
                 @let class = match answer.decision {
-                    Decision::AllowOnce => "go",
-                    Decision::AllowAlways => "",
+                    Decision::AllowOnce | Decision::AllowAlways => "",
                     _ => "harm",
                 };
                 (button(context, "answer", &[("id", &row.permission_id), ("decision", answer.decision.as_str())], class, answer.words))
