@@ -55,17 +55,16 @@ impl<'a> Advice<'a> {
     fn complete(&self, class: &str, message: String, words: &str) -> TaskError {
         let mut error = TaskError::new(class, message);
         match class {
-            // A new login does not set a variable of the user's own settings.
-            error_class::AUTH if words.to_lowercase().contains("environment variable") => {
-                error.message = format!(
-                    "{}; if your shell has it, name it in `env_pass` of the agent's profile: agents get no other variables",
-                    error.message.trim_end_matches('.')
-                );
-            }
             error_class::AUTH => {
                 if let Some(login) = self.login {
                     let message = error.message.trim_end_matches('.');
-                    error.message = format!("{message}; to log in, {login}");
+                    // A new login does not set a variable that the user's own settings of the agent name.
+                    let variable = if words.to_lowercase().contains("environment variable") {
+                        "; if your shell has that variable, name it in `env_pass` of the agent's profile"
+                    } else {
+                        ""
+                    };
+                    error.message = format!("{message}{variable}; to log in, {login}");
                     error.login = Some(login.to_owned());
                 }
             }
@@ -122,11 +121,16 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_variable_is_passed_on_and_needs_no_new_login() {
+    fn a_missing_variable_has_to_be_passed_on() {
         let words = "Missing environment variable: `MY_KEY`.";
         let error = advice().on_words(words, words.to_owned());
-        assert_eq!((error.class.as_str(), error.login), ("auth", None));
-        assert!(error.message.contains("`MY_KEY`; if your shell has it, name it in `env_pass`"));
+        assert_eq!(error.class, error_class::AUTH);
+        assert!(
+            error
+                .message
+                .contains("`MY_KEY`; if your shell has that variable, name it in `env_pass`")
+        );
+        assert!(error.message.ends_with("; to log in, set KEY"), "{error:?}");
         let error = advice().on_words("authentication required", "Log in first.".to_owned());
         assert_eq!(error.message, "Log in first; to log in, set KEY");
     }
