@@ -14,8 +14,6 @@ mod workflow_steps;
 mod support;
 mod wake_other_process;
 mod hook_and_watch;
-mod web;
-mod windows;
 mod writers;
 
 use std::path::Path;
@@ -39,9 +37,9 @@ const TOPICS: [Topic; 14] = [
     ("memory", process_memory::measure),
     ("prompts", prompts::measure),
     ("way_back", hook_and_watch::measure),
-    ("windows", windows::measure),
-    ("looking", looking::measure),
-    ("web", web::measure),
+    ("windows", looking::top::measure),
+    ("looking", looking::commands::measure),
+    ("web", looking::web::measure),
 ];
 
 fn main() -> Outcome {

@@ -18,7 +18,7 @@ use super::acts::Surroundings;
 use super::api::api_routes;
 use super::bus_reader::BusReader;
 use super::gate::{
-    AllowedHosts, CallerRates, EntryKeys, SIGN_IN, add_safety_headers, check_request,
+    AllowedHosts, CallerRates, EntryKeys, KnownKeys, SIGN_IN, add_safety_headers, check_request,
     raw_safety_headers,
 };
 use super::live::live;
@@ -57,6 +57,8 @@ impl WebServer {
             programs: JoinedPrograms::none_yet(Arc::clone(&surroundings)),
             surroundings,
             streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),
+            program_streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),
+            known_keys: KnownKeys::default(),
             ending: CancellationToken::new(),
             notice: Mutex::new(None),
             settings,

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::acts::Surroundings;
 use super::bus_reader::BusReader;
-use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys};
+use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys, KnownKeys};
 use super::pages::PageContext;
 use super::programs::JoinedPrograms;
 use crate::sys::clock;
@@ -44,6 +44,9 @@ pub(super) struct Shared {
     pub(super) programs: JoinedPrograms,
     /// The places of event streams.
     pub(super) streams: Arc<Semaphore>,
+    /// Those of programs, apart from the pages of a person.
+    pub(super) program_streams: Arc<Semaphore>,
+    pub(super) known_keys: KnownKeys,
     /// Cancelled when the server ends.
     pub(super) ending: CancellationToken,
     /// What came of the last act, for the next page.

@@ -8,10 +8,16 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use crate::domain::access_key::{KeyScope, hash_of_secret};
+use super::read_answers::no_answer;
+use crate::domain::access_key::{KeyHash, KeyScope, hash_of_secret};
+use crate::web::bus_reader::NoAnswer;
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
 use crate::web::server_state::ServerState;
+
+/// What a program without a key needs.
+const MAKE_A_KEY: &str =
+    "`cli-team-bridge key new NAME` makes a key; send it as `Authorization: Bearer KEY`";
 
 /// The beginning of the paths of the API.
 pub(in crate::web) const API: &str = "/api/";
@@ -23,10 +29,34 @@ pub(in crate::web) async fn identify(
 ) -> Result<Program, Response> {
     let secret = bearer(headers);
     let program = match secret {
-        Some(secret) => program_of(state, secret).await,
+        // Whether a key is wrong is not known while the bus cannot be read.
+        Some(secret) => {
+            let found = program_of(state, secret).await;
+            found.map_err(|why| no_answer(why).into_response())?
+        }
         None => None,
     };
-    program.ok_or_else(|| without_key(state, secret.is_some()))
+    let program = program.ok_or_else(|| without_key(state, secret.is_some()))?;
+    state.known_keys.note(&program.hash);
+    Ok(program)
+}
+
+/// Refuses a program whose key was revoked while its body was on the way.
+pub(super) async fn check_key_again(state: &ServerState, program: &Program) -> Result<(), Problem> {
+    let hash = program.hash.clone();
+    let is_valid = state.reader.ask(move |bus| bus.state().key_of(&hash).is_some());
+    if is_valid.await.map_err(no_answer)? { Ok(()) } else { Err(wrong_key()) }
+}
+
+/// Says that a key is none, or none any more.
+pub(super) fn wrong_key() -> Problem {
+    let title = "There is no such key, or it was revoked";
+    Problem::new(StatusCode::UNAUTHORIZED, "wrong-key", title).with_hint(MAKE_A_KEY)
+}
+
+/// Returns the hash of the key that a request names, valid or not; none if it names none.
+pub(in crate::web) fn named_key(headers: &HeaderMap) -> Option<KeyHash> {
+    hash_of_secret(bearer(headers)?)
 }
 
 /// Lets a request through if its program may do such things, and the server allows them.
@@ -72,37 +102,33 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(secret.trim())
 }
 
-/// Returns the program with a key; none if there is no such key, or no bus that could have one.
-async fn program_of(state: &ServerState, secret: &str) -> Option<Program> {
-    let hash = hash_of_secret(secret)?;
+/// Returns the program with a key; none if there is no such key.
+async fn program_of(state: &ServerState, secret: &str) -> Result<Option<Program>, NoAnswer> {
+    let Some(hash) = hash_of_secret(secret) else { return Ok(None) };
     let found = state.reader.ask(move |bus| {
         let (_, key) = bus.state().key_of(&hash)?;
         let (name, scopes) = (key.name.clone(), key.scopes.clone());
         Some(Program { name, scopes, hash })
     });
-    found.await.ok().flatten()
+    found.await
 }
 
 /// Answers a request without a key, or with a wrong one, which counts as a wrong token of the pages does.
 fn without_key(state: &ServerState, is_wrong: bool) -> Response {
     let now = Instant::now();
-    if let Some(left) = state.keys.locked_out(now) {
+    if let Some(left) = state.keys.keys_locked_out(now) {
         return locked_out(left);
     }
     if is_wrong {
-        state.keys.count_wrong(now);
+        state.keys.count_wrong_key(now);
     }
     let problem = if is_wrong {
-        Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "wrong-key",
-            "There is no such key, or it was revoked",
-        )
+        wrong_key()
     } else {
-        Problem::new(StatusCode::UNAUTHORIZED, "no-key", "This needs a key")
+        let title = "This needs a key";
+        Problem::new(StatusCode::UNAUTHORIZED, "no-key", title).with_hint(MAKE_A_KEY)
     };
-    let hint = "`cli-team-bridge key new NAME` makes a key; send it as `Authorization: Bearer KEY`";
-    let mut answer = problem.with_hint(hint).into_response();
+    let mut answer = problem.into_response();
     answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     answer
 }

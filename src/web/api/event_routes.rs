@@ -40,7 +40,7 @@ pub(super) async fn events(
     Asked(which): Asked<WhichEvents>,
 ) -> Result<Response, Problem> {
     let after = last_event_id(&headers)?.or(which.after);
-    let Ok(place) = Arc::clone(&state.streams).try_acquire_owned() else {
+    let Ok(place) = Arc::clone(&state.program_streams).try_acquire_owned() else {
         let title = "Too many event streams are open";
         let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", title);
         let mut answer = problem.with_hint("close some").into_response();

@@ -14,4 +14,4 @@ mod open_api;
 mod api_routes;
 
 pub(super) use self::api_routes::api_routes;
-pub(super) use self::check_caller::{API, identify};
+pub(super) use self::check_caller::{API, identify, named_key};

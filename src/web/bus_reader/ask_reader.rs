@@ -67,8 +67,10 @@ impl BusReader {
     ) -> Result<T, NoAnswer> {
         let (answer, answered) = oneshot::channel();
         let order = Order::Answer(Box::new(|reading| {
-            // Whoever asked may have gone.
-            let _ = answer.send(order(reading));
+            // Whoever asked may have gone, before it is read and while.
+            if !answer.is_closed() {
+                let _ = answer.send(order(reading));
+            }
         }));
         self.orders.try_send(order).map_err(|_| NoAnswer::Late)?;
         let answered = tokio::time::timeout(wait_times::WEB_ANSWER, answered).await;

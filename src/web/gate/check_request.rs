@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
 
-use crate::web::api::{API, identify};
+use crate::web::api::{API, identify, named_key};
 use crate::web::assets::find_asset;
 use crate::web::pages::message_page;
 use crate::web::server_state::ServerState;
@@ -53,7 +53,8 @@ fn refusal(state: &ServerState, request: &Request) -> Option<Response> {
         return Some(refused(StatusCode::FORBIDDEN, "Not from there", &[words]));
     }
     let is_signed_in = state.keys.has_cookie(headers);
-    if !state.rates.of(is_signed_in, headers).takes(now) {
+    let has_known_key = named_key(headers).is_some_and(|hash| state.known_keys.has(&hash));
+    if !state.rates.of(is_signed_in, has_known_key).takes(now) {
         let words = "These are too many requests. Try again in a moment.";
         let answer = refused(StatusCode::TOO_MANY_REQUESTS, "Too fast", &[words]);
         return Some(retry_after(answer, Duration::from_secs(1)));

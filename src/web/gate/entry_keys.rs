@@ -20,9 +20,12 @@ pub(in crate::web) struct EntryKeys {
     /// What forms send back, so that only a page of ours can send them.
     form_token: String,
     door: Mutex<Door>,
+    /// Apart from it, as a program that polls with a revoked key must not keep out its user.
+    api_door: Mutex<Door>,
 }
 
 /// What signing in changes.
+#[derive(Default)]
 struct Door {
     /// The token of the URL; none once it was used.
     token: Option<String>,
@@ -49,11 +52,8 @@ impl EntryKeys {
             cookie_name: format!("cli-team-bridge-{port}"),
             cookie: random_ids::token(),
             form_token: random_ids::token(),
-            door: Mutex::new(Door {
-                token: Some(random_ids::token()),
-                wrong: 0,
-                locked_until: None,
-            }),
+            door: Mutex::new(Door { token: Some(random_ids::token()), ..Door::default() }),
+            api_door: Mutex::default(),
         }
     }
 
@@ -86,9 +86,14 @@ impl EntryKeys {
         lock(&self.door).locked_out(now)
     }
 
+    /// Returns how long no wrong key of the API is tried.
+    pub(in crate::web) fn keys_locked_out(&self, now: Instant) -> Option<Duration> {
+        lock(&self.api_door).locked_out(now)
+    }
+
     /// Counts a wrong key of the API.
-    pub(in crate::web) fn count_wrong(&self, now: Instant) {
-        lock(&self.door).count_wrong(now);
+    pub(in crate::web) fn count_wrong_key(&self, now: Instant) {
+        lock(&self.api_door).count_wrong(now);
     }
 
     /// Exchanges the token of the URL for the cookie, once. A wrong token that another site has made a browser send does not count: any

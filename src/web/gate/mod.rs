@@ -11,6 +11,7 @@ mod allowed_host;
 mod base_path;
 mod check_request;
 mod entry_keys;
+mod known_keys;
 mod request_rate;
 mod safety_headers;
 mod same_text;
@@ -21,5 +22,6 @@ pub(super) use self::check_request::{
     SIGN_IN, check_request, is_from_elsewhere, locked_out, refused, retry_after,
 };
 pub(super) use self::entry_keys::{EntryKeys, SignIn};
+pub(super) use self::known_keys::KnownKeys;
 pub(super) use self::request_rate::{CallerRates, RequestRate};
 pub(super) use self::safety_headers::{add_safety_headers, raw_safety_headers};

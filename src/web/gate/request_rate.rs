@@ -3,8 +3,6 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
-use axum::http::{HeaderMap, header};
-
 use crate::domain::limits;
 use crate::sys::mutex::lock;
 
@@ -26,11 +24,11 @@ impl Default for CallerRates {
 }
 
 impl CallerRates {
-    /// Returns the rate of a request's caller. A key may be wrong.
-    pub(in crate::web) fn of(&self, is_signed_in: bool, headers: &HeaderMap) -> &RequestRate {
+    /// Returns the rate of a request's caller. A key counts that was valid before.
+    pub(in crate::web) fn of(&self, is_signed_in: bool, has_known_key: bool) -> &RequestRate {
         if is_signed_in {
             &self.signed_in
-        } else if headers.contains_key(header::AUTHORIZATION) {
+        } else if has_known_key {
             &self.with_key
         } else {
             &self.others

@@ -20,6 +20,7 @@ use crate::domain::{limits, wait_times};
 use crate::sys::mutex::lock;
 use crate::web::acts::{ActError, Surroundings};
 use crate::web::gate::RequestRate;
+use crate::web::programs::Program;
 
 /// The programs that have joined. Cheap to clone.
 #[derive(Clone)]
@@ -84,6 +85,8 @@ pub(in crate::web) enum NotJoined {
     Taken { name: Name, kind: &'static str },
     #[error("`{0}` asks for too much at once")]
     TooFast(Name),
+    #[error("its key was revoked")]
+    Revoked,
     #[error("the server ends")]
     Over,
 }
@@ -100,25 +103,35 @@ impl JoinedPrograms {
     }
 
     /// Returns the membership of a program, which joins if it has not yet, or has left.
-    pub(in crate::web) async fn membership(&self, name: Name) -> Result<Membership, NotJoined> {
+    pub(in crate::web) async fn membership(
+        &self,
+        program: &Program,
+    ) -> Result<Membership, NotJoined> {
         // A task of its own: a program that breaks its connection halfway must not leave a member whom nobody knows.
-        let programs = self.clone();
-        let joining = tokio::spawn(async move { programs.found_or_joined(&name).await });
+        let (programs, program) = (self.clone(), program.clone());
+        let joining = tokio::spawn(async move { programs.found_or_joined(&program).await });
         joining.await.map_err(|_| BusError::Closed)?
     }
 
-    async fn found_or_joined(&self, name: &Name) -> Result<Membership, NotJoined> {
+    async fn found_or_joined(&self, program: &Program) -> Result<Membership, NotJoined> {
+        let name = &program.name;
         let mut joined = self.joined.lock().await;
         if joined.is_over {
             return Err(NotJoined::Over);
         }
         joined.check_rate(name)?;
-        if let Some(membership) = joined.present(name) {
-            return Ok(membership);
-        }
+        joined.forget_unusable_bus();
         let open = joined.bus.clone();
         let bus = if let Some(bus) = open { bus } else { self.open().await? };
         joined.bus = Some(bus.clone());
+        // It may have been revoked since the request began.
+        bus.refresh()?;
+        if bus.look(|state| state.key_of(&program.hash).is_none()) {
+            return Err(NotJoined::Revoked);
+        }
+        if let Some(membership) = joined.present(name) {
+            return Ok(membership);
+        }
         if !std::mem::replace(&mut joined.is_watched, true) {
             // Also before a failure, which leaves the bus open.
             tokio::spawn(self.clone().see_them_leave());
@@ -180,15 +193,21 @@ impl Joined {
         if rate.takes(Instant::now()) { Ok(()) } else { Err(NotJoined::TooFast(name.clone())) }
     }
 
+    /// Forgets a bus that was removed or cannot be read, with all that had joined it: another may have taken its place.
+    fn forget_unusable_bus(&mut self) {
+        let fails = |bus: &Bus| {
+            let refreshed = bus.refresh();
+            matches!(refreshed, Err(BusError::Log(ref error)) if !matches!(error, LogError::Busy { .. }))
+        };
+        if self.bus.as_ref().is_some_and(fails) {
+            self.members.clear();
+            self.bus = None;
+        }
+    }
+
     /// Returns the membership of a program that is there.
     fn present(&mut self, name: &Name) -> Option<Membership> {
         let joiner = self.members.get_mut(name)?;
-        if let Err(BusError::Log(LogError::Removed)) = joiner.membership.bus().refresh() {
-            // A new bus may have taken its place.
-            self.members.clear();
-            self.bus = None;
-            return None;
-        }
         if joiner.membership.check_live().is_err() {
             let gone = self.members.remove(name)?;
             gone.membership.bus().release(gone.membership.session());
@@ -225,10 +244,8 @@ impl Joined {
 
     /// Has those leave who have not asked for long, and those without a key.
     async fn part_with_the_gone(&mut self, follows: impl Fn(&Name) -> bool) {
+        self.forget_unusable_bus();
         let Some(bus) = self.bus.clone() else { return };
-        if let Err(error) = bus.refresh() {
-            tracing::debug!(%error, "cannot read which programs have a key");
-        }
         let has_key = |name: &Name| {
             let is_own = |key: &crate::bus::state::AccessKey| {
                 key.name == *name && (key.allows(KeyScope::Write) || key.allows(KeyScope::Assign))

@@ -101,6 +101,10 @@ async fn a_key_has_the_name_of_a_member_and_needs_a_team() {
         let (exit, said) = stage.ended(&["key", "new", name], None).await;
         assert_eq!(exit.code, Some(2), "{said}");
     }
+    for name in ["orchestrator", "orchestrator-2"] {
+        let said = failed(&stage, &["key", "new", name]).await;
+        assert!(said.contains("is the name of a session that leads the team"), "{said}");
+    }
 }
 
 #[tokio::test]

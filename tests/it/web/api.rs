@@ -110,6 +110,7 @@ async fn whoever_has_no_key_learns_what_to_do_and_nothing_else() {
     let wrong = web.get("/api/v1/status", "Authorization: Bearer x\r\n").await;
     assert_eq!(body(&wrong, 429)["type"], "locked-out");
     assert_eq!(web.get("/api/v1/status", &bearer).await.status, 200, "a valid key goes on working");
+    assert_eq!(web.get(&web.sign_in, "").await.status, 303, "its user is not locked out");
     web.end().await;
     lead.close().await;
 }

@@ -5,6 +5,7 @@ mod api_client;
 mod api_contract;
 mod api_events;
 mod api_hostile;
+mod api_lost_bus;
 mod api_names;
 mod api_writes;
 mod gate;

@@ -7,12 +7,15 @@ use serde::Serialize;
 
 use crate::cli::commands::look::{aligned, open_project, print_json};
 use crate::cli::steer::{MadeKey, Steering};
-use crate::cli::{Failure, below_agent, output, serve_mcp};
+use crate::cli::{Failure, below_agent, output, serve_mcp, with_hint};
 use crate::domain::access_key::{KeyScope, scopes_in_words};
 use crate::domain::ids::KeyId;
 use crate::domain::name::Name;
 use crate::domain::time::iso8601;
 use crate::view::Moment;
+
+/// The name of orchestrators, to which numbers are added.
+const LEADER: &str = "orchestrator";
 
 /// The version of the JSON forms.
 const VERSION: u32 = 1;
@@ -130,6 +133,12 @@ pub(crate) fn run(arguments: &KeyArguments) -> Result<(), Failure> {
 }
 
 fn make(new: &NewArguments) -> Result<(), Failure> {
+    // A program of that name would take the place of whoever leads next, and its mail.
+    let name = new.name.as_str();
+    if name == LEADER || name.strip_prefix(LEADER).is_some_and(|rest| rest.starts_with('-')) {
+        let words = format!("`{name}` is the name of a session that leads the team");
+        return Err(with_hint(words, "name the key after the program that uses it"));
+    }
     let made = on_team(new.team.project.as_deref(), async |team| {
         team.make_key(&new.name, new.scopes()).await
     });

@@ -15,7 +15,7 @@ pub(in crate::web::api) async fn as_member(
     state: &ServerState,
     program: &Program,
 ) -> Result<Membership, Problem> {
-    state.programs.membership(program.name.clone()).await.map_err(|error| why_not_joined(&error))
+    state.programs.membership(program).await.map_err(|error| why_not_joined(&error))
 }
 
 /// Has the program leave the team. What it has claimed is open again.

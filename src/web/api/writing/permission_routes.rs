@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,11 @@ use crate::domain::act::Act;
 use crate::domain::ids::PermissionId;
 use crate::domain::permission::Decision;
 use crate::web::acts::{ActEnd, ActError};
+use crate::web::api::check_caller::check_key_again;
 use crate::web::api::read_answers::no_answer;
 use crate::web::api::read_request::{Given, Named};
 use crate::web::problem::Problem;
+use crate::web::programs::Program;
 use crate::web::server_state::ServerState;
 
 /// An answer to a permission question.
@@ -46,9 +48,11 @@ pub(in crate::web::api) struct AnsweredPermission {
 
 pub(in crate::web::api) async fn answer_permission(
     State(state): State<ServerState>,
+    Extension(program): Extension<Program>,
     Named(id): Named,
     Given(answer): Given<PermissionAnswer>,
 ) -> Result<Json<AnsweredPermission>, Problem> {
+    check_key_again(&state, &program).await?;
     let asked = PermissionId::parse(&id).ok();
     let is_known = match asked {
         Some(asked) => {

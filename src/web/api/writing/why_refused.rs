@@ -7,6 +7,7 @@ use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::bus::storage::LogError;
 use crate::web::acts::ActError;
+use crate::web::api::check_caller::wrong_key;
 use crate::web::problem::Problem;
 use crate::web::programs::NotJoined;
 
@@ -55,6 +56,7 @@ pub(super) fn why_not_joined(error: &NotJoined) -> Problem {
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title)
                 .with_hint("try again in a second")
         }
+        NotJoined::Revoked => wrong_key(),
         NotJoined::Over => {
             let title = "The server ends";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "late", title)

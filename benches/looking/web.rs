@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::looking::{LONG, Team};
+use super::commands::{LONG, Team};
 use crate::process_memory::resident_mb;
 use crate::support::Outcome;
 use crate::support::child_process::ChildProcess;
