@@ -120,10 +120,14 @@ impl JoinedPrograms {
             return Err(NotJoined::Over);
         }
         joined.check_rate(name)?;
-        joined.forget_unusable_bus();
+        joined.forget_lost_bus();
         let open = joined.bus.clone();
         let bus = if let Some(bus) = open { bus } else { self.open().await? };
         joined.bus = Some(bus.clone());
+        if !std::mem::replace(&mut joined.is_watched, true) {
+            // Also before a failure, which leaves the bus open.
+            tokio::spawn(self.clone().see_them_leave());
+        }
         // It may have been revoked since the request began.
         bus.refresh()?;
         if bus.look(|state| state.key_of(&program.hash).is_none()) {
@@ -131,10 +135,6 @@ impl JoinedPrograms {
         }
         if let Some(membership) = joined.present(name) {
             return Ok(membership);
-        }
-        if !std::mem::replace(&mut joined.is_watched, true) {
-            // Also before a failure, which leaves the bus open.
-            tokio::spawn(self.clone().see_them_leave());
         }
         joined.join(&bus, name).await
     }
@@ -193,15 +193,26 @@ impl Joined {
         if rate.takes(Instant::now()) { Ok(()) } else { Err(NotJoined::TooFast(name.clone())) }
     }
 
-    /// Forgets a bus that was removed or cannot be read, with all that had joined it: another may have taken its place.
-    fn forget_unusable_bus(&mut self) {
-        let fails = |bus: &Bus| {
-            let refreshed = bus.refresh();
-            matches!(refreshed, Err(BusError::Log(ref error)) if !matches!(error, LogError::Busy { .. }))
+    /// Forgets a bus that was removed or is none of ours any more, with all that had joined it: another may have taken its place. A disk
+    /// that fails for a moment ends no membership.
+    fn forget_lost_bus(&mut self) {
+        let is_lost = |bus: &Bus| {
+            matches!(
+                bus.refresh(),
+                Err(BusError::Log(
+                    LogError::Removed
+                        | LogError::Newer
+                        | LogError::Refused { .. }
+                        | LogError::OtherMachine { .. }
+                        | LogError::Gone
+                ))
+            )
         };
-        if self.bus.as_ref().is_some_and(fails) {
+        let lost = self.bus.take_if(|bus| is_lost(bus));
+        if let Some(bus) = lost {
             self.members.clear();
-            self.bus = None;
+            // Whoever asks now does not wait for its end.
+            tokio::spawn(async move { bus.close().await });
         }
     }
 
@@ -244,7 +255,7 @@ impl Joined {
 
     /// Has those leave who have not asked for long, and those without a key.
     async fn part_with_the_gone(&mut self, follows: impl Fn(&Name) -> bool) {
-        self.forget_unusable_bus();
+        self.forget_lost_bus();
         let Some(bus) = self.bus.clone() else { return };
         let has_key = |name: &Name| {
             let is_own = |key: &crate::bus::state::AccessKey| {
