@@ -83,7 +83,9 @@ impl Board {
             }
         }
         let ended = state.departed().rev().filter(|ended| problems::is_shown(state, ended, now));
-        members.extend(ended.take(most_ended).map(|ended| MemberRow::of_ended(ended, now)));
+        members.extend(ended.take(most_ended).map(|ended| {
+            MemberRow::of_ended(ended, used.remove(&ended.session).unwrap_or_default(), now)
+        }));
         for (session, prompt) in interrupted(state) {
             let mut ended = members.iter_mut().filter(|row| row.state == "left");
             let row = ended.find(|row| row.session == session);
@@ -143,9 +145,16 @@ impl Board {
     }
 }
 
-/// Sums up what the tasks of each session have used.
+/// Sums up what the turns of each session have used.
 fn usage_by_session(state: &State) -> BTreeMap<SessionId, Spent> {
     let mut used = BTreeMap::<_, Spent>::new();
+    let live = state.live_sessions().into_iter().map(|live| (live.id, &live.used_beside_tasks));
+    let ended = state.departed().map(|ended| (ended.session, &ended.used_beside_tasks));
+    for (session, usage) in live.chain(ended) {
+        if let Some(usage) = usage {
+            used.entry(session).or_default().add(usage);
+        }
+    }
     for task in state.tasks() {
         if let Some(usage) = &task.usage {
             used.entry(task.session).or_default().add(usage);

@@ -231,7 +231,7 @@ impl Turn {
     }
 }
 
-/// Says how full the model's context is, and what the session has cost so far.
+/// Says how full the model's context is, and what the conversation has cost so far, this turn included.
 fn used(value: &Value) -> Option<String> {
     let count = |key: &str| value[key].as_u64().filter(|count| *count > 0);
     let context = count("used").map(|used| match count("size") {
@@ -240,7 +240,7 @@ fn used(value: &Value) -> Option<String> {
     });
     let cost = value["cost"]["amount"].as_f64().map(|amount| {
         let currency = beginning(text(&value["cost"], "currency"), CURRENCY_CHARS);
-        format!("session so far {amount:.2} {currency}")
+        format!("conversation so far {amount:.2} {currency}")
     });
     let words: Vec<_> = context.into_iter().chain(cost).collect();
     (!words.is_empty()).then(|| words.join(", "))
@@ -294,7 +294,7 @@ mod tests {
             usage(31_400, json!({ "amount": 0.254, "currency": "USD" })),
             usage(0, Value::Null),
         ]);
-        let used = "context 31,400 of 200,000 tokens, session so far 0.25 USD".to_owned();
+        let used = "context 31,400 of 200,000 tokens, conversation so far 0.25 USD".to_owned();
         assert_eq!(lines, [(LiveKind::Words, "one".to_owned()), (LiveKind::Note, used)]);
         let odd = "\u{1b}[2J".repeat(9);
         let odd = json!({ "kind": "usage", "cost": { "amount": 1, "currency": odd } });

@@ -1,4 +1,4 @@
-//! What tasks have used: tokens and money, for one task, for a member, and over the whole log by agent, profile or day.
+//! What turns have used: tokens and money, for one task, for a member, and over the whole log by agent, profile or day.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::event::{Entry, Event};
-use crate::bus::state::State;
+use crate::bus::state::{State, Task};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::task::TaskStatus;
 use crate::domain::task::result::Usage;
 use crate::domain::time::iso8601;
 
 /// What no sum has, for whoever looks at one.
-pub const NOT_COUNTED: &str = "Counted are tasks that have ended, as far as their agents report tokens and costs. Running turns, and \
-                               turns in which an agent only reads its messages, are not.";
+pub const NOT_COUNTED: &str = "Counted are turns that have ended, as far as their agents report tokens and costs; a running turn \
+                               counts when it ends.";
+
+/// The name of an agent or a profile of which the log says no more.
+const UNKNOWN: &str = "unknown";
 
 /// Tokens and money, as far as the agents report them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -111,11 +114,11 @@ fn units(micros: u64) -> f64 {
 pub enum SpentBy {
     Agent,
     Profile,
-    /// By the day, in UTC, on which a task ended.
+    /// By the day, in UTC, on which a turn ended.
     Day,
 }
 
-/// What one agent, one profile or one day has used.
+/// What one agent, one profile or one day has used, in turns of tasks and in those in which agents only read their messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct UsageRow {
     /// The name of the agent or of the profile, or the day.
@@ -131,59 +134,82 @@ pub struct UsageRow {
 /// Sums up the usage over the entries of a log.
 pub struct UsageFold {
     by: SpentBy,
-    /// The agent and the session of each task that has not ended.
-    open: BTreeMap<TaskId, (String, SessionId)>,
-    profiles: BTreeMap<SessionId, String>,
+    /// The session of each task that has not ended.
+    open: BTreeMap<TaskId, SessionId>,
+    /// The name and the profile of each agent that has not left.
+    agents: BTreeMap<SessionId, (String, String)>,
     rows: BTreeMap<String, UsageRow>,
 }
 
 impl UsageFold {
     /// Begins with nothing.
     pub fn new(by: SpentBy) -> Self {
-        Self { by, open: BTreeMap::new(), profiles: BTreeMap::new(), rows: BTreeMap::new() }
+        Self { by, open: BTreeMap::new(), agents: BTreeMap::new(), rows: BTreeMap::new() }
     }
 
-    /// Takes an entry. `state` names the tasks that were assigned before the first entry.
+    /// Takes an entry. `state` names the agents and the tasks that began before the first entry.
     pub fn take(&mut self, entry: &Entry, state: &State) {
         for event in &entry.events {
             match event {
                 Event::MemberStarting(starting) => {
-                    self.profiles.insert(starting.session, starting.profile.clone());
+                    let agent = (starting.name.to_string(), starting.profile.clone());
+                    self.agents.insert(starting.session, agent);
                 }
                 Event::MemberLeft { session, .. } => {
                     // All its tasks have ended before.
-                    self.profiles.remove(session);
+                    self.agents.remove(session);
                 }
                 Event::TaskAssigned(task) => {
-                    self.open.insert(task.id.clone(), (task.agent.to_string(), task.session));
+                    self.open.insert(task.id.clone(), task.session);
+                    self.agents.entry(task.session).or_insert_with(|| {
+                        let profile = profile_of(state, task.session);
+                        (task.agent.to_string(), profile)
+                    });
                 }
                 Event::TaskFinished(end) => {
-                    let known = state.task(&end.id);
-                    let known = || known.map(|task| (task.agent.to_string(), task.session));
-                    let Some((agent, session)) = self.open.remove(&end.id).or_else(known) else {
+                    let known = || state.task(&end.id).map(|task| task.session);
+                    let Some(session) = self.open.remove(&end.id).or_else(known) else {
                         continue;
                     };
-                    let name = match self.by {
-                        SpentBy::Agent => agent,
-                        SpentBy::Profile => {
-                            let later =
-                                || state.task(&end.id).and_then(|task| state.profile_of(task));
-                            let known = self.profiles.get(&session).map(String::as_str);
-                            known.or_else(later).unwrap_or("unknown").to_owned()
-                        }
-                        SpentBy::Day => iso8601(entry.ts).chars().take(10).collect(),
-                    };
-                    let row = self.rows.entry(name.clone()).or_default();
-                    row.name = name;
+                    let row = self.row(session, state.task(&end.id), entry.ts, state);
                     row.tasks += 1;
                     row.done += u64::from(end.status == TaskStatus::Done);
                     if let Some(usage) = &end.report.usage {
                         row.spent.add(usage);
                     }
                 }
+                Event::TurnUsed { session, usage, .. } => {
+                    self.row(*session, None, entry.ts, state).spent.add(usage);
+                }
                 _ => {}
             }
         }
+    }
+
+    /// Returns the row to which a turn of a session counts.
+    fn row(
+        &mut self,
+        session: SessionId,
+        task: Option<&Task>,
+        ended: i64,
+        state: &State,
+    ) -> &mut UsageRow {
+        let known = self.agents.get(&session);
+        let name = match self.by {
+            SpentBy::Agent => known.map(|(name, _)| name.clone()).unwrap_or_else(|| {
+                let of_task = task.map(|task| task.agent.to_string());
+                let live = || state.session(session).map(|live| live.name.to_string());
+                of_task.or_else(live).unwrap_or_else(|| UNKNOWN.to_owned())
+            }),
+            SpentBy::Profile => known.map(|(_, profile)| profile.clone()).unwrap_or_else(|| {
+                let of_task = task.and_then(|task| state.profile_of(task)).map(str::to_owned);
+                of_task.unwrap_or_else(|| profile_of(state, session))
+            }),
+            SpentBy::Day => iso8601(ended).chars().take(10).collect(),
+        };
+        let row = self.rows.entry(name.clone()).or_default();
+        row.name = name;
+        row
     }
 
     /// Returns the rows, in the order of their names.
@@ -192,11 +218,19 @@ impl UsageFold {
     }
 }
 
+/// Returns the profile of a live agent.
+fn profile_of(state: &State, session: SessionId) -> String {
+    let live = state.session(session).and_then(|live| live.profile.clone());
+    live.unwrap_or_else(|| UNKNOWN.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::event::{Body, Finished, Starting, TaskAssigned, TaskReport};
+    use crate::bus::event::{Body, Finished, Skip, Starting, TaskAssigned, TaskReport};
+    use crate::bus::storage::LogPosition;
     use crate::domain::ids::CommandId;
+    use crate::domain::member::Departure;
     use crate::domain::name::Name;
     use crate::domain::task::result::Money;
     use crate::domain::time::Tick;
@@ -298,6 +332,46 @@ mod tests {
         assert_eq!(folded(SpentBy::Profile), [row("codex", 2, 1, 30)]);
         let days = [row("1970-01-01", 1, 1, 10), row("1970-01-02", 1, 0, 20)];
         assert_eq!(folded(SpentBy::Day), days);
+    }
+
+    #[test]
+    fn turns_without_a_task_count_for_their_agent_and_are_no_task() {
+        let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
+        let starting = Starting {
+            session,
+            name: Name::parse("ann").unwrap(),
+            chosen: true,
+            profile: "codex".to_owned(),
+            model: None,
+            cwd: String::new(),
+            roles: Vec::new(),
+            owner: session,
+            token_hash: String::new(),
+        };
+        let usage = Usage { total_tokens: Some(7), ..Usage::default() };
+        let used = || Event::TurnUsed { session, usage: usage.clone(), skip: Skip };
+        let entry = |seq, events| Entry {
+            seq,
+            ts: 0,
+            tick: Tick { boot: 1, ms: seq },
+            id: CommandId(uuid::Uuid::from_u64_pair(1, seq)),
+            by: None,
+            events,
+        };
+        let mut state = State::default();
+        let first = entry(1, vec![Event::MemberStarting(starting), used()]);
+        state.apply(&first, &[0, 1], LogPosition::default());
+        let mut fold = UsageFold::new(SpentBy::Agent);
+        fold.take(&first, &state);
+        let left = Event::MemberLeft { session, departure: Departure::Stopped, detail: None };
+        fold.take(&entry(2, vec![used(), left]), &state);
+        let rows = fold.rows();
+        assert_eq!((rows[0].name.as_str(), rows[0].tasks), ("ann", 0));
+        assert_eq!(rows[0].spent.total_tokens, 14);
+        // A fold that begins later finds the agent in the state.
+        let mut later = UsageFold::new(SpentBy::Profile);
+        later.take(&entry(3, vec![used()]), &state);
+        assert_eq!(later.rows()[0].name, "codex");
     }
 
     #[test]

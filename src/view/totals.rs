@@ -30,7 +30,7 @@ pub struct Totals {
     pub requests_open: usize,
     /// Workflows that have not ended.
     pub workflows_open: usize,
-    /// What all tasks have used that the state still has.
+    /// What the turns of all tasks and members have used that the state still has.
     pub usage: Spent,
 }
 
@@ -78,6 +78,12 @@ impl Totals {
             if let Some(usage) = &task.usage {
                 totals.usage.add(usage);
             }
+        }
+        let live =
+            state.live_sessions().into_iter().filter_map(|live| live.used_beside_tasks.as_ref());
+        let ended = state.departed().filter_map(|ended| ended.used_beside_tasks.as_ref());
+        for usage in live.chain(ended) {
+            totals.usage.add(usage);
         }
         totals
     }

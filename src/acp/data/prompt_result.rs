@@ -97,6 +97,18 @@ impl TokenUsage {
         }
     }
 
+    /// Returns what is left without these.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        let cached = self.cached.map(|all| all.saturating_sub(other.cached.unwrap_or_default()));
+        Self {
+            input: self.input.saturating_sub(other.input),
+            output: self.output.saturating_sub(other.output),
+            cached,
+            total: self.total.saturating_sub(other.total),
+        }
+    }
+
     /// Reads the counts under the protocol's names.
     pub(crate) fn parse(counts: &Value) -> Option<Self> {
         counts_of(counts, ["inputTokens", "outputTokens", "totalTokens"])

@@ -15,6 +15,7 @@ use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, Tools};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
+use crate::domain::task::result::Usage;
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
 
 /// A fact on the bus.
@@ -65,6 +66,13 @@ pub enum Event {
     },
     /// The turn of a stuck agent has ended after all.
     AgentFree { session: SessionId, skip: Skip },
+    /// A turn of an agent has used what no task's report counts: a turn for messages, or one whose task could not report it.
+    TurnUsed {
+        session: SessionId,
+        usage: Usage,
+        /// Older versions do not count it.
+        skip: Skip,
+    },
     /// An agent's process has ended by itself and is started again: the session goes on.
     AgentCrashed { session: SessionId, detail: String },
     /// The heartbeat of a session stands still.
@@ -233,6 +241,7 @@ impl Event {
                 | Self::MemberModel { .. }
                 | Self::MemberTools { .. }
                 | Self::MemberMethods { .. }
+                | Self::TurnUsed { .. }
                 | Self::MessageHanded { .. }
                 | Self::MessageReturned { .. }
                 | Self::MessageSeen { .. }

@@ -34,6 +34,7 @@ impl Event {
             | Self::AgentStalled { .. }
             | Self::AgentStuck { .. }
             | Self::AgentFree { .. }
+            | Self::TurnUsed { .. }
             | Self::AgentCrashed { .. }
             | Self::MemberHung { .. }
             | Self::MemberBack { .. }

@@ -22,6 +22,7 @@ use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Pr
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
+use crate::domain::task::result::Usage;
 use crate::domain::time::{Now, Tick};
 use crate::domain::workflow::{Again, PlanFile, Step, StepMove, StepStatus, WorkflowStatus};
 
@@ -220,6 +221,11 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         28 => Event::AgentCrashed { session: session(a), detail: String::new() },
         29 => Event::MemberHung { session: session(a) },
         30 => Event::MemberBack { session: session(a) },
+        37 if odd => Event::TurnUsed {
+            session: session(a),
+            usage: Usage { total_tokens: Some(u64::from(b)), ..Usage::default() },
+            skip: Skip,
+        },
         37 => Event::AgentStuck { session: session(a), skip: Skip },
         38 => Event::AgentFree { session: session(a), skip: Skip },
         36 => {

@@ -120,6 +120,7 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         }
         Operation::Model { session, model } => members::model(writer, me, *session, model),
         Operation::Tools { session, tools } => members::tools(writer, me, *session, *tools),
+        Operation::TurnUsed { session, usage } => members::turn_used(writer, me, *session, usage),
         Operation::Leave { session, departure, detail } => {
             members::leave(writer, me, *session, *departure, detail.as_deref())
         }

@@ -74,6 +74,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::AgentSwept { .. }
             | Event::LimitsSet(_)
             | Event::MemberMethods { .. }
+            | Event::TurnUsed { .. }
             | Event::MessageSeen { .. }
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }

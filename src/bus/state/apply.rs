@@ -55,7 +55,8 @@ impl State {
             }
             Event::MemberMethods { session, .. }
             | Event::MemberModel { session, .. }
-            | Event::MemberTools { session, .. } => self.member_trait(*session, event),
+            | Event::MemberTools { session, .. }
+            | Event::TurnUsed { session, .. } => self.member_trait(*session, event),
             Event::MemberLeft { session, departure, detail } => {
                 self.member_left(*session, *departure, detail.as_deref(), at);
             }

@@ -101,6 +101,31 @@ impl Usage {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Returns the sum of both, without the model's context, of which there is no sum. Of amounts in two currencies, the first stays:
+    /// an agent that changes its currency is none that we know.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| {
+            one.into_iter().chain(other).reduce(u64::saturating_add)
+        };
+        let cost = match (&self.cost, &other.cost) {
+            (Some(one), Some(other)) if one.currency == other.currency => Some(Money {
+                micros: one.micros.saturating_add(other.micros),
+                currency: one.currency.clone(),
+            }),
+            (one, other) => one.clone().or_else(|| other.clone()),
+        };
+        Self {
+            input_tokens: sum(self.input_tokens, other.input_tokens),
+            output_tokens: sum(self.output_tokens, other.output_tokens),
+            cached_tokens: sum(self.cached_tokens, other.cached_tokens),
+            total_tokens: sum(self.total_tokens, other.total_tokens),
+            cost,
+            context_used: None,
+            context_size: None,
+        }
+    }
 }
 
 /// The lists of a task's result, which may be long.

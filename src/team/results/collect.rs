@@ -18,6 +18,8 @@ pub(crate) struct Collected {
     tokens: Option<TokenUsage>,
     /// The tokens of turns that were interrupted for a message, and whose task continues.
     interrupted: Option<TokenUsage>,
+    /// The tokens of this turn that the report of its abandoned task has counted.
+    counted: Option<TokenUsage>,
     /// The used part of the model's context, and its size.
     fill: Option<(u64, u64)>,
     /// The cost of the session so far.
@@ -75,6 +77,11 @@ impl Collected {
         self.interrupted = sum(self.interrupted, of_turn.or(self.tokens.take()));
     }
 
+    /// Begins anew within the turn, after these results have been reported.
+    pub(crate) fn begin_again(&self) -> Self {
+        Self { counted: sum(self.counted, self.tokens), ..Self::default() }
+    }
+
     /// Adds a rejected request.
     pub(crate) fn refuse(&mut self, refused: Refused) {
         // A model may ask without end; the transcript has every request.
@@ -95,6 +102,8 @@ impl Collected {
     }
 
     pub(crate) fn usage(&self, of_turn: Option<TokenUsage>, cost: Option<Money>) -> Option<Usage> {
+        // The end of a turn counts all of it.
+        let of_turn = of_turn.map(|all| all.without(self.counted.unwrap_or_default()));
         let tokens = sum(self.interrupted, of_turn.or(self.tokens));
         let usage = Usage {
             input_tokens: tokens.map(|tokens| tokens.input),
@@ -105,6 +114,17 @@ impl Collected {
             context_used: self.fill.map(|(used, _)| used),
             context_size: self.fill.map(|(_, size)| size),
         };
+        (!usage.is_empty()).then_some(usage)
+    }
+
+    /// Returns what a turn has used that no task reports, if its agent says so.
+    pub(crate) fn usage_beside_tasks(
+        &self,
+        of_turn: Option<TokenUsage>,
+        cost: Option<Money>,
+    ) -> Option<Usage> {
+        let usage = self.usage(of_turn, cost)?;
+        let usage = Usage { context_used: None, context_size: None, ..usage };
         (!usage.is_empty()).then_some(usage)
     }
 
@@ -152,6 +172,9 @@ mod tests {
         assert_eq!((usage.input_tokens, usage.cached_tokens), (Some(20), Some(8)));
         let usage = collected.usage(Some(one), None).unwrap();
         assert_eq!(usage.total_tokens, Some(11));
+        let all = TokenUsage { input: 30, output: 3, cached: None, total: 33 };
+        let rest = collected.begin_again().usage(Some(all), None).unwrap();
+        assert_eq!(rest.total_tokens, Some(11), "the report of two requests counts those");
         collected.note_interrupted(None);
         let usage = collected.usage(Some(one), None).unwrap();
         assert_eq!(usage.total_tokens, Some(33), "two requests, then a turn");

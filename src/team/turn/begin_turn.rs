@@ -172,7 +172,7 @@ impl Actor {
                 Outcome::error(TaskStatus::Failed, "bus", &error.message_for_model())
             }
         };
-        self.finish(id, outcome, earlier.output).await;
+        self.finish_interrupted(id, outcome, earlier).await;
     }
 
     /// Prepares the session for the task: a fresh one, another mode, another model.

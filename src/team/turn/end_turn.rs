@@ -66,7 +66,8 @@ impl Actor {
         let Some(turn) = &mut self.turn else { return };
         turn.abandoned = true;
         let (task, output) = (turn.task.clone(), std::mem::take(&mut turn.output));
-        let (collected, calls) = (std::mem::take(&mut turn.collected), turn.calls.clone());
+        let rest = turn.collected.begin_again();
+        let (collected, calls) = (std::mem::replace(&mut turn.collected, rest), turn.calls.clone());
         if let Some(task) = task {
             let message = "the agent ignored the cancel request; kill_agent stops it";
             let outcome = Outcome::error(TaskStatus::Cancelled, error_class::SILENT, message);
@@ -114,12 +115,19 @@ impl Actor {
         self.settle(&turn, seen, ended_as).await;
         self.end_deliveries(ended_as).await;
         if outcome.gone {
+            self.count_beside_tasks(turn.collected, None).await;
             // The handler of the process's death ends the task, and knows more about it.
             return true;
         }
         let continues = interrupted && turn.task.is_some();
         if interrupted {
-            turn.collected.note_interrupted(outcome.usage);
+            match turn.task {
+                Some(_) => turn.collected.note_interrupted(outcome.usage),
+                None => {
+                    let collected = std::mem::take(&mut turn.collected);
+                    self.count_beside_tasks(collected, outcome.usage).await;
+                }
+            }
             self.mid_turn.keep_interrupted(turn);
         } else {
             self.conclude(turn, outcome).await;
@@ -131,21 +139,49 @@ impl Actor {
     }
 
     /// Records the consequences of a turn's end for its task, or for the messages that woke the agent.
-    async fn conclude(&mut self, mut turn: Turn, outcome: Outcome) {
+    async fn conclude(&mut self, turn: Turn, outcome: Outcome) {
         match turn.task {
             Some(task) if !turn.abandoned => {
                 let Turn { collected, output, calls, .. } = turn;
                 let report = self.report(collected, outcome.usage, &output, &calls).await;
                 self.finish_with(task, outcome, output, report).await;
             }
-            Some(_) => self.record(Operation::Free(self.agent.session())).await,
+            Some(_) => {
+                self.count_beside_tasks(turn.collected, outcome.usage).await;
+                self.record(Operation::Free(self.agent.session())).await;
+            }
             None => {
-                self.session_cost.grow(turn.collected.spent());
+                self.count_beside_tasks(turn.collected, outcome.usage).await;
                 if outcome.error.is_some() || !turn.alive {
                     self.mid_turn.tried.add(turn.wake);
                 }
             }
         }
+    }
+
+    /// Records what a turn has used that the report of no task counts.
+    async fn count_beside_tasks(&mut self, collected: Collected, of_turn: Option<TokenUsage>) {
+        if let Some(used) = self.used_beside_tasks(collected, of_turn) {
+            self.record(used).await;
+        }
+    }
+
+    /// Counts what turns have used that end with the process, as far as the agent has reported it. It is written with the process's end.
+    pub(crate) fn count_unfinished_turns(&mut self) {
+        for turn in self.mid_turn.take_interrupted().into_iter().chain(self.turn.take()) {
+            let used = self.used_beside_tasks(turn.collected, None);
+            used.into_iter().for_each(|used| self.unwritten.push(used));
+        }
+    }
+
+    fn used_beside_tasks(
+        &mut self,
+        mut collected: Collected,
+        of_turn: Option<TokenUsage>,
+    ) -> Option<Operation> {
+        let cost = self.session_cost.grow(collected.spent());
+        let usage = collected.usage_beside_tasks(of_turn, cost)?;
+        Some(Operation::TurnUsed { session: self.agent.session(), usage })
     }
 
     /// Records on the bus that the agent is idle, unless the bus knows that.
@@ -179,6 +215,13 @@ impl Actor {
         let report =
             TaskReport { context: Some(self.conversation.context), ..TaskReport::default() };
         self.finish_with(id, outcome, output, (report, None)).await;
+    }
+
+    /// Ends a task between two turns of it, with what the first of them has left.
+    pub(super) async fn finish_interrupted(&mut self, id: TaskId, outcome: Outcome, turn: Turn) {
+        let Turn { collected, output, calls, .. } = turn;
+        let report = self.report(collected, None, &output, &calls).await;
+        self.finish_with(id, outcome, output, report).await;
     }
 
     async fn finish_with(

@@ -96,7 +96,7 @@ pub struct MemberRow {
     /// How often its program was started again after a crash.
     #[serde(skip_serializing_if = "is_zero")]
     pub restarts: u32,
-    /// What the tasks of its session have used, as far as the state still has them and the agent reports it.
+    /// What the turns of its session have used, as far as the state still has its tasks and the agent reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Spent>,
 }
@@ -107,7 +107,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl MemberRow {
-    /// Makes the row of a live session. `is_held` says whether its process lives, `usage` what its tasks have used.
+    /// Makes the row of a live session. `is_held` says whether its process lives, `usage` what its turns have used.
     pub fn of(
         state: &State,
         session: &Session,
@@ -156,8 +156,8 @@ impl MemberRow {
         self.waits_since.or(self.task_since).unwrap_or(self.last_active)
     }
 
-    /// Makes the row of a session that has left.
-    pub fn of_ended(ended: &EndedSession, now: Now) -> Self {
+    /// Makes the row of a session that has left, with what its turns have used.
+    pub fn of_ended(ended: &EndedSession, usage: Spent, now: Now) -> Self {
         let past = ended.past.as_ref();
         let ago = i64::try_from(seconds(ended.at, now.tick) * 1000).unwrap_or(i64::MAX);
         Self {
@@ -183,7 +183,7 @@ impl MemberRow {
             tools: None,
             delivery: Vec::new(),
             restarts: 0,
-            usage: None,
+            usage: Some(usage).filter(|usage| !usage.is_nothing()),
         }
     }
 }

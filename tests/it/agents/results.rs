@@ -2,10 +2,11 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::{Raw, Stage, until};
+use crate::support::{DEADLINE, Raw, Stage, until};
 
 const AGENTS: &str = r#"
 [[agents.worker.turns]]
@@ -281,4 +282,55 @@ async fn a_client_that_takes_a_result_back_gets_a_notice_that_the_task_ended() {
     let id = answered["task_id"].as_str().unwrap();
     assert!(notice.is_some_and(|text| text.contains(id)), "{notice:?}");
     lead.close().await;
+}
+
+const SPENDERS: &str = r#"
+[[agents.reader.turns]]
+when = "read this"
+steps = [
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"usage_update","used":90,"size":1000,"cost":{"amount":0.5,"currency":"USD"}}}}' },
+  { say = "read" },
+]
+[[agents.reader.turns]]
+when = "Your task: crash"
+steps = [
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"usage_update","used":90,"size":1000,"cost":{"amount":2.0,"currency":"USD"}}}}' },
+  { say = "about to" },
+  { crash = 3 },
+]
+[[agents.reader.turns]]
+steps = [
+  { raw = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"session-1","update":{"sessionUpdate":"usage_update","used":90,"size":1000,"cost":{"amount":0.25,"currency":"USD"}}}}' },
+  { say = "worked" },
+]
+"#;
+
+#[tokio::test]
+async fn turns_without_a_task_and_turns_that_end_with_their_process_count() {
+    let stage = Stage::new(SPENDERS);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("reader", "work").await;
+    assert_eq!(lead.ended(&task).await["usage"]["cost"], 0.25);
+    lead.call("send_message", json!({ "to": "reader", "content": "read this" })).await;
+    until_usage(&stage, "0.50 USD").await;
+    let crash = lead.assign("reader", "crash").await;
+    lead.ended(&crash).await;
+    until_usage(&stage, "2.00 USD").await;
+    lead.close().await;
+    // Nothing of it is forgotten once the agent has left.
+    until_usage(&stage, "2.00 USD").await;
+    stage.check_nobody_is_left();
+}
+
+/// Waits until all agents together have used this.
+async fn until_usage(stage: &Stage, sum: &str) {
+    let project = stage.project().to_str().unwrap();
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        let (_, said) = stage.ended(&["usage", "--project", project], None).await;
+        if said.contains(sum) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{said}");
+    }
 }

@@ -167,7 +167,7 @@ async fn a_task_shows_its_texts_its_files_and_what_it_used() {
     let sums = "cay  1 task   1 done  no usage reported\n\
                 dan  1 task   0 done  no usage reported\n\
                 all  2 tasks  1 done  no usage reported\n";
-    assert!(lines.starts_with(sums) && lines.contains("Running turns"), "{lines}");
+    assert!(lines.starts_with(sums) && lines.contains("a running turn"), "{lines}");
 
     let (code, said) = looked(&stage, &["tasks", "--agent", "kay"]).await;
     assert_eq!(code, Some(1));

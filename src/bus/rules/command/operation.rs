@@ -14,6 +14,7 @@ use crate::domain::messaging::{DeliveryMethod, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::task::TaskError;
+use crate::domain::task::result::Usage;
 use crate::domain::workflow::{StepMove, StepOf};
 
 /// One command: an operation, and the session that asks for it.
@@ -53,6 +54,8 @@ pub enum Operation {
     Activity { session: SessionId, activity: Activity },
     /// A bridge reports that its agent uses another model.
     Model { session: SessionId, model: String },
+    /// A bridge reports what a turn of its agent has used that no task's report counts.
+    TurnUsed { session: SessionId, usage: Usage },
     /// A process of an agent reports whether the agent has our tools.
     Tools { session: SessionId, tools: Tools },
     /// A session ends: the caller's, or that of an agent of this bridge.

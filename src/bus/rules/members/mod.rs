@@ -11,6 +11,6 @@ pub(super) mod session_summary;
 pub(super) use self::join::{join, name_holder_first, notify_put_aside, start};
 pub(super) use self::leave::{fail, leaders_of, leave};
 pub(super) use self::reap::reap;
-pub(super) use self::session_report::{activity, delivery_methods, model, ready, tools};
+pub(super) use self::session_report::{activity, delivery_methods, model, ready, tools, turn_used};
 pub(super) use self::stop::stop;
 pub(super) use self::undelivered_mail::end_mail;

@@ -1,11 +1,12 @@
-//! Reports of a bridge on its agent: ready, delivery methods, activity, model, tools.
+//! Reports of a bridge on its agent: ready, delivery methods, activity, model, tools, usage.
 
-use crate::bus::event::{Event, Joined};
+use crate::bus::event::{Event, Joined, Skip};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::refusal::Refusal;
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Activity, Tools};
 use crate::domain::messaging::DeliveryMethod;
+use crate::domain::task::result::Usage;
 
 pub(in crate::bus::rules) fn ready(
     writer: &mut Writer<'_>,
@@ -77,5 +78,16 @@ pub(in crate::bus::rules) fn tools(
     if agent.tools != tools {
         writer.push(Event::MemberTools { session, tools });
     }
+    Ok(())
+}
+
+pub(in crate::bus::rules) fn turn_used(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    session: SessionId,
+    usage: &Usage,
+) -> Result<(), Refusal> {
+    writer.acts_for(me, session)?;
+    writer.push(Event::TurnUsed { session, usage: usage.clone(), skip: Skip });
     Ok(())
 }

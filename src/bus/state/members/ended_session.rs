@@ -8,6 +8,7 @@ use crate::bus::state::{Session, size_bounds};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::name::Name;
+use crate::domain::task::result::Usage;
 use crate::domain::time::Tick;
 
 /// How many of them the state keeps: enough for a list of dead members.
@@ -26,6 +27,9 @@ pub struct EndedSession {
     pub at: Tick,
     /// When it was last active, in wall time.
     pub last_ms: i64,
+    /// What its turns used besides what the reports of its tasks count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_beside_tasks: Option<Usage>,
     /// How to resume it, if it was an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<ResumeInfo>,
@@ -61,6 +65,7 @@ impl EndedSession {
         });
         Self {
             past,
+            used_beside_tasks: session.used_beside_tasks,
             name: session.name,
             session: session.id,
             kind: session.kind,

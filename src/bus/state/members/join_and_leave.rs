@@ -45,6 +45,7 @@ impl Session {
             stuck: false,
             hung: false,
             restarts: 0,
+            used_beside_tasks: None,
             methods: Vec::new(),
         }
     }
@@ -62,6 +63,10 @@ impl State {
                 session.model = size_bounds::name(Some(model), limits::MODEL_BYTES);
             }
             Event::MemberTools { tools, .. } => session.tools = *tools,
+            Event::TurnUsed { usage, .. } => {
+                let before = session.used_beside_tasks.take().unwrap_or_default();
+                session.used_beside_tasks = Some(before.and(usage));
+            }
             _ => {}
         }
     }

@@ -9,6 +9,7 @@ use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, MemberKind, ProcessMark, Tools};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
+use crate::domain::task::result::Usage;
 use crate::domain::time::Tick;
 
 /// A known name, with or without a live session.
@@ -105,6 +106,9 @@ pub struct Session {
     /// How often its agent was restarted.
     #[serde(default)]
     pub restarts: u32,
+    /// What its turns have used besides what the reports of its tasks count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_beside_tasks: Option<Usage>,
     /// The methods by which its bridge can deliver messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "ways")]
     pub methods: Vec<DeliveryMethod>,

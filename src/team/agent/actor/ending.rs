@@ -13,13 +13,13 @@ use crate::team::agent::start_process::{AgentProcess, exit_report};
 use crate::team::stop::stop_agent;
 
 impl Actor {
-    pub(super) async fn stop(self, mode: StopMode) -> ProcessEnd {
-        let Self { agent, process, turn, questions, unwritten, .. } = self;
+    pub(super) async fn stop(mut self, mode: StopMode) -> ProcessEnd {
+        self.count_unfinished_turns();
+        let Self { agent, process, questions, unwritten, .. } = self;
         let AgentProcess { child, connection, events, session, .. } = process;
         // From here on questions are answered `cancelled`, and the agent's output no longer matters.
         drop(questions);
         drop(events);
-        drop(turn);
         let left =
             stop_agent::stop(&child, Some((&connection, &session.id)), mode, &agent.force_stop)
                 .await;
@@ -59,7 +59,8 @@ impl Actor {
         }
     }
 
-    pub(super) fn died(self, exit: Exit) -> ProcessEnd {
+    pub(super) fn died(mut self, exit: Exit) -> ProcessEnd {
+        self.count_unfinished_turns();
         if self.stopping_since.is_some() || self.agent.force_stop.is_cancelled() {
             return ProcessEnd {
                 unwritten: self.unwritten,
@@ -71,7 +72,8 @@ impl Actor {
     }
 
     /// Returns the end of a process that was not asked to stop, with the session that a new one may continue.
-    fn failed(self, detail: String) -> ProcessEnd {
+    fn failed(mut self, detail: String) -> ProcessEnd {
+        self.count_unfinished_turns();
         let agent = self.process.connection.agent();
         let offers = |feature| agent.is_some_and(|agent| agent.offers(feature));
         let can_continue = offers(Feature::Resume) || offers(Feature::Load);

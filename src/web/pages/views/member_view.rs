@@ -117,7 +117,7 @@ fn facts(row: &MemberRow, now: Moment) -> Markup {
         ("delivery", Some(row.delivery.join(", "))),
         ("tools", row.tools.clone()),
         ("holds", Some(row.holds.join(", "))),
-        ("used", row.usage.as_ref().map(crate::view::Spent::in_words)),
+        ("used in ended turns", row.usage.as_ref().map(crate::view::Spent::in_words)),
     ];
     html! {
         section.sheet aria-labelledby="facts-heading" {

@@ -338,10 +338,11 @@ mod tests {
 
     /// The same.
     #[test]
-    fn stuck_agents_read_as_they_were_first_written_and_may_be_skipped() {
+    fn stuck_agents_and_what_turns_used_read_as_they_were_first_written_and_may_be_skipped() {
         for event in [
             r#"{"agent_stuck":{"session":"00000000-0000-0000-0000-000000000004","skip":true}}"#,
             r#"{"agent_free":{"session":"00000000-0000-0000-0000-000000000004","skip":true}}"#,
+            r#"{"turn_used":{"session":"00000000-0000-0000-0000-000000000004","usage":{"total_tokens":4,"cost":{"micros":5,"currency":"USD"}},"skip":true}}"#,
         ] {
             let read: Event = serde_json::from_str(event).unwrap();
             assert_eq!(serde_json::to_string(&read).unwrap(), event);
