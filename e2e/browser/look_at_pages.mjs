@@ -145,6 +145,18 @@ async function keepsOthersOut(context, server) {
   assert.equal((await fetch(server.url)).status, 403, "the URL was used, and nobody is locked out");
 }
 
+// The browser takes the pages for an app of its own window: it reads the manifest, whose start and icon answer.
+async function canBeInstalled(context, page, server) {
+  const session = await context.newCDPSession(page);
+  const { errors, manifest } = await session.send("Page.getAppManifest");
+  assert.deepEqual(errors, []);
+  assert.equal(manifest.display, "kStandalone");
+  assert.equal(manifest.startUrl, server.base);
+  assert.equal((await page.request.get(manifest.startUrl)).status(), 200);
+  const icon = await page.request.get(manifest.icons[0].url);
+  assert.match(icon.headers()["content-type"], /^image\/svg/);
+}
+
 async function keysWork(page) {
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
@@ -174,6 +186,7 @@ async function looks(browser) {
   const signedIn = await context.storageState();
 
   await keepsOthersOut(context, server);
+  await canBeInstalled(context, page, server);
   await everyView(browser, signedIn, server);
   await keysWork(page);
   await isLive(page);
