@@ -396,6 +396,21 @@ pub const WEB_ROWS_AGAIN: usize = 200;
 /// The messages of a page of older ones.
 pub const WEB_OLDER: usize = 200;
 
+/// The files whose differences a page shows: git is asked once for each.
+pub const DIFF_FILES: usize = 30;
+
+/// Bytes of one file's difference: some screens of it.
+pub const DIFF_BYTES: usize = 48 * 1024;
+
+/// Lines of one file's difference.
+pub const DIFF_LINES: usize = 1_000;
+
+/// Bytes of all differences of a page.
+pub const DIFFS_BYTES: usize = 512 * 1024;
+
+/// Bytes of a file from which on git does not compare it line by line.
+pub const DIFF_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
 /// The hits of a search on a page.
 pub const WEB_HITS: usize = 50;
 

@@ -299,6 +299,12 @@ pub const WEB_BODY: Duration = Duration::from_secs(10);
 /// Reading the bus for a page takes no longer, or the page says so.
 pub const WEB_ANSWER: Duration = Duration::from_secs(20);
 
+/// A page waits this long for git to compare files, and then says which it has not compared.
+pub const WEB_DIFFS: Duration = Duration::from_secs(4);
+
+/// A page that is loaded again within this time shows the differences that git found before.
+pub const WEB_DIFFS_KEPT: Duration = Duration::from_secs(3);
+
 /// So long nobody signs in after too many wrong tokens.
 pub const WEB_LOCK_OUT: Duration = Duration::from_mins(5);
 

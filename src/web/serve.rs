@@ -22,6 +22,7 @@ use super::gate::{
     raw_safety_headers,
 };
 use super::live::live;
+use super::page_diffs::PageDiffs;
 use super::programs::JoinedPrograms;
 use super::routes::{do_act, show_page, sign_in};
 use super::serve_connection::serve_connection;
@@ -54,6 +55,7 @@ impl WebServer {
             keys: EntryKeys::new(port, settings.base_path.as_str().to_owned()),
             rates: CallerRates::default(),
             reader,
+            diffs: PageDiffs::none_yet(Arc::clone(&surroundings)),
             programs: JoinedPrograms::none_yet(Arc::clone(&surroundings)),
             surroundings,
             streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),

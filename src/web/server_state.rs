@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::acts::Surroundings;
 use super::bus_reader::BusReader;
 use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys, KnownKeys};
+use super::page_diffs::PageDiffs;
 use super::pages::PageContext;
 use super::programs::JoinedPrograms;
 use crate::sys::clock;
@@ -40,6 +41,7 @@ pub(super) struct Shared {
     pub(super) rates: CallerRates,
     pub(super) reader: BusReader,
     pub(super) surroundings: Arc<dyn Surroundings>,
+    pub(super) diffs: PageDiffs,
     /// The programs that are members through the API.
     pub(super) programs: JoinedPrograms,
     /// The places of event streams.

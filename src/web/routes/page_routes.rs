@@ -8,8 +8,9 @@ use crate::domain::{limits, wait_times};
 use crate::search::{IndexPlace, Query as Words, Search, search};
 use crate::sys::mutex::lock;
 use crate::web::assets::{Asset, find_asset};
-use crate::web::bus_reader::{NoAnswer, gather_extra};
+use crate::web::bus_reader::NoAnswer;
 use crate::web::gate::{refused, retry_after};
+use crate::web::page_diffs::gather_with_files;
 use crate::web::pages::{Extra, PageInput, SearchResult, View, page};
 use crate::web::server_state::ServerState;
 
@@ -40,9 +41,14 @@ pub(in crate::web) async fn show_page(
         }
         _ => {
             let asked = view.clone();
-            let gathered = state.reader.ask(move |bus| gather_extra(bus, &asked, before)).await;
-            match gathered {
-                Ok(extra) => extra,
+            let gather = move |bus: &mut _| gather_with_files(bus, &asked, before);
+            match state.reader.ask(gather).await {
+                Ok((mut extra, files)) => {
+                    if let Some(files) = files {
+                        extra.diffs = state.diffs.of(&files).await;
+                    }
+                    extra
+                }
                 // The page says why there is no bus.
                 Err(NoAnswer::NoBus(_)) => Extra::default(),
                 Err(NoAnswer::Late) => return unreadable(),
