@@ -1,50 +1,14 @@
 //! The differences of an agent's files, for the pages that show them: asked of git one page at a time, and not twice within some seconds.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::acts::Surroundings;
-use super::bus_reader::gather_extra;
-use super::pages::{Extra, View};
-use crate::bus::storage::file::Follower;
-use crate::domain::name::Name;
+use super::bus_reader::ChangedFiles;
 use crate::domain::wait_times;
-use crate::reader::WholeTask;
 use crate::team::{DiffsWanted, FileDiff, file_diffs};
-
-/// The files that a task has changed, and where its agent works.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ChangedFiles {
-    cwd: PathBuf,
-    paths: Vec<String>,
-}
-
-impl ChangedFiles {
-    /// Returns those of a task; none if it has changed none, or nobody knows where its agent works.
-    pub(super) fn of(bus: &Follower, task: &WholeTask) -> Option<Self> {
-        let files = &task.details.as_ref()?.files;
-        let agent = Name::parse(&task.row.agent).ok()?;
-        let live = bus.state().live(&agent).and_then(|session| session.cwd.clone());
-        let past = || bus.state().past_agent(&agent).map(|(_, past)| past.cwd.clone());
-        let cwd = live.or_else(past)?.into();
-        let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
-        (!paths.is_empty()).then_some(Self { cwd, paths })
-    }
-}
-
-/// Reads what a page needs besides the snapshot, and which files git is to be asked about.
-pub(super) fn gather_with_files(
-    bus: &mut Follower,
-    view: &View,
-    before: Option<u64>,
-) -> (Extra, Option<ChangedFiles>) {
-    let extra = gather_extra(bus, view, before);
-    let files = extra.task.as_ref().and_then(|task| ChangedFiles::of(bus, task));
-    (extra, files)
-}
 
 /// The differences that were shown last. Whoever asks git holds them meanwhile.
 pub(super) struct PageDiffs {

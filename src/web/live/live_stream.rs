@@ -17,9 +17,8 @@ use tokio::time::timeout;
 use super::live_changes::{LiveChanges, event};
 use crate::domain::wait_times;
 use crate::team::FileDiff;
-use crate::web::bus_reader::{Watching, has_live_words};
+use crate::web::bus_reader::{ChangedFiles, Watching, has_live_words};
 use crate::web::gate::{refused, retry_after};
-use crate::web::page_diffs::{ChangedFiles, gather_with_files};
 use crate::web::pages::{Extra, View};
 use crate::web::routes::{pairs, unreadable, view_of};
 use crate::web::server_state::ServerState;
@@ -136,8 +135,7 @@ impl LivePage {
             return Extra::default();
         }
         let view = self.view.clone();
-        let gather = move |bus: &mut _| gather_with_files(bus, &view, None);
-        let (mut extra, files) = self.state.reader.ask(gather).await.unwrap_or_default();
+        let (mut extra, files) = self.state.reader.gather(view, None).await.unwrap_or_default();
         if let Some(files) = files {
             if self.diffs.as_ref().is_none_or(|(known, _)| *known != files) {
                 let diffs = self.state.diffs.of(&files).await;

@@ -10,7 +10,6 @@ use crate::sys::mutex::lock;
 use crate::web::assets::{Asset, find_asset};
 use crate::web::bus_reader::NoAnswer;
 use crate::web::gate::{refused, retry_after};
-use crate::web::page_diffs::gather_with_files;
 use crate::web::pages::{Extra, PageInput, SearchResult, View, page};
 use crate::web::server_state::ServerState;
 
@@ -37,12 +36,10 @@ pub(in crate::web) async fn show_page(
     let Ok(snapshot) = state.reader.snapshot().await else { return unreadable() };
     let extra = match &view {
         View::Search(words) if !words.trim().is_empty() => {
-            Extra { found: Some(found(&state, words.clone()).await), ..Extra::default() }
+            Extra { found: Some(found(&state, words.clone(), ()).await), ..Extra::default() }
         }
         _ => {
-            let asked = view.clone();
-            let gather = move |bus: &mut _| gather_with_files(bus, &asked, before);
-            match state.reader.ask(gather).await {
+            match state.reader.gather(view.clone(), before).await {
                 Ok((mut extra, files)) => {
                     if let Some(files) = files {
                         extra.diffs = state.diffs.of(&files).await;
@@ -86,9 +83,15 @@ fn of_asset(asset: Asset) -> Response {
 }
 
 /// Searches the history, apart from the thread that reads the bus: the first search of a bus makes its index.
-pub(in crate::web) async fn found(state: &ServerState, words: String) -> SearchResult {
+/// `held` is dropped when that has ended, also if nobody waits for it any more.
+pub(in crate::web) async fn found(
+    state: &ServerState,
+    words: String,
+    held: impl Send + 'static,
+) -> SearchResult {
     let surroundings = std::sync::Arc::clone(&state.surroundings);
     let searching = tokio::task::spawn_blocking(move || {
+        let _held = held;
         let query = Words::parse([words.as_str()]).map_err(|error| error.to_string())?;
         let history = surroundings.open_history().map_err(|error| error.to_string())?;
         let Some(mut history) = history else { return Ok(None) };
