@@ -18,8 +18,8 @@ use super::acts::Surroundings;
 use super::api::api_routes;
 use super::bus_reader::BusReader;
 use super::gate::{
-    AllowedHosts, CallerRates, EntryKeys, KnownKeys, SIGN_IN, add_safety_headers, check_request,
-    raw_safety_headers,
+    AllowedHosts, CallerRates, EntryKeys, KnownKeys, OneAtATime, SIGN_IN, add_safety_headers,
+    check_request, raw_safety_headers,
 };
 use super::live::live;
 use super::page_diffs::PageDiffs;
@@ -61,6 +61,7 @@ impl WebServer {
             streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),
             program_streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),
             known_keys: KnownKeys::default(),
+            expensive_reads: OneAtATime::default(),
             ending: CancellationToken::new(),
             notice: Mutex::new(None),
             settings,

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::acts::Surroundings;
 use super::bus_reader::BusReader;
-use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys, KnownKeys};
+use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys, KnownKeys, OneAtATime};
 use super::page_diffs::PageDiffs;
 use super::pages::PageContext;
 use super::programs::JoinedPrograms;
@@ -49,6 +49,7 @@ pub(super) struct Shared {
     /// Those of programs, apart from the pages of a person.
     pub(super) program_streams: Arc<Semaphore>,
     pub(super) known_keys: KnownKeys,
+    pub(super) expensive_reads: OneAtATime,
     /// Cancelled when the server ends.
     pub(super) ending: CancellationToken,
     /// What came of the last act, for the next page.
