@@ -67,6 +67,22 @@ impl WebServer {
         Answer { status, head: head.to_lowercase(), cookie, body: body.to_owned() }
     }
 
+    /// Sends many requests on one connection, and returns all answers as they come.
+    pub(crate) async fn flood(&self, requests: &str) -> String {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        let (mut reads, mut writes) = stream.into_split();
+        let mut answers = Vec::new();
+        let all = async {
+            let (_, read) = tokio::join!(
+                writes.write_all(requests.as_bytes()),
+                reads.read_to_end(&mut answers)
+            );
+            read.unwrap();
+        };
+        timeout(DEADLINE, all).await.unwrap();
+        String::from_utf8(answers).unwrap()
+    }
+
     /// Asks for a path with these headers more.
     pub(crate) async fn get(&self, path: &str, headers: &str) -> Answer {
         let port = self.port;
