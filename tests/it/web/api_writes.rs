@@ -168,6 +168,26 @@ async fn the_claims_of_a_program_end_with_the_server_and_with_its_key() {
 }
 
 #[tokio::test]
+async fn a_claim_ends_with_the_last_key_that_may_claim() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("ann", "look at the roof").await;
+    let asked = lead.call("request_task", json!({ "description": "paint" })).await;
+    let path = format!("/requests/{}/claim", asked["request_id"].as_str().unwrap());
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let claimer = ApiClient::new(&stage, &web, "ci", &["--write"]).await;
+    let assigner = ApiClient::new(&stage, &web, "ci", &["--assign"]).await;
+    claimer.post(&path, &Value::Null, 200).await;
+    done(&stage, &["key", "revoke", &claimer.key_id]).await;
+    until("its claim is open again", || stage.events_of("request_reopened").len() == 1).await;
+    // The other key still makes a member.
+    let task = json!({ "agent": "ann", "prompt": "look at the door" });
+    assigner.post("/tasks", &task, 201).await;
+    web.end().await;
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn a_key_does_what_it_may_where_the_server_allows_it_and_nothing_else() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
