@@ -423,3 +423,9 @@ pub const API_PAGE_BYTES: usize = MAX_CONTENT_BYTES;
 /// What one member may ask for through the API in a second, on average over a few seconds: more than a script that works does, and less
 /// than would keep the others from writing.
 pub const API_WRITES_PER_SECOND: u32 = 20;
+
+/// Answers of one key that are kept for requests that are repeated with their `Idempotency-Key`: those of some minutes of work.
+pub const IDEMPOTENT_ANSWERS: usize = 256;
+
+/// Bytes of these answers before the last one: most have some hundred.
+pub const IDEMPOTENT_BYTES: usize = 1024 * 1024;

@@ -318,6 +318,9 @@ pub const WEB_BUSY: Duration = Duration::from_secs(5);
 /// person at an editor may think for some minutes.
 pub const PROGRAM_AWAY: Duration = Duration::from_mins(15);
 
+/// So long a request is answered again that is repeated with its `Idempotency-Key`: longer than a program tries.
+pub const IDEMPOTENT_KEPT: Duration = Duration::from_hours(1);
+
 /// The server looks this often which of these programs have gone, and whose key was revoked.
 pub const PROGRAM_LOOK: Duration = Duration::from_secs(5);
 

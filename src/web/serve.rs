@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::acts::Surroundings;
-use super::api::api_routes;
+use super::api::{KeptAnswers, api_routes};
 use super::bus_reader::BusReader;
 use super::gate::{
     AllowedHosts, CallerRates, EntryKeys, KnownKeys, OneAtATime, SIGN_IN, add_safety_headers,
@@ -62,6 +62,7 @@ impl WebServer {
             program_streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),
             known_keys: KnownKeys::default(),
             expensive_reads: OneAtATime::default(),
+            kept_answers: KeptAnswers::default(),
             ending: CancellationToken::new(),
             notice: Mutex::new(None),
             settings,

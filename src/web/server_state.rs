@@ -7,6 +7,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::acts::Surroundings;
+use super::api::KeptAnswers;
 use super::bus_reader::BusReader;
 use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys, KnownKeys, OneAtATime};
 use super::page_diffs::PageDiffs;
@@ -50,6 +51,7 @@ pub(super) struct Shared {
     pub(super) program_streams: Arc<Semaphore>,
     pub(super) known_keys: KnownKeys,
     pub(super) expensive_reads: OneAtATime,
+    pub(super) kept_answers: KeptAnswers,
     /// Cancelled when the server ends.
     pub(super) ending: CancellationToken,
     /// What came of the last act, for the next page.

@@ -7,6 +7,7 @@ mod api_events;
 mod api_hostile;
 mod api_lost_bus;
 mod api_names;
+mod api_repeats;
 mod api_writes;
 mod file_diffs;
 mod gate;
