@@ -23,7 +23,7 @@ use super::gate::{
 };
 use super::live::live;
 use super::page_diffs::PageDiffs;
-use super::programs::JoinedPrograms;
+use super::programs::{JoinedPrograms, sweep_dead};
 use super::routes::{do_act, show_page, sign_in};
 use super::serve_connection::serve_connection;
 use super::server_state::{ServerState, Shared, WebSettings};
@@ -86,6 +86,9 @@ impl WebServer {
         let router = router(&state);
         let places = Arc::new(Semaphore::new(limits::WEB_CONNECTIONS + limits::WEB_STREAMS));
         let mut connections = JoinSet::new();
+        if state.settings.can_write {
+            connections.spawn(sweep_dead(state.reader.clone(), state.programs.clone()));
+        }
         tokio::pin!(stop);
         loop {
             tokio::select! {

@@ -145,6 +145,12 @@ impl JoinedPrograms {
         Ok(opened.map_err(|_| BusError::Closed)??)
     }
 
+    /// Records the death of members whose process has ended, as everybody does who opens the bus.
+    pub(super) async fn record_deaths(&self) -> Result<(), NotJoined> {
+        self.open().await?.close().await;
+        Ok(())
+    }
+
     /// Has those leave who have gone, until nobody is left.
     async fn see_them_leave(self) {
         loop {
