@@ -8,6 +8,7 @@ mod acts;
 mod api;
 mod assets;
 mod bus_reader;
+mod connection_places;
 mod gate;
 mod live;
 mod page_diffs;

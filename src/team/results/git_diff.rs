@@ -111,7 +111,7 @@ fn place(
 ) -> Option<(Repository, PathBuf)> {
     let (cwd, project) = (cwd.canonicalize().ok()?, project.canonicalize().ok()?);
     let repository = Repository::of(&cwd, environment)?;
-    Some((repository.from_root(), project))
+    Some((repository.at_root(), project))
 }
 
 /// A repository of which git has said which files differ.

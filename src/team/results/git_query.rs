@@ -200,7 +200,7 @@ impl Repository {
     }
 
     /// Returns the same repository, asked from its root: paths are relative to it.
-    pub(super) fn from_root(self) -> Self {
+    pub(super) fn at_root(self) -> Self {
         Self { project: self.root.clone(), ..self }
     }
 

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::kept_answers::{Asked, Attempt, Coming, KeptAnswer};
 use super::read_request::bytes;
-use crate::domain::{limits, wait_times};
+use crate::domain::wait_times;
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
 use crate::web::server_state::ServerState;
@@ -78,34 +78,28 @@ fn key_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut named = headers.get_all(HEADER).iter();
     let Some(first) = named.next() else { return Ok(None) };
     let key = first.to_str().ok().filter(|key| (1..=MOST).contains(&key.len()));
-    match (key, named.next()) {
-        (Some(key), None) => Ok(Some(key.to_owned())),
-        _ => {
-            let title = "The Idempotency-Key is wrong";
-            Err(Problem::new(StatusCode::BAD_REQUEST, "wrong-idempotency-key", title)
-                .with_detail(format!("it is one text of 1 to {MOST} ASCII characters")))
-        }
+    if let (Some(key), None) = (key, named.next()) {
+        return Ok(Some(key.to_owned()));
     }
+    let title = "The Idempotency-Key is wrong";
+    Err(Problem::new(StatusCode::BAD_REQUEST, "wrong-idempotency-key", title)
+        .with_detail(format!("it is one text of 1 to {MOST} ASCII characters")))
 }
 
 /// Waits for an answer, and returns it.
 async fn when_there(mut answer: Coming) -> Response {
     let waited = timeout(wait_times::WEB_ANSWER, answer.wait_for(Option::is_some)).await;
     let found = waited.ok().and_then(|waited| waited.ok().and_then(|answer| (*answer).clone()));
-    match found {
-        Some(answer) => {
-            let KeptAnswer { status, headers, body } = (*answer).clone();
-            let mut response = Response::new(Body::from(body));
-            *response.status_mut() = status;
-            *response.headers_mut() = headers;
-            response
-        }
-        None => {
-            let title = "The request is not answered yet";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "late", title)
-                .with_hint("send it again with the same Idempotency-Key")
-                .with_retry_after(wait_times::WEB_BUSY)
-                .into_response()
-        }
-    }
+    let Some(answer) = found else {
+        let title = "The request is not answered yet";
+        return Problem::new(StatusCode::SERVICE_UNAVAILABLE, "late", title)
+            .with_hint("send it again with the same Idempotency-Key")
+            .with_retry_after(wait_times::WEB_BUSY)
+            .into_response();
+    };
+    let KeptAnswer { status, headers, body } = (*answer).clone();
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
 }

@@ -117,16 +117,16 @@ mod tests {
         hash_of_secret(&format!("ctb_{}", digit.repeat(64))).unwrap()
     }
 
-    fn answer(body: &'static str) -> Option<Arc<KeptAnswer>> {
+    fn answer(body: &'static str) -> Arc<KeptAnswer> {
         let (status, body) = (StatusCode::CREATED, Bytes::from_static(body.as_bytes()));
-        Some(Arc::new(KeptAnswer { status, headers: HeaderMap::new(), body }))
+        Arc::new(KeptAnswer { status, headers: HeaderMap::new(), body })
     }
 
     #[test]
     fn a_repetition_gets_the_first_answer_and_another_request_does_not() {
         let (answers, one) = (KeptAnswers::default(), program("0"));
         let Attempt::First(sender, _) = answers.attempt(&one, "a", [1; 32]) else { panic!() };
-        sender.send_replace(answer("first"));
+        sender.send_replace(Some(answer("first")));
         drop(sender);
         let Attempt::Again(again) = answers.attempt(&one, "a", [1; 32]) else { panic!() };
         assert_eq!(again.borrow().as_ref().unwrap().body, "first");
@@ -144,7 +144,7 @@ mod tests {
         let (answers, one, other) = (KeptAnswers::default(), program("0"), program("1"));
         let done = |program: &KeyHash, key: &str| {
             if let Attempt::First(sender, _) = answers.attempt(program, key, [0; 32]) {
-                sender.send_replace(answer("x"));
+                sender.send_replace(Some(answer("x")));
             }
         };
         done(&other, "its");

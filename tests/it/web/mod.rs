@@ -11,5 +11,6 @@ mod api_repeats;
 mod api_writes;
 mod file_diffs;
 mod gate;
+mod hostile_clients;
 mod http_client;
 mod schema_check;

@@ -9,7 +9,7 @@ use crate::reader::LogTexts;
 use crate::view::{Conversation, Letter};
 use crate::web::pages::OlderLetters;
 
-pub(super) struct OlderWalk {
+pub(in crate::web::bus_reader) struct OlderWalk {
     before: u64,
     /// Where it has begun; none at first.
     begun: Option<u64>,

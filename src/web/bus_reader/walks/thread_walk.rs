@@ -13,7 +13,7 @@ use crate::view::{Conversation, Letter};
 /// The most messages of a thread that are held while the log is read.
 const MOST: usize = 20_000;
 
-pub(super) struct ThreadWalk {
+pub(in crate::web::bus_reader) struct ThreadWalk {
     id: String,
     phase: Phase,
     /// The parts of the log, oldest first.

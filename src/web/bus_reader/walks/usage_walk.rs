@@ -17,7 +17,7 @@ struct Sums {
     fold: UsageFold,
 }
 
-pub(super) struct UsageWalk {
+pub(in crate::web::bus_reader) struct UsageWalk {
     by: SpentBy,
     is_begun: bool,
 }
