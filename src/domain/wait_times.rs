@@ -299,6 +299,12 @@ pub const WEB_BODY: Duration = Duration::from_secs(10);
 /// Reading the bus for a page takes no longer, or the page says so.
 pub const WEB_ANSWER: Duration = Duration::from_secs(20);
 
+/// A page waits this long for git to compare files, and then says which it has not compared.
+pub const WEB_DIFFS: Duration = Duration::from_secs(4);
+
+/// A page that is loaded again within this time shows the differences that git found before.
+pub const WEB_DIFFS_KEPT: Duration = Duration::from_secs(3);
+
 /// So long nobody signs in after too many wrong tokens.
 pub const WEB_LOCK_OUT: Duration = Duration::from_mins(5);
 
@@ -311,6 +317,9 @@ pub const WEB_BUSY: Duration = Duration::from_secs(5);
 /// A program that is a member through the API leaves the team after so long without a request: what it has claimed is open again. A
 /// person at an editor may think for some minutes.
 pub const PROGRAM_AWAY: Duration = Duration::from_mins(15);
+
+/// So long a request is answered again that is repeated with its `Idempotency-Key`: longer than a program tries.
+pub const IDEMPOTENT_KEPT: Duration = Duration::from_hours(1);
 
 /// The server looks this often which of these programs have gone, and whose key was revoked.
 pub const PROGRAM_LOOK: Duration = Duration::from_secs(5);

@@ -30,6 +30,7 @@ pub use self::permissions::user_reachable::{Reach, UserReachable};
 pub use self::process_mark::run_mark;
 pub use self::project_trust::{Consent, Trust, UnreadableApproval};
 pub use self::require_consent::{agreed, trust_command};
+pub use self::results::git_diff::{DiffsWanted, FileDiff, file_diffs};
 pub use self::results::git_query::is_tracked as is_tracked_by_git;
 pub use self::results::read_output::TaskOutput;
 pub use self::results::wait_for_task::Waited;

@@ -213,8 +213,8 @@ impl UsageFold {
     }
 
     /// Returns the rows, in the order of their names.
-    pub fn rows(self) -> Vec<UsageRow> {
-        self.rows.into_values().collect()
+    pub fn rows(&self) -> Vec<UsageRow> {
+        self.rows.values().cloned().collect()
     }
 }
 

@@ -1,5 +1,8 @@
 //! The port: what the server asks of the program around it.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use crate::bus::Bus;
 use crate::bus::storage::OnWakeup;
 use crate::bus::storage::file::Follower;
@@ -17,8 +20,19 @@ pub trait Surroundings: Send + Sync + 'static {
     /// Opens the bus, for programs that join its team through the server. Blocks until then.
     fn open_to_join(&self) -> Result<Bus, ActError>;
 
+    /// Says where the project is, and what git needs to be asked about it.
+    fn place(&self) -> ProjectPlace;
+
     /// Does what a person wants, and says what came of it. Blocks until then.
     fn act(&self, act: Act) -> Result<ActOutcome, ActError>;
+}
+
+/// Where the project is.
+#[derive(Clone)]
+pub struct ProjectPlace {
+    pub root: PathBuf,
+    /// The environment of this process.
+    pub environment: Vec<(OsString, OsString)>,
 }
 
 /// Why a bus cannot be read, in words for people.

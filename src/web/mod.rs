@@ -8,8 +8,10 @@ mod acts;
 mod api;
 mod assets;
 mod bus_reader;
+mod connection_places;
 mod gate;
 mod live;
+mod page_diffs;
 mod pages;
 mod problem;
 mod programs;
@@ -19,12 +21,12 @@ mod serve_connection;
 mod server_state;
 mod team_snapshot;
 
-pub use self::acts::{ActEnd, ActError, ActOutcome, OpenError, Surroundings};
+pub use self::acts::{ActEnd, ActError, ActOutcome, OpenError, ProjectPlace, Surroundings};
 pub use self::assets::{Asset, find_asset};
 pub use self::gate::BasePath;
 pub use self::pages::{
-    Extra, FileDiff, Fragment, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt,
-    View, fragments, message_page, page, rows_of_letters, signed_in_page,
+    Extra, Fragment, OlderLetters, PageContext, PageInput, SearchResult, StepPrompt, View,
+    fragments, message_page, page, rows_of_letters, signed_in_page,
 };
 pub use self::problem::Problem;
 pub use self::serve::WebServer;

@@ -4,6 +4,7 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -15,14 +16,16 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::acts::Surroundings;
-use super::api::api_routes;
+use super::api::{KeptAnswers, api_routes};
 use super::bus_reader::BusReader;
+use super::connection_places::ConnectionPlaces;
 use super::gate::{
-    AllowedHosts, CallerRates, EntryKeys, KnownKeys, SIGN_IN, add_safety_headers, check_request,
-    raw_safety_headers,
+    AllowedHosts, CallerRates, EntryKeys, KnownKeys, OneAtATime, SIGN_IN, add_safety_headers,
+    check_request, raw_safety_headers,
 };
 use super::live::live;
-use super::programs::JoinedPrograms;
+use super::page_diffs::PageDiffs;
+use super::programs::{JoinedPrograms, sweep_dead};
 use super::routes::{do_act, show_page, sign_in};
 use super::serve_connection::serve_connection;
 use super::server_state::{ServerState, Shared, WebSettings};
@@ -54,11 +57,14 @@ impl WebServer {
             keys: EntryKeys::new(port, settings.base_path.as_str().to_owned()),
             rates: CallerRates::default(),
             reader,
+            diffs: PageDiffs::none_yet(Arc::clone(&surroundings)),
             programs: JoinedPrograms::none_yet(Arc::clone(&surroundings)),
             surroundings,
             streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),
             program_streams: Arc::new(Semaphore::new(limits::WEB_STREAMS)),
             known_keys: KnownKeys::default(),
+            expensive_reads: OneAtATime::default(),
+            kept_answers: KeptAnswers::default(),
             ending: CancellationToken::new(),
             notice: Mutex::new(None),
             settings,
@@ -80,8 +86,11 @@ impl WebServer {
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let Self { listeners, state, .. } = self;
         let router = router(&state);
-        let places = Arc::new(Semaphore::new(limits::WEB_CONNECTIONS + limits::WEB_STREAMS));
+        let places = ConnectionPlaces::of(limits::WEB_CONNECTIONS + limits::WEB_STREAMS);
         let mut connections = JoinSet::new();
+        if state.settings.can_write {
+            connections.spawn(sweep_dead(state.reader.clone(), state.programs.clone()));
+        }
         tokio::pin!(stop);
         loop {
             tokio::select! {
@@ -90,15 +99,12 @@ impl WebServer {
                 accepted = accept(&listeners) => match accepted {
                     Ok(stream) => {
                         let ending = state.ending.clone();
-                        match Arc::clone(&places).try_acquire_owned() {
-                            Ok(place) => {
+                        match places.take(Instant::now()) {
+                            Some(place) => {
                                 let router = router.clone();
-                                connections.spawn(async move {
-                                    serve_connection(stream, router, ending).await;
-                                    drop(place);
-                                });
+                                connections.spawn(serve_connection(stream, router, place, ending));
                             }
-                            Err(_) => refuse(stream).await,
+                            None => refuse(stream).await,
                         }
                     }
                     Err(error) => {
@@ -177,8 +183,11 @@ fn router(state: &ServerState) -> Router {
 async fn refuse(mut stream: TcpStream) {
     let busy = wait_times::WEB_BUSY.as_secs();
     let safety = raw_safety_headers();
+    let words = "Too many connections are open. Close some pages, or try again in a moment.\n";
+    let length = words.len();
     let answer = format!(
-        "HTTP/1.1 503 Service Unavailable\r\nretry-after: {busy}\r\nconnection: close\r\ncontent-length: 0\r\n{safety}\r\n"
+        "HTTP/1.1 503 Service Unavailable\r\nretry-after: {busy}\r\nconnection: close\r\n\
+         content-type: text/plain; charset=utf-8\r\ncontent-length: {length}\r\n{safety}\r\n{words}"
     );
     // A new connection has room for so little.
     let _ = tokio::time::timeout(AFTER_FAILURE, stream.write_all(answer.as_bytes())).await;

@@ -7,8 +7,10 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::acts::Surroundings;
+use super::api::KeptAnswers;
 use super::bus_reader::BusReader;
-use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys, KnownKeys};
+use super::gate::{AllowedHosts, BasePath, CallerRates, EntryKeys, KnownKeys, OneAtATime};
+use super::page_diffs::PageDiffs;
 use super::pages::PageContext;
 use super::programs::JoinedPrograms;
 use crate::sys::clock;
@@ -40,6 +42,7 @@ pub(super) struct Shared {
     pub(super) rates: CallerRates,
     pub(super) reader: BusReader,
     pub(super) surroundings: Arc<dyn Surroundings>,
+    pub(super) diffs: PageDiffs,
     /// The programs that are members through the API.
     pub(super) programs: JoinedPrograms,
     /// The places of event streams.
@@ -47,6 +50,8 @@ pub(super) struct Shared {
     /// Those of programs, apart from the pages of a person.
     pub(super) program_streams: Arc<Semaphore>,
     pub(super) known_keys: KnownKeys,
+    pub(super) expensive_reads: OneAtATime,
+    pub(super) kept_answers: KeptAnswers,
     /// Cancelled when the server ends.
     pub(super) ending: CancellationToken,
     /// What came of the last act, for the next page.

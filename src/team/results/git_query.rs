@@ -166,7 +166,7 @@ impl Repository {
     /// Returns the settings that turn off every filter that any configuration names: git runs filters on files that seem changed.
     ///
     /// Taking the attributes from elsewhere (`--attr-source`) is not enough: those in `.git/info` still count.
-    async fn filters_off(&self) -> Result<Vec<String>, GitTrouble> {
+    pub(super) async fn filters_off(&self) -> Result<Vec<String>, GitTrouble> {
         let keys = self.git(&[], &["config", "-z", "--list", "--name-only"]).await?;
         settings_against(&keys)
     }
@@ -199,8 +199,32 @@ impl Repository {
         directory.is_none_or(|directory| disk::belongs_to_us(&self.root.join(directory)))
     }
 
+    /// Returns the same repository, asked from its root: paths are relative to it.
+    pub(super) fn at_root(self) -> Self {
+        Self { project: self.root.clone(), ..self }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Runs git within limits of time and output. A child above them is killed.
-    async fn git(&self, settings: &[String], arguments: &[&str]) -> Result<Vec<u8>, GitTrouble> {
+    pub(super) async fn git(
+        &self,
+        settings: &[String],
+        arguments: &[&str],
+    ) -> Result<Vec<u8>, GitTrouble> {
+        let (output, is_cut) = self.beginning(settings, arguments, MOST_BYTES).await?;
+        if is_cut { Err(GitTrouble::Long) } else { Ok(output) }
+    }
+
+    /// Runs git, and returns at most so many bytes of its output, and whether there were more. A child that has more is killed.
+    pub(super) async fn beginning(
+        &self,
+        settings: &[String],
+        arguments: &[&str],
+        most: u64,
+    ) -> Result<(Vec<u8>, bool), GitTrouble> {
         let fixed = FIXED.iter().map(OsString::from);
         let settings = settings.iter().map(OsString::from);
         let arguments = arguments.iter().map(OsString::from);
@@ -220,17 +244,17 @@ impl Repository {
         drop(pipes.stdin);
         let mut output = Vec::new();
         let listening = async {
-            let mut stdout = pipes.stdout.take(MOST_BYTES + 1);
+            let mut stdout = pipes.stdout.take(most + 1);
             stdout
                 .read_to_end(&mut output)
                 .await
                 .map_err(|error| GitTrouble::Unheard(error.to_string()))?;
-            if output.len() as u64 > MOST_BYTES {
-                return Err(GitTrouble::Long);
+            if output.len() as u64 > most {
+                return Ok(true);
             }
             let exit = child.exited().await;
             if exit.code == Some(0) {
-                return Ok(());
+                return Ok(false);
             }
             let words = child.stderr_tail();
             let said = words.lines().find(|line| !line.trim().is_empty());
@@ -238,7 +262,11 @@ impl Repository {
         };
         let heard = tokio::time::timeout(wait_times::GIT, listening).await;
         // Dropping a child that still runs kills it.
-        heard.unwrap_or(Err(GitTrouble::Slow)).map(|()| output)
+        let is_cut = heard.unwrap_or(Err(GitTrouble::Slow))?;
+        if is_cut {
+            output.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        }
+        Ok((output, is_cut))
     }
 
     /// Returns a path of the repository relative to the project, if it is in it.
@@ -291,4 +319,4 @@ fn marks(root: &Path, paths: Vec<String>) -> BTreeMap<String, Mark> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -5,6 +5,7 @@ pub(crate) mod collect;
 pub(crate) mod error_advice;
 pub(crate) mod failed_calls;
 pub(crate) mod git_compare;
+pub(crate) mod git_diff;
 pub(crate) mod git_query;
 pub(crate) mod git_snapshot;
 pub(crate) mod read_output;

@@ -1,6 +1,6 @@
 //! The conversation: the last messages of a team with their receipts, folded from the entries of the log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::in_flight::InFlight;
 use super::letter::{Letter, Receipt, ReceiptStatus};
@@ -21,6 +21,8 @@ pub struct Conversation {
     letters: BTreeMap<u64, (MessageId, Letter)>,
     seqs: BTreeMap<MessageId, u64>,
     in_flight: InFlight,
+    /// Messages of which nobody knows any more whom they reached.
+    vague: BTreeSet<u64>,
 }
 
 impl Conversation {
@@ -32,6 +34,7 @@ impl Conversation {
             letters: BTreeMap::new(),
             seqs: BTreeMap::new(),
             in_flight: InFlight::default(),
+            vague: BTreeSet::new(),
         }
     }
 
@@ -57,17 +60,14 @@ impl Conversation {
         for (seq, event) in (entry.seq..).zip(&entry.events) {
             match event {
                 Event::MessageSent(sent) => {
-                    let letter = self.of_message(sent, (seq, at), texts);
-                    if is_wanted(&letter) {
-                        self.add(&sent.id, letter);
-                    }
+                    let letter = of_message(sent, (seq, at));
+                    self.add_wanted(&sent.id, letter, &sent.body, texts, is_wanted);
                     self.address(&sent.id, &sent.to, state);
                 }
                 Event::RequestOpened(opened) => {
-                    let letter = self.of_request(opened, (seq, at), texts);
-                    if is_wanted(&letter) {
-                        self.add(&opened.message, letter);
-                    }
+                    let letter = of_request(opened, (seq, at));
+                    let text = &opened.description;
+                    self.add_wanted(&opened.message, letter, text, texts, is_wanted);
                     self.address(&opened.message, &opened.to, state);
                 }
                 Event::MessageAddressed { id, to } => self.address(id, to, state),
@@ -103,52 +103,36 @@ impl Conversation {
         }
     }
 
-    fn of_message(
-        &self,
-        sent: &MessageSent,
-        (seq, at): (u64, Moment),
-        texts: &mut dyn Texts,
-    ) -> Letter {
-        Letter {
-            message_id: sent.id.to_string(),
-            seq,
-            at,
-            from: sent.from.to_string(),
-            to: sent.audience.to_string(),
-            kind: sent.kind.as_str().to_owned(),
-            text: self.shown(&sent.body, texts),
-            bytes: sent.body.bytes(),
-            thread_id: sent.thread.as_ref().unwrap_or(&sent.id).to_string(),
-            reply_to: sent.reply_to.as_ref().map(ToString::to_string),
-            request_id: sent.request.as_ref().map(ToString::to_string),
-            task_id: sent.task.as_ref().map(ToString::to_string),
-            urgent: sent.priority == Priority::Urgent,
-            receipts: Vec::new(),
-        }
+    /// Says whether no later entry changes a message that is held: each of its receipts has ended, or is as far as the state has it.
+    pub fn is_settled(&self, state: &State) -> bool {
+        self.vague.is_empty()
+            && self.letters.values().all(|(id, letter)| match state.message(id) {
+                Some(known) => known.deliveries.iter().all(|(name, delivery)| {
+                    let of_name = |receipt: &&Receipt| receipt.member == name.as_str();
+                    let receipt = letter.receipts.iter().find(of_name);
+                    receipt.is_some_and(|receipt| receipt.is_as(*delivery))
+                }),
+                None => letter.receipts.iter().all(Receipt::is_final),
+            })
     }
 
-    fn of_request(
-        &self,
-        opened: &RequestOpened,
-        (seq, at): (u64, Moment),
+    /// Gives up on receipts of messages of which nobody knows any more whom they reached.
+    pub fn give_up_vague(&mut self) {
+        self.vague.clear();
+    }
+
+    /// Adds a message if it is wanted. Only then is its text read.
+    fn add_wanted(
+        &mut self,
+        id: &MessageId,
+        mut letter: Letter,
+        body: &Body,
         texts: &mut dyn Texts,
-    ) -> Letter {
-        let context = opened.context.as_ref().map_or(0, Body::bytes);
-        Letter {
-            message_id: opened.message.to_string(),
-            seq,
-            at,
-            from: opened.from.to_string(),
-            to: "all".to_owned(),
-            kind: MessageKind::Request.as_str().to_owned(),
-            text: self.shown(&opened.description, texts),
-            bytes: opened.description.bytes().saturating_add(context),
-            thread_id: opened.message.to_string(),
-            reply_to: None,
-            request_id: Some(opened.id.to_string()),
-            task_id: None,
-            urgent: false,
-            receipts: Vec::new(),
+        is_wanted: &dyn Fn(&Letter) -> bool,
+    ) {
+        if is_wanted(&letter) {
+            letter.text = self.shown(body, texts);
+            self.add(id, letter);
         }
     }
 
@@ -161,8 +145,9 @@ impl Conversation {
         self.seqs.insert(id.clone(), letter.seq);
         self.letters.insert(letter.seq, (id.clone(), letter));
         while self.letters.len() > self.most {
-            let Some((_, (oldest, _))) = self.letters.pop_first() else { return };
+            let Some((seq, (oldest, _))) = self.letters.pop_first() else { return };
             self.seqs.remove(&oldest);
+            self.vague.remove(&seq);
         }
     }
 
@@ -179,6 +164,7 @@ impl Conversation {
     /// Puts a message into inboxes. An event may name "all but some": then the state knows whom it reached.
     fn address(&mut self, id: &MessageId, to: &Addressees, state: &State) {
         let Some(letter) = self.letter(id) else { return };
+        let seq = letter.seq;
         match to {
             Addressees::Named(names) => {
                 for name in names {
@@ -186,8 +172,11 @@ impl Conversation {
                 }
             }
             Addressees::AllBut(_) => {
-                let known = state.message(id).into_iter().flat_map(|known| known.deliveries.iter());
-                for (name, _) in known {
+                let Some(known) = state.message(id) else {
+                    self.vague.insert(seq);
+                    return;
+                };
+                for (name, _) in known.deliveries.iter() {
                     letter.receipt(name.as_str()).begins();
                 }
             }
@@ -210,6 +199,47 @@ impl Conversation {
                 receipt.ends(ReceiptStatus::Withdrawn);
             }
         }
+    }
+}
+
+/// Returns a message without its text.
+fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
+    Letter {
+        message_id: sent.id.to_string(),
+        seq,
+        at,
+        from: sent.from.to_string(),
+        to: sent.audience.to_string(),
+        kind: sent.kind.as_str().to_owned(),
+        text: None,
+        bytes: sent.body.bytes(),
+        thread_id: sent.thread.as_ref().unwrap_or(&sent.id).to_string(),
+        reply_to: sent.reply_to.as_ref().map(ToString::to_string),
+        request_id: sent.request.as_ref().map(ToString::to_string),
+        task_id: sent.task.as_ref().map(ToString::to_string),
+        urgent: sent.priority == Priority::Urgent,
+        receipts: Vec::new(),
+    }
+}
+
+/// Returns the message of a request without its text.
+fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
+    let context = opened.context.as_ref().map_or(0, Body::bytes);
+    Letter {
+        message_id: opened.message.to_string(),
+        seq,
+        at,
+        from: opened.from.to_string(),
+        to: "all".to_owned(),
+        kind: MessageKind::Request.as_str().to_owned(),
+        text: None,
+        bytes: opened.description.bytes().saturating_add(context),
+        thread_id: opened.message.to_string(),
+        reply_to: None,
+        request_id: Some(opened.id.to_string()),
+        task_id: None,
+        urgent: false,
+        receipts: Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::bus::state::Delivery;
 use crate::domain::messaging::DeliveryMethod;
 use crate::view::Moment;
 
@@ -121,6 +122,24 @@ impl Receipt {
             method: None,
             delivered_at: None,
             seen_at: None,
+        }
+    }
+
+    pub(super) fn is_final(&self) -> bool {
+        self.status.is_final()
+    }
+
+    /// Says whether it is as far as a delivery is.
+    pub(super) fn is_as(&self, delivery: Delivery) -> bool {
+        match (self.status, delivery) {
+            (ReceiptStatus::Unread, Delivery::Unread { .. })
+            | (ReceiptStatus::Seen, Delivery::Seen)
+            | (ReceiptStatus::Withdrawn, Delivery::Superseded)
+            | (ReceiptStatus::Expired, Delivery::Expired) => true,
+            (ReceiptStatus::Delivered, Delivery::InFlight { method, .. }) => {
+                self.method.as_deref() == Some(method.as_str())
+            }
+            _ => false,
         }
     }
 

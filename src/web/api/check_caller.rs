@@ -139,7 +139,5 @@ fn locked_out(left: Duration) -> Response {
         "locked-out",
         "There were too many wrong keys, so none is tried for some minutes",
     );
-    let mut answer = problem.with_hint("valid keys go on working").into_response();
-    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(left.as_secs().max(1)));
-    answer
+    problem.with_hint("valid keys go on working").with_retry_after(left).into_response()
 }

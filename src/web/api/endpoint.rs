@@ -8,6 +8,7 @@ use axum::routing::MethodRouter;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::check_caller::check_scope;
+use super::idempotent::once;
 use crate::domain::access_key::KeyScope;
 use crate::web::server_state::ServerState;
 
@@ -118,6 +119,11 @@ impl Endpoint {
     ) -> Router<ServerState> {
         let Some(scope) = self.scope else { return router.route(self.path, self.handler) };
         let check = from_fn_with_state((state.clone(), scope), check_scope);
-        router.route(self.path, self.handler.route_layer(check))
+        let handler = match self.method {
+            Method::POST => self.handler.route_layer(from_fn_with_state(state.clone(), once)),
+            _ => self.handler,
+        };
+        // The layer that is added last is the first that a request meets.
+        router.route(self.path, handler.route_layer(check))
     }
 }

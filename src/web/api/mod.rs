@@ -9,9 +9,12 @@ mod log_events;
 mod event_routes;
 mod writing;
 mod names;
+mod kept_answers;
+mod idempotent;
 mod endpoint;
 mod open_api;
 mod api_routes;
 
 pub(super) use self::api_routes::api_routes;
 pub(super) use self::check_caller::{API, identify, named_key};
+pub(super) use self::kept_answers::KeptAnswers;

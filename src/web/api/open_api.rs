@@ -6,6 +6,7 @@ use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::endpoint::{Answer, Endpoint};
+use super::idempotent::MOST;
 use crate::domain::access_key::KeyScope;
 use crate::web::problem::Problem;
 
@@ -130,6 +131,15 @@ fn parameters(endpoint: &Endpoint) -> Vec<Value> {
             json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } })
         })
         .collect();
+    if endpoint.method == Method::POST {
+        parameters.push(json!({
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": false,
+            "description": "A text of your choice. A request that is repeated with it, as after a broken connection, is answered with what came of the first, and not done again.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": MOST },
+        }));
+    }
     let Some(query) = endpoint.query else { return parameters };
     let inline = settings(Contract::Deserialize).with(|settings| settings.inline_subschemas = true);
     let schema = query(&mut inline.into_generator()).to_value();

@@ -1,6 +1,7 @@
 //! What the reading paths answer with: each the `seq` of the last event that it shows, and a part of the read model (docs/view.md).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use schemars::JsonSchema;
@@ -10,9 +11,11 @@ use crate::search::SearchHit;
 use crate::view::{
     Board, Letter, MemberRow, PermissionRow, RequestRow, TaskRow, UsageRow, WorkflowTree,
 };
-use crate::web::bus_reader::{NoAnswer, gather_extra};
+use crate::web::bus_reader::NoAnswer;
+use crate::web::gate::ExpensiveRead;
 use crate::web::pages::{Extra, View};
 use crate::web::problem::Problem;
+use crate::web::programs::Program;
 use crate::web::server_state::ServerState;
 use crate::web::team_snapshot::{BusState, Snapshot};
 
@@ -112,13 +115,24 @@ pub(super) async fn snapshot(state: &ServerState) -> Result<Arc<Snapshot>, Probl
     if snapshot.board.is_none() { Err(no_bus(&snapshot.bus)) } else { Ok(snapshot) }
 }
 
+/// Begins a read that may take the time of a walk over the log, or of a search: one at a time of each key.
+pub(super) fn expensive(state: &ServerState, program: &Program) -> Result<ExpensiveRead, Problem> {
+    state.expensive_reads.begin(&program.hash).ok_or_else(|| {
+        let title = "Another expensive read of this key goes on";
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, "one-at-a-time", title)
+            .with_hint("wait for the answer to the other one: threads, tasks, older messages, sums and searches")
+            .with_retry_after(Duration::from_secs(1))
+    })
+}
+
 /// Reads what a view needs besides the snapshot.
 pub(super) async fn extra(
     state: &ServerState,
     view: View,
     before: Option<u64>,
 ) -> Result<Extra, Problem> {
-    state.reader.ask(move |bus| gather_extra(bus, &view, before)).await.map_err(no_answer)
+    let (extra, _) = state.reader.gather(view, before).await.map_err(no_answer)?;
+    Ok(extra)
 }
 
 pub(super) fn no_answer(why: NoAnswer) -> Problem {

@@ -1,7 +1,7 @@
 //! Reads what a program asks and sends: a part of the path, the parameters, and JSON of so many bytes, within a time; each with the fields of
 //! a type and no others.
 
-use axum::body::{Bytes, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -69,7 +69,7 @@ impl<T: DeserializeOwned> FromRequest<ServerState> for Given<T> {
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", title)
                 .with_hint("send it with `Content-Type: application/json`"));
         }
-        parsed(&bytes(request).await?).map(Self)
+        parsed(&bytes(request.into_body()).await?).map(Self)
     }
 }
 
@@ -77,7 +77,7 @@ impl FromRequest<ServerState> for GivenNothing {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &ServerState) -> Result<Self, Problem> {
-        let bytes = bytes(request).await?;
+        let bytes = bytes(request.into_body()).await?;
         if !bytes.is_empty() {
             parsed::<Empty>(&bytes)?;
         }
@@ -91,8 +91,9 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
-async fn bytes(request: Request) -> Result<Bytes, Problem> {
-    let reading = to_bytes(request.into_body(), limits::API_BODY_BYTES);
+/// Reads a body, of so many bytes and within a time.
+pub(super) async fn bytes(body: Body) -> Result<Bytes, Problem> {
+    let reading = to_bytes(body, limits::API_BODY_BYTES);
     match tokio::time::timeout(wait_times::WEB_BODY, reading).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(_)) => {

@@ -1,18 +1,19 @@
 //! The handlers of the reading paths.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 
 use super::read_answers::{
     Hits, Members, MessagePage, Permissions, Requests, Tasks, Thread, UsageSums, WhichMessages,
-    WhichUsage, WhichWords, Workflows, board, extra, snapshot,
+    WhichUsage, WhichWords, Workflows, board, expensive, extra, snapshot,
 };
 use super::read_request::{Asked, Named, wrong_query};
 use crate::reader::WholeTask;
 use crate::view::{Board, SpentBy};
 use crate::web::pages::View;
 use crate::web::problem::Problem;
+use crate::web::programs::Program;
 use crate::web::routes::found;
 use crate::web::server_state::ServerState;
 
@@ -48,7 +49,12 @@ pub(super) async fn workflows(State(state): State<ServerState>) -> Answer<Workfl
     Ok(Json(Workflows { seq: board.seq, workflows: board.workflows.clone() }))
 }
 
-pub(super) async fn task(State(state): State<ServerState>, Named(id): Named) -> Answer<WholeTask> {
+pub(super) async fn task(
+    State(state): State<ServerState>,
+    Extension(program): Extension<Program>,
+    Named(id): Named,
+) -> Answer<WholeTask> {
+    let _read = expensive(&state, &program)?;
     let task = extra(&state, View::Task(id), None).await?.task;
     let task = task.ok_or_else(|| {
         Problem::new(
@@ -63,6 +69,7 @@ pub(super) async fn task(State(state): State<ServerState>, Named(id): Named) -> 
 
 pub(super) async fn messages(
     State(state): State<ServerState>,
+    Extension(program): Extension<Program>,
     Asked(which): Asked<WhichMessages>,
 ) -> Answer<MessagePage> {
     let snapshot = snapshot(&state).await?;
@@ -70,6 +77,7 @@ pub(super) async fn messages(
     let messages = match (which.before, which.after) {
         (Some(_), Some(_)) => return Err(wrong_query("`before` and `after` do not go together")),
         (Some(before), None) => {
+            let _read = expensive(&state, &program)?;
             let older = extra(&state, View::Conversation, Some(before)).await?.older;
             let older = older.unwrap_or_default();
             MessagePage { seq, messages: older.letters, has_more: older.has_more }
@@ -86,7 +94,12 @@ pub(super) async fn messages(
     Ok(Json(messages))
 }
 
-pub(super) async fn thread(State(state): State<ServerState>, Named(id): Named) -> Answer<Thread> {
+pub(super) async fn thread(
+    State(state): State<ServerState>,
+    Extension(program): Extension<Program>,
+    Named(id): Named,
+) -> Answer<Thread> {
+    let _read = expensive(&state, &program)?;
     let messages = extra(&state, View::Thread(id), None).await?.thread;
     if messages.is_empty() {
         let problem = Problem::new(
@@ -101,6 +114,7 @@ pub(super) async fn thread(State(state): State<ServerState>, Named(id): Named) -
 
 pub(super) async fn usage(
     State(state): State<ServerState>,
+    Extension(program): Extension<Program>,
     Asked(which): Asked<WhichUsage>,
 ) -> Answer<UsageSums> {
     let by = match which.by.as_deref() {
@@ -109,14 +123,17 @@ pub(super) async fn usage(
         Some("day") => SpentBy::Day,
         Some(_) => return Err(wrong_query("`by` is agent, profile or day")),
     };
+    let _read = expensive(&state, &program)?;
     Ok(Json(UsageSums { usage: extra(&state, View::Usage(by), None).await?.usage }))
 }
 
 pub(super) async fn search(
     State(state): State<ServerState>,
+    Extension(program): Extension<Program>,
     Asked(which): Asked<WhichWords>,
 ) -> Answer<Hits> {
-    let found = found(&state, which.q).await;
+    let read = expensive(&state, &program)?;
+    let found = found(&state, which.q, read).await;
     match found.trouble {
         Some(trouble) => Err(wrong_query(&trouble)),
         None => Ok(Json(Hits { hits: found.hits, has_more: found.has_more })),

@@ -6,10 +6,14 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use tokio::sync::{oneshot, watch};
 
+use super::changed_files::ChangedFiles;
+use super::gather_extra::gather_extra;
 use super::reading_thread::{Order, Reading, ReadingThread};
+use super::walks::Walk;
 use crate::bus::storage::file::Follower;
 use crate::domain::wait_times;
 use crate::web::acts::Surroundings;
+use crate::web::pages::{Extra, View};
 use crate::web::team_snapshot::{BusState, Snapshot};
 
 /// The most orders that wait for the thread: more than there are connections.
@@ -59,6 +63,46 @@ impl BusReader {
         ask: impl FnOnce(&mut Follower) -> T + Send + 'static,
     ) -> Result<T, NoAnswer> {
         self.order(|reading| reading.ask(ask)).await?.map_err(NoAnswer::NoBus)
+    }
+
+    /// Reads what a view needs besides the snapshot, and which files git is to be asked about. What takes a walk over the log is read in
+    /// steps, between which others are answered. What cannot be read is missing.
+    pub(in crate::web) async fn gather(
+        &self,
+        view: View,
+        before: Option<u64>,
+    ) -> Result<(Extra, Option<ChangedFiles>), NoAnswer> {
+        let Some(walk) = Walk::of(&view, before) else {
+            let gather = move |bus: &mut Follower| {
+                let extra = gather_extra(bus, &view);
+                let files = extra.task.as_ref().and_then(|task| ChangedFiles::of(bus, task));
+                (extra, files)
+            };
+            return self.ask(gather).await;
+        };
+        let walked = tokio::time::timeout(wait_times::WEB_ANSWER, self.walk(walk)).await;
+        Ok((walked.map_err(|_| NoAnswer::Late)??, None))
+    }
+
+    async fn walk(&self, mut walk: Walk) -> Result<Extra, NoAnswer> {
+        loop {
+            let step = |reading: &mut Reading| {
+                reading.ask_kept(move |bus, kept| {
+                    let found = walk.step(bus, kept);
+                    (walk, found)
+                })
+            };
+            let (again, found) = self.order(step).await?.map_err(NoAnswer::NoBus)?;
+            walk = again;
+            match found {
+                Ok(Some(extra)) => return Ok(extra),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "cannot read all of a page");
+                    return Ok(Extra::default());
+                }
+            }
+        }
     }
 
     async fn order<T: Send + 'static>(

@@ -1,15 +1,14 @@
-//! Reads what a view needs besides the snapshot.
+//! Reads what a view needs besides the snapshot, but for what takes a walk over the log.
 
 use std::sync::Arc;
 
-use super::past_letters::{older_letters, thread_letters};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::workflow::StepStatus;
-use crate::reader::{asking_prompt, walk_all, whole_task};
-use crate::view::{LiveLine, SpentBy, UsageFold, call_in_full, live_lines};
+use crate::reader::{asking_prompt, whole_task};
+use crate::view::{LiveLine, call_in_full, live_lines};
 use crate::web::pages::{Extra, StepPrompt, View};
 
 /// Says whether a view shows words that come without a change of the log.
@@ -18,20 +17,15 @@ pub(in crate::web) fn has_live_words(view: &View) -> bool {
 }
 
 /// Reads what a view needs. What cannot be read is missing. Search reads by itself.
-pub(in crate::web) fn gather_extra(bus: &mut Follower, view: &View, before: Option<u64>) -> Extra {
+pub(super) fn gather_extra(bus: &mut Follower, view: &View) -> Extra {
     let mut extra = Extra::default();
-    if let Err(error) = gather(bus, view, before, &mut extra) {
+    if let Err(error) = gather(bus, view, &mut extra) {
         tracing::debug!(%error, "cannot read all of a page");
     }
     extra
 }
 
-fn gather(
-    bus: &mut Follower,
-    view: &View,
-    before: Option<u64>,
-    extra: &mut Extra,
-) -> Result<(), LogError> {
+fn gather(bus: &mut Follower, view: &View, extra: &mut Extra) -> Result<(), LogError> {
     match view {
         View::Team => {
             extra.calls = calls(bus);
@@ -44,12 +38,6 @@ fn gather(
                 extra.task = whole_task(bus, &task)?;
             }
         }
-        View::Conversation => {
-            if let Some(before) = before {
-                extra.older = Some(older_letters(bus, before)?);
-            }
-        }
-        View::Thread(id) => extra.thread = thread_letters(bus, id)?,
         View::Task(id) => {
             if let Ok(id) = TaskId::parse(id) {
                 extra.task = whole_task(bus, &id)?;
@@ -57,8 +45,14 @@ fn gather(
             }
         }
         View::Workflow(id) => extra.prompts = prompts(bus, Some(id)),
-        View::Usage(by) => extra.usage = usage(bus, *by)?,
-        View::Sequence | View::Timeline | View::Tasks | View::Workflows | View::Search(_) => {}
+        View::Conversation
+        | View::Thread(_)
+        | View::Usage(_)
+        | View::Sequence
+        | View::Timeline
+        | View::Tasks
+        | View::Workflows
+        | View::Search(_) => {}
     }
     Ok(())
 }
@@ -118,11 +112,4 @@ fn prompts(bus: &mut Follower, workflow: Option<&str>) -> Vec<StepPrompt> {
             StepPrompt { workflow, step, lines }
         })
         .collect()
-}
-
-/// Sums up the usage over the whole log.
-fn usage(bus: &mut Follower, by: SpentBy) -> Result<Vec<crate::view::UsageRow>, LogError> {
-    let mut fold = UsageFold::new(by);
-    walk_all(bus, &mut |entry, state, _| fold.take(entry, state))?;
-    Ok(fold.rows())
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::walks::Kept;
 use crate::bus::storage::file::{Follower, Listening};
 use crate::bus::storage::{LogError, OnWakeup};
 use crate::domain::{limits, wait_times};
@@ -47,6 +48,7 @@ struct OpenBus {
     bus: Box<Follower>,
     history: History,
     known: KnownWords,
+    kept: Kept,
 }
 
 impl ReadingThread {
@@ -132,9 +134,17 @@ impl Reading {
 
     /// Looks at the bus, and asks it.
     pub(super) fn ask<T>(&mut self, ask: impl FnOnce(&mut Follower) -> T) -> Result<T, BusState> {
+        self.ask_kept(|bus, _| ask(bus))
+    }
+
+    /// Looks at the bus, and asks it with what earlier walks have found out.
+    pub(super) fn ask_kept<T>(
+        &mut self,
+        ask: impl FnOnce(&mut Follower, &mut Kept) -> T,
+    ) -> Result<T, BusState> {
         self.refresh();
         match &mut self.open {
-            Some(open) => Ok(ask(&mut open.bus)),
+            Some(open) => Ok(ask(&mut open.bus, &mut open.kept)),
             None => Err(self.sender.borrow().bus.clone()),
         }
     }
@@ -204,7 +214,7 @@ impl Reading {
             Ok(Some(mut bus)) => {
                 let history = History::begin(&mut bus).map_err(|error| state_of(&error))?;
                 self.made = None;
-                Ok(OpenBus { bus, history, known: KnownWords::default() })
+                Ok(OpenBus { bus, history, known: KnownWords::default(), kept: Kept::default() })
             }
             Ok(None) => Err(BusState::Absent),
             Err(error) => {

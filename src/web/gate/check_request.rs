@@ -10,6 +10,7 @@ use axum::response::{Html, IntoResponse as _, Response};
 use crate::web::api::{API, identify, named_key};
 use crate::web::assets::find_asset;
 use crate::web::pages::message_page;
+use crate::web::problem::Problem;
 use crate::web::server_state::ServerState;
 
 /// The path of the URL that signs in.
@@ -40,26 +41,34 @@ pub(in crate::web) async fn check_request(
 
 fn refusal(state: &ServerState, request: &Request) -> Option<Response> {
     let (headers, now) = (request.headers(), Instant::now());
+    let path = request.uri().path();
     let Some(host) = state.hosts.asked(headers, request.uri()) else {
         let words = "This server answers only to its own names: 127.0.0.1, localhost and [::1], with its port.";
-        return Some(refused(StatusCode::FORBIDDEN, "Not here", &[words]));
+        return Some(refused_in_form(
+            path,
+            StatusCode::FORBIDDEN,
+            ("wrong-host", "Not here"),
+            words,
+        ));
     };
     if headers.contains_key(header::ORIGIN) && !is_own_origin(headers, host) {
         let words = "A page of another origin may not ask this server.";
-        return Some(refused(StatusCode::FORBIDDEN, "Not from there", &[words]));
+        let kind = ("wrong-origin", "Not from there");
+        return Some(refused_in_form(path, StatusCode::FORBIDDEN, kind, words));
     }
     if is_from_elsewhere(headers) && !is_opened(headers) {
         let words = "A page of another site may only lead here, not load anything from here.";
-        return Some(refused(StatusCode::FORBIDDEN, "Not from there", &[words]));
+        let kind = ("wrong-origin", "Not from there");
+        return Some(refused_in_form(path, StatusCode::FORBIDDEN, kind, words));
     }
     let is_signed_in = state.keys.has_cookie(headers);
     let has_known_key = named_key(headers).is_some_and(|hash| state.known_keys.has(&hash));
     if !state.rates.of(is_signed_in, has_known_key).takes(now) {
         let words = "These are too many requests. Try again in a moment.";
-        let answer = refused(StatusCode::TOO_MANY_REQUESTS, "Too fast", &[words]);
+        let kind = ("too-many", "Too fast");
+        let answer = refused_in_form(path, StatusCode::TOO_MANY_REQUESTS, kind, words);
         return Some(retry_after(answer, Duration::from_secs(1)));
     }
-    let path = request.uri().path();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     if path == SIGN_IN && request.method() != Method::GET {
         return Some(wrong_method("GET"));
@@ -135,6 +144,19 @@ pub(in crate::web) fn locked_out(left: Duration) -> Response {
 /// Makes an answer that only says something.
 pub(in crate::web) fn refused(status: StatusCode, title: &str, words: &[&str]) -> Response {
     (status, Html(message_page(title, words))).into_response()
+}
+
+/// Makes such an answer in the form of the path: problem details for programs, a page for people.
+fn refused_in_form(
+    path: &str,
+    status: StatusCode,
+    (kind, title): (&'static str, &'static str),
+    words: &str,
+) -> Response {
+    if path.starts_with(API) {
+        return Problem::new(status, kind, title).with_detail(words).into_response();
+    }
+    refused(status, title, &[words])
 }
 
 /// Adds after which time to ask again.

@@ -12,6 +12,7 @@ mod base_path;
 mod check_request;
 mod entry_keys;
 mod known_keys;
+mod one_at_a_time;
 mod request_rate;
 mod safety_headers;
 mod same_text;
@@ -23,5 +24,6 @@ pub(super) use self::check_request::{
 };
 pub(super) use self::entry_keys::{EntryKeys, SignIn};
 pub(super) use self::known_keys::KnownKeys;
+pub(super) use self::one_at_a_time::{ExpensiveRead, OneAtATime};
 pub(super) use self::request_rate::{CallerRates, RequestRate};
 pub(super) use self::safety_headers::{add_safety_headers, raw_safety_headers};

@@ -16,7 +16,8 @@ use tokio::time::timeout;
 
 use super::live_changes::{LiveChanges, event};
 use crate::domain::wait_times;
-use crate::web::bus_reader::{Watching, gather_extra, has_live_words};
+use crate::team::FileDiff;
+use crate::web::bus_reader::{ChangedFiles, Watching, has_live_words};
 use crate::web::gate::{refused, retry_after};
 use crate::web::pages::{Extra, View};
 use crate::web::routes::{pairs, unreadable, view_of};
@@ -50,6 +51,7 @@ pub(in crate::web) async fn live(State(state): State<ServerState>, request: Requ
         view,
         watching,
         is_first: true,
+        diffs: None,
         state,
         _place: place,
     };
@@ -72,6 +74,8 @@ struct LivePage {
     /// Events that are not sent yet.
     waiting: VecDeque<Event>,
     is_first: bool,
+    /// The differences that the page shows. Git is asked again when its task has changed other files.
+    diffs: Option<(ChangedFiles, Vec<FileDiff>)>,
     _place: OwnedSemaphorePermit,
 }
 
@@ -117,7 +121,7 @@ impl LivePage {
     }
 
     /// Reads what the view needs besides the snapshot. A search is not live.
-    async fn extra(&self, snapshot: &Snapshot) -> Extra {
+    async fn extra(&mut self, snapshot: &Snapshot) -> Extra {
         let needs_none = matches!(
             self.view,
             View::Conversation
@@ -131,7 +135,14 @@ impl LivePage {
             return Extra::default();
         }
         let view = self.view.clone();
-        let gathered = self.state.reader.ask(move |bus| gather_extra(bus, &view, None)).await;
-        gathered.unwrap_or_default()
+        let (mut extra, files) = self.state.reader.gather(view, None).await.unwrap_or_default();
+        if let Some(files) = files {
+            if self.diffs.as_ref().is_none_or(|(known, _)| *known != files) {
+                let diffs = self.state.diffs.of(&files).await;
+                self.diffs = Some((files, diffs));
+            }
+            extra.diffs = self.diffs.as_ref().map(|(_, diffs)| diffs.clone()).unwrap_or_default();
+        }
+        extra
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::reader::WholeTask;
 use crate::search::SearchHit;
+use crate::team::FileDiff;
 use crate::view::{Letter, LiveLine, Moment, UsageRow};
 use crate::web::Snapshot;
 
@@ -64,17 +65,6 @@ pub struct OlderLetters {
     pub letters: Vec<Letter>,
     /// Whether there are older ones.
     pub has_more: bool,
-}
-
-/// How a file differs from what is committed, as git has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileDiff {
-    /// The path in the project.
-    pub path: String,
-    /// The unified diff, or why there is none.
-    pub diff: Result<String, String>,
-    /// Whether the diff is longer, and was cut.
-    pub is_cut: bool,
 }
 
 /// The prompt that a step would get.

@@ -145,6 +145,12 @@ impl JoinedPrograms {
         Ok(opened.map_err(|_| BusError::Closed)??)
     }
 
+    /// Records the death of members whose process has ended, as everybody does who opens the bus.
+    pub(super) async fn record_deaths(&self) -> Result<(), NotJoined> {
+        self.open().await?.close().await;
+        Ok(())
+    }
+
     /// Has those leave who have gone, until nobody is left.
     async fn see_them_leave(self) {
         loop {
@@ -257,11 +263,15 @@ impl Joined {
     async fn part_with_the_gone(&mut self, follows: impl Fn(&Name) -> bool) {
         self.forget_lost_bus();
         let Some(bus) = self.bus.clone() else { return };
-        let has_key = |name: &Name| {
-            let is_own = |key: &crate::bus::state::AccessKey| {
-                key.name == *name && (key.allows(KeyScope::Write) || key.allows(KeyScope::Assign))
-            };
-            bus.look(|state| state.keys().into_iter().any(|(_, key)| is_own(key)))
+        // What it has claimed ends with the last key that may claim, and its membership with the last one that makes a member.
+        let has_key = |name: &Name, session| {
+            bus.look(|state| {
+                let keys = state.keys();
+                let may =
+                    |scope| keys.iter().any(|(_, key)| key.name == *name && key.allows(scope));
+                let has_claims = || state.claimed_by(session).next().is_some();
+                may(KeyScope::Write) || (may(KeyScope::Assign) && !has_claims())
+            })
         };
         let now = Instant::now();
         let is_gone = |name: &Name, joiner: &mut Joiner| {
@@ -269,7 +279,7 @@ impl Joined {
                 joiner.asked = now;
             }
             now.saturating_duration_since(joiner.asked) >= wait_times::PROGRAM_AWAY
-                || !has_key(name)
+                || !has_key(name, joiner.membership.session())
         };
         let gone: Vec<_> = self.members.extract_if(.., is_gone).collect();
         for (_, joiner) in gone {

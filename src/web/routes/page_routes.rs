@@ -8,7 +8,7 @@ use crate::domain::{limits, wait_times};
 use crate::search::{IndexPlace, Query as Words, Search, search};
 use crate::sys::mutex::lock;
 use crate::web::assets::{Asset, find_asset};
-use crate::web::bus_reader::{NoAnswer, gather_extra};
+use crate::web::bus_reader::NoAnswer;
 use crate::web::gate::{refused, retry_after};
 use crate::web::pages::{Extra, PageInput, SearchResult, View, page};
 use crate::web::server_state::ServerState;
@@ -36,13 +36,16 @@ pub(in crate::web) async fn show_page(
     let Ok(snapshot) = state.reader.snapshot().await else { return unreadable() };
     let extra = match &view {
         View::Search(words) if !words.trim().is_empty() => {
-            Extra { found: Some(found(&state, words.clone()).await), ..Extra::default() }
+            Extra { found: Some(found(&state, words.clone(), ()).await), ..Extra::default() }
         }
         _ => {
-            let asked = view.clone();
-            let gathered = state.reader.ask(move |bus| gather_extra(bus, &asked, before)).await;
-            match gathered {
-                Ok(extra) => extra,
+            match state.reader.gather(view.clone(), before).await {
+                Ok((mut extra, files)) => {
+                    if let Some(files) = files {
+                        extra.diffs = state.diffs.of(&files).await;
+                    }
+                    extra
+                }
                 // The page says why there is no bus.
                 Err(NoAnswer::NoBus(_)) => Extra::default(),
                 Err(NoAnswer::Late) => return unreadable(),
@@ -80,9 +83,15 @@ fn of_asset(asset: Asset) -> Response {
 }
 
 /// Searches the history, apart from the thread that reads the bus: the first search of a bus makes its index.
-pub(in crate::web) async fn found(state: &ServerState, words: String) -> SearchResult {
+/// `held` is dropped when that has ended, also if nobody waits for it any more.
+pub(in crate::web) async fn found(
+    state: &ServerState,
+    words: String,
+    held: impl Send + 'static,
+) -> SearchResult {
     let surroundings = std::sync::Arc::clone(&state.surroundings);
     let searching = tokio::task::spawn_blocking(move || {
+        let _held = held;
         let query = Words::parse([words.as_str()]).map_err(|error| error.to_string())?;
         let history = surroundings.open_history().map_err(|error| error.to_string())?;
         let Some(mut history) = history else { return Ok(None) };

@@ -94,3 +94,34 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
     web.end().await;
     lead.close().await;
 }
+
+#[tokio::test]
+async fn what_the_gate_refuses_is_a_problem_for_programs_too() {
+    let stage = Stage::new("");
+    let web = WebServer::start(&stage, &[]).await;
+    let port = web.port;
+    let asked = |host: &str, headers: &str, end: &str| {
+        format!("GET /api/v1/status HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: {end}\r\n\r\n")
+    };
+    let own = format!("127.0.0.1:{port}");
+    for (host, headers, kind) in [
+        ("evil.example", "", "wrong-host"),
+        (own.as_str(), "Origin: http://evil.example\r\n", "wrong-origin"),
+        (own.as_str(), "Sec-Fetch-Site: cross-site\r\n", "wrong-origin"),
+    ] {
+        let answer = web.send(&asked(host, headers, "close")).await;
+        assert!(answer.head.contains("content-type: application/problem+json"), "{answer:?}");
+        let problem: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!((answer.status, &problem["type"]), (403, &json!(kind)), "{problem}");
+    }
+    // More at once than a burst may have, on one connection.
+    let flood = [asked(&own, "", "keep-alive").repeat(3_000), asked(&own, "", "close")].concat();
+    let answers = web.flood(&flood).await;
+    let (_, refused) = answers.split_once("HTTP/1.1 429 ").expect("the flood is slowed down");
+    let (head, body) = refused.split_once("\r\n\r\n").unwrap();
+    let head = head.to_lowercase();
+    assert!(head.contains("content-type: application/problem+json"), "{head}");
+    assert!(head.contains("retry-after: 1"), "{head}");
+    assert!(body.starts_with(r#"{"type":"too-many""#), "{}", &body[..200]);
+    web.end().await;
+}

@@ -168,6 +168,54 @@ async fn the_claims_of_a_program_end_with_the_server_and_with_its_key() {
 }
 
 #[tokio::test]
+async fn what_a_killed_server_has_left_goes_with_the_next_start() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let ci = ApiClient::new(&stage, &web, "ci", &["--read", "--write"]).await;
+    ci.post("/requests", &json!({ "description": "paint" }), 201).await;
+    let bearer = ci.bearer.clone();
+    lead.close().await;
+    let token =
+        stage.home().join(format!(".local/state/cli-team-bridge/web/web-{}.token", web.port));
+    assert!(token.exists());
+    web.kill().await;
+    assert!(token.exists());
+    let joined = stage.events_of("member_joined");
+    let session = joined.iter().find(|joined| joined["name"] == "ci").unwrap()["session"].clone();
+    let has_left = || stage.events_of("member_left").iter().any(|left| left["session"] == session);
+    // One that only looks changes nothing on the bus.
+    let web = WebServer::start(&stage, &[]).await;
+    assert!(!token.exists(), "a new server sweeps");
+    assert_eq!(web.get("/api/v1/status", &bearer).await.status, 200);
+    web.end().await;
+    assert!(!has_left());
+    let web = WebServer::start(&stage, &["--write"]).await;
+    until("its death is on the bus", has_left).await;
+    web.end().await;
+}
+
+#[tokio::test]
+async fn a_claim_ends_with_the_last_key_that_may_claim() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("ann", "look at the roof").await;
+    let asked = lead.call("request_task", json!({ "description": "paint" })).await;
+    let path = format!("/requests/{}/claim", asked["request_id"].as_str().unwrap());
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let claimer = ApiClient::new(&stage, &web, "ci", &["--write"]).await;
+    let assigner = ApiClient::new(&stage, &web, "ci", &["--assign"]).await;
+    claimer.post(&path, &Value::Null, 200).await;
+    done(&stage, &["key", "revoke", &claimer.key_id]).await;
+    until("its claim is open again", || stage.events_of("request_reopened").len() == 1).await;
+    // The other key still makes a member.
+    let task = json!({ "agent": "ann", "prompt": "look at the door" });
+    assigner.post("/tasks", &task, 201).await;
+    web.end().await;
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn a_key_does_what_it_may_where_the_server_allows_it_and_nothing_else() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;

@@ -32,22 +32,22 @@ fn check_headers(answer: &Answer) {
 }
 
 /// A browser that has signed in.
-struct Browser {
+pub(super) struct Browser {
     /// The header with the cookie.
-    cookie: String,
+    pub(super) cookie: String,
     /// The base path of the pages.
-    base: String,
+    pub(super) base: String,
 }
 
 impl Browser {
     /// Returns the path of a page.
-    fn at(&self, page: &str) -> String {
+    pub(super) fn at(&self, page: &str) -> String {
         format!("{}{page}", self.base)
     }
 }
 
 /// Signs in by the printed URL.
-async fn sign_in(web: &WebServer) -> Browser {
+pub(super) async fn sign_in(web: &WebServer) -> Browser {
     let answer = web.get(&web.sign_in, "").await;
     assert_eq!(answer.status, 303, "{answer:?}");
     check_headers(&answer);

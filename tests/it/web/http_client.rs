@@ -33,6 +33,25 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
+/// Reads until a text has come or the connection ends, and returns all that was read.
+pub(crate) async fn read_until(stream: &mut TcpStream, text: &str) -> String {
+    let mut read = Vec::new();
+    let reading = async {
+        let mut part = [0; 4_096];
+        loop {
+            match stream.read(&mut part).await {
+                Ok(0) | Err(_) => return,
+                Ok(count) => read.extend(&part[..count]),
+            }
+            if String::from_utf8_lossy(&read).contains(text) {
+                return;
+            }
+        }
+    };
+    timeout(DEADLINE, reading).await.unwrap();
+    String::from_utf8_lossy(&read).into_owned()
+}
+
 impl WebServer {
     /// Starts the server of a project.
     pub(crate) async fn start(stage: &Stage, arguments: &[&str]) -> Self {
@@ -67,6 +86,22 @@ impl WebServer {
         Answer { status, head: head.to_lowercase(), cookie, body: body.to_owned() }
     }
 
+    /// Sends many requests on one connection, and returns all answers as they come.
+    pub(crate) async fn flood(&self, requests: &str) -> String {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        let (mut reads, mut writes) = stream.into_split();
+        let mut answers = Vec::new();
+        let all = async {
+            let (_, read) = tokio::join!(
+                writes.write_all(requests.as_bytes()),
+                reads.read_to_end(&mut answers)
+            );
+            read.unwrap();
+        };
+        timeout(DEADLINE, all).await.unwrap();
+        String::from_utf8(answers).unwrap()
+    }
+
     /// Asks for a path with these headers more.
     pub(crate) async fn get(&self, path: &str, headers: &str) -> Answer {
         let port = self.port;
@@ -74,6 +109,18 @@ impl WebServer {
             "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{headers}\r\n"
         );
         self.send(&request).await
+    }
+
+    /// Returns how many files the server has open, connections among them.
+    pub(crate) fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.program.pid())).unwrap().count()
+    }
+
+    /// Sends bytes, and leaves the connection open.
+    pub(crate) async fn open(&self, request: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream
     }
 
     /// Kills the server.

@@ -10,7 +10,7 @@ use crate::cli::commands::look::{foreign, open_project, unusable, whose};
 use crate::cli::steer::{Ended, open_to_join, perform};
 use crate::cli::{Failure, find_project, words_and_hint};
 use crate::domain::act::Act;
-use crate::web::{ActEnd, ActError, ActOutcome, OpenError, Surroundings};
+use crate::web::{ActEnd, ActError, ActOutcome, OpenError, ProjectPlace, Surroundings};
 
 /// A project.
 pub(super) struct ProjectSurroundings {
@@ -44,6 +44,10 @@ impl Surroundings for ProjectSurroundings {
 
     fn open_to_join(&self) -> Result<Bus, ActError> {
         open_to_join(&self.root).map_err(|error| why_not_done(&error))
+    }
+
+    fn place(&self) -> ProjectPlace {
+        ProjectPlace { root: self.root.clone(), environment: std::env::vars_os().collect() }
     }
 
     fn act(&self, act: Act) -> Result<ActOutcome, ActError> {

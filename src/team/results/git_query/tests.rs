@@ -9,26 +9,26 @@ use crate::domain::task::result::GitLook;
 use crate::domain::wait_times;
 
 /// A directory with every program that git might run. Each would leave a trace.
-struct Hostile {
+pub(in crate::team::results) struct Hostile {
     root: tempfile::TempDir,
 }
 
 impl Hostile {
-    fn new() -> Self {
+    pub(in crate::team::results) fn new() -> Self {
         Self { root: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(in crate::team::results) fn path(&self, name: &str) -> PathBuf {
         self.root.path().canonicalize().unwrap().join(name)
     }
 
-    fn environment(&self) -> Vec<(OsString, OsString)> {
+    pub(in crate::team::results) fn environment(&self) -> Vec<(OsString, OsString)> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         vec![("PATH".into(), path), ("HOME".into(), self.path("").into())]
     }
 
     /// Runs git as its user would, and returns its output.
-    fn git(&self, directory: &str, arguments: &[&str]) -> String {
+    pub(in crate::team::results) fn git(&self, directory: &str, arguments: &[&str]) -> String {
         let output = self.try_git(directory, arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {errors}");
@@ -48,7 +48,7 @@ impl Hostile {
     }
 
     /// Makes a repository with one commit of the file `file`.
-    fn repository(&self, directory: &str) {
+    pub(in crate::team::results) fn repository(&self, directory: &str) {
         fs::create_dir_all(self.path(directory)).unwrap();
         self.git(directory, &["init", "-q"]);
         fs::write(self.path(directory).join("file"), "one").unwrap();
@@ -57,17 +57,17 @@ impl Hostile {
     }
 
     /// Returns a shell command that leaves a trace.
-    fn trap(&self, name: &str) -> String {
+    pub(in crate::team::results) fn trap(&self, name: &str) -> String {
         format!("echo {name} >> '{}'; cat", self.path("ran").display())
     }
 
     /// Returns the names of the traps that have run.
-    fn ran(&self) -> String {
+    pub(in crate::team::results) fn ran(&self) -> String {
         fs::read_to_string(self.path("ran")).unwrap_or_default()
     }
 
     /// Sets a trap in every program that git would run for a look at changed files.
-    fn arm(&self, directory: &str) {
+    pub(in crate::team::results) fn arm(&self, directory: &str) {
         for (key, what) in [
             ("filter.evil.clean", "clean"),
             ("filter.o.d.d.clean", "odd"),

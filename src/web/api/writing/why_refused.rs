@@ -1,6 +1,8 @@
 //! The problem of each refusal: what is wrong, and what a program can do about it here. The sentences of refusals are for models with
 //! tools, so a hint names the path in their place.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 
 use crate::bus::BusError;
@@ -55,6 +57,7 @@ pub(super) fn why_not_joined(error: &NotJoined) -> Problem {
             let title = "This program asks for too much at once";
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title)
                 .with_hint("try again in a second")
+                .with_retry_after(Duration::from_secs(1))
         }
         NotJoined::Revoked => wrong_key(),
         NotJoined::Over => {

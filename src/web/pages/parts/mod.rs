@@ -12,7 +12,6 @@ pub(super) use self::letter_row::{letter_list, letter_row};
 pub(super) use self::member_table::member_table;
 pub(super) use self::need_card::need_card;
 pub(super) use self::small_parts::{
-    MOST_ROWS, ago, clean_text, clock, left_out, mark, member_link, shown_text, task_link, tone,
-    workflow_link,
+    MOST_ROWS, ago, clock, left_out, mark, member_link, shown_text, task_link, tone, workflow_link,
 };
 pub(super) use self::task_table::task_table;

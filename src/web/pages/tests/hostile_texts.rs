@@ -6,8 +6,9 @@ use super::team_of_five::{context, extra, letter, member, snapshot, task};
 use super::views_of_a_team::views;
 use crate::domain::text::exactly::exactly;
 use crate::domain::text::visible_letters::{beginning, is_invisible};
+use crate::team::FileDiff;
 use crate::view::{Group, LiveKind, LiveLine};
-use crate::web::pages::{FileDiff, PageContext, PageInput, StepPrompt, View, page};
+use crate::web::pages::{PageContext, PageInput, StepPrompt, View, page};
 
 const HARM: &str = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>\" onmouseover=\"alert(3)\u{1b}[31mred\u{202e}txt.exe\u{200b}";
 

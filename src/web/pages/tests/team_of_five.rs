@@ -11,12 +11,13 @@ use crate::domain::time::{Now, Tick};
 use crate::domain::workflow::StepStatus;
 use crate::reader::WholeTask;
 use crate::search::{HitKind, SearchHit};
+use crate::team::FileDiff;
 use crate::view::{
     Board, Group, Happening, Letter, LiveKind, LiveLine, Looked, MemberRow, Moment, Need, NeedKind,
     PermissionRow, Problem, ProblemKind, Receipt, ReceiptStatus, RequestRow, Spent, StepNode,
     Stretch, StretchKind, TaskRow, Texts, Topic, UsageRow, WorkflowTree,
 };
-use crate::web::pages::{Extra, FileDiff, PageContext, SearchResult, StepPrompt};
+use crate::web::pages::{Extra, PageContext, SearchResult, StepPrompt};
 use crate::web::{BusState, Snapshot};
 
 struct NoTexts;

@@ -2,15 +2,17 @@
 
 use maud::{Markup, html};
 
+use crate::domain::limits;
 use crate::domain::text::counted::counted;
-use crate::domain::text::visible_letters::{beginning, one_line};
+use crate::domain::text::visible_letters::{beginning, one_line, seen};
 use crate::reader::WholeTask;
+use crate::team::FileDiff;
 use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, took};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
-    cancel_form, clean_text, clock, mark, member_link, shown_text, task_table, workflow_link,
+    cancel_form, clock, mark, member_link, shown_text, task_table, workflow_link,
 };
-use crate::web::pages::{FileDiff, PageContext, PageInput};
+use crate::web::pages::{PageContext, PageInput};
 
 /// The most files, and failed calls, of a list.
 const MOST_LISTED: usize = 200;
@@ -184,7 +186,10 @@ pub(in crate::web::pages) fn diffs(diffs: &[FileDiff]) -> Markup {
 }
 
 fn diff_lines(text: &str) -> Markup {
-    let (shown, missing) = clean_text(text);
+    // Codes for colours are part of what has changed, so they are not left out.
+    let shown: String = text.chars().take(limits::WINDOW_PROMPT_CHARS).collect();
+    let missing = text.chars().count().saturating_sub(limits::WINDOW_PROMPT_CHARS);
+    let shown = seen(&shown);
     html! {
         pre.code.diff tabindex="0" role="group" aria-label="The difference" {
             @for line in shown.lines() {

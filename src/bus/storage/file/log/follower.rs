@@ -144,6 +144,11 @@ impl Follower {
         self.log.parts()
     }
 
+    /// Says whether a part of the log contains a text, which need not be the text of an event. Much faster than reading its entries.
+    pub fn may_hold(&mut self, part: LogPosition, text: &str) -> Result<bool, LogError> {
+        self.log.may_hold(part, text)
+    }
+
     /// Reads at most `max` entries from a position on. Returns each with its position, and the position after the last.
     pub fn entries_after(
         &mut self,
