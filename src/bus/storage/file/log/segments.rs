@@ -13,6 +13,7 @@ use memchr::memmem;
 use super::line_format::{MAX_LINE_BYTES, MAX_SEQ};
 use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::{LogError, LogPosition};
+use crate::domain::limits;
 use crate::sys::clock;
 use crate::sys::fs::disk::{Disk, DiskFile, Stamp};
 
@@ -203,11 +204,10 @@ impl Segments {
     /// Says whether the bytes of a segment contain a text, which may not be the text of an event.
     pub(crate) fn may_hold(&self, segment: u64, text: &str) -> Result<bool, LogError> {
         let path = self.path(segment);
-        match self.disk.read(&path) {
-            Ok(bytes) => Ok(memmem::find(&bytes, text.as_bytes()).is_some()),
+        match find_in_file(&*self.disk, &path, text.as_bytes()) {
             // Retention removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(failed("read", &path, error)),
+            outcome => outcome.map_err(|error| failed("read", &path, error)),
         }
     }
 
@@ -378,6 +378,19 @@ impl Segments {
         }
     }
 
+    /// Refuses a file that has no line for so long: each look would read all of it again, and only a person knows what it is.
+    fn without_line_ends(&self, segment: u64) -> LogError {
+        let most = limits::NO_LINE_BYTES >> 20;
+        LogError::Refused {
+            path: self.path(segment),
+            reason: format!(
+                "it has more than {most} MiB without the end of a line, which the bridge never \
+                 writes. End all sessions, and restore that file from a copy, or cut it after its \
+                 last whole line"
+            ),
+        }
+    }
+
     /// Walks to the end of one segment.
     fn walk_segment(
         &mut self,
@@ -428,6 +441,9 @@ impl Segments {
                 chunk = (chunk * 2).min(MAX_LINE_BYTES);
             } else if start == 0 {
                 dropped += read as u64;
+                if dropped > limits::NO_LINE_BYTES {
+                    return Err(self.without_line_ends(segment));
+                }
             } else {
                 chunk = CHUNK_BYTES;
                 *left = left.saturating_sub(start);
@@ -441,7 +457,26 @@ impl Segments {
 }
 
 fn newline(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == b'\n')
+    memchr::memchr(b'\n', bytes)
+}
+
+/// Says whether a file contains these bytes, and holds only a part of it at a time.
+fn find_in_file(disk: &dyn Disk, path: &Path, wanted: &[u8]) -> io::Result<bool> {
+    let file = disk.open(path)?;
+    // The end of a part is searched again with the next one: the bytes may stand across both.
+    let kept = wanted.len().saturating_sub(1);
+    let mut buffer = vec![0; CHUNK_BYTES.max(2 * wanted.len())];
+    let mut offset = 0;
+    loop {
+        let read = file.read_at(&mut buffer, offset)?;
+        if memmem::find(&buffer[..read], wanted).is_some() {
+            return Ok(true);
+        }
+        if read < buffer.len() {
+            return Ok(false);
+        }
+        offset += (read - kept) as u64;
+    }
 }
 
 /// Returns the name of a segment's file.
