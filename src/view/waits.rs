@@ -62,7 +62,9 @@ impl<'a> Waits<'a> {
             }
             (_, Some(next)) => format!("waits for {name}, who waits for {next}"),
             ("waiting_permission", _) => format!("waits for {name}, who waits for you"),
-            ("stalled" | "stuck" | "hung", _) => format!("waits for {name}, who is stuck"),
+            ("stalled" | "stuck" | "hung", _) => {
+                format!("waits for {name}, who is {}", other.state)
+            }
             // Nothing reports what the client of another member is doing.
             ("idle", _) if other.kind == "agent" => format!("waits for {name}, who is idle"),
             _ => format!("waits for {name}"),
@@ -154,7 +156,7 @@ mod tests {
                 "waits for zoe, who is not here",
                 "waits for idler, who is idle",
                 "waits for asker, who waits for you",
-                "waits for silent, who is stuck",
+                "waits for silent, who is stalled",
                 "waits for worker",
                 "waits for eve, who waits for worker",
             ]

@@ -257,6 +257,8 @@ fn put_questions(board: &mut Board) {
     }];
     let need = |kind, who: &str, id: &str, words: &str| Need {
         kind,
+        state: None,
+        trouble: None,
         who: who.to_owned(),
         id: Some(id.to_owned()),
         words: words.to_owned(),

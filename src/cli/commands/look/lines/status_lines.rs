@@ -14,21 +14,19 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         let id = need.id.clone().unwrap_or_default();
         let mark = StatusLook::of_group(Group::NeedsYou).mark;
         vec![
-            format!("{mark} {}", need.kind.as_str()),
+            format!("{mark} {}", need.word()),
             need.who.clone(),
             need.words.clone(),
             id,
             since,
+            need.command().map(|command| format!("`{command}`")).unwrap_or_default(),
         ]
     });
     let is_answerable = |need: &Need| need.kind != NeedKind::Stuck && need.id.is_some();
-    let answerable = board.needs_you.iter().filter(|need| is_answerable(need)).count();
-    let heading = if answerable == board.needs_you.len() {
+    let heading = if board.needs_you.iter().any(is_answerable) {
         "Needs you (`cli-team-bridge allow ID` or `deny ID` answers)"
-    } else if answerable > 0 {
-        "Needs you (`cli-team-bridge allow ID` or `deny ID` answers, `kill NAME` ends what is stuck)"
     } else {
-        "Needs you (`cli-team-bridge cancel TASK` or `kill NAME` ends what is stuck)"
+        "Needs you"
     };
     block(&mut lines, heading, needs);
     for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {

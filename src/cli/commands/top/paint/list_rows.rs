@@ -165,7 +165,7 @@ impl Rows<'_> {
         let words = match need.kind {
             // The mark and the heading say that it asks.
             NeedKind::Permission if !self.is_wide() => need.words.clone(),
-            kind => format!("{}: {}", kind.as_str(), need.words),
+            _ => format!("{}: {}", need.word(), need.words),
         };
         let unread = row.map(|row| short(row.unread as u64)).unwrap_or_default();
         let usage = row.and_then(|row| row.usage.as_ref());

@@ -110,12 +110,17 @@ impl Screen {
             Item::Heading(..) => (String::new(), Vec::new()),
             Item::Need(need, row) => {
                 let mut lines = vec![line(need.words.clone())];
+                lines.extend(need.way_out().map(|way_out| line(way_out.advice())));
                 lines.extend(need.id.iter().map(|id| faint(id.clone())));
                 if let Some(row) = row {
                     lines.push(line(""));
                     lines.extend(self.member(row, board));
                 }
-                (format!("{} of {}", need.kind.as_str(), need.who), lines)
+                let title = match &need.state {
+                    Some(state) => format!("{} is {state}", need.who),
+                    None => format!("{} of {}", need.kind.as_str(), need.who),
+                };
+                (title, lines)
             }
             Item::Problem(problem) => {
                 (format!("Problem of the {}", problem.who()), vec![line(problem.words.clone())])

@@ -96,7 +96,7 @@ impl<'a> Item<'a> {
             Self::Heading(..) => String::new(),
             Self::Need(need, row) => {
                 let row = row.map(member).unwrap_or_default();
-                format!("{} {} {} {row}", need.kind.as_str(), need.who, need.words)
+                format!("{} {} {} {row}", need.word(), need.who, need.words)
             }
             Self::Problem(problem) => problem.words.clone(),
             Self::Member(row) => member(row),

@@ -10,7 +10,7 @@ use crate::config::{KeyAction, KeyPress};
 use crate::domain::act::Act;
 use crate::domain::messaging::Priority;
 use crate::domain::workflow::StepStatus;
-use crate::view::NeedKind;
+use crate::view::{NeedKind, WayOut};
 
 /// The rows that a wheel moves.
 const WHEEL: isize = 3;
@@ -141,7 +141,7 @@ impl Screen {
             Item::Need(need, _) => match (need.kind, &need.id) {
                 (NeedKind::Permission, Some(id)) => of_permission(id),
                 (NeedKind::Approval, Some(id)) => Subject::Step(id.clone(), need.who.clone()),
-                _ => return Err("It asks nothing: cancel its task with x, or kill it with K."),
+                _ => return Err(need.way_out().map_or("It asks nothing.", WayOut::advice)),
             },
             Item::Step(tree, step, _) if step.status == StepStatus::Asking => {
                 Subject::Step(tree.workflow_id.clone(), step.name.clone())

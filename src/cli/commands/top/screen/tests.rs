@@ -122,6 +122,8 @@ fn news() -> News {
     }];
     board.needs_you = vec![Need {
         kind: NeedKind::Permission,
+        state: None,
+        trouble: None,
         who: "ann".to_owned(),
         id: Some("perm-1".to_owned()),
         words: format!("execute: {COMMAND:?}"),
