@@ -33,7 +33,7 @@ pub struct Looked<'a> {
     pub is_held: &'a dyn Fn(SessionId) -> bool,
     /// The lines of the log that were passed over because they are damaged.
     pub damaged_lines: u64,
-    /// The most ended tasks, ended workflows and members that left to show, of each.
+    /// The most ended tasks, ended requests, ended workflows and members that left to show, of each.
     pub most_ended: usize,
 }
 
@@ -54,6 +54,8 @@ pub struct Board {
     pub tasks: Vec<TaskRow>,
     /// Requests without an answer, oldest first.
     pub requests: Vec<RequestRow>,
+    /// The last requests that have ended, the one that ended last first.
+    pub ended_requests: Vec<RequestRow>,
     /// Permission questions without an answer, oldest first.
     pub permissions: Vec<PermissionRow>,
     /// Workflows, newest first: all open ones, and the last ended ones.
@@ -101,6 +103,7 @@ impl Board {
             needs_you: needs::of(state, &members, &permissions),
             tasks: tasks(state, most_ended, texts),
             requests: requests(state, texts),
+            ended_requests: RequestRow::of_ended(state, most_ended, texts),
             workflows: workflows(state, most_ended),
             problems: problems::of(state, &members, looked.damaged_lines, now),
             totals: Totals::of(state, &members),

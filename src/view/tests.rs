@@ -6,12 +6,13 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
 use super::*;
-use crate::bus::event::{Entry, Event, Joined, Starting};
+use crate::bus::event::{Body, Entry, Event, Joined, MessageSent, RequestOpened, Starting};
 use crate::bus::state::{BodyRef, State};
 use crate::bus::storage::LogPosition;
 use crate::bus::storage::file::upkeep::{BusFinding, BusReport};
-use crate::domain::ids::{CommandId, SessionId};
+use crate::domain::ids::{CommandId, MessageId, RequestId, SessionId};
 use crate::domain::member::{Departure, MemberKind};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
@@ -146,6 +147,75 @@ fn the_last_words_of_an_agent_begin_no_line_of_their_own() {
     let board = board(&state, 2, true);
     let words = "failed: its stderr ends: x Needs you ! permission";
     assert_eq!((&*board.members[0].doing, &*board.problems[0].words), (words, words));
+}
+
+#[test]
+fn an_ended_request_has_its_answer_and_who_gave_it() {
+    struct Numbered;
+    impl Texts for Numbered {
+        fn text(&mut self, body: BodyRef) -> Option<String> {
+            Some(format!("text {}", body.bytes))
+        }
+        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+            None
+        }
+    }
+    let mut state = State::default();
+    let name = |text: &str| Name::parse(text).unwrap();
+    joined(&mut state, 1, "ann");
+    joined(&mut state, 2, "ben");
+    let session = |number| SessionId(uuid::Uuid::from_u64_pair(0, number));
+    let opened = |number: u64, from: &str| {
+        Event::RequestOpened(RequestOpened {
+            id: RequestId::from_bits(number),
+            message: MessageId::from_bits(number),
+            from: name(from),
+            to: Vec::<Name>::new().into(),
+            description: Body::Text("a question".to_owned()),
+            context: None,
+            nudge_ms: 1,
+            ttl_ms: 1,
+        })
+    };
+    let response = |number: u64, claimed_by: Option<Name>, text: &str| {
+        Event::MessageSent(MessageSent {
+            id: MessageId::from_bits(number),
+            kind: MessageKind::Response,
+            from: Author::Member(name("ben")),
+            audience: Audience::One(name("ann")),
+            to: vec![name("ann")].into(),
+            request: Some(RequestId::from_bits(10)),
+            task: None,
+            claimed_by,
+            reply_to: None,
+            thread: None,
+            ends: Vec::new(),
+            priority: Priority::Normal,
+            body: Body::Text(text.to_owned()),
+        })
+    };
+    let id = RequestId::from_bits(10);
+    let events = vec![
+        opened(10, "ann"),
+        opened(11, "ben"),
+        Event::RequestClaimed { id: id.clone(), by: name("ben"), session: session(2) },
+        response(20, Some(name("ben")), "claimed"),
+        response(21, None, "the answer"),
+        Event::RequestCompleted { id, message: MessageId::from_bits(21) },
+        Event::RequestExpired { id: RequestId::from_bits(11) },
+    ];
+    for (number, event) in (3..).zip(events) {
+        state.apply(&entry(number, event), &[0], LogPosition::default());
+    }
+    let now = Now { wall_ms: 1, tick: Tick { boot: 1, ms: 1 } };
+    let looked =
+        Looked { state: &state, seq: 9, now, is_held: &|_| true, damaged_lines: 0, most_ended: 5 };
+    let board = Board::of(&looked, &mut Numbered);
+    assert!(board.requests.is_empty());
+    let rows: Vec<_> = board.ended_requests.iter().collect();
+    assert_eq!((&*rows[0].status, &*rows[0].outcome_in_words()), ("expired", "It ended without an answer; nobody had claimed it."));
+    assert_eq!((rows[1].answer.as_deref(), rows[1].answered_at), (Some("text 10"), Some(Moment(1))));
+    assert_eq!(rows[1].outcome_in_words(), "ben has answered it.");
 }
 
 #[test]

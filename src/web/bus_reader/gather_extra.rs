@@ -58,7 +58,12 @@ fn gather(
         }
         View::Workflow(id) => extra.prompts = prompts(bus, Some(id)),
         View::Usage(by) => extra.usage = usage(bus, *by)?,
-        View::Sequence | View::Timeline | View::Tasks | View::Workflows | View::Search(_) => {}
+        View::Sequence
+        | View::Timeline
+        | View::Tasks
+        | View::Requests
+        | View::Workflows
+        | View::Search(_) => {}
     }
     Ok(())
 }

@@ -53,6 +53,7 @@ fn body(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) -> Body {
         View::Timeline => views::timeline(input),
         View::Tasks => views::tasks(input),
         View::Task(id) => views::task(id, input, context),
+        View::Requests => views::requests(input),
         View::Workflows => views::workflows(input),
         View::Workflow(id) => views::workflow(id, input, context),
         View::Usage(by) => views::usage(*by, input),

@@ -240,7 +240,31 @@ fn put_questions(board: &mut Board) {
         description: Some("Who can read a chapter?".to_owned()),
         opened_at: ago(90),
         owner: Some("cay".to_owned()),
+        answer: None,
+        answered_at: None,
     }];
+    board.ended_requests = vec![
+        RequestRow {
+            request_id: "req-8".to_owned(),
+            from: "cay".to_owned(),
+            status: "completed".to_owned(),
+            description: Some("Whose clock ends a lease?".to_owned()),
+            opened_at: ago(300),
+            owner: Some("ben".to_owned()),
+            answer: Some("The clock of whoever gave it.".to_owned()),
+            answered_at: Some(ago(200)),
+        },
+        RequestRow {
+            request_id: "req-7".to_owned(),
+            from: "ben".to_owned(),
+            status: "expired".to_owned(),
+            description: Some("Can somebody draw?".to_owned()),
+            opened_at: ago(2_000),
+            owner: None,
+            answer: None,
+            answered_at: None,
+        },
+    ];
     board.permissions = vec![PermissionRow {
         permission_id: "perm-1".to_owned(),
         agent: "ann".to_owned(),

@@ -26,6 +26,7 @@ pub(super) fn views() -> Vec<(&'static str, View)> {
         ("timeline", View::Timeline),
         ("tasks", View::Tasks),
         ("task", View::Task(text("task-ben"))),
+        ("requests", View::Requests),
         ("workflows", View::Workflows),
         ("workflow", View::Workflow(text("wf-1"))),
         ("usage", View::Usage(SpentBy::Agent)),

@@ -36,7 +36,8 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         block(&mut lines, heading, members.map(|row| cells::member(row, board)));
     }
     block(&mut lines, "Tasks", board.tasks.iter().map(|task| cells::task(task, now)));
-    let requests = board.requests.iter().map(|request| cells::request(request, now));
+    let requests = board.requests.iter().chain(&board.ended_requests);
+    let requests = requests.map(|request| cells::request(request, now));
     block(&mut lines, "Requests", requests);
     let workflows = board.workflows.iter().map(|workflow| cells::workflow(workflow, now));
     let is_interrupted = board.workflows.iter().any(|workflow| workflow.status == "interrupted");

@@ -63,7 +63,7 @@ impl Rows<'_> {
                 cell("", 1),
                 cell("status", 9),
                 cell("from → by", 2 * name),
-                rest("description"),
+                rest("what for, or the answer"),
                 cell("age", 4).right(),
             ],
             Pane::Workflows => vec![
@@ -113,13 +113,16 @@ impl Rows<'_> {
             Item::Request(row) => {
                 let (mark, style) = self.look.status(&row.status);
                 let owner = row.owner.as_deref().unwrap_or("?");
-                let words = row.description.as_ref().map(|words| quoted(words, WORDS));
+                // The answer is what an ended one was for.
+                let words = row.answer.as_ref().or(row.description.as_ref());
+                let words = words.map(|words| quoted(words, WORDS));
+                let since = row.answered_at.unwrap_or(row.opened_at);
                 vec![
                     cell(mark, 1).styled(style),
                     cell(row.status.clone(), 9),
                     cell(format!("{} → {owner}", row.from), 2 * name),
                     rest(words.unwrap_or_else(|| "(its text cannot be read)".to_owned())),
-                    cell(age(row.opened_at, self.now()), 4).right(),
+                    cell(age(since, self.now()), 4).right(),
                 ]
             }
             Item::Workflow(tree) => {

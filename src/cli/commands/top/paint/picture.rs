@@ -138,7 +138,7 @@ fn empty(screen: &Screen) -> String {
         Pane::Team => "Nobody is here.",
         Pane::Messages => "No messages yet.",
         Pane::Tasks => "No tasks yet.",
-        Pane::Requests => "No open requests.",
+        Pane::Requests => "No requests.",
         Pane::Workflows => "No workflows.",
         Pane::Events => "Nothing has happened yet.",
     };

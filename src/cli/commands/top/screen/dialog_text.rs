@@ -139,16 +139,21 @@ impl Screen {
             }
             Item::Request(row) => {
                 let words = row.description.as_deref().unwrap_or("(its text cannot be read)");
-                let owner = row.owner.as_ref().map_or_else(
-                    || "Nobody has claimed it.".to_owned(),
-                    |owner| format!("{owner} has claimed it."),
-                );
-                let lines = vec![
-                    line(quoted(words, QUOTED)),
-                    line(""),
-                    line(format!("{} {}: {owner}", row.request_id, row.status)),
-                    faint(format!("opened {} ago", ago(row.opened_at, board.at))),
-                ];
+                let mut lines = vec![line(quoted(words, QUOTED)), line("")];
+                if row.status == "completed" {
+                    let answer = row.answer.as_ref().map(|answer| quoted(answer, QUOTED));
+                    let none = "(the log has its answer)".to_owned();
+                    lines.extend([heading("Its answer"), line(answer.unwrap_or(none)), line("")]);
+                }
+                lines.push(line(format!(
+                    "{} {}: {}",
+                    row.request_id,
+                    row.status,
+                    row.outcome_in_words()
+                )));
+                lines.push(faint(format!("opened {} ago", ago(row.opened_at, board.at))));
+                let answered = row.answered_at.map(|at| ago(at, board.at));
+                lines.extend(answered.map(|time| faint(format!("answered {time} ago"))));
                 (format!("Request of {}", row.from), lines)
             }
             Item::Workflow(tree) => {

@@ -114,8 +114,9 @@ impl<'a> Item<'a> {
                 format!("{} {} {} {words}", task.task_id, task.agent, task.status)
             }
             Self::Request(row) => {
-                let words = format!("{} {}", some(&row.owner), some(&row.description));
-                format!("{} {} {} {words}", row.request_id, row.from, row.status)
+                let words = format!("{} {}", some(&row.description), some(&row.answer));
+                let who = format!("{} {}", row.from, some(&row.owner));
+                format!("{} {who} {} {words}", row.request_id, row.status)
             }
             Self::Workflow(tree) => format!("{} {} {}", tree.workflow_id, tree.name, tree.status),
             Self::Step(tree, step, _) => {
