@@ -137,6 +137,9 @@ pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
 /// Windows show a crashed agent for longer, until another takes its name: whoever comes back in the morning learns of it.
 pub const CRASH_SHOWN_MS: u64 = 16 * 60 * 60 * 1000;
 
+/// A member whose wait has ended without a message is shown as waiting for this much longer: a model takes some seconds to ask anew.
+pub const WAIT_ASKED_AGAIN_MS: u64 = 15_000;
+
 // The window `top`.
 
 /// The shortest pause between two pictures of a team that is at work: a person reads no faster, and 50 busy agents cost little.

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::waits::Waits;
 use super::{
     Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, TaskRow, Texts,
-    Totals, WorkflowTree, needs, problems,
+    Stretch, Totals, WorkflowTree, needs, problems, waits,
 };
 use crate::bus::state::{BodyRef, State, Task};
 use crate::domain::ids::SessionId;
@@ -94,6 +93,7 @@ impl Board {
                 row.doing = format!("{}, in {}", row.doing, quoted(&words, SHOWN_CHARS));
             }
         }
+        waits::put_words(&mut members);
         let permissions: Vec<_> =
             state.open_permissions().into_iter().map(PermissionRow::of).collect();
         Self {
@@ -114,6 +114,19 @@ impl Board {
 }
 
 impl Board {
+    /// Returns the board in which members that are just asking anew still wait; none if there are no such members. A window that has
+    /// the last stretches shows it, so that who waits for whom does not flicker.
+    pub fn with_renewed_waits(&self, stretches: &[Stretch]) -> Option<Self> {
+        let mut members = self.members.clone();
+        if !waits::bridge(&mut members, stretches, self.at) {
+            return None;
+        }
+        waits::put_words(&mut members);
+        let mut board = Self { members, ..self.clone() };
+        problems::replace_circles(&mut board.problems, &board.members);
+        Some(board)
+    }
+
     /// Returns what a member does now: in a turn, the prompt of its task, as its row has the age of that beside it.
     pub fn now_words(&self, row: &MemberRow) -> String {
         let prompt = row.task_id.as_ref().and_then(|id| {
@@ -122,13 +135,10 @@ impl Board {
         });
         let queued =
             if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
-        match (row.state.as_str(), &row.waits_for, prompt) {
-            ("running", _, Some(prompt)) => format!("{prompt}{queued}"),
-            ("waiting", name, prompt) => {
-                let waits = match name {
-                    Some(name) => Waits::of(&self.members).in_words(row, name),
-                    None => row.doing.clone(),
-                };
+        match (row.state.as_str(), &row.wait_words, prompt) {
+            ("running", None, Some(prompt)) => format!("{prompt}{queued}"),
+            ("waiting", words, prompt) | ("running", words @ Some(_), prompt) => {
+                let waits = words.as_ref().unwrap_or(&row.doing);
                 let of_task = prompt.map(|prompt| format!(", in {prompt}")).unwrap_or_default();
                 format!("{waits}{queued}{of_task}")
             }

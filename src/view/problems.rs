@@ -117,6 +117,12 @@ pub(super) fn of(
         ),
         session: None,
     });
+    let of_members = members.iter().filter_map(of_member);
+    of_members.chain(circles(members)).chain(crashed).chain(damaged).collect()
+}
+
+/// Returns the circles in which members wait for each other.
+fn circles(members: &[MemberRow]) -> Vec<Problem> {
     let waits = Waits::of(members);
     let circles = waits.circles(members).into_iter().map(|circle| Problem {
         kind: ProblemKind::Circle,
@@ -124,8 +130,17 @@ pub(super) fn of(
         words: circle_in_words(&circle),
         session: None,
     });
-    let of_members = members.iter().filter_map(of_member);
-    of_members.chain(circles).chain(crashed).chain(damaged).collect()
+    circles.collect()
+}
+
+/// Looks for circles anew, after members were found to wait on.
+pub(super) fn replace_circles(problems: &mut Vec<Problem>, members: &[MemberRow]) {
+    problems.retain(|problem| problem.kind != ProblemKind::Circle);
+    let is_later = |problem: &Problem| {
+        matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Damaged)
+    };
+    let at = problems.iter().position(is_later).unwrap_or(problems.len());
+    problems.splice(at..at, circles(members));
 }
 
 /// Says whether windows show the end of a member. Only the end of an agent is news; other members leave by themselves.

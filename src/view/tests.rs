@@ -10,9 +10,9 @@ use crate::bus::event::{Body, Entry, Event, Joined, MessageSent, RequestOpened, 
 use crate::bus::state::{BodyRef, State};
 use crate::bus::storage::LogPosition;
 use crate::bus::storage::file::upkeep::{BusFinding, BusReport};
-use crate::domain::ids::{CommandId, MessageId, RequestId, SessionId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId};
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
@@ -47,6 +47,7 @@ pub(super) fn row(name: &str, state: &str) -> MemberRow {
         queued: 0,
         unread: 0,
         waits_for: None,
+        wait_words: None,
         waits_since: None,
         holds: Vec::new(),
         last_active: Moment(0),
@@ -227,6 +228,48 @@ fn signs_of_life_are_news_only_after_silence() {
     assert_eq!(said(Event::AgentStalled { session }), 1);
     assert_eq!(said(Event::AgentStirred { session }), 1);
     assert_eq!(said(Event::AgentStirred { session }), 0);
+}
+
+#[test]
+fn a_wait_is_news_when_it_begins_and_says_how_it_ended() {
+    let mut state = State::default();
+    joined(&mut state, 1, "ann");
+    let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
+    let call = |number| CallId(uuid::Uuid::from_u64_pair(2, number));
+    let name = |text: &str| Name::parse(text).unwrap();
+    let mut happenings = Happenings::default();
+    let mut said = |ms, event| {
+        let entry = Entry { tick: Tick { boot: 1, ms }, ..entry(1, event) };
+        let said = happenings.of(&entry, &state, &mut NoTexts).into_iter();
+        let said = said.filter(|one| one.topic == Topic::Wait);
+        said.map(|one| (one.words, one.members.join(" "))).collect::<Vec<_>>()
+    };
+    let begins = |number, from: Option<&str>| Event::WaitStarted {
+        session,
+        call: call(number),
+        from: from.map(name),
+        request: None,
+        timeout_ms: 120_000,
+    };
+    let ends = |number| Event::WaitEnded { session, call: call(number) };
+    let words = |text: &str, about: &str| vec![(text.to_owned(), about.to_owned())];
+    assert_eq!(said(0, begins(1, Some("ben"))), words("ann waits for ben", "ann ben"));
+    assert_eq!(
+        said(119_990, ends(1)),
+        words("ann waited 119 s for ben: timed out", "ann ben")
+    );
+    assert_eq!(said(0, begins(2, None)), words("ann waits for a message", "ann"));
+    assert_eq!(said(7_000, ends(2)), words("ann waited 7 s for a message: gave up", "ann"));
+    said(0, begins(3, None));
+    let handed = Event::MessageHanded {
+        ids: vec![MessageId::from_bits(1)],
+        member: name("ann"),
+        session,
+        call: call(3),
+        method: DeliveryMethod::Pull,
+    };
+    assert_eq!(said(2_000, handed), words("ann waited 2 s for a message: has it", "ann"));
+    assert!(said(3_000, ends(3)).is_empty(), "it has ended");
 }
 
 /// Returns the names of a type's fields, as its schema has them.

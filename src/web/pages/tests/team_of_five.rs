@@ -73,6 +73,7 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
         queued: 0,
         unread: 0,
         waits_for: None,
+        wait_words: None,
         waits_since: None,
         holds: Vec::new(),
         last_active: ago(20),
@@ -200,6 +201,7 @@ fn members() -> Vec<MemberRow> {
     };
     let cay = MemberRow {
         waits_for: Some("ben".to_owned()),
+        wait_words: Some("waits for ben".to_owned()),
         holds: vec!["req-9".to_owned()],
         ..member("cay", Group::Working, "waiting", "waiting for a message from ben")
     };

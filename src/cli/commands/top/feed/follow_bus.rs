@@ -187,7 +187,9 @@ impl Reader {
             }
             if seq != Some(bus.seq()) || now >= times.ages {
                 seq = Some(bus.seq());
-                news.board = Some(Arc::new(board_again(bus, limits::WINDOW_ENDED, &mut known)));
+                let board = board_again(bus, limits::WINDOW_ENDED, &mut known);
+                let renewed = board.with_renewed_waits(&history.stretches());
+                news.board = Some(Arc::new(renewed.unwrap_or(board)));
                 times.painted(now);
                 is_new = true;
             }

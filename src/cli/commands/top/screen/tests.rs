@@ -54,6 +54,7 @@ fn member(name: &str, group: Group, state: &str) -> MemberRow {
         queued: 0,
         unread: 2,
         waits_for: None,
+        wait_words: None,
         waits_since: None,
         holds: Vec::new(),
         last_active: Moment(0),
