@@ -7,7 +7,6 @@
 //! The words of agents in it are one line each, without invisible characters, and cut.
 
 mod board;
-mod changes;
 pub mod doing;
 mod events;
 mod live_words;
@@ -25,7 +24,6 @@ mod totals;
 mod waits;
 
 pub use self::board::{Board, Looked, VIEW_VERSION};
-pub use self::changes::{BoardChanges, RowChanges};
 pub use self::events::{
     Conversation, Happening, Happenings, Letter, Receipt, ReceiptStatus, Topic,
 };

@@ -1,4 +1,4 @@
-//! The read model as a whole: its boards, their changes, and its documentation.
+//! The read model as a whole: its boards, what happens, and its documentation.
 
 use std::collections::BTreeSet;
 
@@ -81,28 +81,6 @@ fn board(state: &State, seq: u64, is_held: bool) -> Board {
     let now = Now { wall_ms: 1, tick: Tick { boot: 1, ms: 1 } };
     let looked = Looked { state, seq, now, is_held: &|_| is_held, damaged_lines: 0, most_ended: 5 };
     Board::of(&looked, &mut NoTexts)
-}
-
-#[test]
-fn the_changes_of_a_board_have_only_what_has_changed() {
-    let mut state = State::default();
-    joined(&mut state, 1, "ann");
-    let one = board(&state, 1, true);
-    assert_eq!(one.changes_since(&one).members, None);
-    assert_eq!(one.changes_since(&one).totals, None);
-
-    joined(&mut state, 2, "ben");
-    let two = board(&state, 2, true);
-    let changes = two.changes_since(&one);
-    assert_eq!((changes.from_seq, changes.seq), (1, 2));
-    let members = changes.members.unwrap();
-    assert_eq!(members.changed, two.members[1..]);
-    assert_eq!(members.gone, [""; 0]);
-    assert_eq!(changes.totals.unwrap().members, 2);
-    assert_eq!(changes.tasks, None);
-
-    let back = one.changes_since(&two).members.unwrap();
-    assert_eq!((back.changed.len(), back.gone), (0, vec!["ben".to_owned()]));
 }
 
 #[test]
