@@ -145,7 +145,7 @@ pub const WAIT_ASKED_AGAIN_MS: u64 = 15_000;
 /// The shortest pause between two pictures of a team that is at work: a person reads no faster, and 50 busy agents cost little.
 pub const WINDOW_PICTURE: Duration = Duration::from_millis(250);
 
-/// Ages are painted again this often while nothing happens, and processes that died without a word are noticed.
+/// A window looks this often for processes that died without a word, and for a lost report, while nothing happens.
 pub const WINDOW_AGES: Duration = Duration::from_secs(5);
 
 /// The live words of an agent are read this often while they are shown: nothing reports that a transcript grows.

@@ -146,6 +146,33 @@ impl Board {
         }
     }
 
+    /// Says whether it shows the same as another one that was made at another time.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let Self {
+            version: _,
+            seq: _,
+            at: _,
+            needs_you,
+            members,
+            tasks,
+            requests,
+            ended_requests,
+            permissions,
+            workflows,
+            problems,
+            totals,
+        } = self;
+        *needs_you == other.needs_you
+            && *members == other.members
+            && *tasks == other.tasks
+            && *requests == other.requests
+            && *ended_requests == other.ended_requests
+            && *permissions == other.permissions
+            && *workflows == other.workflows
+            && *problems == other.problems
+            && *totals == other.totals
+    }
+
     /// Says how many things wait for a person; nothing if there are none.
     pub fn needs_in_words(&self) -> Option<String> {
         match self.needs_you.len() {

@@ -28,7 +28,7 @@ pub use self::events::{
     Conversation, Happening, Happenings, Letter, Receipt, ReceiptStatus, Topic,
 };
 pub use self::live_words::{LiveKind, LiveLine, call_in_full, live_lines};
-pub use self::moment::{Moment, span};
+pub use self::moment::{Moment, span, span_lasts};
 pub use self::needs::{Need, NeedKind};
 pub use self::problems::{Problem, ProblemKind};
 pub use self::rows::member_row::{Group, MemberRow, delivery_words};
@@ -39,7 +39,7 @@ pub use self::rows::task_row::{TASK_STATUS_WORDS, TaskRow, task_status};
 pub use self::rows::tree_places::{TreePlace, tree_places};
 pub use self::rows::workflow_tree::{StepNode, WorkflowTree};
 pub use self::shown::{
-    PossibleAnswer, StatusLook, Tone, Trouble, WayOut, age, going_on, money, short, took,
+    PossibleAnswer, StatusLook, Tone, Trouble, WayOut, age, age_lasts, going_on, money, short, took,
 };
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{Stretch, StretchKind, Stretches};

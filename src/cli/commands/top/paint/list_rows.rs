@@ -100,13 +100,12 @@ impl Rows<'_> {
                     (None, Some(prompt)) => quoted(prompt, WORDS),
                     (None, None) => "(its prompt cannot be read)".to_owned(),
                 };
-                let since = task.ended_at.or(task.started_at).unwrap_or(task.queued_at);
                 let status = if task.cancel_asked { "cancelling" } else { task.status.as_str() };
                 self.filled(
                     (mark, style),
                     (&task.agent, self.is_wide().then_some(status)),
                     &words,
-                    (Some(since), None),
+                    (item.since(), None),
                     task.usage.as_ref(),
                 )
             }
@@ -116,7 +115,7 @@ impl Rows<'_> {
                 // The answer is what an ended one was for.
                 let words = row.answer.as_ref().or(row.description.as_ref());
                 let words = words.map(|words| quoted(words, WORDS));
-                let since = row.answered_at.unwrap_or(row.opened_at);
+                let since = item.since().unwrap_or(row.opened_at);
                 vec![
                     cell(mark, 1).styled(style),
                     cell(row.status.clone(), 9),
@@ -127,7 +126,7 @@ impl Rows<'_> {
             }
             Item::Workflow(tree) => {
                 let (mark, style) = self.look.status(&tree.status);
-                let since = tree.ended_at.unwrap_or(tree.created_at);
+                let since = item.since().unwrap_or(tree.created_at);
                 let trial = if tree.is_trial { " (trial)" } else { "" };
                 let words = format!(
                     "{}{trial}  {}/{}",

@@ -95,7 +95,7 @@ impl Screen {
             line("! needs you   ● working   ○ idle   ✗ ended or failed   ✓ done   · waiting   - did not run"),
             line("Of a message: ○ unread   ◐ delivered   ● seen   - withdrawn   ✗ will not reach it"),
             line(""),
-            faint("Keys are bound in [top.keys] of your config.toml. Ages are repainted every few seconds."),
+            faint("Keys are bound in [top.keys] of your config.toml."),
         ]);
         lines
     }

@@ -1,7 +1,7 @@
 //! A row of a pane: a heading, or something that can be chosen.
 
 use crate::view::{
-    Board, Happening, Letter, MemberRow, Need, NeedKind, Problem, RequestRow, StepNode, TaskRow,
+    Board, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem, RequestRow, StepNode, TaskRow,
     WorkflowTree,
 };
 
@@ -43,6 +43,20 @@ impl<'a> Item<'a> {
             Self::Workflow(tree) => format!("workflow {}", tree.workflow_id),
             Self::Step(tree, step, _) => format!("step {} {}", tree.workflow_id, step.name),
             Self::Happening(happening) => format!("event {}", happening.seq),
+        })
+    }
+
+    /// Returns the moment whose age its row shows.
+    pub(in crate::cli::commands::top) fn since(&self) -> Option<Moment> {
+        Some(match self {
+            Self::Heading(..) | Self::Problem(_) | Self::Step(..) => return None,
+            Self::Need(need, _) => return need.since,
+            Self::Member(row) => row.since(),
+            Self::Letter(letter) => letter.at,
+            Self::Task(task) => task.ended_at.or(task.started_at).unwrap_or(task.queued_at),
+            Self::Request(row) => row.answered_at.unwrap_or(row.opened_at),
+            Self::Workflow(tree) => tree.ended_at.unwrap_or(tree.created_at),
+            Self::Happening(happening) => happening.at,
         })
     }
 

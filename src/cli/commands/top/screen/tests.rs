@@ -405,6 +405,28 @@ fn nothing_that_agents_say_reaches_the_terminal_as_a_control_character() {
 }
 
 #[test]
+fn the_window_is_painted_when_an_age_in_sight_changes_and_not_before() {
+    let at = |since: i64, keys: &str| {
+        let mut news = news();
+        let mut board = (*news.board.unwrap()).clone();
+        board.at = Moment(1_000_500);
+        board.needs_you.clear();
+        for row in &mut board.members {
+            row.last_active = Moment(since);
+        }
+        news.board = Some(Arc::new(board));
+        let mut screen = screen();
+        screen.update(Arc::new(news));
+        press(&mut screen, keys);
+        screen.ages_change_at()
+    };
+    assert_eq!(at(990_000, "j"), Some(Moment(1_001_000)), "seconds");
+    assert_eq!(at(100_000, "j"), Some(Moment(1_060_000)), "a minute counter");
+    assert_eq!(at(990_000, "?"), None, "help has no ages");
+    assert_eq!(at(990_000, "6"), None, "no row is in sight");
+}
+
+#[test]
 fn the_title_says_how_many_need_you() {
     let mut screen = screen();
     assert_eq!(screen.title(), "1 needs you: book");
