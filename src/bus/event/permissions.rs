@@ -112,7 +112,10 @@ impl PermissionAnswered {
 fn is_shortened(short: &str, whole: &str) -> bool {
     let Some((head, tail)) = short.split_once('…') else { return false };
     let is_long = head.len() >= SHORTENED && tail.len() >= SHORTENED;
-    is_long && whole.len() > head.len() + tail.len() && whole.starts_with(head) && whole.ends_with(tail)
+    is_long
+        && whole.len() > head.len() + tail.len()
+        && whole.starts_with(head)
+        && whole.ends_with(tail)
 }
 
 #[cfg(test)]

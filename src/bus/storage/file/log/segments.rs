@@ -8,14 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use memchr::memmem;
-
 use super::line_format::{MAX_LINE_BYTES, MAX_SEQ};
 use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::{LogError, LogPosition};
 use crate::domain::limits;
 use crate::sys::clock;
-use crate::sys::fs::disk::{Disk, DiskFile, Stamp};
+use crate::sys::fs::disk::{Disk, DiskFile, Stamp, contains};
 
 /// How much is read at once, unless a line is longer.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
@@ -204,7 +202,8 @@ impl Segments {
     /// Says whether the bytes of a segment contain a text, which may not be the text of an event.
     pub(crate) fn may_hold(&self, segment: u64, text: &str) -> Result<bool, LogError> {
         let path = self.path(segment);
-        match find_in_file(&*self.disk, &path, text.as_bytes()) {
+        match self.disk.open(&path).and_then(|file| contains(&*file, text.as_bytes(), CHUNK_BYTES))
+        {
             // Retention removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             outcome => outcome.map_err(|error| failed("read", &path, error)),
@@ -458,25 +457,6 @@ impl Segments {
 
 fn newline(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(b'\n', bytes)
-}
-
-/// Says whether a file contains these bytes, and holds only a part of it at a time.
-fn find_in_file(disk: &dyn Disk, path: &Path, wanted: &[u8]) -> io::Result<bool> {
-    let file = disk.open(path)?;
-    // The end of a part is searched again with the next one: the bytes may stand across both.
-    let kept = wanted.len().saturating_sub(1);
-    let mut buffer = vec![0; CHUNK_BYTES.max(2 * wanted.len())];
-    let mut offset = 0;
-    loop {
-        let read = file.read_at(&mut buffer, offset)?;
-        if memmem::find(&buffer[..read], wanted).is_some() {
-            return Ok(true);
-        }
-        if read < buffer.len() {
-            return Ok(false);
-        }
-        offset += (read - kept) as u64;
-    }
 }
 
 /// Returns the name of a segment's file.
