@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, TaskRow, Texts,
-    Stretch, Totals, WorkflowTree, needs, problems, waits,
+    Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, Stretch, TaskRow,
+    Texts, Totals, WorkflowTree, needs, problems, waits,
 };
 use crate::bus::state::{BodyRef, State, Task};
 use crate::domain::ids::SessionId;

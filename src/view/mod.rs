@@ -39,7 +39,8 @@ pub use self::rows::task_row::{TASK_STATUS_WORDS, TaskRow, task_status};
 pub use self::rows::tree_places::{TreePlace, tree_places};
 pub use self::rows::workflow_tree::{StepNode, WorkflowTree};
 pub use self::shown::{
-    PossibleAnswer, StatusLook, Tone, Trouble, WayOut, age, age_lasts, going_on, money, short, took,
+    NOT_REPORTED, PossibleAnswer, StatusLook, Tone, Trouble, WayOut, age, age_lasts, going_on,
+    money, short, took,
 };
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{Stretch, StretchKind, Stretches};

@@ -136,9 +136,8 @@ fn circles(members: &[MemberRow]) -> Vec<Problem> {
 /// Looks for circles anew, after members were found to wait on.
 pub(super) fn replace_circles(problems: &mut Vec<Problem>, members: &[MemberRow]) {
     problems.retain(|problem| problem.kind != ProblemKind::Circle);
-    let is_later = |problem: &Problem| {
-        matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Damaged)
-    };
+    let is_later =
+        |problem: &Problem| matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Damaged);
     let at = problems.iter().position(is_later).unwrap_or(problems.len());
     problems.splice(at..at, circles(members));
 }

@@ -192,8 +192,14 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
     let board = Board::of(&looked, &mut Numbered);
     assert!(board.requests.is_empty());
     let rows: Vec<_> = board.ended_requests.iter().collect();
-    assert_eq!((&*rows[0].status, &*rows[0].outcome_in_words()), ("expired", "It ended without an answer; nobody had claimed it."));
-    assert_eq!((rows[1].answer.as_deref(), rows[1].answered_at), (Some("text 10"), Some(Moment(1))));
+    assert_eq!(
+        (&*rows[0].status, &*rows[0].outcome_in_words()),
+        ("expired", "It ended without an answer; nobody had claimed it.")
+    );
+    assert_eq!(
+        (rows[1].answer.as_deref(), rows[1].answered_at),
+        (Some("text 10"), Some(Moment(1)))
+    );
     assert_eq!(rows[1].outcome_in_words(), "ben has answered it.");
 }
 
@@ -232,10 +238,7 @@ fn a_wait_is_news_when_it_begins_and_says_how_it_ended() {
     let ends = |number| Event::WaitEnded { session, call: call(number) };
     let words = |text: &str, about: &str| vec![(text.to_owned(), about.to_owned())];
     assert_eq!(said(0, begins(1, Some("ben"))), words("ann waits for ben", "ann ben"));
-    assert_eq!(
-        said(119_990, ends(1)),
-        words("ann waited 119 s for ben: timed out", "ann ben")
-    );
+    assert_eq!(said(119_990, ends(1)), words("ann waited 119 s for ben: timed out", "ann ben"));
     assert_eq!(said(0, begins(2, None)), words("ann waits for a message", "ann"));
     assert_eq!(said(7_000, ends(2)), words("ann waited 7 s for a message: gave up", "ann"));
     said(0, begins(3, None));

@@ -105,9 +105,8 @@ pub(super) fn bridge(members: &mut [MemberRow], stretches: &[Stretch], now: Mome
             _ => None,
         });
         let Some((last, whom)) = waits.max_by_key(|(one, _)| one.until) else { continue };
-        let is_recent = last
-            .until
-            .is_some_and(|until| until.until(now) < wait_times::WAIT_ASKED_AGAIN_MS);
+        let is_recent =
+            last.until.is_some_and(|until| until.until(now) < wait_times::WAIT_ASKED_AGAIN_MS);
         if is_recent && last.ended != Some(ANSWERED) {
             row.waits_for = Some(whom.clone());
             row.waits_since = Some(last.from);

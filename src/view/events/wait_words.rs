@@ -42,12 +42,7 @@ impl OpenWait {
 
 impl OpenWaits {
     /// Returns what an event says about waits. The delivery of a message says so besides what it says of the message.
-    pub(super) fn said(
-        &mut self,
-        event: &Event,
-        now: Tick,
-        speaker: &Speaker<'_>,
-    ) -> Option<Said> {
+    pub(super) fn said(&mut self, event: &Event, now: Tick, speaker: &Speaker<'_>) -> Option<Said> {
         match event {
             Event::WaitStarted { session, call, from, request, timeout_ms } => {
                 let wait = OpenWait {

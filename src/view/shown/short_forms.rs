@@ -2,6 +2,9 @@
 
 use crate::view::{Moment, Spent};
 
+/// Stands for tokens or a cost that an agent has not reported.
+pub const NOT_REPORTED: &str = "–";
+
 /// Returns how long ago a moment was, in at most four columns.
 pub fn age(since: Moment, now: Moment) -> String {
     let seconds = since.until(now) / 1000;

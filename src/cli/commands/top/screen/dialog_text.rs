@@ -93,6 +93,7 @@ impl Screen {
             line(""),
             heading("Marks"),
             line("! needs you   ● working   ○ idle   ✗ ended or failed   ✓ done   · waiting   - did not run"),
+            line("– of tokens and costs: not reported (yet) by the agent"),
             line("Of a message: ○ unread   ◐ delivered   ● seen   - withdrawn   ✗ will not reach it"),
             line(""),
             faint("Keys are bound in [top.keys] of your config.toml."),
@@ -217,7 +218,9 @@ impl Screen {
         fact("delivery", Some(row.delivery.join(", ")));
         fact("tools", row.tools.clone());
         fact("restarts", (row.restarts > 0).then(|| row.restarts.to_string()));
-        fact("used", row.usage.as_ref().map(crate::view::Spent::in_words));
+        let used = row.usage.as_ref().map(crate::view::Spent::in_words);
+        let none = (row.kind == "agent" && row.state != "left").then(|| "not reported".to_owned());
+        fact("used", used.or(none));
         fact("active", Some(format!("{} ago", ago(row.last_active, board.at))));
         let letters = self.letters_of(&row.name);
         lines.extend([line(""), heading("Messages")]);

@@ -14,21 +14,21 @@ impl Screen {
         let board = self.board()?;
         let lasts = match &self.dialog {
             Dialog::Help { .. } => None,
-            Dialog::Open { key, .. } => self.in_opened(key, board),
+            Dialog::Open { key, .. } => self.lasts_in_opened(key, board),
             Dialog::Answer(answering) => {
                 let asked = board.permissions.iter().filter(|row| answering.is_about(row));
                 // The time that is left.
                 let left = asked.map(|row| row.expires_at.0.saturating_sub(board.at.0));
                 left.map(|ms| span_lasts(Moment(0), Moment(ms.max(0)))).min()
             }
-            _ => self.in_list(board),
+            _ => self.lasts_in_list(board),
         };
         let lasts = i64::try_from(lasts?).unwrap_or(i64::MAX);
         Some(Moment(board.at.0.saturating_add(lasts)))
     }
 
     /// Returns the milliseconds for which all ages of the list, and of what is below it, stay.
-    fn in_list(&self, board: &Board) -> Option<u64> {
+    fn lasts_in_list(&self, board: &Board) -> Option<u64> {
         let layout = self.layout();
         let (items, at) = self.rows(self.pane);
         let shown = items.iter().skip(layout.first(items.len(), at));
@@ -45,7 +45,7 @@ impl Screen {
     }
 
     /// Returns the same for a row that is open, whose ages are longer.
-    fn in_opened(&self, key: &str, board: &Board) -> Option<u64> {
+    fn lasts_in_opened(&self, key: &str, board: &Board) -> Option<u64> {
         let items = Pane::ALL.into_iter().flat_map(|pane| self.items(pane));
         let item = items.into_iter().find(|item| item.key().as_deref() == Some(key))?;
         let own = item.since().map(|since| span_lasts(since, board.at));

@@ -1,6 +1,7 @@
 //! Keys, news and pictures of the window, without a terminal.
 
 mod decisions;
+mod head_and_ages;
 mod problems;
 
 use std::collections::BTreeMap;
@@ -208,12 +209,12 @@ fn the_team_stands_in_sixty_columns_with_what_needs_you_on_top() {
         "1 Team 2 Messages 3 Tasks 4 Requests 5 Workflows 6 Events",
         "  name         now                     age new tokens   cost",
         "Needs you (1)",
-        "! ann          execute: \"rm -rf targ…  10s   2",
+        "! ann          execute: \"rm -rf targ…  10s   2      –      –",
         "Working (1)",
-        "● ben          \"write the chapter 字…  60s   2",
+        "● ben          \"write the chapter 字…  60s   2      –      –",
         "Idle (2)",
         "○ lead         lead is idle            60s   2",
-        "○ cat          cat is idle             60s   2",
+        "○ cat          cat is idle             60s   2      –      –",
         "",
         "",
         "",
@@ -270,8 +271,20 @@ fn a_message_is_typed_and_a_pasted_line_end_does_not_send_it() {
         to: "ben".to_owned(),
         text: "hi one\ntwo".to_owned(),
         priority: Priority::Normal,
+        reply_to: None,
     };
     assert_eq!(press(&mut screen, "enter"), Some(Effect::Act(sent)));
+    // From the row of a message it is the answer to that.
+    press(&mut screen, "2 m");
+    assert_eq!(shown(&screen).last().map(String::as_str), Some("Reply to ann:"));
+    let reply = Act::Send {
+        to: "ann".to_owned(),
+        text: "o".to_owned(),
+        priority: Priority::Normal,
+        reply_to: Some("msg-2".to_owned()),
+    };
+    assert_eq!(press(&mut screen, "o enter"), Some(Effect::Act(reply)));
+    press(&mut screen, "1");
     assert_eq!(press(&mut screen, "m space enter"), None, "an empty message is none");
     assert_eq!(press(&mut screen, "m q esc"), None, "a letter is a letter");
 }
@@ -402,28 +415,6 @@ fn nothing_that_agents_say_reaches_the_terminal_as_a_control_character() {
             assert!(!cell.symbol().chars().any(char::is_control), "{:?}", cell.symbol());
         }
     }
-}
-
-#[test]
-fn the_window_is_painted_when_an_age_in_sight_changes_and_not_before() {
-    let at = |since: i64, keys: &str| {
-        let mut news = news();
-        let mut board = (*news.board.unwrap()).clone();
-        board.at = Moment(1_000_500);
-        board.needs_you.clear();
-        for row in &mut board.members {
-            row.last_active = Moment(since);
-        }
-        news.board = Some(Arc::new(board));
-        let mut screen = screen();
-        screen.update(Arc::new(news));
-        press(&mut screen, keys);
-        screen.ages_change_at()
-    };
-    assert_eq!(at(990_000, "j"), Some(Moment(1_001_000)), "seconds");
-    assert_eq!(at(100_000, "j"), Some(Moment(1_060_000)), "a minute counter");
-    assert_eq!(at(990_000, "?"), None, "help has no ages");
-    assert_eq!(at(990_000, "6"), None, "no row is in sight");
 }
 
 #[test]
