@@ -11,6 +11,8 @@ pub enum Act {
         to: String,
         text: String,
         priority: Priority,
+        /// The message that it answers, which is in the same thread then.
+        reply_to: Option<String>,
     },
     /// Ends an agent gracefully.
     Stop {

@@ -363,6 +363,10 @@ pub const LIVE_BYTES: u64 = 128 * 1024;
 /// Bytes of a transcript in which the call behind a question for permission is searched: a call may bring a whole file.
 pub const CALL_BYTES: u64 = 2 * 1024 * 1024;
 
+/// Bytes of the log without the end of a line, above which it is refused: a crash may leave some megabytes that are no line, and each look
+/// reads them again, in a tenth of a second.
+pub const NO_LINE_BYTES: u64 = 256 * 1024 * 1024;
+
 /// Characters of a step's prompt that the window shows to whoever approves it: more than a person reads there.
 pub const WINDOW_PROMPT_CHARS: usize = 40_000;
 

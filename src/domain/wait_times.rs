@@ -137,12 +137,15 @@ pub const DEPARTED_SHOWN_MS: u64 = 10 * 60 * 1000;
 /// Windows show a crashed agent for longer, until another takes its name: whoever comes back in the morning learns of it.
 pub const CRASH_SHOWN_MS: u64 = 16 * 60 * 60 * 1000;
 
+/// A member whose wait has ended without a message is shown as waiting for this much longer: a model takes some seconds to ask anew.
+pub const WAIT_ASKED_AGAIN_MS: u64 = 15_000;
+
 // The window `top`.
 
 /// The shortest pause between two pictures of a team that is at work: a person reads no faster, and 50 busy agents cost little.
 pub const WINDOW_PICTURE: Duration = Duration::from_millis(250);
 
-/// Ages are painted again this often while nothing happens, and processes that died without a word are noticed.
+/// A window looks this often for processes that died without a word, and for a lost report, while nothing happens.
 pub const WINDOW_AGES: Duration = Duration::from_secs(5);
 
 /// The live words of an agent are read this often while they are shown: nothing reports that a transcript grows.

@@ -6,7 +6,7 @@ use super::log_texts::LogTexts;
 use crate::bus::storage::file::Follower;
 use crate::view::{Board, KnownTexts, KnownWords, Looked};
 
-/// Makes the board of a bus, with at most so many ended tasks, workflows and members of each.
+/// Makes the board of a bus, with at most so many ended tasks, requests, workflows and members of each.
 pub fn board(bus: &mut Follower, most_ended: usize) -> Board {
     board_again(bus, most_ended, &mut KnownWords::default())
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::waits::Waits;
 use super::{
-    Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, TaskRow, Texts,
-    Totals, WorkflowTree, needs, problems,
+    Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, Stretch, TaskRow,
+    Texts, Totals, WorkflowTree, needs, problems, waits,
 };
 use crate::bus::state::{BodyRef, State, Task};
 use crate::domain::ids::SessionId;
@@ -33,7 +32,7 @@ pub struct Looked<'a> {
     pub is_held: &'a dyn Fn(SessionId) -> bool,
     /// The lines of the log that were passed over because they are damaged.
     pub damaged_lines: u64,
-    /// The most ended tasks, ended workflows and members that left to show, of each.
+    /// The most ended tasks, ended requests, ended workflows and members that left to show, of each.
     pub most_ended: usize,
 }
 
@@ -54,6 +53,8 @@ pub struct Board {
     pub tasks: Vec<TaskRow>,
     /// Requests without an answer, oldest first.
     pub requests: Vec<RequestRow>,
+    /// The last requests that have ended, the one that ended last first.
+    pub ended_requests: Vec<RequestRow>,
     /// Permission questions without an answer, oldest first.
     pub permissions: Vec<PermissionRow>,
     /// Workflows, newest first: all open ones, and the last ended ones.
@@ -94,6 +95,7 @@ impl Board {
                 row.doing = format!("{}, in {}", row.doing, quoted(&words, SHOWN_CHARS));
             }
         }
+        waits::put_words(&mut members);
         let permissions: Vec<_> =
             state.open_permissions().into_iter().map(PermissionRow::of).collect();
         Self {
@@ -103,6 +105,7 @@ impl Board {
             needs_you: needs::of(state, &members, &permissions),
             tasks: tasks(state, most_ended, texts),
             requests: requests(state, texts),
+            ended_requests: RequestRow::of_ended(state, most_ended, texts),
             workflows: workflows(state, most_ended),
             problems: problems::of(state, &members, looked.damaged_lines, now),
             totals: Totals::of(state, &members),
@@ -113,6 +116,19 @@ impl Board {
 }
 
 impl Board {
+    /// Returns the board in which members that are just asking anew still wait; none if there are no such members. A window that has
+    /// the last stretches shows it, so that who waits for whom does not flicker.
+    pub fn with_renewed_waits(&self, stretches: &[Stretch]) -> Option<Self> {
+        let mut members = self.members.clone();
+        if !waits::bridge(&mut members, stretches, self.at) {
+            return None;
+        }
+        waits::put_words(&mut members);
+        let mut board = Self { members, ..self.clone() };
+        problems::replace_circles(&mut board.problems, &board.members);
+        Some(board)
+    }
+
     /// Returns what a member does now: in a turn, the prompt of its task, as its row has the age of that beside it.
     pub fn now_words(&self, row: &MemberRow) -> String {
         let prompt = row.task_id.as_ref().and_then(|id| {
@@ -121,18 +137,42 @@ impl Board {
         });
         let queued =
             if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
-        match (row.state.as_str(), &row.waits_for, prompt) {
-            ("running", _, Some(prompt)) => format!("{prompt}{queued}"),
-            ("waiting", name, prompt) => {
-                let waits = match name {
-                    Some(name) => Waits::of(&self.members).in_words(row, name),
-                    None => row.doing.clone(),
-                };
+        match (row.state.as_str(), &row.wait_words, prompt) {
+            ("running", None, Some(prompt)) => format!("{prompt}{queued}"),
+            ("waiting", words, prompt) | ("running", words @ Some(_), prompt) => {
+                let waits = words.as_ref().unwrap_or(&row.doing);
                 let of_task = prompt.map(|prompt| format!(", in {prompt}")).unwrap_or_default();
                 format!("{waits}{queued}{of_task}")
             }
             _ => row.doing.clone(),
         }
+    }
+
+    /// Says whether it shows the same as another one that was made at another time.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let Self {
+            version: _,
+            seq: _,
+            at: _,
+            needs_you,
+            members,
+            tasks,
+            requests,
+            ended_requests,
+            permissions,
+            workflows,
+            problems,
+            totals,
+        } = self;
+        *needs_you == other.needs_you
+            && *members == other.members
+            && *tasks == other.tasks
+            && *requests == other.requests
+            && *ended_requests == other.ended_requests
+            && *permissions == other.permissions
+            && *workflows == other.workflows
+            && *problems == other.problems
+            && *totals == other.totals
     }
 
     /// Says how many things wait for a person; nothing if there are none.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::moment::span;
+use super::{Trouble, moment::span};
 use crate::bus::state::{BodyRef, Request, Session, State};
 use crate::domain::member::{Activity, MemberKind};
 use crate::domain::messaging::RequestStatus;
@@ -23,8 +23,9 @@ impl Doing {
         let plain = |words: String| Self { words, prompt: None };
         if session.hung {
             // Each bridge keeps its agents alive, so an agent is silent with its bridge.
-            let whose = if session.kind == MemberKind::Agent { "bridge" } else { "process" };
-            return plain(format!("its {whose} does not respond"));
+            let is_agent = session.kind == MemberKind::Agent;
+            let silent = if is_agent { Trouble::SilentBridge } else { Trouble::SilentProcess };
+            return plain(silent.meaning().to_owned());
         }
         if session.stop.is_some() || session.activity == Activity::Stopping {
             return plain("stopping".to_owned());
@@ -57,7 +58,7 @@ impl Doing {
         };
         let running = session.running.as_ref().and_then(|id| state.task(id));
         match (running, session.activity) {
-            _ if session.stuck => plain(format!("does not end a cancelled turn{more}")),
+            _ if session.stuck => plain(format!("{}{more}", Trouble::Stuck.meaning())),
             (Some(task), _) => {
                 let time = span(now.wall_ms - task.started_ms.unwrap_or(now.wall_ms));
                 let silent = if session.stalled { ", silent" } else { "" };

@@ -7,7 +7,6 @@
 //! The words of agents in it are one line each, without invisible characters, and cut.
 
 mod board;
-mod changes;
 pub mod doing;
 mod events;
 mod live_words;
@@ -25,12 +24,11 @@ mod totals;
 mod waits;
 
 pub use self::board::{Board, Looked, VIEW_VERSION};
-pub use self::changes::{BoardChanges, RowChanges};
 pub use self::events::{
     Conversation, Happening, Happenings, Letter, Receipt, ReceiptStatus, Topic,
 };
 pub use self::live_words::{LiveKind, LiveLine, call_in_full, live_lines};
-pub use self::moment::{Moment, span};
+pub use self::moment::{Moment, span, span_lasts};
 pub use self::needs::{Need, NeedKind};
 pub use self::problems::{Problem, ProblemKind};
 pub use self::rows::member_row::{Group, MemberRow, delivery_words};
@@ -40,7 +38,10 @@ pub use self::rows::status_counts::status_counts;
 pub use self::rows::task_row::{TASK_STATUS_WORDS, TaskRow, task_status};
 pub use self::rows::tree_places::{TreePlace, tree_places};
 pub use self::rows::workflow_tree::{StepNode, WorkflowTree};
-pub use self::shown::{PossibleAnswer, StatusLook, Tone, age, going_on, money, short, took};
+pub use self::shown::{
+    NOT_REPORTED, PossibleAnswer, StatusLook, Tone, Trouble, WayOut, age, age_lasts, going_on,
+    money, short, took,
+};
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{Stretch, StretchKind, Stretches};
 pub use self::text_source::{KnownTexts, KnownWords, Texts};

@@ -49,6 +49,17 @@ pub fn span(millis: i64) -> String {
     }
 }
 
+/// Returns for how many milliseconds the span from a moment stays as it is written.
+pub fn span_lasts(since: Moment, now: Moment) -> u64 {
+    let ms = since.until(now);
+    let unit = match ms {
+        0..120_000 => 1_000,
+        120_000..7_200_000 => 60_000,
+        _ => 3_600_000,
+    };
+    unit - ms % unit
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +70,15 @@ mod tests {
         assert_eq!(spans, ["0 s", "119 s", "2 min", "119 min", "2 h"]);
         assert_eq!(Moment(5).until(Moment(3)), 0);
         assert_eq!(Moment(3).until(Moment(5)), 2);
+    }
+
+    #[test]
+    fn a_span_lasts_until_it_is_written_differently() {
+        for ms in [0, 1_500, 119_999, 120_000, 7_199_000, 7_200_000, 9_000_000] {
+            let lasts = i64::try_from(span_lasts(Moment(0), Moment(ms))).unwrap();
+            assert_eq!(span(ms), span(ms + lasts - 1), "{ms}");
+            assert_ne!(span(ms), span(ms + lasts), "{ms}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::domain::limits;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::StepStatus;
-use crate::view::{MemberRow, Moment, PermissionRow};
+use crate::view::{MemberRow, Moment, PermissionRow, Trouble, WayOut};
 
 /// What a person has to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -37,6 +37,11 @@ impl NeedKind {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Need {
     pub kind: NeedKind,
+    /// How it is stuck, if it is: stalled, stuck or hung.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    #[serde(skip)]
+    pub trouble: Option<Trouble>,
     /// The member that waits, or the step.
     pub who: String,
     /// What to answer, to approve, or to end: the id of a permission question, of a workflow, or of a task.
@@ -49,6 +54,23 @@ pub struct Need {
     pub since: Option<Moment>,
 }
 
+impl Need {
+    /// Returns the word for what is needed: of a member that is stuck, how it is.
+    pub fn word(&self) -> &str {
+        self.state.as_deref().unwrap_or(self.kind.as_str())
+    }
+
+    /// Returns what a person can do about a member that is stuck.
+    pub fn way_out(&self) -> Option<WayOut> {
+        self.trouble.map(|trouble| trouble.way_out(self.id.is_some()))
+    }
+
+    /// Returns the command that helps a member that is stuck.
+    pub fn command(&self) -> Option<String> {
+        self.way_out()?.command(&self.who, self.id.as_deref())
+    }
+}
+
 /// Returns since when a step asks: it does as soon as all that it waited for has ended.
 fn asks_since(workflow: &Workflow, step: &StepRun) -> Moment {
     let before = step.plan.depends_on.iter().filter_map(|name| workflow.step(name)?.ended_ms);
@@ -59,6 +81,8 @@ fn asks_since(workflow: &Workflow, step: &StepRun) -> Moment {
 pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[PermissionRow]) -> Vec<Need> {
     let asked = permissions.iter().map(|permission| Need {
         kind: NeedKind::Permission,
+        state: None,
+        trouble: None,
         who: permission.agent.clone(),
         id: Some(permission.permission_id.clone()),
         words: format!("{}: {}", permission.kind, permission.exact_words),
@@ -69,6 +93,8 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
         let asking = workflow.steps.iter().filter(|step| step.status == StepStatus::Asking);
         asking.map(|step| Need {
             kind: NeedKind::Approval,
+            state: None,
+            trouble: None,
             who: step.plan.name.to_string(),
             id: Some(workflow.id.to_string()),
             words: format!(
@@ -78,26 +104,33 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             since: Some(asks_since(workflow, step)),
         })
     });
-    let is_stuck =
-        |member: &&MemberRow| matches!(member.state.as_str(), "stuck" | "stalled" | "hung");
+    // Of members whose process has ended, the team tells.
+    let trouble_of = |member: &MemberRow| Trouble::of(member).filter(|it| *it != Trouble::Gone);
     // The agents of a bridge that does not respond wait for it, and nothing else can be done about them.
     let bridge_of = |member: &MemberRow| {
         let owner = state.session(state.session(member.session)?.owner?)?;
         (member.state == "hung" && owner.hung).then_some(owner.id)
     };
-    let stuck = members.iter().filter(is_stuck).filter(|member| bridge_of(member).is_none());
-    let stuck = stuck.map(|member| Need {
-        kind: NeedKind::Stuck,
-        who: member.name.clone(),
-        id: member.task_id.clone(),
-        words: match members.iter().filter(|other| bridge_of(other) == Some(member.session)).count()
-        {
-            // Its task and since when it runs are in the row of the member.
-            0 if member.state == "stalled" => "silent in its turn".to_owned(),
-            0 => member.doing.clone(),
-            agents => format!("{}; it holds {}", member.doing, counted(agents, "agent")),
-        },
-        since: Some(member.last_active),
+    let stuck = members.iter().filter(|member| bridge_of(member).is_none());
+    let stuck = stuck.filter_map(|member| {
+        let trouble = trouble_of(member)?;
+        let pid = state.session(member.session).and_then(|session| session.pid);
+        let pid = pid.filter(|_| trouble == Trouble::SilentProcess);
+        let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
+        let held = members.iter().filter(|other| bridge_of(other) == Some(member.session)).count();
+        let held = match held {
+            0 => String::new(),
+            agents => format!("; it holds {}", counted(agents, "agent")),
+        };
+        Some(Need {
+            kind: NeedKind::Stuck,
+            state: Some(trouble.word().to_owned()),
+            trouble: Some(trouble),
+            who: member.name.clone(),
+            id: member.task_id.clone(),
+            words: format!("{}{pid}{held}", trouble.meaning()),
+            since: Some(member.last_active),
+        })
     });
     asked.chain(approvals).chain(stuck).collect()
 }

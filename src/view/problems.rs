@@ -12,7 +12,7 @@ use crate::domain::text::visible_letters::beginning;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::view::waits::{Waits, circle_in_words};
-use crate::view::{MemberRow, Need, NeedKind};
+use crate::view::{MemberRow, Need, NeedKind, Trouble};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -89,17 +89,14 @@ pub(super) fn of(
     now: Now,
 ) -> Vec<Problem> {
     let of_member = |member: &MemberRow| {
-        let (kind, words) = match member.state.as_str() {
-            "hung" if member.kind == "agent" => (ProblemKind::Hung, "its bridge does not respond"),
-            "hung" => (ProblemKind::Hung, "its process does not respond"),
-            "stalled" => (ProblemKind::Stalled, "it shows no sign of life in its turn"),
-            "stuck" => (ProblemKind::Stuck, "it does not end a cancelled turn"),
-            "gone" => {
-                (ProblemKind::Gone, "its process has ended; the next session will record that")
-            }
-            _ => return None,
+        let trouble = Trouble::of(member)?;
+        let kind = match trouble {
+            Trouble::Stalled => ProblemKind::Stalled,
+            Trouble::Stuck => ProblemKind::Stuck,
+            Trouble::SilentBridge | Trouble::SilentProcess => ProblemKind::Hung,
+            Trouble::Gone => ProblemKind::Gone,
         };
-        let words = words.to_owned();
+        let words = trouble.meaning().to_owned();
         Some(Problem { kind, member: Some(member.name.clone()), words, session: None })
     };
     let crashed = state.departed().rev();
@@ -120,6 +117,12 @@ pub(super) fn of(
         ),
         session: None,
     });
+    let of_members = members.iter().filter_map(of_member);
+    of_members.chain(circles(members)).chain(crashed).chain(damaged).collect()
+}
+
+/// Returns the circles in which members wait for each other.
+fn circles(members: &[MemberRow]) -> Vec<Problem> {
     let waits = Waits::of(members);
     let circles = waits.circles(members).into_iter().map(|circle| Problem {
         kind: ProblemKind::Circle,
@@ -127,8 +130,16 @@ pub(super) fn of(
         words: circle_in_words(&circle),
         session: None,
     });
-    let of_members = members.iter().filter_map(of_member);
-    of_members.chain(circles).chain(crashed).chain(damaged).collect()
+    circles.collect()
+}
+
+/// Looks for circles anew, after members were found to wait on.
+pub(super) fn replace_circles(problems: &mut Vec<Problem>, members: &[MemberRow]) {
+    problems.retain(|problem| problem.kind != ProblemKind::Circle);
+    let is_later =
+        |problem: &Problem| matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Damaged);
+    let at = problems.iter().position(is_later).unwrap_or(problems.len());
+    problems.splice(at..at, circles(members));
 }
 
 /// Says whether windows show the end of a member. Only the end of an agent is news; other members leave by themselves.

@@ -26,9 +26,12 @@ pub struct Stretch {
     pub from: Moment,
     /// When it ended; none if it goes on.
     pub until: Option<Moment>,
-    /// How the task ended: done, failed, cancelled or interrupted.
+    /// How the task ended: done, failed, cancelled or interrupted. Of a wait, whether it brought a message.
     pub ended: Option<&'static str>,
 }
+
+/// The end of a wait that brought a message.
+pub(super) const ANSWERED: &str = "answered";
 
 /// What begins a stretch, and is named again at its end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,8 +80,11 @@ impl Stretches {
                     let kind = StretchKind::Wait { whom: from.as_ref().map(ToString::to_string) };
                     self.begin(Cause::Wait(*session, *call), *session, waiting, (kind, at));
                 }
-                Event::WaitEnded { session, call } | Event::MessageHanded { session, call, .. } => {
+                Event::WaitEnded { session, call } => {
                     self.end(&Cause::Wait(*session, *call), at, None);
+                }
+                Event::MessageHanded { session, call, .. } => {
+                    self.end(&Cause::Wait(*session, *call), at, Some(ANSWERED));
                 }
                 Event::PermissionAsked(asked) => {
                     let question = &asked.question;

@@ -1,4 +1,4 @@
-//! The read model as a whole: its boards, their changes, and its documentation.
+//! The read model as a whole: its boards, what happens, and its documentation.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,13 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
 use super::*;
-use crate::bus::event::{Entry, Event, Joined, Starting};
+use crate::bus::event::{Body, Entry, Event, Joined, MessageSent, RequestOpened, Starting};
 use crate::bus::state::{BodyRef, State};
 use crate::bus::storage::LogPosition;
 use crate::bus::storage::file::upkeep::{BusFinding, BusReport};
-use crate::domain::ids::{CommandId, SessionId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId};
 use crate::domain::member::{Departure, MemberKind};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
@@ -46,6 +47,7 @@ pub(super) fn row(name: &str, state: &str) -> MemberRow {
         queued: 0,
         unread: 0,
         waits_for: None,
+        wait_words: None,
         waits_since: None,
         holds: Vec::new(),
         last_active: Moment(0),
@@ -79,28 +81,6 @@ fn board(state: &State, seq: u64, is_held: bool) -> Board {
     let now = Now { wall_ms: 1, tick: Tick { boot: 1, ms: 1 } };
     let looked = Looked { state, seq, now, is_held: &|_| is_held, damaged_lines: 0, most_ended: 5 };
     Board::of(&looked, &mut NoTexts)
-}
-
-#[test]
-fn the_changes_of_a_board_have_only_what_has_changed() {
-    let mut state = State::default();
-    joined(&mut state, 1, "ann");
-    let one = board(&state, 1, true);
-    assert_eq!(one.changes_since(&one).members, None);
-    assert_eq!(one.changes_since(&one).totals, None);
-
-    joined(&mut state, 2, "ben");
-    let two = board(&state, 2, true);
-    let changes = two.changes_since(&one);
-    assert_eq!((changes.from_seq, changes.seq), (1, 2));
-    let members = changes.members.unwrap();
-    assert_eq!(members.changed, two.members[1..]);
-    assert_eq!(members.gone, [""; 0]);
-    assert_eq!(changes.totals.unwrap().members, 2);
-    assert_eq!(changes.tasks, None);
-
-    let back = one.changes_since(&two).members.unwrap();
-    assert_eq!((back.changed.len(), back.gone), (0, vec!["ben".to_owned()]));
 }
 
 #[test]
@@ -149,6 +129,81 @@ fn the_last_words_of_an_agent_begin_no_line_of_their_own() {
 }
 
 #[test]
+fn an_ended_request_has_its_answer_and_who_gave_it() {
+    struct Numbered;
+    impl Texts for Numbered {
+        fn text(&mut self, body: BodyRef) -> Option<String> {
+            Some(format!("text {}", body.bytes))
+        }
+        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+            None
+        }
+    }
+    let mut state = State::default();
+    let name = |text: &str| Name::parse(text).unwrap();
+    joined(&mut state, 1, "ann");
+    joined(&mut state, 2, "ben");
+    let session = |number| SessionId(uuid::Uuid::from_u64_pair(0, number));
+    let opened = |number: u64, from: &str| {
+        Event::RequestOpened(RequestOpened {
+            id: RequestId::from_bits(number),
+            message: MessageId::from_bits(number),
+            from: name(from),
+            to: Vec::<Name>::new().into(),
+            description: Body::Text("a question".to_owned()),
+            context: None,
+            nudge_ms: 1,
+            ttl_ms: 1,
+        })
+    };
+    let response = |number: u64, claimed_by: Option<Name>, text: &str| {
+        Event::MessageSent(MessageSent {
+            id: MessageId::from_bits(number),
+            kind: MessageKind::Response,
+            from: Author::Member(name("ben")),
+            audience: Audience::One(name("ann")),
+            to: vec![name("ann")].into(),
+            request: Some(RequestId::from_bits(10)),
+            task: None,
+            claimed_by,
+            reply_to: None,
+            thread: None,
+            ends: Vec::new(),
+            priority: Priority::Normal,
+            body: Body::Text(text.to_owned()),
+        })
+    };
+    let id = RequestId::from_bits(10);
+    let events = vec![
+        opened(10, "ann"),
+        opened(11, "ben"),
+        Event::RequestClaimed { id: id.clone(), by: name("ben"), session: session(2) },
+        response(20, Some(name("ben")), "claimed"),
+        response(21, None, "the answer"),
+        Event::RequestCompleted { id, message: MessageId::from_bits(21) },
+        Event::RequestExpired { id: RequestId::from_bits(11) },
+    ];
+    for (number, event) in (3..).zip(events) {
+        state.apply(&entry(number, event), &[0], LogPosition::default());
+    }
+    let now = Now { wall_ms: 1, tick: Tick { boot: 1, ms: 1 } };
+    let looked =
+        Looked { state: &state, seq: 9, now, is_held: &|_| true, damaged_lines: 0, most_ended: 5 };
+    let board = Board::of(&looked, &mut Numbered);
+    assert!(board.requests.is_empty());
+    let rows: Vec<_> = board.ended_requests.iter().collect();
+    assert_eq!(
+        (&*rows[0].status, &*rows[0].outcome_in_words()),
+        ("expired", "It ended without an answer; nobody had claimed it.")
+    );
+    assert_eq!(
+        (rows[1].answer.as_deref(), rows[1].answered_at),
+        (Some("text 10"), Some(Moment(1)))
+    );
+    assert_eq!(rows[1].outcome_in_words(), "ben has answered it.");
+}
+
+#[test]
 fn signs_of_life_are_news_only_after_silence() {
     let (state, mut happenings) = (State::default(), Happenings::default());
     let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
@@ -157,6 +212,45 @@ fn signs_of_life_are_news_only_after_silence() {
     assert_eq!(said(Event::AgentStalled { session }), 1);
     assert_eq!(said(Event::AgentStirred { session }), 1);
     assert_eq!(said(Event::AgentStirred { session }), 0);
+}
+
+#[test]
+fn a_wait_is_news_when_it_begins_and_says_how_it_ended() {
+    let mut state = State::default();
+    joined(&mut state, 1, "ann");
+    let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
+    let call = |number| CallId(uuid::Uuid::from_u64_pair(2, number));
+    let name = |text: &str| Name::parse(text).unwrap();
+    let mut happenings = Happenings::default();
+    let mut said = |ms, event| {
+        let entry = Entry { tick: Tick { boot: 1, ms }, ..entry(1, event) };
+        let said = happenings.of(&entry, &state, &mut NoTexts).into_iter();
+        let said = said.filter(|one| one.topic == Topic::Wait);
+        said.map(|one| (one.words, one.members.join(" "))).collect::<Vec<_>>()
+    };
+    let begins = |number, from: Option<&str>| Event::WaitStarted {
+        session,
+        call: call(number),
+        from: from.map(name),
+        request: None,
+        timeout_ms: 120_000,
+    };
+    let ends = |number| Event::WaitEnded { session, call: call(number) };
+    let words = |text: &str, about: &str| vec![(text.to_owned(), about.to_owned())];
+    assert_eq!(said(0, begins(1, Some("ben"))), words("ann waits for ben", "ann ben"));
+    assert_eq!(said(119_990, ends(1)), words("ann waited 119 s for ben: timed out", "ann ben"));
+    assert_eq!(said(0, begins(2, None)), words("ann waits for a message", "ann"));
+    assert_eq!(said(7_000, ends(2)), words("ann waited 7 s for a message: gave up", "ann"));
+    said(0, begins(3, None));
+    let handed = Event::MessageHanded {
+        ids: vec![MessageId::from_bits(1)],
+        member: name("ann"),
+        session,
+        call: call(3),
+        method: DeliveryMethod::Pull,
+    };
+    assert_eq!(said(2_000, handed), words("ann waited 2 s for a message: has it", "ann"));
+    assert!(said(3_000, ends(3)).is_empty(), "it has ended");
 }
 
 /// Returns the names of a type's fields, as its schema has them.

@@ -18,7 +18,7 @@ pub struct Totals {
     /// Those of the working ones that wait for a message.
     pub waiting: usize,
     pub idle: usize,
-    /// Unread messages of all members, also of absent ones.
+    /// Unread messages that somebody may still read: of live members, and of absent ones whose name was chosen.
     pub unread: usize,
     /// Tasks that wait or run.
     pub tasks_open: usize,

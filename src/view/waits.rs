@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Group, MemberRow};
+use super::stretches::ANSWERED;
+use super::{Group, MemberRow, Moment, Stretch, StretchKind};
 use crate::domain::text::listed::listed;
+use crate::domain::wait_times;
 
 /// The members for whom each waiting member waits, by the names of the live ones.
 pub(super) struct Waits<'a> {
@@ -53,6 +55,10 @@ impl<'a> Waits<'a> {
         if let Some(others) = self.circle(row) {
             return format!("in a circle with {}", listed(&others, "and"));
         }
+        // Between two waits a member works, if only for the moment in which it asks anew.
+        if row.state == "running" {
+            return format!("waited for {name} until just now");
+        }
         let Some(other) = self.live.get(name) else {
             return format!("waits for {name}, who is not here");
         };
@@ -62,12 +68,52 @@ impl<'a> Waits<'a> {
             }
             (_, Some(next)) => format!("waits for {name}, who waits for {next}"),
             ("waiting_permission", _) => format!("waits for {name}, who waits for you"),
-            ("stalled" | "stuck" | "hung", _) => format!("waits for {name}, who is stuck"),
+            ("stalled" | "stuck" | "hung", _) => {
+                format!("waits for {name}, who is {}", other.state)
+            }
             // Nothing reports what the client of another member is doing.
             ("idle", _) if other.kind == "agent" => format!("waits for {name}, who is idle"),
             _ => format!("waits for {name}"),
         }
     }
+}
+
+/// Puts into words what each waiting member waits for.
+pub(super) fn put_words(members: &mut [MemberRow]) {
+    let waits = Waits::of(members);
+    let words: Vec<_> = members
+        .iter()
+        .map(|row| {
+            let whom = row.waits_for.as_deref().filter(|_| row.group != Group::Ended)?;
+            Some(waits.in_words(row, whom))
+        })
+        .collect();
+    for (row, words) in members.iter_mut().zip(words) {
+        row.wait_words = words;
+    }
+}
+
+/// Lets members whose wait has just ended without a message wait on while they ask anew, which takes a model some seconds: who waits
+/// for whom would flicker otherwise. Says whether there are any.
+pub(super) fn bridge(members: &mut [MemberRow], stretches: &[Stretch], now: Moment) -> bool {
+    let mut has_bridged = false;
+    for row in members.iter_mut().filter(|row| row.state == "running" && row.waits_for.is_none()) {
+        let of_row = |one: &&Stretch| one.member == row.name && one.until.is_some();
+        let waits = stretches.iter().filter(of_row);
+        let waits = waits.filter_map(|one| match &one.kind {
+            StretchKind::Wait { whom } => Some((one, whom.as_ref()?)),
+            _ => None,
+        });
+        let Some((last, whom)) = waits.max_by_key(|(one, _)| one.until) else { continue };
+        let is_recent =
+            last.until.is_some_and(|until| until.until(now) < wait_times::WAIT_ASKED_AGAIN_MS);
+        if is_recent && last.ended != Some(ANSWERED) {
+            row.waits_for = Some(whom.clone());
+            row.waits_since = Some(last.from);
+            has_bridged = true;
+        }
+    }
+    has_bridged
 }
 
 /// Says who waits in a circle.
@@ -154,10 +200,40 @@ mod tests {
                 "waits for zoe, who is not here",
                 "waits for idler, who is idle",
                 "waits for asker, who waits for you",
-                "waits for silent, who is stuck",
+                "waits for silent, who is stalled",
                 "waits for worker",
                 "waits for eve, who waits for worker",
             ]
         );
+    }
+
+    #[test]
+    fn a_circle_stays_while_one_of_it_asks_anew() {
+        let wait = |member: &str, until: Option<i64>, ended| Stretch {
+            member: member.to_owned(),
+            kind: StretchKind::Wait { whom: Some("ben".to_owned()) },
+            from: Moment(0),
+            until: until.map(Moment),
+            ended,
+        };
+        let names = [("ann", "running", None), ("ben", "waiting", Some("ann"))];
+        let bridged = |stretch: Stretch, now: i64| {
+            let mut members = team(&names);
+            bridge(&mut members, &[stretch], Moment(now));
+            put_words(&mut members);
+            let circles = Waits::of(&members).circles(&members).len();
+            (members[0].wait_words.clone().unwrap_or_default(), circles)
+        };
+        let gap = wait("ann", Some(120_000), None);
+        assert_eq!(bridged(gap.clone(), 123_000), ("in a circle with ben".to_owned(), 1));
+        assert_eq!(bridged(gap, 200_000), (String::new(), 0), "it does something else");
+        let answered = wait("ann", Some(120_000), Some(ANSWERED));
+        assert_eq!(bridged(answered, 123_000), (String::new(), 0));
+        let mut alone = team(&[("ann", "running", None)]);
+        assert!(bridge(&mut alone, &[wait("ann", Some(5), None)], Moment(6)));
+        put_words(&mut alone);
+        assert_eq!(alone[0].wait_words.as_deref(), Some("waited for ben until just now"));
+        let mut idle = team(&[("ann", "idle", None)]);
+        assert!(!bridge(&mut idle, &[wait("ann", Some(5), None)], Moment(6)), "its turn is over");
     }
 }

@@ -7,6 +7,9 @@ use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision, known_kind};
 use crate::domain::text::exactly::{exact_words, exactly};
 
+/// The fewest bytes at both ends of a shortened command: by fewer, another path could pass for it.
+const SHORTENED: usize = 40;
+
 /// The action for which an agent needs permission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
@@ -38,7 +41,21 @@ impl Question {
 
     /// Returns the paths that the title does not say: some agents name their command among the arguments that may be places.
     pub fn further_paths(&self) -> impl Iterator<Item = &String> {
-        self.paths.iter().filter(|path| **path != self.title)
+        self.paths.iter().filter(|path| !self.title_says(path))
+    }
+
+    /// Says whether a path is only the title again. A command is no place, so it may also be quoted, shortened, or without a target.
+    fn title_says(&self, path: &str) -> bool {
+        if path == self.title {
+            return true;
+        }
+        if self.kind != "execute" {
+            return false;
+        }
+        let named = path.strip_suffix(" -> ?").unwrap_or(path);
+        let unquoted = serde_json::from_str::<String>(named);
+        let named = unquoted.as_deref().unwrap_or(named);
+        named == self.title || is_shortened(named, &self.title)
     }
 
     /// Returns the kind of the tool: a word of ACP, or quoted.
@@ -91,6 +108,16 @@ impl PermissionAnswered {
     }
 }
 
+/// Says whether a text is the beginning and the end of a longer one, with `…` between them.
+fn is_shortened(short: &str, whole: &str) -> bool {
+    let Some((head, tail)) = short.split_once('…') else { return false };
+    let is_long = head.len() >= SHORTENED && tail.len() >= SHORTENED;
+    is_long
+        && whole.len() > head.len() + tail.len()
+        && whole.starts_with(head)
+        && whole.ends_with(tail)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +137,29 @@ mod tests {
             question(&["git push", "/p", "git push "]).exact_words(),
             r#""git push", at ["/p", "git push "]"#
         );
+    }
+
+    #[test]
+    fn a_command_is_said_once_however_it_is_shown_among_the_paths() {
+        let further = |kind: &str, title: &str, paths: &[&str]| {
+            let question = Question {
+                session: SessionId(uuid::Uuid::nil()),
+                agent: Name::parse("ann").unwrap(),
+                task: None,
+                kind: kind.to_owned(),
+                title: title.to_owned(),
+                paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+            };
+            question.further_paths().cloned().collect::<Vec<_>>()
+        };
+        let long = format!("cat {} | tee out", "x".repeat(400));
+        let short = format!("{}…{}", &long[..150], &long[long.len() - 150..]);
+        let said = [long.as_str(), short.as_str(), &format!("{short} -> ?")];
+        assert!(further("execute", &long, &said).is_empty());
+        assert!(further("execute", "a\nb", &["\"a\\nb\"", "\"a\\nb\" -> ?"]).is_empty());
+        // Where it leads, and a file of which only the title is known, are news.
+        let places = ["rm x -> /etc/x", "…x", "other -> ?"];
+        assert_eq!(further("execute", "rm x", &places), places);
+        assert_eq!(further("edit", "link", &["link", "link -> ?"]), ["link -> ?"]);
     }
 }

@@ -9,8 +9,8 @@ use super::{keys, members, messages, permissions, tasks, workflows};
 
 pub(super) fn perform(writer: &mut Writer<'_>, wish: &HumanWish) -> Result<(), Refusal> {
     match wish {
-        HumanWish::Send { to, body, priority } => {
-            messages::send_as_human(writer, to, body, *priority)
+        HumanWish::Send { to, body, priority, reply_to } => {
+            messages::send_as_human(writer, to, (body, *priority), reply_to.as_ref())
         }
         HumanWish::Stop { agent, reason, kill } => {
             members::stop(writer, Asker::Human, agent, reason.as_deref(), *kill)

@@ -8,7 +8,7 @@ use crate::bus::Bus;
 use crate::bus::rules::Approval;
 use crate::cli::Failure;
 use crate::domain::act::Act;
-use crate::domain::ids::{PermissionId, SessionId, TaskId, WorkflowId};
+use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 
@@ -33,7 +33,10 @@ pub(crate) fn open_to_join(project: &Path) -> Result<Bus, Failure> {
 async fn performed(team: &Steering, act: Act) -> Result<Outcome, Failure> {
     let patience = Patience::Waits;
     match act {
-        Act::Send { to, text, priority } => team.send(&to, text, priority, patience).await,
+        Act::Send { to, text, priority, reply_to } => {
+            let reply_to = reply_to.map(|id| MessageId::parse(&id)).transpose()?;
+            team.send(&to, (text, reply_to), priority, patience).await
+        }
         Act::Stop { member, session } => {
             still_there(team, &member, session)?;
             team.stop(&member, None, patience).await

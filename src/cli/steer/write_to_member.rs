@@ -19,13 +19,14 @@ impl Steering {
     pub(crate) async fn send(
         &self,
         to: &str,
-        text: String,
+        (text, reply_to): (String, Option<MessageId>),
         priority: Priority,
         patience: Patience,
     ) -> Result<Outcome, Failure> {
         let begun = Instant::now();
         let body = Body::Text(text);
-        let sent = self.wish(HumanWish::Send { to: to.to_owned(), body, priority }).await?;
+        let sent =
+            self.wish(HumanWish::Send { to: to.to_owned(), body, priority, reply_to }).await?;
         let (id, to) =
             sent.events.iter().find_map(addressed).ok_or("the message was not stored")?;
         let outcome = Outcome::new("send", &to, Ended::Pending).with_message(&id);

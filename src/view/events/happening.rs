@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::in_flight::InFlight;
 use super::said::Said;
 use super::speaker::Speaker;
+use super::wait_words::OpenWaits;
 use super::{Topic, member_words, talk_words, task_words, workflow_words};
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
@@ -35,6 +36,7 @@ pub struct Happenings {
     in_flight: InFlight,
     /// The agents that were last said to show no sign of life. Only then is it news that they do.
     stalled: BTreeSet<SessionId>,
+    waits: OpenWaits,
 }
 
 impl Happenings {
@@ -44,7 +46,9 @@ impl Happenings {
         let at = Moment(entry.ts);
         let mut happenings = Vec::new();
         for (seq, event) in (entry.seq..).zip(&entry.events) {
-            if let Some(Said { topic, members, ids, words }) = self.said(event, &mut speaker) {
+            let said = self.said(event, &mut speaker);
+            let of_wait = self.waits.said(event, entry.tick, &speaker);
+            for Said { topic, members, ids, words } in said.into_iter().chain(of_wait) {
                 happenings.push(Happening { seq, at, topic, members, ids, words });
             }
         }

@@ -10,6 +10,7 @@ mod speaker;
 mod task_words;
 mod talk_words;
 mod topic;
+mod wait_words;
 mod workflow_words;
 
 pub use self::conversation_fold::Conversation;

@@ -17,6 +17,8 @@ pub enum Topic {
     Task,
     /// An agent asked for permission, or got an answer.
     Permission,
+    /// A member began to wait for a message, or its wait ended.
+    Wait,
     /// A workflow or one of its steps.
     Workflow,
     /// A member joined or left, or its health changed.
@@ -25,12 +27,13 @@ pub enum Topic {
 
 impl Topic {
     /// All topics, in the order in which help lists them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Message,
         Self::Receipt,
         Self::Request,
         Self::Task,
         Self::Permission,
+        Self::Wait,
         Self::Workflow,
         Self::Member,
     ];
@@ -43,6 +46,7 @@ impl Topic {
             Self::Request => "request",
             Self::Task => "task",
             Self::Permission => "permission",
+            Self::Wait => "wait",
             Self::Workflow => "workflow",
             Self::Member => "member",
         }

@@ -65,6 +65,9 @@ pub struct MemberRow {
     /// The member for whose message it waits, if that can be only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
+    /// The same in words, with what that one does.
+    #[serde(skip)]
+    pub wait_words: Option<String>,
     /// Since when it waits, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_since: Option<Moment>,
@@ -136,6 +139,7 @@ impl MemberRow {
             queued: session.queue.len(),
             unread: state.member(&session.name).map_or(0, |member| member.unread.len()),
             waits_for: awaited(state, session).map(ToString::to_string),
+            wait_words: None,
             waits_since: session.waits.last().and_then(|wait| wait.call.made_ms()).map(Moment),
             holds: state.claimed_by(session.id).map(|request| request.id.to_string()).collect(),
             last_active: Moment(session.last_ms),
@@ -172,6 +176,7 @@ impl MemberRow {
             queued: 0,
             unread: 0,
             waits_for: None,
+            wait_words: None,
             waits_since: None,
             holds: Vec::new(),
             last_active: Moment(now.wall_ms.saturating_sub(ago)),

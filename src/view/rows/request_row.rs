@@ -1,11 +1,14 @@
 //! A request for whoever is free, as a row.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::Request;
+use crate::bus::state::{Message, Request, State};
+use crate::domain::ids::RequestId;
 use crate::domain::limits;
-use crate::domain::messaging::RequestStatus;
+use crate::domain::messaging::{MessageKind, RequestStatus};
 use crate::view::{Moment, Texts};
 
 /// A request.
@@ -20,9 +23,15 @@ pub struct RequestRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     pub opened_at: Moment,
-    /// The member that has claimed it.
+    /// The member that has claimed it; of an ended one, the last that had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// The beginning of its answer, if it has one and the state still has that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// When it was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_at: Option<Moment>,
 }
 
 impl RequestRow {
@@ -36,6 +45,55 @@ impl RequestRow {
             description: texts.first_words(request.body, limits::PROMPT_CHARS),
             opened_at: Moment(request.opened_ms),
             owner: owner.map(|owner| owner.by.to_string()),
+            answer: None,
+            answered_at: None,
+        }
+    }
+
+    /// Makes the rows of the last requests that have ended, at most so many, the one that ended last first.
+    pub fn of_ended(state: &State, most: usize, texts: &mut dyn Texts) -> Vec<Self> {
+        let ended: Vec<_> = state.newest_ended_requests().take(most).collect();
+        if ended.is_empty() {
+            return Vec::new();
+        }
+        let wanted: BTreeSet<_> = ended.iter().map(|request| &request.id).collect();
+        let mut answers = BTreeMap::<&RequestId, &Message>::new();
+        for message in state.messages().filter(|message| message.kind == MessageKind::Response) {
+            // The claim is reported in the same way, before the answer.
+            let of = message.request.as_ref().filter(|id| wanted.contains(id));
+            if let Some(id) = of.filter(|_| message.claimed_by.is_none()) {
+                let last = answers.entry(id).or_insert(message);
+                if last.seq < message.seq {
+                    *last = message;
+                }
+            }
+        }
+        let rows = ended.into_iter().map(|request| {
+            let is_answered = request.status == RequestStatus::Completed;
+            let answer = answers.get(&request.id).filter(|_| is_answered);
+            Self {
+                answer: answer
+                    .and_then(|answer| texts.first_words(answer.body, limits::PROMPT_CHARS)),
+                answered_at: answer.map(|answer| Moment(answer.sent_ms)),
+                ..Self::of(request, texts)
+            }
+        });
+        rows.collect()
+    }
+
+    /// Says how it stands or has ended, in words.
+    pub fn outcome_in_words(&self) -> String {
+        let owner = self.owner.as_deref();
+        match (self.status.as_str(), owner) {
+            ("open", _) => "Nobody has claimed it.".to_owned(),
+            ("completed", Some(owner)) => format!("{owner} has answered it."),
+            ("completed", None) => "It is answered.".to_owned(),
+            ("expired", Some(owner)) => {
+                format!("It ended without an answer; {owner} had claimed it last.")
+            }
+            ("expired", None) => "It ended without an answer; nobody had claimed it.".to_owned(),
+            (_, Some(owner)) => format!("{owner} has claimed it."),
+            (_, None) => "It is claimed.".to_owned(),
         }
     }
 }

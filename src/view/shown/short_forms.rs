@@ -2,6 +2,9 @@
 
 use crate::view::{Moment, Spent};
 
+/// Stands for tokens or a cost that an agent has not reported.
+pub const NOT_REPORTED: &str = "–";
+
 /// Returns how long ago a moment was, in at most four columns.
 pub fn age(since: Moment, now: Moment) -> String {
     let seconds = since.until(now) / 1000;
@@ -11,6 +14,18 @@ pub fn age(since: Moment, now: Moment) -> String {
         6_000..=359_999 => format!("{}h", seconds / 3_600),
         _ => format!("{}d", (seconds / 86_400).min(999)),
     }
+}
+
+/// Returns for how many milliseconds an age stays as it is.
+pub fn age_lasts(since: Moment, now: Moment) -> u64 {
+    let ms = since.until(now);
+    let unit = match ms / 1000 {
+        0..=99 => 1_000,
+        100..=5_999 => 60_000,
+        6_000..=359_999 => 3_600_000,
+        _ => 86_400_000,
+    };
+    unit - ms % unit
 }
 
 /// Returns a number in at most five columns; nothing for zero.
@@ -53,6 +68,16 @@ mod tests {
         let numbers =
             [0, 7, 9_999, 10_000, 11_700, 999_999, 1_249_000, 99_950_000, u64::MAX].map(short);
         assert_eq!(numbers, ["", "7", "9999", "10k", "12k", "1.0M", "1.2M", "100M", "9999M"]);
+    }
+
+    #[test]
+    fn an_age_lasts_until_it_is_written_differently() {
+        for ms in [0, 1, 999, 98_500, 99_001, 100_000, 119_999, 5_999_000, 6_000_001, 359_999_999] {
+            let lasts = i64::try_from(age_lasts(Moment(0), Moment(ms))).unwrap();
+            let shown = |ms| age(Moment(0), Moment(ms));
+            assert_eq!(shown(ms), shown(ms + lasts - 1), "{ms}");
+            assert_ne!(shown(ms), shown(ms + lasts), "{ms}");
+        }
     }
 
     #[test]

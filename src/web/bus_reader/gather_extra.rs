@@ -51,6 +51,7 @@ fn gather(bus: &mut Follower, view: &View, extra: &mut Extra) -> Result<(), LogE
         | View::Sequence
         | View::Timeline
         | View::Tasks
+        | View::Requests
         | View::Workflows
         | View::Search(_) => {}
     }

@@ -128,6 +128,7 @@ impl LivePage {
                 | View::Sequence
                 | View::Timeline
                 | View::Tasks
+                | View::Requests
                 | View::Workflows
                 | View::Search(_)
         );

@@ -11,11 +11,12 @@ use crate::web::BusState;
 use crate::web::assets::{ICON_PATH, MANIFEST, PATHS};
 
 /// Returns the views that the head names, in the order of their keys.
-fn named_views() -> [(View, &'static str); 6] {
+fn named_views() -> [(View, &'static str); 7] {
     [
         (View::Team, "Team"),
         (View::Conversation, "Conversation"),
         (View::Tasks, "Tasks"),
+        (View::Requests, "Requests"),
         (View::Workflows, "Workflows"),
         (View::Timeline, "Timeline"),
         (View::Usage(SpentBy::Agent), "Usage"),
@@ -28,6 +29,7 @@ fn home(view: &View) -> Option<View> {
         View::Team | View::Member(_) => View::Team,
         View::Conversation | View::Thread(_) | View::Sequence => View::Conversation,
         View::Tasks | View::Task(_) => View::Tasks,
+        View::Requests => View::Requests,
         View::Workflows | View::Workflow(_) => View::Workflows,
         View::Timeline => View::Timeline,
         View::Usage(_) => View::Usage(SpentBy::Agent),
@@ -180,7 +182,7 @@ fn foot(context: &PageContext<'_>) -> Markup {
 
 const KEYS: [(&str, &str); 5] = [
     ("/", "goes to the search"),
-    ("1 … 6", "goes to that view"),
+    ("1 … 7", "goes to that view"),
     ("j k", "goes to the next row, or the one before"),
     ("?", "shows these keys"),
     ("Esc", "closes them"),

@@ -17,6 +17,7 @@ pub enum View {
     Timeline,
     Tasks,
     Task(String),
+    Requests,
     Workflows,
     Workflow(String),
     Usage(SpentBy),
@@ -36,6 +37,7 @@ impl View {
             Self::Timeline => "timeline".to_owned(),
             Self::Tasks => "tasks".to_owned(),
             Self::Task(id) => format!("task-{}", escaped(id)),
+            Self::Requests => "requests".to_owned(),
             Self::Workflows => "workflows".to_owned(),
             Self::Workflow(id) => format!("workflow-{}", escaped(id)),
             Self::Usage(by) => format!("usage?by={}", by_word(*by)),
@@ -54,6 +56,7 @@ impl View {
             "sequence" => Self::Sequence,
             "timeline" => Self::Timeline,
             "tasks" => Self::Tasks,
+            "requests" => Self::Requests,
             "workflows" => Self::Workflows,
             "usage" => Self::Usage(match asked("by") {
                 None | Some("agent") => SpentBy::Agent,
@@ -130,6 +133,7 @@ mod tests {
             View::Timeline,
             View::Tasks,
             View::Task("task-1".to_owned()),
+            View::Requests,
             View::Workflows,
             View::Workflow("wf-1".to_owned()),
         ];

@@ -42,7 +42,12 @@ impl ActFields {
             "send" => {
                 let priority =
                     if self.urgent.is_empty() { Priority::Normal } else { Priority::Urgent };
-                Act::Send { to: needed("to", self.to)?, text: needed("text", self.text)?, priority }
+                Act::Send {
+                    to: needed("to", self.to)?,
+                    text: needed("text", self.text)?,
+                    priority,
+                    reply_to: None,
+                }
             }
             "stop" => Act::Stop { session: session()?, member: needed("member", self.member)? },
             "kill" => Act::Kill { session: session()?, member: needed("member", self.member)? },
@@ -103,8 +108,12 @@ mod tests {
             urgent: "on".to_owned(),
             ..ActFields::default()
         };
-        let act =
-            Act::Send { to: "codex".to_owned(), text: "hi".to_owned(), priority: Priority::Urgent };
+        let act = Act::Send {
+            to: "codex".to_owned(),
+            text: "hi".to_owned(),
+            priority: Priority::Urgent,
+            reply_to: None,
+        };
         assert_eq!(fields.act("send"), Ok(act));
     }
 }

@@ -73,13 +73,13 @@ async fn a_stranger_tells_from_the_window_who_needs_them_who_works_and_what_was_
         "1 Team 2 Messages 3 Tasks 4 Requests 5 Workflows 6 Events",
         "name now age new tokens cost",
         "Needs you (1)",
-        "! ann execute: \"rm -rf \\u{1… T",
+        "! ann execute: \"rm -rf \\u{1… T – –",
         "Working (3)",
-        "● eve \"read the map\" T 1",
-        "● cay \"correct the map\" T",
-        "· ben waits for cay, in \"wa… T",
+        "● eve \"read the map\" T 1 – –",
+        "● cay \"correct the map\" T – –",
+        "· ben waits for cay, in \"wa… T – –",
         "Idle (2)",
-        "○ dan idle T",
+        "○ dan idle T – –",
         "a answer m message ? help enter open space peek q quit",
     ];
     let settling = async {

@@ -127,6 +127,8 @@ pub enum HumanWish {
         to: String,
         body: Body,
         priority: Priority,
+        /// The message that it answers.
+        reply_to: Option<MessageId>,
     },
     /// Asks the bridge of an agent to stop it.
     Stop {

@@ -50,17 +50,26 @@ pub(in crate::bus::rules) fn send(
     Ok(())
 }
 
-/// Sends a message of the person at the command line.
+/// Sends a message of the person at the command line. If it answers a message that is forgotten, or that the recipient does not see, it
+/// begins a thread.
 pub(in crate::bus::rules) fn send_as_human(
     writer: &mut Writer<'_>,
     to: &str,
-    body: &Body,
-    priority: Priority,
+    (body, priority): (&Body, Priority),
+    reply_to: Option<&MessageId>,
 ) -> Result<(), Refusal> {
     check_body("the message", body)?;
     let to = known_member(writer.state, to)?.clone();
     check_room(writer, &to)?;
-    writer.post(Post { priority, ..Post::of_human(to, body.clone()) });
+    let answered = reply_to.and_then(|id| writer.state.message(id));
+    let answered = answered.filter(|message| message.is_visible_to(&to));
+    let post = Post {
+        priority,
+        reply_to: answered.map(|message| message.id.clone()),
+        thread: answered.map(|message| message.thread.clone()),
+        ..Post::of_human(to, body.clone())
+    };
+    writer.post(post);
     Ok(())
 }
 

@@ -90,7 +90,12 @@ impl Team {
 }
 
 fn sending(to: &str, content: &str) -> HumanWish {
-    HumanWish::Send { to: to.into(), body: text(content), priority: Priority::Normal }
+    HumanWish::Send {
+        to: to.into(),
+        body: text(content),
+        priority: Priority::Normal,
+        reply_to: None,
+    }
 }
 
 fn stopping(agent: &str, reason: Option<&str>, kill: bool) -> HumanWish {

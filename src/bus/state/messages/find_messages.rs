@@ -1,6 +1,6 @@
 //! Queries about messages: unread ones, those in flight, and waiting calls.
 
-use crate::bus::state::{Chunked, Delivery, Message, State};
+use crate::bus::state::{Chunked, Delivery, Member, Message, State};
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
@@ -22,9 +22,10 @@ impl State {
         ids.into_iter().flat_map(Chunked::values).filter_map(|id| self.messages.get(id))
     }
 
-    /// Returns the number of unread messages of all names.
+    /// Returns the number of unread messages that somebody may still read: a live member, or the next session of a chosen name.
     pub fn unread_in_all(&self) -> usize {
-        self.members.values().map(|member| member.unread.len()).sum()
+        let may_read = |member: &&Member| member.session.is_some() || member.chosen;
+        self.members.values().filter(may_read).map(|member| member.unread.len()).sum()
     }
 
     /// Returns the messages in flight with a call, oldest first.

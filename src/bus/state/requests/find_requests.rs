@@ -16,6 +16,11 @@ impl State {
         self.requests.values().filter(|request| !request.status.is_final())
     }
 
+    /// Returns the ended requests that the state still has, the one that ended last first.
+    pub fn newest_ended_requests(&self) -> impl Iterator<Item = &Request> {
+        self.ended_requests.iter().rev().filter_map(|id| self.requests.get(id))
+    }
+
     /// Returns the requests that a session has claimed and not answered.
     pub fn claimed_by(&self, session: SessionId) -> impl Iterator<Item = &Request> {
         self.requests.values().filter(move |request| {

@@ -34,5 +34,7 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
     let text = given(&arguments.text)?;
     let priority = if arguments.urgent { Priority::Urgent } else { Priority::Normal };
     let patience = arguments.waiting.patience();
-    arguments.place.act(async |team| team.send(&arguments.to, text, priority, patience).await)
+    arguments
+        .place
+        .act(async |team| team.send(&arguments.to, (text, None), priority, patience).await)
 }

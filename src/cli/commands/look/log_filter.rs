@@ -15,7 +15,7 @@ pub(super) struct LogFilter {
     /// Only what concerns this thread, message, request, task, permission question or workflow.
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
-    /// Only these kinds: message, receipt, request, task, permission, workflow, member [default: all but receipt].
+    /// Only these kinds: message, receipt, request, task, permission, wait, workflow, member [default: all but receipt].
     #[arg(long, value_name = "KIND", value_parser = topic)]
     kind: Vec<Topic>,
     /// Only what happened since a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z.

@@ -161,6 +161,7 @@ impl Window {
         let mut is_new = true;
         loop {
             feed.want(self.screen.wanted());
+            feed.ages_change_at(self.screen.ages_change_at());
             if is_new && painter.is_free() && terminal::is_foreground(std::io::stdin()) {
                 painter.paint(self.frame());
                 is_new = false;

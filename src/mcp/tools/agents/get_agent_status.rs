@@ -64,7 +64,8 @@ struct Agent {
     /// Its last activity, in UTC.
     last_activity: String,
     /// Whether it has the bridge's tools: ready or missing.
-    tools: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'static str>,
     /// How messages reach it, during a turn first: steer, drain, interrupt (only urgent ones), piggyback (on its tool results), pull, prompt (wakes it when idle), inject (before its next task).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     delivery: Vec<&'static str>,
@@ -111,7 +112,7 @@ fn live(state: &State, session: &Session, now: Now) -> Agent {
         requests_pending: state.pending_requests(&session.name),
         uptime_seconds: between(session.since, now.tick) / 1000,
         last_activity: iso8601(session.last_ms),
-        tools: if session.tools == Tools::Ready { "ready" } else { "missing" }.to_owned(),
+        tools: Some(if session.tools == Tools::Ready { "ready" } else { "missing" }),
         delivery: delivery_words(session),
         reason: None,
     }
@@ -124,7 +125,7 @@ fn open_view(permission: &Permission) -> Open {
         agent: permission.question.agent.to_string(),
         kind: permission.question.kind.clone(),
         title: permission.question.title.clone(),
-        paths: permission.question.paths.clone(),
+        paths: permission.question.further_paths().cloned().collect(),
         offers: offers.map(|offer| offer.as_str().to_owned()).collect(),
         asked_at: iso8601(permission.asked_ms),
     }
@@ -140,7 +141,7 @@ fn dead(departed: &EndedSession) -> Agent {
         requests_pending: 0,
         uptime_seconds: between(departed.since, departed.at) / 1000,
         last_activity: iso8601(departed.last_ms),
-        tools: "missing".to_owned(),
+        tools: None,
         delivery: Vec::new(),
         reason: Some(departed.reason()),
     }

@@ -34,6 +34,9 @@ const STEPS: [i64; 12] = [
     2_592_000_000,
 ];
 
+/// A label of fewer letters says nothing.
+const LEAST_LABEL: usize = 9;
+
 /// The scale of a drawing.
 #[derive(Clone, Copy)]
 struct Scale {
@@ -46,6 +49,34 @@ impl Scale {
         let offset = i128::from(at.0.saturating_sub(self.from.0).clamp(0, self.ms));
         LEFT + i64::try_from(offset * i128::from(WIDTH) / i128::from(self.ms)).unwrap_or(WIDTH)
     }
+}
+
+/// The columns of a letter: a little more than most need.
+const LETTER: i64 = 7;
+
+/// From where on a lane has room for the next label: a label that would stand in another is left out.
+#[derive(Default)]
+struct Free {
+    work: i64,
+    wait: i64,
+}
+
+/// Takes the room for a label from `x` on, of at most `width`. Returns the letters for which there is room; none if it is too little.
+fn room(free: &mut i64, x: i64, width: i64, text: &str) -> Option<usize> {
+    let letters = usize::try_from(width / LETTER).unwrap_or(0);
+    if x < *free || letters < LEAST_LABEL {
+        return None;
+    }
+    let used = text.chars().count().min(letters);
+    *free = x + LETTER * at(used + 1);
+    Some(letters)
+}
+
+/// Returns the stretches of a member by their beginning.
+fn in_lane<'a>(shown: &'a [Stretch], lane: &str) -> Vec<&'a Stretch> {
+    let mut own: Vec<_> = shown.iter().filter(|one| one.member == lane).collect();
+    own.sort_by_key(|one| one.from);
+    own
 }
 
 /// Draws stretches of time.
@@ -67,7 +98,8 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
             @let y = TOP + LANE * at(index);
             line."l-grid" x1="0" x2=(LEFT + WIDTH + 20) y1=(y) y2=(y) {}
             text."t-bold" x="6" y=(y + 24) { (cut(lane, 18)) }
-            @for stretch in shown.iter().filter(|one| one.member == **lane) { (bar(stretch, y, scale, board.at)) }
+            @let mut free = Free::default();
+            @for stretch in in_lane(shown, lane) { (bar(stretch, y, scale, board.at, &mut free)) }
         }
     };
     let title = format!("{} of the last {}", counted(lanes.len(), "member"), span(scale.ms));
@@ -103,7 +135,7 @@ fn grid(scale: Scale, height: i64) -> Markup {
     }
 }
 
-fn bar(stretch: &Stretch, y: i64, scale: Scale, now: Moment) -> Markup {
+fn bar(stretch: &Stretch, y: i64, scale: Scale, now: Moment, free: &mut Free) -> Markup {
     let (from, until) = (scale.x(stretch.from), scale.x(stretch.until.unwrap_or(now)));
     let width = (until - from).max(3);
     let words = in_words(stretch, now);
@@ -114,18 +146,24 @@ fn bar(stretch: &Stretch, y: i64, scale: Scale, now: Moment) -> Markup {
             } else {
                 "running"
             }));
+            let label = room(&mut free.work, from + 18, width - 24, task);
             html! {
                 a href=(View::Task(task.clone()).path()) aria-label=(words) {
                     title { (words) }
                     rect class={ "work " (tone(look.tone)) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {}
-                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if width > 110 { " " (cut(task, 24)) } } }
+                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut(task, letters)) } } }
                 }
             }
         }
-        StretchKind::Wait { whom } => html! {
-            line.wait x1=(from) x2=(from + width) y1=(y + 41) y2=(y + 41) { title { (words) } }
-            @if width > 70 { text."t-soft" x=(from + 4) y=(y + 37) { @if let Some(whom) = whom { "waits for " (cut(whom, 16)) } @else { "waits" } } }
-        },
+        StretchKind::Wait { whom } => {
+            let label =
+                whom.as_ref().map_or("for a message".to_owned(), |whom| format!("for {whom}"));
+            let letters = room(&mut free.wait, from + 4, width - 6, &label);
+            html! {
+                line.wait x1=(from) x2=(from + width) y1=(y + 41) y2=(y + 41) { title { (words) } }
+                @if let Some(letters) = letters { text."t-soft" x=(from + 4) y=(y + 37) { (cut(&label, letters)) } }
+            }
+        }
         StretchKind::Asking => html! {
             rect.ask x=(from) y=(y + 27) width=(width) height="14" rx="3" { title { (words) } }
             @if width > 12 { text."t-bold t-urgent" x=(from + 4) y=(y + 38) { "!" } }

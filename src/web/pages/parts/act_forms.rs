@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::domain::permission::Decision;
-use crate::view::{MemberRow, PermissionRow};
+use crate::view::{MemberRow, Need, PermissionRow, WayOut};
 use crate::web::pages::PageContext;
 
 /// The hidden fields of every form.
@@ -76,7 +76,8 @@ pub(in crate::web::pages) fn approval_forms(
                 button.harm type="submit" { "Refuse" }
             }
             @if shows_prompt {
-                (button(context, "approve", &[fields[0], fields[1], ("given", "yes")], "go", "Approve"))
+                // No yes stands out, as above.
+                (button(context, "approve", &[fields[0], fields[1], ("given", "yes")], "", "Approve"))
             }
         }
     }
@@ -116,6 +117,32 @@ pub(in crate::web::pages) fn end_forms(row: &MemberRow, context: &PageContext<'_
                         (button(context, "kill", &fields, "harm", "Kill it now"))
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Returns the button that helps a member that is stuck, or the command that does.
+pub(in crate::web::pages) fn way_out_form(
+    need: &Need,
+    row: &MemberRow,
+    context: &PageContext<'_>,
+) -> Markup {
+    let Some(command) = need.command() else { return html! {} };
+    if !context.can_write {
+        return html! {
+            p.small { "End it with " code { (command) } ", or here if " code { "web" } " is started with " code { "--write" } "." }
+        };
+    }
+    let session = row.session.to_string();
+    let member = [("member", row.name.as_str()), ("session", session.as_str())];
+    html! {
+        div.answers role="group" aria-label={ "What helps " (row.name) } {
+            @match (need.way_out(), &need.id) {
+                (Some(WayOut::Cancel), Some(id)) => (button(context, "cancel", &[("id", id)], "harm", "Cancel its task")),
+                (Some(WayOut::Stop), _) => (button(context, "stop", &member, "harm", "Stop it")),
+                (Some(WayOut::Kill), _) => (button(context, "kill", &member, "harm", "Kill it now")),
+                _ => {},
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link};
-use crate::view::{Board, Group, MemberRow, StatusLook, money, short};
+use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link, usage_cells};
+use crate::view::{Board, Group, MemberRow, StatusLook, short};
 
 /// Returns the table.
 pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
@@ -30,7 +30,6 @@ pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
 }
 
 fn member_row(row: &MemberRow, board: &Board) -> Markup {
-    let usage = row.usage.as_ref();
     let of = row.profile.as_ref().filter(|profile| **profile != row.name).unwrap_or(&row.kind);
     html! {
         tr {
@@ -42,8 +41,7 @@ fn member_row(row: &MemberRow, board: &Board) -> Markup {
             }
             td.number { (ago(row.since(), board.at)) }
             td.number data-unit="unread" { (short(row.unread as u64)) }
-            td.number data-unit="tokens" { (usage.map(|usage| short(usage.total_tokens)).unwrap_or_default()) }
-            td.number data-unit="" { (usage.map(money).unwrap_or_default()) }
+            (usage_cells(row.usage.as_ref(), row.kind == "agent" && row.state != "left"))
         }
     }
 }

@@ -4,6 +4,7 @@ mod act_forms;
 mod letter_row;
 mod member_table;
 mod need_card;
+mod request_table;
 mod small_parts;
 mod task_table;
 
@@ -11,6 +12,7 @@ pub(super) use self::act_forms::{cancel_form, end_forms, send_form};
 pub(super) use self::letter_row::{letter_list, letter_row};
 pub(super) use self::member_table::member_table;
 pub(super) use self::need_card::need_card;
+pub(super) use self::request_table::request_table;
 pub(super) use self::small_parts::{
     MOST_ROWS, ago, clock, left_out, mark, member_link, shown_text, task_link, tone, workflow_link,
 };

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::act_forms::{answer_forms, approval_forms};
+use super::act_forms::{answer_forms, approval_forms, way_out_form};
 use super::small_parts::{ago, clean_text, member_link, task_link, workflow_link};
 use crate::view::{Board, Need, NeedKind, PermissionRow, span};
 use crate::web::pages::{PageContext, PageInput, StepPrompt};
@@ -23,10 +23,7 @@ pub(in crate::web::pages) fn need_card(
                     (permission(row, board, input, context))
                 },
                 NeedKind::Approval => (approval(need, id, input, context)),
-                NeedKind::Stuck => {
-                    h3 { span.mark.urgent aria-hidden="true" { "!" } " " (member_link(&need.who)) " is stuck" }
-                    p { (need.words) @if let Some(since) = need.since { " · last active " (ago(since, board.at)) " ago" } }
-                },
+                NeedKind::Stuck => (stuck(need, board, context)),
             }
         }
     }
@@ -60,6 +57,16 @@ fn permission(
             " · " span.id { (row.permission_id) }
         }
         (answer_forms(row, context))
+    }
+}
+
+fn stuck(need: &Need, board: &Board, context: &PageContext<'_>) -> Markup {
+    let row = board.members.iter().find(|row| row.name == need.who && row.state != "left");
+    html! {
+        h3 { span.mark.urgent aria-hidden="true" { "!" } " " (member_link(&need.who)) " is " (need.word()) }
+        p { (need.words) @if let Some(since) = need.since { " · last active " (ago(since, board.at)) " ago" } }
+        p.small.soft { @if let Some(way_out) = need.way_out() { (way_out.advice()) } @if let Some(task) = &need.id { " " (task_link(task)) } }
+        @if let Some(row) = row { (way_out_form(need, row, context)) }
     }
 }
 

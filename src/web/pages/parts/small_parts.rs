@@ -6,7 +6,7 @@ use crate::domain::limits;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{seen, without_styles};
 use crate::domain::time::iso8601;
-use crate::view::{Moment, StatusLook, Tone, age};
+use crate::view::{Moment, NOT_REPORTED, Spent, StatusLook, Tone, age, money, short};
 use crate::web::pages::View;
 
 /// The most rows of a list that is no list of messages: more than a person reads, and a bound for the page.
@@ -30,6 +30,22 @@ pub(in crate::web::pages) fn mark(look: StatusLook, word: &str) -> Markup {
         span class={ (tone(look.tone)) " nowrap" } {
             span.mark aria-hidden="true" { (look.mark) } " " (word.replace('_', " "))
         }
+    }
+}
+
+/// Returns the cells of tokens and cost. Of an agent that may have used some and reports nothing, they say so.
+pub(in crate::web::pages) fn usage_cells(usage: Option<&Spent>, may_report: bool) -> Markup {
+    let cell = |unit: &str, shown: String| {
+        let is_missing = shown.is_empty() && may_report;
+        html! {
+            td.number data-unit=(unit) title=[is_missing.then_some("not reported (yet) by the agent")] {
+                @if is_missing { (NOT_REPORTED) } @else { (shown) }
+            }
+        }
+    };
+    html! {
+        (cell("tokens", usage.map(|usage| short(usage.total_tokens)).unwrap_or_default()))
+        (cell("", usage.map(money).unwrap_or_default()))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link, task_link};
-use crate::view::{Board, StatusLook, TaskRow, money, short};
+use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link, task_link, usage_cells};
+use crate::view::{Board, StatusLook, TaskRow};
 
 /// Returns tasks as a table, in the order given.
 pub(in crate::web::pages) fn task_table(tasks: &[&TaskRow], board: &Board) -> Markup {
@@ -25,7 +25,6 @@ pub(in crate::web::pages) fn task_table(tasks: &[&TaskRow], board: &Board) -> Ma
 fn task_row(task: &TaskRow, board: &Board) -> Markup {
     let since = task.ended_at.or(task.started_at).unwrap_or(task.queued_at);
     let status = if task.cancel_asked { "cancelling" } else { task.status.as_str() };
-    let usage = task.usage.as_ref();
     html! {
         tr {
             td.who { (member_link(&task.agent)) }
@@ -39,8 +38,7 @@ fn task_row(task: &TaskRow, board: &Board) -> Markup {
                 }
             } }
             td.number { (ago(since, board.at)) }
-            td.number data-unit="tokens" { (usage.map(|usage| short(usage.total_tokens)).unwrap_or_default()) }
-            td.number data-unit="" { (usage.map(money).unwrap_or_default()) }
+            (usage_cells(task.usage.as_ref(), task.ended_at.is_some()))
         }
     }
 }

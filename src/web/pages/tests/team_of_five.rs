@@ -74,6 +74,7 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
         queued: 0,
         unread: 0,
         waits_for: None,
+        wait_words: None,
         waits_since: None,
         holds: Vec::new(),
         last_active: ago(20),
@@ -201,6 +202,7 @@ fn members() -> Vec<MemberRow> {
     };
     let cay = MemberRow {
         waits_for: Some("ben".to_owned()),
+        wait_words: Some("waits for ben".to_owned()),
         holds: vec!["req-9".to_owned()],
         ..member("cay", Group::Working, "waiting", "waiting for a message from ben")
     };
@@ -241,7 +243,31 @@ fn put_questions(board: &mut Board) {
         description: Some("Who can read a chapter?".to_owned()),
         opened_at: ago(90),
         owner: Some("cay".to_owned()),
+        answer: None,
+        answered_at: None,
     }];
+    board.ended_requests = vec![
+        RequestRow {
+            request_id: "req-8".to_owned(),
+            from: "cay".to_owned(),
+            status: "completed".to_owned(),
+            description: Some("Whose clock ends a lease?".to_owned()),
+            opened_at: ago(300),
+            owner: Some("ben".to_owned()),
+            answer: Some("The clock of whoever gave it.".to_owned()),
+            answered_at: Some(ago(200)),
+        },
+        RequestRow {
+            request_id: "req-7".to_owned(),
+            from: "ben".to_owned(),
+            status: "expired".to_owned(),
+            description: Some("Can somebody draw?".to_owned()),
+            opened_at: ago(2_000),
+            owner: None,
+            answer: None,
+            answered_at: None,
+        },
+    ];
     board.permissions = vec![PermissionRow {
         permission_id: "perm-1".to_owned(),
         agent: "ann".to_owned(),
@@ -258,6 +284,8 @@ fn put_questions(board: &mut Board) {
     }];
     let need = |kind, who: &str, id: &str, words: &str| Need {
         kind,
+        state: None,
+        trouble: None,
         who: who.to_owned(),
         id: Some(id.to_owned()),
         words: words.to_owned(),

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::team_of_five::{context, extra, snapshot};
-use crate::view::{Moment, SpentBy};
+use crate::view::{Board, Moment, Need, NeedKind, SpentBy, Trouble};
 use crate::web::Snapshot;
 use crate::web::assets::PATHS;
 use crate::web::pages::{
@@ -25,6 +26,7 @@ pub(super) fn views() -> Vec<(&'static str, View)> {
         ("timeline", View::Timeline),
         ("tasks", View::Tasks),
         ("task", View::Task(text("task-ben"))),
+        ("requests", View::Requests),
         ("workflows", View::Workflows),
         ("workflow", View::Workflow(text("wf-1"))),
         ("usage", View::Usage(SpentBy::Agent)),
@@ -144,6 +146,33 @@ fn only_what_is_allowed_has_a_form() {
     let html = rendered(&View::Team, &writes);
     assert!(html.contains("action=\"act/send\"") && !html.contains("action=\"act/answer\""));
     assert!(html.contains("cli-team-bridge allow perm-1"));
+}
+
+#[test]
+fn a_member_that_is_stuck_has_what_helps_beside_it() {
+    let mut snapshot = snapshot();
+    let mut board = snapshot.board.as_deref().unwrap().clone();
+    board.needs_you = vec![Need {
+        kind: NeedKind::Stuck,
+        state: Some("stalled".to_owned()),
+        trouble: Some(Trouble::Stalled),
+        who: "ben".to_owned(),
+        id: Some("task-ben2".to_owned()),
+        words: Trouble::Stalled.meaning().to_owned(),
+        since: None,
+    }];
+    let mut rendered = |board: &Board, context: &PageContext<'_>| {
+        snapshot.board = Some(Arc::new(board.clone()));
+        page(&View::Team, &PageInput { snapshot: &snapshot, extra: &extra() }, context)
+    };
+    let html = rendered(&board, &context());
+    assert!(html.contains("</a> is stalled</h3>") && html.contains("Cancel its task"), "{html}");
+    assert!(html.contains("action=\"act/cancel\""));
+    let looks_only = PageContext { can_write: false, ..context() };
+    let html = rendered(&board, &looks_only);
+    assert!(html.contains("<code>cli-team-bridge cancel task-ben2</code>"), "{html}");
+    board.needs_you[0].trouble = Some(Trouble::Stuck);
+    assert!(rendered(&board, &context()).contains("Kill it now"));
 }
 
 #[test]

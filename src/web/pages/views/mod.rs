@@ -2,6 +2,7 @@
 
 mod conversation_view;
 mod member_view;
+mod requests_view;
 mod search_view;
 mod task_views;
 mod team_view;
@@ -11,6 +12,7 @@ mod workflow_views;
 
 pub(super) use self::conversation_view::{conversation, sequence, thread};
 pub(super) use self::member_view::member;
+pub(super) use self::requests_view::requests;
 pub(super) use self::search_view::search;
 pub(super) use self::task_views::{task, tasks};
 pub(super) use self::team_view::team;

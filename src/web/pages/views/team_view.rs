@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 
 use crate::domain::text::counted::{counted, counted_as};
-use crate::view::{Board, Happening, Problem, StatusLook};
+use crate::view::{Board, Happening, Problem};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
-    MOST_ROWS, ago, clock, left_out, mark, member_link, member_table, need_card, send_form,
+    MOST_ROWS, clock, left_out, member_link, member_table, need_card, request_table, send_form,
 };
 use crate::web::pages::{PageContext, PageInput};
 
@@ -104,18 +104,7 @@ fn requests(board: &Board) -> Markup {
             @if !board.requests.is_empty() {
                 section.sheet aria-labelledby="requests-heading" {
                     h2 id="requests-heading" { "Requests for whoever is free" }
-                    table.rows {
-                        thead { tr { th scope="col" { "status" } th scope="col" { "who" } th scope="col" { "what" } th.number scope="col" { "age" } } }
-                        tbody { @for row in board.requests.iter().take(MOST_ROWS) {
-                            tr {
-                                td { (mark(StatusLook::of(&row.status), &row.status)) }
-                                td.nowrap { (member_link(&row.from)) " → " @match &row.owner { Some(owner) => (member_link(owner)), None => span.soft { "nobody yet" } } }
-                                td.words { span.two-lines dir="auto" { (row.description.as_deref().unwrap_or("(its text cannot be read)")) } }
-                                td.number { (ago(row.opened_at, board.at)) }
-                            }
-                        } }
-                    }
-                    (left_out(board.requests.len(), "cli-team-bridge status"))
+                    (request_table(&board.requests, board.at, "cli-team-bridge status"))
                 }
             }
         }

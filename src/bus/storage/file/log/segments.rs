@@ -8,13 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use memchr::memmem;
-
 use super::line_format::{MAX_LINE_BYTES, MAX_SEQ};
 use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::{LogError, LogPosition};
+use crate::domain::limits;
 use crate::sys::clock;
-use crate::sys::fs::disk::{Disk, DiskFile, Stamp};
+use crate::sys::fs::disk::{Disk, DiskFile, Stamp, contains};
 
 /// How much is read at once, unless a line is longer.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
@@ -203,11 +202,11 @@ impl Segments {
     /// Says whether the bytes of a segment contain a text, which may not be the text of an event.
     pub(crate) fn may_hold(&self, segment: u64, text: &str) -> Result<bool, LogError> {
         let path = self.path(segment);
-        match self.disk.read(&path) {
-            Ok(bytes) => Ok(memmem::find(&bytes, text.as_bytes()).is_some()),
+        match self.disk.open(&path).and_then(|file| contains(&*file, text.as_bytes(), CHUNK_BYTES))
+        {
             // Retention removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(failed("read", &path, error)),
+            outcome => outcome.map_err(|error| failed("read", &path, error)),
         }
     }
 
@@ -378,6 +377,19 @@ impl Segments {
         }
     }
 
+    /// Refuses a file that has no line for so long: each look would read all of it again, and only a person knows what it is.
+    fn without_line_ends(&self, segment: u64) -> LogError {
+        let most = limits::NO_LINE_BYTES >> 20;
+        LogError::Refused {
+            path: self.path(segment),
+            reason: format!(
+                "it has more than {most} MiB without the end of a line, which the bridge never \
+                 writes. End all sessions, and restore that file from a copy, or cut it after its \
+                 last whole line"
+            ),
+        }
+    }
+
     /// Walks to the end of one segment.
     fn walk_segment(
         &mut self,
@@ -428,6 +440,9 @@ impl Segments {
                 chunk = (chunk * 2).min(MAX_LINE_BYTES);
             } else if start == 0 {
                 dropped += read as u64;
+                if dropped > limits::NO_LINE_BYTES {
+                    return Err(self.without_line_ends(segment));
+                }
             } else {
                 chunk = CHUNK_BYTES;
                 *left = left.saturating_sub(start);
@@ -441,7 +456,7 @@ impl Segments {
 }
 
 fn newline(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == b'\n')
+    memchr::memchr(b'\n', bytes)
 }
 
 /// Returns the name of a segment's file.

@@ -9,6 +9,7 @@ use crate::bus::BusError;
 use crate::bus::storage::contract::{append, joined, sent};
 use crate::bus::storage::file::FileLog;
 use crate::bus::storage::file::line_format;
+use crate::bus::storage::file::log::segments;
 use crate::bus::storage::{Log, LogError, LogPosition, Replica};
 
 fn with_three_messages() -> (Project, FileLog, Replica) {
@@ -113,6 +114,37 @@ fn seqs_are_left_free_after_a_damaged_last_line() {
     let seq = append(&mut log, &mut replica, vec![sent(9, "new")]).unwrap();
     assert_eq!(seq, 5 + 1_024);
     assert_same(&project.open().1, &replica);
+}
+
+#[test]
+fn a_file_of_many_gigabytes_without_a_line_end_is_refused_and_not_read_to_its_end() {
+    let (project, mut log, replica) = with_three_messages();
+    let path = segment(&project);
+    let length = fs::metadata(&path).unwrap().len();
+    // Its bytes take no room on the disk.
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let mut read = Replica::default();
+    let refused = log.read_new(&mut read, usize::MAX).unwrap_err().to_string();
+    assert!(refused.contains("without the end of a line"), "{refused}");
+    assert_same(&read, &replica);
+    assert!(log.segments.buffer_bytes() <= 2 * line_format::MAX_LINE_BYTES);
+    file.set_len(length).unwrap();
+    assert_same(&replay(&mut log), &replica);
+}
+
+#[test]
+fn a_text_is_found_across_the_parts_of_a_long_file() {
+    let (project, mut log, _) = with_three_messages();
+    let path = segment(&project);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.resize(segments::CHUNK_BYTES - 3, b'x');
+    bytes.extend(b"needle");
+    bytes.resize(2 * segments::CHUNK_BYTES, b'x');
+    fs::write(&path, &bytes).unwrap();
+    let part = LogPosition { segment: 1, offset: 0 };
+    assert!(log.may_hold(part, "needle").unwrap());
+    assert!(!log.may_hold(part, "needles").unwrap());
 }
 
 #[test]

@@ -14,21 +14,19 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         let id = need.id.clone().unwrap_or_default();
         let mark = StatusLook::of_group(Group::NeedsYou).mark;
         vec![
-            format!("{mark} {}", need.kind.as_str()),
+            format!("{mark} {}", need.word()),
             need.who.clone(),
             need.words.clone(),
             id,
             since,
+            need.command().map(|command| format!("`{command}`")).unwrap_or_default(),
         ]
     });
     let is_answerable = |need: &Need| need.kind != NeedKind::Stuck && need.id.is_some();
-    let answerable = board.needs_you.iter().filter(|need| is_answerable(need)).count();
-    let heading = if answerable == board.needs_you.len() {
+    let heading = if board.needs_you.iter().any(is_answerable) {
         "Needs you (`cli-team-bridge allow ID` or `deny ID` answers)"
-    } else if answerable > 0 {
-        "Needs you (`cli-team-bridge allow ID` or `deny ID` answers, `kill NAME` ends what is stuck)"
     } else {
-        "Needs you (`cli-team-bridge cancel TASK` or `kill NAME` ends what is stuck)"
+        "Needs you"
     };
     block(&mut lines, heading, needs);
     for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {
@@ -38,7 +36,8 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         block(&mut lines, heading, members.map(|row| cells::member(row, board)));
     }
     block(&mut lines, "Tasks", board.tasks.iter().map(|task| cells::task(task, now)));
-    let requests = board.requests.iter().map(|request| cells::request(request, now));
+    let requests = board.requests.iter().chain(&board.ended_requests);
+    let requests = requests.map(|request| cells::request(request, now));
     block(&mut lines, "Requests", requests);
     let workflows = board.workflows.iter().map(|workflow| cells::workflow(workflow, now));
     let is_interrupted = board.workflows.iter().any(|workflow| workflow.status == "interrupted");

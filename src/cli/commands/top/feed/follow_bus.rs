@@ -1,5 +1,5 @@
-//! The thread that reads the bus: it looks at every change, but at most some times a second, and otherwise only for ages and for what
-//! nothing reports.
+//! The thread that reads the bus: it looks at every change, but at most some times a second, and otherwise only when an age in sight
+//! changes, and for what nothing reports.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::cli::commands::look::open_project;
 use crate::cli::commands::top::news::{BusState, News, Wanted};
 use crate::domain::{limits, wait_times};
 use crate::reader::{History, board_again};
-use crate::view::KnownWords;
+use crate::view::{KnownWords, Moment};
 
 /// The most orders that wait for the thread, which takes all of them at each turn.
 const ORDERS: usize = 16;
@@ -34,12 +34,15 @@ pub(in crate::cli::commands::top) struct Feed {
     thread: JoinHandle<Result<(), Failure>>,
     /// What the thread was told last.
     told: Wanted,
+    told_ages: Option<Moment>,
 }
 
 enum Order {
     /// Something may have changed.
     Look,
     Read(Wanted),
+    /// The ages in sight change at this time.
+    Ages(Option<Moment>),
     End,
 }
 
@@ -55,9 +58,10 @@ impl Feed {
             has_rung: Arc::new(AtomicBool::new(false)),
             sender,
             wanted: Wanted::default(),
+            ages: None,
         };
         let thread = thread::Builder::new().name("bus-reader".to_owned()).spawn(|| reader.run())?;
-        Ok(Self { orders, news, thread, told: Wanted::default() })
+        Ok(Self { orders, news, thread, told: Wanted::default(), told_ages: None })
     }
 
     /// Tells the thread what to read besides the board, if that has changed.
@@ -65,6 +69,13 @@ impl Feed {
         // A thread with so many orders is told the next time.
         if wanted != self.told && self.orders.try_send(Order::Read(wanted.clone())).is_ok() {
             self.told = wanted;
+        }
+    }
+
+    /// Tells the thread when the ages in sight change, if that has changed.
+    pub(in crate::cli::commands::top) fn ages_change_at(&mut self, at: Option<Moment>) {
+        if at != self.told_ages && self.orders.try_send(Order::Ages(at)).is_ok() {
+            self.told_ages = at;
         }
     }
 
@@ -88,6 +99,8 @@ struct Reader {
     has_rung: Arc<AtomicBool>,
     sender: watch::Sender<Arc<News>>,
     wanted: Wanted,
+    /// When the ages in sight change.
+    ages: Option<Moment>,
 }
 
 /// Why following a bus has ended.
@@ -158,6 +171,7 @@ impl Reader {
             match taken {
                 Order::Look => {}
                 Order::Read(wanted) => self.wanted = wanted,
+                Order::Ages(at) => self.ages = at,
                 Order::End => return Woken::Closed,
             }
             order = self.orders.try_recv().ok();
@@ -185,11 +199,23 @@ impl Reader {
                     looked => looked?,
                 }
             }
-            if seq != Some(bus.seq()) || now >= times.ages {
+            let are_ages_due = self.ages.is_some_and(|at| at.0 <= bus.now().wall_ms);
+            if seq != Some(bus.seq()) || now >= times.board || are_ages_due {
+                let board = board_again(bus, limits::WINDOW_ENDED, &mut known);
+                let renewed = board.with_renewed_waits(&history.stretches());
+                let board = renewed.unwrap_or(board);
+                let is_same = news.board.as_ref().is_some_and(|before| board.is_same_as(before));
+                // A board without news is not painted before an age changes.
+                if seq != Some(bus.seq()) || are_ages_due || !is_same {
+                    news.board = Some(Arc::new(board));
+                    is_new = true;
+                }
+                if are_ages_due {
+                    // The window says when they change next, once it has painted these.
+                    self.ages = None;
+                }
                 seq = Some(bus.seq());
-                news.board = Some(Arc::new(board_again(bus, limits::WINDOW_ENDED, &mut known)));
-                times.painted(now);
-                is_new = true;
+                times.made_board(now);
             }
             if history.is_behind(bus) && history.step(bus)? && !history.is_behind(bus) {
                 news.letters = history.letters();
@@ -208,7 +234,14 @@ impl Reader {
             let until = match (history.is_behind(bus), self.has_rung.load(Ordering::Acquire)) {
                 (true, _) => now,
                 (false, true) => times.picture,
-                (false, false) => times.next(self.wanted != Wanted::default()),
+                (false, false) => {
+                    let ages = self.ages.map(|at| {
+                        let pause = at.0.saturating_sub(bus.now().wall_ms).max(0);
+                        Instant::now() + Duration::from_millis(pause.unsigned_abs())
+                    });
+                    let next = times.next(self.wanted != Wanted::default());
+                    ages.map_or(next, |ages| ages.min(next))
+                }
             };
             if matches!(self.wait(until), Woken::Closed) {
                 return Ok(FollowEnd::Closed);
@@ -224,7 +257,7 @@ struct Times {
     /// The earliest next look.
     picture: Instant,
     /// The next board without a change.
-    ages: Instant,
+    board: Instant,
     /// The next read of live words.
     live: Instant,
     between_looks: Duration,
@@ -237,7 +270,7 @@ impl Times {
             Listening::Notified => wait_times::WINDOW_AGES,
             Listening::Polled => wait_times::LONGEST_POLL,
         };
-        Self { look: now, picture: now, ages: now, live: now, between_looks }
+        Self { look: now, picture: now, board: now, live: now, between_looks }
     }
 
     fn looked(&mut self, now: Instant) {
@@ -245,12 +278,12 @@ impl Times {
         self.picture = now + wait_times::WINDOW_PICTURE;
     }
 
-    fn painted(&mut self, now: Instant) {
-        self.ages = now + wait_times::WINDOW_AGES;
+    fn made_board(&mut self, now: Instant) {
+        self.board = now + wait_times::WINDOW_AGES;
     }
 
     fn next(&self, has_extras: bool) -> Instant {
-        let next = self.look.min(self.ages);
+        let next = self.look.min(self.board);
         if has_extras { next.min(self.live) } else { next }
     }
 }

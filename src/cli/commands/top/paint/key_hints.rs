@@ -5,7 +5,7 @@ use console::measure_text_width;
 use crate::cli::commands::top::screen::{Item, Screen};
 use crate::config::KeyAction;
 use crate::domain::workflow::StepStatus;
-use crate::view::NeedKind;
+use crate::view::{Board, Need, NeedKind, WayOut};
 
 /// Returns the keys that count in an opened row: those that act on it, too.
 pub(super) fn of_opened_row(screen: &Screen) -> String {
@@ -14,11 +14,11 @@ pub(super) fn of_opened_row(screen: &Screen) -> String {
         Some(Item::Need(need, _)) if need.kind != NeedKind::Stuck => {
             Some((KeyAction::Answer, "answer"))
         }
-        Some(Item::Need(..)) => Some((KeyAction::Kill, "kill")),
+        Some(Item::Need(need, _)) => way_out(need),
         Some(Item::Step(_, step, _)) if step.status == StepStatus::Asking => {
             Some((KeyAction::Answer, "answer"))
         }
-        Some(Item::Member(_)) => Some((KeyAction::Message, "message")),
+        Some(Item::Member(_) | Item::Letter(_)) => Some((KeyAction::Message, "message")),
         _ => None,
     };
     let key = acts.and_then(|(action, words)| {
@@ -26,6 +26,16 @@ pub(super) fn of_opened_row(screen: &Screen) -> String {
         Some(format!("{} {words}  ", keys.first()?))
     });
     format!("{}↑↓ read  Esc close", key.unwrap_or_default())
+}
+
+/// Returns the key that helps a member that is stuck.
+fn way_out(need: &Need) -> Option<(KeyAction, &'static str)> {
+    match need.way_out()? {
+        WayOut::Cancel => Some((KeyAction::Cancel, "cancel its task")),
+        WayOut::Stop => Some((KeyAction::Cancel, "stop it")),
+        WayOut::Kill => Some((KeyAction::Kill, "kill it")),
+        WayOut::Process | WayOut::Wait => None,
+    }
 }
 
 /// Returns the keys that count now, the most useful first, as many as there is room for.
@@ -40,7 +50,14 @@ pub(super) fn of_list(screen: &Screen, columns: usize) -> String {
         }
     };
     if screen.looks_only.is_none() {
-        if screen.board().is_some_and(|board| !board.needs_you.is_empty()) {
+        let stuck = match screen.chosen() {
+            Some(Item::Need(need, _)) => way_out(need),
+            _ => None,
+        };
+        let asks = |board: &Board| board.needs_you.iter().any(|it| it.kind != NeedKind::Stuck);
+        if let Some((action, words)) = stuck {
+            hint(action, words);
+        } else if screen.board().is_some_and(asks) {
             hint(KeyAction::Answer, "answer");
         }
         hint(KeyAction::Message, "message");

@@ -1,5 +1,6 @@
 //! The rows of the lists, as cells.
 
+use console::measure_text_width;
 use ratatui::style::Style;
 
 use super::cells::{Cell, cell, rest};
@@ -7,12 +8,15 @@ use super::look::Look;
 use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{
-    Board, Letter, MemberRow, Moment, Need, NeedKind, ProblemKind, ReceiptStatus, Spent, age,
-    money, short,
+    Board, Letter, MemberRow, Moment, NOT_REPORTED, Need, NeedKind, ProblemKind, ReceiptStatus,
+    Spent, age, money, short,
 };
 
 /// The most characters of a text in a row; the row is cut where the window ends.
 const WORDS: usize = 400;
+
+/// The least columns of who writes to whom: those of the heading.
+const TALK: u16 = 9;
 
 /// The columns of the time of a step: the longest below a hundred hours is `12h 05m`.
 const TIME: u16 = 8;
@@ -26,7 +30,20 @@ pub(super) struct Rows<'a> {
     pub(super) board: &'a Board,
     pub(super) look: Look,
     /// The columns of the window.
-    pub(super) width: u16,
+    width: u16,
+    /// The columns of who writes to whom.
+    talk: u16,
+}
+
+impl<'a> Rows<'a> {
+    /// Prepares the rows of a board and of some messages for a window of so many columns.
+    pub(super) fn of(board: &'a Board, letters: &[Letter], (look, width): (Look, u16)) -> Self {
+        let widest = letters.iter().map(|letter| measure_text_width(&talk(letter))).max();
+        let widest = u16::try_from(widest.unwrap_or_default()).unwrap_or(u16::MAX);
+        let rows = Self { board, look, width, talk: 0 };
+        // What is said is more important than room beside the names.
+        Self { talk: widest.clamp(TALK, 2 * rows.name_columns()), ..rows }
+    }
 }
 
 impl Rows<'_> {
@@ -50,7 +67,7 @@ impl Rows<'_> {
             Pane::Team => {
                 self.with_use("", "name", state, "now", ("age", Some("new")), ["tokens", "cost"])
             }
-            Pane::Messages => vec![cell("age", 4), cell("from → to", 2 * name), rest("text")],
+            Pane::Messages => vec![cell("age", 4), cell("from → to", self.talk), rest("text")],
             Pane::Tasks => self.with_use(
                 "",
                 "agent",
@@ -63,7 +80,7 @@ impl Rows<'_> {
                 cell("", 1),
                 cell("status", 9),
                 cell("from → by", 2 * name),
-                rest("description"),
+                rest("what for, or the answer"),
                 cell("age", 4).right(),
             ],
             Pane::Workflows => vec![
@@ -89,10 +106,11 @@ impl Rows<'_> {
                 let state = if problem.kind == ProblemKind::Circle { "waiting" } else { "damaged" };
                 let state = self.is_wide().then_some(state);
                 let mark = ("✗", self.look.bad());
-                self.filled(mark, (problem.who(), state), &problem.words, (None, None), None)
+                let unused = <[String; 2]>::default();
+                self.filled(mark, (problem.who(), state), &problem.words, (None, None), unused)
             }
             Item::Member(row) => self.member(row),
-            Item::Letter(letter) => self.letter(letter, name),
+            Item::Letter(letter) => self.letter(letter),
             Item::Task(task) => {
                 let (mark, style) = self.look.status(&task.status);
                 let words = match (&task.error, &task.prompt) {
@@ -100,31 +118,37 @@ impl Rows<'_> {
                     (None, Some(prompt)) => quoted(prompt, WORDS),
                     (None, None) => "(its prompt cannot be read)".to_owned(),
                 };
-                let since = task.ended_at.or(task.started_at).unwrap_or(task.queued_at);
                 let status = if task.cancel_asked { "cancelling" } else { task.status.as_str() };
                 self.filled(
                     (mark, style),
                     (&task.agent, self.is_wide().then_some(status)),
                     &words,
-                    (Some(since), None),
-                    task.usage.as_ref(),
+                    (item.since(), None),
+                    // What a task has used is known at its end.
+                    match (task.ended_at, &task.usage) {
+                        (None, None) => <[String; 2]>::default(),
+                        (_, usage) => reported(usage.as_ref()),
+                    },
                 )
             }
             Item::Request(row) => {
                 let (mark, style) = self.look.status(&row.status);
                 let owner = row.owner.as_deref().unwrap_or("?");
-                let words = row.description.as_ref().map(|words| quoted(words, WORDS));
+                // The answer is what an ended one was for.
+                let words = row.answer.as_ref().or(row.description.as_ref());
+                let words = words.map(|words| quoted(words, WORDS));
+                let since = item.since().unwrap_or(row.opened_at);
                 vec![
                     cell(mark, 1).styled(style),
                     cell(row.status.clone(), 9),
                     cell(format!("{} → {owner}", row.from), 2 * name),
                     rest(words.unwrap_or_else(|| "(its text cannot be read)".to_owned())),
-                    cell(age(row.opened_at, self.now()), 4).right(),
+                    cell(age(since, self.now()), 4).right(),
                 ]
             }
             Item::Workflow(tree) => {
                 let (mark, style) = self.look.status(&tree.status);
-                let since = tree.ended_at.unwrap_or(tree.created_at);
+                let since = item.since().unwrap_or(tree.created_at);
                 let trial = if tree.is_trial { " (trial)" } else { "" };
                 let words = format!(
                     "{}{trial}  {}/{}",
@@ -165,10 +189,10 @@ impl Rows<'_> {
         let words = match need.kind {
             // The mark and the heading say that it asks.
             NeedKind::Permission if !self.is_wide() => need.words.clone(),
-            kind => format!("{}: {}", kind.as_str(), need.words),
+            _ => format!("{}: {}", need.word(), need.words),
         };
         let unread = row.map(|row| short(row.unread as u64)).unwrap_or_default();
-        let usage = row.and_then(|row| row.usage.as_ref());
+        let usage = row.map(used).unwrap_or_default();
         let mark = ("!", self.look.urgent());
         let state = self.is_wide().then_some("waits for you");
         self.filled(mark, (&need.who, state), &words, (need.since, Some(unread)), usage)
@@ -183,24 +207,30 @@ impl Rows<'_> {
             (&row.name, state),
             &self.board.now_words(row),
             (Some(row.since()), Some(unread)),
-            row.usage.as_ref(),
+            used(row),
         )
     }
 
-    fn letter(self, letter: &Letter, name: u16) -> Vec<Cell> {
+    fn letter(self, letter: &Letter) -> Vec<Cell> {
         let (mark, style) = self.receipts(letter);
         let kind = match letter.kind.as_str() {
             "message" | "broadcast" => String::new(),
+            // A narrow row has room for what is said.
+            "response" if !self.is_wide() => String::new(),
             kind => format!("({kind}) "),
         };
-        let urgent = if letter.urgent { "(urgent) " } else { "" };
+        let urgent = match letter.urgent {
+            false => "",
+            true if self.is_wide() => "(urgent) ",
+            true => "! ",
+        };
         let text = match &letter.text {
             Some(text) => quoted(text, WORDS),
             None => "(its text cannot be read)".to_owned(),
         };
         vec![
             cell(age(letter.at, self.now()), 4).right(),
-            cell(format!("{} → {}", letter.from, letter.to), 2 * name),
+            cell(talk(letter), self.talk),
             rest(format!("{kind}{urgent}{text}")),
             cell(mark, if self.is_wide() { 12 } else { 4 }).styled(style),
         ]
@@ -233,11 +263,9 @@ impl Rows<'_> {
         (name, state): (&str, Option<&str>),
         words: &str,
         (since, unread): (Option<Moment>, Option<String>),
-        usage: Option<&Spent>,
+        [tokens, cost]: [String; 2],
     ) -> Vec<Cell> {
         let since = since.map(|since| age(since, self.now())).unwrap_or_default();
-        let tokens = usage.map(|usage| short(usage.total_tokens)).unwrap_or_default();
-        let cost = usage.map(money).unwrap_or_default();
         let times = (since.as_str(), unread.as_deref());
         let mut cells = self.with_use(mark, name, state, words, times, [&tokens, &cost]);
         cells[0] = cell(mark, 1).styled(style);
@@ -263,4 +291,25 @@ impl Rows<'_> {
         ]);
         cells
     }
+}
+
+/// Returns tokens and cost of a member. Only agents report them, and the rows of those that have left do not have them.
+fn used(row: &MemberRow) -> [String; 2] {
+    if row.kind == "agent" && row.state != "left" {
+        reported(row.usage.as_ref())
+    } else {
+        <[String; 2]>::default()
+    }
+}
+
+/// Says who writes to whom.
+fn talk(letter: &Letter) -> String {
+    format!("{} → {}", letter.from, letter.to)
+}
+
+/// Returns tokens and cost of whoever can have used some, with a mark for each that was not reported.
+fn reported(usage: Option<&Spent>) -> [String; 2] {
+    let tokens = usage.map(|usage| short(usage.total_tokens)).unwrap_or_default();
+    let cost = usage.map(money).unwrap_or_default();
+    [tokens, cost].map(|shown| if shown.is_empty() { NOT_REPORTED.to_owned() } else { shown })
 }

@@ -5,6 +5,7 @@ mod key_hints;
 mod list_rows;
 mod look;
 mod picture;
+mod team_line;
 mod text_box;
 
 pub(super) use self::look::Look;

@@ -7,13 +7,13 @@ use ratatui::style::Style;
 
 use super::list_rows::Rows;
 use super::look::Look;
+use super::team_line::team_line;
 use super::{cells, key_hints, text_box};
 use crate::cli::commands::top::news::BusState;
 use crate::cli::commands::top::screen::{
     Dialog, Item, Layout, LineKind, Pane, Screen, TextLine, wrapped,
 };
-use crate::domain::text::counted::counted;
-use crate::view::{Board, LiveKind, Problem};
+use crate::view::LiveKind;
 
 /// The columns that all names of panes need with two spaces between them.
 const WIDE_TABS: u16 = 64;
@@ -30,7 +30,7 @@ pub(in crate::cli::commands::top) fn picture(screen: &Screen, look: Look) -> (Bu
     head(&mut buffer, screen, look);
     match screen.board() {
         Some(board) => {
-            let rows = Rows { board, look, width: columns };
+            let rows = Rows::of(board, &screen.news.letters, (look, columns));
             cursor = list(&mut buffer, screen, rows, layout);
             below(&mut buffer, screen, rows, layout);
         }
@@ -45,7 +45,7 @@ pub(in crate::cli::commands::top) fn picture(screen: &Screen, look: Look) -> (Bu
 fn head(buffer: &mut Buffer, screen: &Screen, look: Look) {
     let width = buffer.area.width;
     let words =
-        screen.board().map_or_else(|| screen.project.clone(), |board| summary(screen, board));
+        screen.board().map_or_else(|| screen.project.clone(), |board| team_line(screen, board));
     let needs = screen.board().is_some_and(|board| !board.needs_you.is_empty());
     let style = if needs { look.urgent() } else { Look::heading() };
     cells::text(buffer, (0, 0), &words, (width, false), style);
@@ -60,27 +60,6 @@ fn head(buffer: &mut Buffer, screen: &Screen, look: Look) {
         }
         column += columns + gap;
     }
-}
-
-/// Returns the team in one line, the most important first, as a narrow window cuts the rest.
-fn summary(screen: &Screen, board: &Board) -> String {
-    let totals = &board.totals;
-    let some = |count: usize, words: String| (count > 0).then_some(words);
-    // What is stuck is among the needs.
-    let is_other = |problem: &&Problem| {
-        problem.is_of_team() || board.members.iter().any(|row| problem.is_end_of(row))
-    };
-    let problems = board.problems.iter().filter(is_other).count();
-    let parts = [
-        board.needs_in_words(),
-        some(problems, counted(problems, "problem")),
-        Some(counted(totals.members, "member")),
-        totals.working_in_words(),
-        some(totals.unread, format!("{} unread", totals.unread)),
-        Some(totals.usage.in_words()).filter(|words| !words.is_empty()),
-        Some(screen.project.clone()),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Says in the middle why there is no team to show.
@@ -138,7 +117,7 @@ fn empty(screen: &Screen) -> String {
         Pane::Team => "Nobody is here.",
         Pane::Messages => "No messages yet.",
         Pane::Tasks => "No tasks yet.",
-        Pane::Requests => "No open requests.",
+        Pane::Requests => "No requests.",
         Pane::Workflows => "No workflows.",
         Pane::Events => "Nothing has happened yet.",
     };
@@ -209,8 +188,9 @@ fn foot(buffer: &mut Buffer, screen: &Screen, look: Look, layout: Layout) -> Opt
         Dialog::Filter { .. } => {
             return Some(typed(buffer, "Filter: ", &screen.filter, &screen.filter, layout));
         }
-        Dialog::Write { to, line } => {
-            let label = format!("To {to}: ");
+        Dialog::Write { to, reply_to, line } => {
+            let label =
+                if reply_to.is_some() { format!("Reply to {to}: ") } else { format!("To {to}: ") };
             return Some(typed(buffer, &label, &line.text(), line.before(), layout));
         }
         Dialog::Refuse { step, line, .. } => {

@@ -67,6 +67,11 @@ impl Answering {
         }
     }
 
+    /// Says whether it is the answer to this question.
+    pub(super) fn is_about(&self, row: &PermissionRow) -> bool {
+        matches!(&self.subject, Subject::Permission(id) if *id == row.permission_id)
+    }
+
     /// Says whether the question still waits for its answer.
     pub(super) fn is_open(&self, board: &Board) -> bool {
         match &self.subject {

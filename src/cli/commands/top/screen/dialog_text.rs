@@ -93,9 +93,10 @@ impl Screen {
             line(""),
             heading("Marks"),
             line("! needs you   ● working   ○ idle   ✗ ended or failed   ✓ done   · waiting   - did not run"),
+            line("– of tokens and costs: not reported (yet) by the agent"),
             line("Of a message: ○ unread   ◐ delivered   ● seen   - withdrawn   ✗ will not reach it"),
             line(""),
-            faint("Keys are bound in [top.keys] of your config.toml. Ages are repainted every few seconds."),
+            faint("Keys are bound in [top.keys] of your config.toml."),
         ]);
         lines
     }
@@ -110,12 +111,17 @@ impl Screen {
             Item::Heading(..) => (String::new(), Vec::new()),
             Item::Need(need, row) => {
                 let mut lines = vec![line(need.words.clone())];
+                lines.extend(need.way_out().map(|way_out| line(way_out.advice())));
                 lines.extend(need.id.iter().map(|id| faint(id.clone())));
                 if let Some(row) = row {
                     lines.push(line(""));
                     lines.extend(self.member(row, board));
                 }
-                (format!("{} of {}", need.kind.as_str(), need.who), lines)
+                let title = match &need.state {
+                    Some(state) => format!("{} is {state}", need.who),
+                    None => format!("{} of {}", need.kind.as_str(), need.who),
+                };
+                (title, lines)
             }
             Item::Problem(problem) => {
                 (format!("Problem of the {}", problem.who()), vec![line(problem.words.clone())])
@@ -134,16 +140,21 @@ impl Screen {
             }
             Item::Request(row) => {
                 let words = row.description.as_deref().unwrap_or("(its text cannot be read)");
-                let owner = row.owner.as_ref().map_or_else(
-                    || "Nobody has claimed it.".to_owned(),
-                    |owner| format!("{owner} has claimed it."),
-                );
-                let lines = vec![
-                    line(quoted(words, QUOTED)),
-                    line(""),
-                    line(format!("{} {}: {owner}", row.request_id, row.status)),
-                    faint(format!("opened {} ago", ago(row.opened_at, board.at))),
-                ];
+                let mut lines = vec![line(quoted(words, QUOTED)), line("")];
+                if row.status == "completed" {
+                    let answer = row.answer.as_ref().map(|answer| quoted(answer, QUOTED));
+                    let none = "(the log has its answer)".to_owned();
+                    lines.extend([heading("Its answer"), line(answer.unwrap_or(none)), line("")]);
+                }
+                lines.push(line(format!(
+                    "{} {}: {}",
+                    row.request_id,
+                    row.status,
+                    row.outcome_in_words()
+                )));
+                lines.push(faint(format!("opened {} ago", ago(row.opened_at, board.at))));
+                let answered = row.answered_at.map(|at| ago(at, board.at));
+                lines.extend(answered.map(|time| faint(format!("answered {time} ago"))));
                 (format!("Request of {}", row.from), lines)
             }
             Item::Workflow(tree) => {
@@ -207,7 +218,9 @@ impl Screen {
         fact("delivery", Some(row.delivery.join(", ")));
         fact("tools", row.tools.clone());
         fact("restarts", (row.restarts > 0).then(|| row.restarts.to_string()));
-        fact("used", row.usage.as_ref().map(crate::view::Spent::in_words));
+        let used = row.usage.as_ref().map(crate::view::Spent::in_words);
+        let none = (row.kind == "agent" && row.state != "left").then(|| "not reported".to_owned());
+        fact("used", used.or(none));
         fact("active", Some(format!("{} ago", ago(row.last_active, board.at))));
         let letters = self.letters_of(&row.name);
         lines.extend([line(""), heading("Messages")]);

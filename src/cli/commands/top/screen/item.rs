@@ -1,8 +1,8 @@
 //! A row of a pane: a heading, or something that can be chosen.
 
 use crate::view::{
-    Board, Happening, Letter, MemberRow, Need, NeedKind, Problem, RequestRow, StepNode, TaskRow,
-    WorkflowTree,
+    Board, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem, RequestRow, StepNode,
+    TaskRow, WorkflowTree,
 };
 
 /// A row of a pane.
@@ -43,6 +43,20 @@ impl<'a> Item<'a> {
             Self::Workflow(tree) => format!("workflow {}", tree.workflow_id),
             Self::Step(tree, step, _) => format!("step {} {}", tree.workflow_id, step.name),
             Self::Happening(happening) => format!("event {}", happening.seq),
+        })
+    }
+
+    /// Returns the moment whose age its row shows.
+    pub(in crate::cli::commands::top) fn since(&self) -> Option<Moment> {
+        Some(match self {
+            Self::Heading(..) | Self::Problem(_) | Self::Step(..) => return None,
+            Self::Need(need, _) => return need.since,
+            Self::Member(row) => row.since(),
+            Self::Letter(letter) => letter.at,
+            Self::Task(task) => task.ended_at.or(task.started_at).unwrap_or(task.queued_at),
+            Self::Request(row) => row.answered_at.unwrap_or(row.opened_at),
+            Self::Workflow(tree) => tree.ended_at.unwrap_or(tree.created_at),
+            Self::Happening(happening) => happening.at,
         })
     }
 
@@ -96,7 +110,7 @@ impl<'a> Item<'a> {
             Self::Heading(..) => String::new(),
             Self::Need(need, row) => {
                 let row = row.map(member).unwrap_or_default();
-                format!("{} {} {} {row}", need.kind.as_str(), need.who, need.words)
+                format!("{} {} {} {row}", need.word(), need.who, need.words)
             }
             Self::Problem(problem) => problem.words.clone(),
             Self::Member(row) => member(row),
@@ -114,8 +128,9 @@ impl<'a> Item<'a> {
                 format!("{} {} {} {words}", task.task_id, task.agent, task.status)
             }
             Self::Request(row) => {
-                let words = format!("{} {}", some(&row.owner), some(&row.description));
-                format!("{} {} {} {words}", row.request_id, row.from, row.status)
+                let words = format!("{} {}", some(&row.description), some(&row.answer));
+                let who = format!("{} {}", row.from, some(&row.owner));
+                format!("{} {who} {} {words}", row.request_id, row.status)
             }
             Self::Workflow(tree) => format!("{} {} {}", tree.workflow_id, tree.name, tree.status),
             Self::Step(tree, step, _) => {

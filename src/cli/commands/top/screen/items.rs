@@ -20,7 +20,10 @@ impl Screen {
             Pane::Team => self.team(board, &filter),
             Pane::Messages => self.news.letters.iter().map(Item::Letter).filter(fits).collect(),
             Pane::Tasks => board.tasks.iter().map(Item::Task).filter(fits).collect(),
-            Pane::Requests => board.requests.iter().map(Item::Request).filter(fits).collect(),
+            Pane::Requests => {
+                let all = board.requests.iter().chain(&board.ended_requests);
+                all.map(Item::Request).filter(fits).collect()
+            }
             Pane::Workflows => {
                 let trees = board.workflows.iter();
                 trees.flat_map(|tree| workflow(tree, &filter)).collect()

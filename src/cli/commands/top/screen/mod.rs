@@ -6,6 +6,7 @@ mod item;
 mod items;
 mod pane;
 mod press;
+mod shown_ages;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use crate::config::{KeyAction, KeyPress};
 use crate::domain::act::Act;
 use crate::domain::messaging::Priority;
 use crate::domain::workflow::StepStatus;
-use crate::view::NeedKind;
+use crate::view::{NeedKind, WayOut};
 
 /// The rows that a wheel moves.
 const WHEEL: isize = 3;
@@ -141,7 +141,7 @@ impl Screen {
             Item::Need(need, _) => match (need.kind, &need.id) {
                 (NeedKind::Permission, Some(id)) => of_permission(id),
                 (NeedKind::Approval, Some(id)) => Subject::Step(id.clone(), need.who.clone()),
-                _ => return Err("It asks nothing: cancel its task with x, or kill it with K."),
+                _ => return Err(need.way_out().map_or("It asks nothing.", WayOut::advice)),
             },
             Item::Step(tree, step, _) if step.status == StepStatus::Asking => {
                 Subject::Step(tree.workflow_id.clone(), step.name.clone())
@@ -157,13 +157,18 @@ impl Screen {
 
     fn message(&self) -> Result<Dialog, &'static str> {
         let none = "Choose a member to write to.";
-        let name = self.chosen().and_then(|item| item.member()).ok_or(none)?;
+        let item = self.chosen().ok_or(none)?;
+        let name = item.member().ok_or(none)?;
         let is_known =
             self.board().is_some_and(|board| board.members.iter().any(|row| row.name == name));
         if !is_known {
             return Err("This member is not on the bus any more.");
         }
-        Ok(Dialog::Write { to: name.to_owned(), line: TypedLine::default() })
+        let reply_to = match item {
+            Item::Letter(letter) => Some(letter.message_id.clone()),
+            _ => None,
+        };
+        Ok(Dialog::Write { to: name.to_owned(), reply_to, line: TypedLine::default() })
     }
 
     fn cancel(&self) -> Result<Dialog, &'static str> {
@@ -264,14 +269,15 @@ impl Screen {
     }
 
     fn in_message(&mut self, key: KeyPress) -> Option<Effect> {
-        let Dialog::Write { to, line } = &mut self.dialog else { return None };
+        let Dialog::Write { to, reply_to, line } = &mut self.dialog else { return None };
         match key {
             KeyPress::Escape => self.dialog = Dialog::None,
             KeyPress::Enter => {
-                let (to, text) = (to.clone(), line.text());
+                let (to, reply_to, text) = (to.clone(), reply_to.clone(), line.text());
                 self.dialog = Dialog::None;
                 if !text.trim().is_empty() {
-                    return Some(Effect::Act(Act::Send { to, text, priority: Priority::Normal }));
+                    let priority = Priority::Normal;
+                    return Some(Effect::Act(Act::Send { to, text, priority, reply_to }));
                 }
             }
             key => line.press(key),

@@ -54,6 +54,8 @@ pub(in crate::cli::commands::top) enum Dialog {
     /// A message is typed.
     Write {
         to: String,
+        /// The message that it answers.
+        reply_to: Option<String>,
         line: TypedLine,
     },
     Answer(Answering),

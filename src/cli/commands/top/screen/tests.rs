@@ -1,6 +1,7 @@
 //! Keys, news and pictures of the window, without a terminal.
 
 mod decisions;
+mod head_and_ages;
 mod problems;
 
 use std::collections::BTreeMap;
@@ -54,6 +55,7 @@ fn member(name: &str, group: Group, state: &str) -> MemberRow {
         queued: 0,
         unread: 2,
         waits_for: None,
+        wait_words: None,
         waits_since: None,
         holds: Vec::new(),
         last_active: Moment(0),
@@ -122,6 +124,8 @@ fn news() -> News {
     }];
     board.needs_you = vec![Need {
         kind: NeedKind::Permission,
+        state: None,
+        trouble: None,
         who: "ann".to_owned(),
         id: Some("perm-1".to_owned()),
         words: format!("execute: {COMMAND:?}"),
@@ -205,12 +209,12 @@ fn the_team_stands_in_sixty_columns_with_what_needs_you_on_top() {
         "1 Team 2 Messages 3 Tasks 4 Requests 5 Workflows 6 Events",
         "  name         now                     age new tokens   cost",
         "Needs you (1)",
-        "! ann          execute: \"rm -rf targ…  10s   2",
+        "! ann          execute: \"rm -rf targ…  10s   2      –      –",
         "Working (1)",
-        "● ben          \"write the chapter 字…  60s   2",
+        "● ben          \"write the chapter 字…  60s   2      –      –",
         "Idle (2)",
         "○ lead         lead is idle            60s   2",
-        "○ cat          cat is idle             60s   2",
+        "○ cat          cat is idle             60s   2      –      –",
         "",
         "",
         "",
@@ -267,8 +271,20 @@ fn a_message_is_typed_and_a_pasted_line_end_does_not_send_it() {
         to: "ben".to_owned(),
         text: "hi one\ntwo".to_owned(),
         priority: Priority::Normal,
+        reply_to: None,
     };
     assert_eq!(press(&mut screen, "enter"), Some(Effect::Act(sent)));
+    // From the row of a message it is the answer to that.
+    press(&mut screen, "2 m");
+    assert_eq!(shown(&screen).last().map(String::as_str), Some("Reply to ann:"));
+    let reply = Act::Send {
+        to: "ann".to_owned(),
+        text: "o".to_owned(),
+        priority: Priority::Normal,
+        reply_to: Some("msg-2".to_owned()),
+    };
+    assert_eq!(press(&mut screen, "o enter"), Some(Effect::Act(reply)));
+    press(&mut screen, "1");
     assert_eq!(press(&mut screen, "m space enter"), None, "an empty message is none");
     assert_eq!(press(&mut screen, "m q esc"), None, "a letter is a letter");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{member, news, press, screen, shown};
 use crate::domain::ids::SessionId;
-use crate::view::{Group, MemberRow, Moment, Problem, ProblemKind};
+use crate::view::{Group, MemberRow, Moment, Need, NeedKind, Problem, ProblemKind, Trouble};
 
 #[test]
 fn what_is_wrong_stands_below_what_needs_you_and_once() {
@@ -49,4 +49,38 @@ fn what_is_wrong_stands_below_what_needs_you_and_once() {
     assert!(shown(&screen).iter().any(|line| line.starts_with("✗ dan          stopped")));
     press(&mut screen, "home j j enter");
     assert!(shown(&screen).join("\n").contains("2 lines of the log are damaged"));
+}
+
+#[test]
+fn each_way_to_be_stuck_has_its_own_word_and_the_key_that_helps() {
+    let stuck = |trouble: Trouble| {
+        let mut news = news();
+        let mut board = (*news.board.unwrap()).clone();
+        board.needs_you = vec![Need {
+            kind: NeedKind::Stuck,
+            state: Some(trouble.word().to_owned()),
+            trouble: Some(trouble),
+            who: "ben".to_owned(),
+            id: Some("task-ben".to_owned()),
+            words: trouble.meaning().to_owned(),
+            since: None,
+        }];
+        news.board = Some(Arc::new(board));
+        let mut screen = screen();
+        screen.update(Arc::new(news));
+        screen
+    };
+    for (trouble, row, key) in [
+        (Trouble::Stalled, "! ben          stalled: silent in its", "x cancel its task"),
+        (Trouble::Stuck, "! ben          stuck: does not end a ca", "K kill it"),
+        (Trouble::SilentProcess, "! ben          hung: its process does", "m message"),
+    ] {
+        let mut screen = stuck(trouble);
+        let lines = shown(&screen);
+        assert!(lines.iter().any(|line| line.starts_with(row)), "{lines:?}");
+        assert!(lines.last().unwrap().starts_with(key), "{lines:?}");
+        press(&mut screen, "enter");
+        let text = shown(&screen).join("\n");
+        assert!(text.contains(&format!("ben is {}", trouble.word())), "{text}");
+    }
 }
