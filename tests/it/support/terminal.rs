@@ -6,6 +6,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::pty::{Winsize, openpty};
@@ -22,6 +23,7 @@ pub(crate) struct Terminal {
     program: Child,
     keys: File,
     shown: Arc<Mutex<Shown>>,
+    reader: JoinHandle<()>,
 }
 
 struct Shown {
@@ -74,8 +76,8 @@ impl Terminal {
             ),
             bytes: Vec::new(),
         }));
-        read(File::from(terminal.master.try_clone().unwrap()), &shown);
-        Self { program: running, keys: File::from(terminal.master), shown }
+        let reader = read(File::from(terminal.master.try_clone().unwrap()), &shown);
+        Self { program: running, keys: File::from(terminal.master), shown, reader }
     }
 
     /// Types something.
@@ -158,19 +160,20 @@ impl Terminal {
         assert!(looked.is_ok(), "`{text}` is never shown; at the end there is:\n{}", self.screen());
     }
 
-    /// Waits until the program has ended and the terminal has shown its last text; returns the program's exit code.
+    /// Waits until the program has ended and the terminal has shown all that it wrote, with this text; returns the program's exit code.
     pub(crate) async fn ended(&mut self, last: &str) -> Option<i32> {
         let program = Mutex::new(&mut self.program);
         until("the program has ended", || program.lock().unwrap().try_wait().unwrap().is_some())
             .await;
         let code = self.program.wait().unwrap().code();
+        until("the terminal has shown everything", || self.reader.is_finished()).await;
         self.until_shows(last).await;
         code
     }
 }
 
 /// Feeds the program's output to the screen until the terminal is closed.
-fn read(mut terminal: File, shown: &Arc<Mutex<Shown>>) {
+fn read(mut terminal: File, shown: &Arc<Mutex<Shown>>) -> JoinHandle<()> {
     let shown = Arc::clone(shown);
     std::thread::spawn(move || {
         let mut part = [0; 4096];
@@ -183,5 +186,5 @@ fn read(mut terminal: File, shown: &Arc<Mutex<Shown>>) {
             shown.screen.process(&part[..count]);
             shown.bytes.extend_from_slice(&part[..count]);
         }
-    });
+    })
 }
