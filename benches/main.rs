@@ -25,7 +25,7 @@ use support::{Outcome, anchor};
 /// A topic: its name, and the function that measures it.
 type Topic = (&'static str, fn() -> Outcome<Vec<Row>>);
 
-const TOPICS: [Topic; 14] = [
+const TOPICS: [Topic; 15] = [
     ("send", send::measure),
     ("wake", wake_other_process::measure),
     ("writers", writers::measure),
@@ -40,6 +40,7 @@ const TOPICS: [Topic; 14] = [
     ("windows", looking::top::measure),
     ("looking", looking::commands::measure),
     ("web", looking::web::measure),
+    ("web", looking::open_pages::measure),
 ];
 
 fn main() -> Outcome {

@@ -110,7 +110,7 @@ impl Team {
         Ok(FileLog::open(&self.project.bus(), Arc::new(RealDisk), options)?)
     }
 
-    async fn member(&self, name: &str) -> Outcome<Membership> {
+    pub(crate) async fn member(&self, name: &str) -> Outcome<Membership> {
         let bus = Bus::open(Box::new(self.log()?))?;
         project::join(&bus, name).await
     }

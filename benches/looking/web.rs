@@ -75,7 +75,7 @@ pub(crate) fn measure() -> Outcome<Vec<Row>> {
 }
 
 /// Asks for a path on a connection of its own.
-fn get(host: &str, path: &str, headers: &str) -> Outcome<String> {
+pub(super) fn get(host: &str, path: &str, headers: &str) -> Outcome<String> {
     let mut stream = TcpStream::connect(host)?;
     let request =
         format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n");
@@ -85,7 +85,7 @@ fn get(host: &str, path: &str, headers: &str) -> Outcome<String> {
     Ok(answer)
 }
 
-fn header(answer: &str, name: &str) -> Outcome<String> {
+pub(super) fn header(answer: &str, name: &str) -> Outcome<String> {
     let of = |line: &str| {
         let (key, value) = line.split_once(": ")?;
         key.eq_ignore_ascii_case(name).then(|| value.to_owned())

@@ -1,6 +1,6 @@
 //! The page of messages before a seq: a walk over the entries that hold them, and over those after them until their receipts are known.
 
-use super::walk_steps::{ENTRIES, Kept, VAGUE_ENTRIES};
+use super::walk_steps::{Kept, VAGUE_ENTRIES};
 use crate::bus::event::LogPosition;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
@@ -44,7 +44,7 @@ impl OlderWalk {
                 return Ok(Some(self.found()));
             }
         }
-        let (entries, next) = bus.entries_after(self.position, ENTRIES)?;
+        let (entries, next) = bus.entries_after(self.position, kept.entries)?;
         kept.waypoints.note(&entries);
         let before = self.before;
         let is_older = |letter: &Letter| letter.seq < before && letter.kind != "notice";

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use futures::future::join_all;
+
 use super::{Kept, Walk};
 use crate::bus::rules::{NameChoice, Pick};
 use crate::bus::storage::file::{FileLog, Follower, Networks, Options, Origin};
@@ -16,11 +18,17 @@ use crate::sys::fs::disk::RealDisk;
 use crate::view::{Conversation, Letter};
 use crate::web::pages::{Extra, View};
 
-/// Some pages of them.
-const MESSAGES: usize = 1_000;
+/// Many pages of them.
+const MESSAGES: usize = 4_000;
 
-/// The first message of this thread has an answer far behind it.
-const THREAD: usize = 100;
+/// How many are sent at once, so that they share a sync.
+const AT_ONCE: usize = 50;
+
+/// The most entries that a page may cost: those that hold it, some before them and some behind.
+const PAGE_ENTRIES: usize = 1_200;
+
+/// How many entries a step reads in these tests.
+const ENTRIES: usize = 16;
 
 async fn peer(bus: &Bus, name: &str) -> Membership {
     let choice = NameChoice::Chosen(Name::parse(name).unwrap());
@@ -41,30 +49,34 @@ async fn talk(directory: &Path) -> String {
     let bus = Bus::open(Box::new(log)).unwrap();
     let (ann, ben, _cay) =
         (peer(&bus, "ann").await, peer(&bus, "ben").await, peer(&bus, "cay").await);
-    let mut thread = None;
-    for number in 0..MESSAGES {
-        let to = if number % 10 == 0 { "cay" } else { "ben" };
-        let reply_to = (number == MESSAGES - THREAD).then(|| thread.clone()).flatten();
+    let send = async |to: &str, number: usize, reply_to: Option<String>| {
         let mut call = ann.call();
-        let text = format!("number {number}");
-        let sent = call.send(to.into(), text, reply_to).await.unwrap();
+        let sent = call.send(to.into(), format!("number {number}"), reply_to).await.unwrap();
         call.answered().await;
-        if number == THREAD {
-            thread = Some(sent.id.to_string());
+        sent.id.to_string()
+    };
+    let mut thread = None;
+    for first in (0..MESSAGES).step_by(AT_ONCE) {
+        // The thread has two messages that are far apart.
+        let is_thread = first == 4 * AT_ONCE || first == MESSAGES - 4 * AT_ONCE;
+        let count = if is_thread { AT_ONCE - 1 } else { AT_ONCE };
+        let to = |number: usize| if number.is_multiple_of(20) { "cay" } else { "ben" };
+        join_all((0..count).map(|number| send(to(number), first + number, None))).await;
+        if is_thread {
+            let id = send("ben", first + count, thread.clone()).await;
+            thread.get_or_insert(id);
         }
-        if number % 70 == 69 {
-            let mut call = ben.call();
-            let pick = Pick {
-                only: None,
-                from: None,
-                kind: None,
-                limit: limits::MAX_CHECK_LIMIT,
-                bytes: usize::MAX,
-                head_bytes: limits::HEAD_BYTES,
-            };
-            call.receive(DeliveryMethod::Pull, pick).await.unwrap();
-            call.answered().await;
-        }
+        let pick = Pick {
+            only: None,
+            from: None,
+            kind: None,
+            limit: limits::MAX_CHECK_LIMIT,
+            bytes: usize::MAX,
+            head_bytes: limits::HEAD_BYTES,
+        };
+        let mut call = ben.call();
+        call.receive(DeliveryMethod::Pull, pick).await.unwrap();
+        call.answered().await;
     }
     bus.close().await;
     thread.unwrap()
@@ -103,7 +115,7 @@ async fn older_pages_show_what_the_whole_log_shows_and_cost_what_they_show() {
     assert!(bus.parts().unwrap().len() > 5);
     let all = all(&mut bus);
     assert_eq!(all.len(), MESSAGES);
-    let mut kept = Kept::default();
+    let mut kept = Kept { entries: ENTRIES, ..Kept::default() };
     let (mut before, mut pages) = (bus.seq() + 1, 0);
     loop {
         let (extra, _) = walked(&mut bus, &mut kept, &View::Conversation, Some(before));
@@ -113,9 +125,9 @@ async fn older_pages_show_what_the_whole_log_shows_and_cost_what_they_show() {
         assert_eq!(older.letters, expected, "{before}");
         assert_eq!(older.has_more, earlier.len() > limits::WEB_OLDER, "{before}");
         pages += 1;
-        // Wherever in the log it is, a page costs some steps, and not those of the log behind it.
+        // Wherever in the log it is, a page costs what it shows, and not the log behind it.
         let (_, steps) = walked(&mut bus, &mut kept, &View::Conversation, Some(before));
-        assert!(steps <= 8, "{steps} steps at {before}");
+        assert!(steps * ENTRIES <= PAGE_ENTRIES, "{steps} steps at {before}");
         if !older.has_more {
             break;
         }
@@ -134,7 +146,7 @@ async fn a_thread_is_found_across_parts_and_one_that_is_not_there_costs_no_walk(
     let mut bus = follow(&directory);
     let parts = bus.parts().unwrap().len();
     let all = all(&mut bus);
-    let mut kept = Kept::default();
+    let mut kept = Kept { entries: ENTRIES, ..Kept::default() };
     let (extra, _) = walked(&mut bus, &mut kept, &View::Thread(thread.clone()), None);
     let expected: Vec<_> = all.into_iter().filter(|letter| letter.thread_id == thread).collect();
     assert_eq!((extra.thread.len(), extra.thread), (2, expected));
@@ -153,10 +165,10 @@ async fn sums_of_usage_are_read_once_and_then_only_what_is_new() {
     let directory = place.path().join("bus");
     talk(&directory).await;
     let mut bus = follow(&directory);
-    let mut kept = Kept::default();
+    let mut kept = Kept { entries: ENTRIES, ..Kept::default() };
     let view = View::Usage(crate::view::SpentBy::Agent);
     let (_, steps) = walked(&mut bus, &mut kept, &view, None);
-    assert!(steps > 3, "{steps}");
+    assert!(steps * ENTRIES > MESSAGES, "{steps}");
     let (_, steps) = walked(&mut bus, &mut kept, &view, None);
     assert_eq!(steps, 1);
 }

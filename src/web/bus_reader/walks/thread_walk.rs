@@ -1,7 +1,7 @@
 //! The messages of a thread, or about a request or a task: a walk over the parts of the log in which its id stands. An id that stands
 //! nowhere costs no walk.
 
-use super::walk_steps::{ENTRIES, VAGUE_ENTRIES};
+use super::walk_steps::{Kept, VAGUE_ENTRIES};
 use crate::bus::event::LogPosition;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
@@ -49,7 +49,11 @@ impl ThreadWalk {
         }
     }
 
-    pub(super) fn step(&mut self, bus: &mut Follower) -> Result<Option<Vec<Letter>>, LogError> {
+    pub(super) fn step(
+        &mut self,
+        bus: &mut Follower,
+        kept: &Kept,
+    ) -> Result<Option<Vec<Letter>>, LogError> {
         match self.phase {
             Phase::New => {
                 if !is_id(&self.id) {
@@ -60,7 +64,7 @@ impl ThreadWalk {
                 Ok(None)
             }
             Phase::Looking(left) => self.look(bus, left),
-            Phase::Reading => self.read(bus),
+            Phase::Reading => self.read(bus, kept),
         }
     }
 
@@ -89,8 +93,8 @@ impl ThreadWalk {
         self.phase = Phase::Reading;
     }
 
-    fn read(&mut self, bus: &mut Follower) -> Result<Option<Vec<Letter>>, LogError> {
-        let (entries, next) = bus.entries_after(self.position, ENTRIES)?;
+    fn read(&mut self, bus: &mut Follower, kept: &Kept) -> Result<Option<Vec<Letter>>, LogError> {
+        let (entries, next) = bus.entries_after(self.position, kept.entries)?;
         let id = self.id.as_str();
         let is_about = |letter: &Letter| {
             letter.thread_id == id

@@ -1,6 +1,6 @@
 //! The sums of usage: a walk over the whole log at the first time, and afterwards over what is new.
 
-use super::walk_steps::{ENTRIES, Kept};
+use super::walk_steps::Kept;
 use crate::bus::event::LogPosition;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
@@ -46,7 +46,7 @@ impl UsageWalk {
             self.is_begun = false;
             return Ok(None);
         };
-        let (entries, next) = bus.entries_after(sums.position, ENTRIES)?;
+        let (entries, next) = bus.entries_after(sums.position, kept.entries)?;
         for (_, entry) in &entries {
             sums.fold.take(entry, bus.state());
         }

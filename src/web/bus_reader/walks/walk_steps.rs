@@ -9,16 +9,23 @@ use crate::bus::storage::file::Follower;
 use crate::web::pages::{Extra, View};
 
 /// How many entries a step reads: whoever else asks the bus waits no longer than this takes.
-pub(super) const ENTRIES: usize = 256;
+const ENTRIES: usize = 256;
 
 /// How many entries are read after messages of which nobody knows any more whom they reached, for receipts of theirs.
 pub(super) const VAGUE_ENTRIES: usize = 16 * ENTRIES;
 
 /// What walks of one bus have found out.
-#[derive(Default)]
 pub(in crate::web::bus_reader) struct Kept {
+    /// How many entries a step reads.
+    pub(super) entries: usize,
     pub(super) waypoints: Waypoints,
     pub(super) usage: UsageSoFar,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { entries: ENTRIES, waypoints: Waypoints::default(), usage: UsageSoFar::default() }
+    }
 }
 
 /// A walk.
@@ -50,7 +57,7 @@ impl Walk {
                 walk.step(bus, kept)?.map(|older| Extra { older: Some(older), ..Extra::default() })
             }
             Self::Thread(walk) => {
-                walk.step(bus)?.map(|thread| Extra { thread, ..Extra::default() })
+                walk.step(bus, kept)?.map(|thread| Extra { thread, ..Extra::default() })
             }
             Self::Usage(walk) => {
                 walk.step(bus, kept)?.map(|usage| Extra { usage, ..Extra::default() })

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::bus::event::{Entry, LogPosition};
 
+/// How far apart in the log places are at least, in events, but for the beginnings of parts.
+const APART: u64 = 128;
+
 /// How many are kept: those of a log of some million entries. A megabyte and a half.
 const MOST: usize = 40_000;
 
@@ -24,7 +27,9 @@ impl Waypoints {
 
     /// Notes where entries that were read begin.
     pub(super) fn note(&mut self, entries: &[(LogPosition, Entry)]) {
-        if let Some((position, entry)) = entries.first() {
+        let Some((position, entry)) = entries.first() else { return };
+        let before = self.0.range(..=entry.seq).next_back();
+        if before.is_none_or(|(seq, _)| entry.seq - seq >= APART) {
             self.0.insert(entry.seq, *position);
         }
     }
