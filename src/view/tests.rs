@@ -215,6 +215,46 @@ fn signs_of_life_are_news_only_after_silence() {
 }
 
 #[test]
+fn mail_to_a_generated_name_that_has_left_is_unread_by_nobody() {
+    let unread = |chosen: bool| {
+        let mut state = State::default();
+        let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
+        let to = Name::parse("run-1").unwrap();
+        let joined = Event::MemberJoined(Joined {
+            session,
+            name: to.clone(),
+            chosen,
+            kind: MemberKind::Orchestrator,
+            model: None,
+            roles: Vec::new(),
+            pid: 1,
+            client: None,
+        });
+        let notice = Event::MessageSent(MessageSent {
+            id: MessageId::from_bits(1),
+            kind: MessageKind::Notice,
+            from: Author::Bridge,
+            audience: Audience::One(to.clone()),
+            to: vec![to].into(),
+            request: None,
+            task: None,
+            claimed_by: None,
+            reply_to: None,
+            thread: None,
+            ends: Vec::new(),
+            priority: Priority::Normal,
+            body: Body::Text("the workflow is done".to_owned()),
+        });
+        let left = Event::MemberLeft { session, departure: Departure::Closed, detail: None };
+        for (number, event) in (1..).zip([joined, notice, left]) {
+            state.apply(&entry(number, event), &[0], LogPosition::default());
+        }
+        board(&state, 3, true).totals.unread
+    };
+    assert_eq!((unread(false), unread(true)), (0, 1));
+}
+
+#[test]
 fn a_wait_is_news_when_it_begins_and_says_how_it_ended() {
     let mut state = State::default();
     joined(&mut state, 1, "ann");

@@ -131,6 +131,11 @@ async fn the_status_says_who_does_what_and_what_waits_for_a_person() {
     for words in expected {
         assert!(log.contains(&words), "no `{words}` in:\n{log}");
     }
+    let waits = shown(&stage, &["log", "--kind", "wait"]).await;
+    assert!(
+        waits.contains("ann waits for ben\n") && waits.contains(" for ben: has it\n"),
+        "{waits}"
+    );
     let of_task = shown(&stage, &["log", "--thread", &asks]).await;
     assert!(of_task.contains(&asks) && !of_task.contains(&listens), "{of_task}");
     lead.close().await;

@@ -120,6 +120,31 @@ fn a_message_of_the_person_comes_from_no_member() {
 }
 
 #[test]
+fn an_answer_of_the_person_stands_in_the_thread_of_what_its_recipient_knows() {
+    let mut team = Team::new();
+    let asked = team.world.send(team.agent, "orchestrator", "which parser?");
+    let mut answer = |to: &str| {
+        let HumanWish::Send { body, priority, .. } = sending(to, "the new one") else {
+            panic!("it sends");
+        };
+        let reply_to = Some(asked.clone());
+        let events = team.wish(HumanWish::Send { to: to.into(), body, priority, reply_to });
+        let message = sent(&events).clone();
+        (message.reply_to, message.thread)
+    };
+    assert_eq!(answer("codex"), (Some(asked.clone()), Some(asked.clone())));
+    assert_eq!(answer("orchestrator"), (Some(asked.clone()), Some(asked.clone())));
+    let other = team.world.agent(team.lead, "other");
+    let events = team.wish(HumanWish::Send {
+        to: "other".into(),
+        body: text("hi"),
+        priority: Priority::Normal,
+        reply_to: Some(asked),
+    });
+    assert_eq!(sent(&events).reply_to, None, "{other} has not seen it");
+}
+
+#[test]
 fn a_message_of_the_person_has_the_limits_of_all_messages() {
     let mut team = Team::new();
     assert!(matches!(team.refuse(sending("codex", " \n")), Refusal::Empty { .. }));

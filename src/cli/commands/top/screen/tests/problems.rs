@@ -71,9 +71,9 @@ fn each_way_to_be_stuck_has_its_own_word_and_the_key_that_helps() {
         screen
     };
     for (trouble, row, key) in [
-        (Trouble::Stalled, "! ben          stalled: silent in its", "x cancel its task"),
-        (Trouble::Stuck, "! ben          stuck: does not end a ca", "K kill it"),
-        (Trouble::SilentProcess, "! ben          hung: its process does", "m message"),
+        (Trouble::Stalled, "! ben          stalled: silent in ", "x cancel its task"),
+        (Trouble::Stuck, "! ben          stuck: does not end", "K kill it"),
+        (Trouble::SilentProcess, "! ben          hung: its process ", "m message"),
     ] {
         let mut screen = stuck(trouble);
         let lines = shown(&screen);
