@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use tokio::time::{Instant, timeout_at};
 
@@ -68,7 +68,9 @@ pub async fn file_diffs(wanted: DiffsWanted) -> Vec<FileDiff> {
     };
     let inner = |path: &String| {
         let whole = project.join(path);
-        whole.strip_prefix(repository.root()).ok()?.to_str().map(str::to_owned)
+        let inner = whole.strip_prefix(repository.root()).ok()?;
+        let is_plain = inner.components().all(|part| matches!(part, Component::Normal(_)));
+        inner.to_str().filter(|_| is_plain).map(str::to_owned)
     };
     let files: Vec<_> = paths.into_iter().map(|path| (inner(&path), path)).collect();
     let asked: Vec<_> =

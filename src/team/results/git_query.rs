@@ -32,9 +32,9 @@ const SET: [(&str, &str); 4] = [
     ("LC_ALL", "C"),
 ];
 
-/// Turns off the programs that a repository may name. Git also ignores a bare repository among the files of a project (from git
+/// Turns off the programs that a repository may name, and a file that it may name and that need not end. Git also ignores a bare repository among the files of a project (from git
 /// 2.38 on; for earlier versions [`Repository::place`] names the right one).
-const FIXED: [&str; 9] = [
+const FIXED: [&str; 11] = [
     "--no-pager",
     "-c",
     "core.fsmonitor=false",
@@ -42,6 +42,8 @@ const FIXED: [&str; 9] = [
     "core.hooksPath=/dev/null",
     "-c",
     "status.submoduleSummary=false",
+    "-c",
+    "diff.orderFile=/dev/null",
     "-c",
     "safe.bareRepository=explicit",
 ];
