@@ -192,7 +192,7 @@ fn added(file: &Path, most: usize) -> Result<(String, bool), String> {
         return Err(unreadable());
     }
     let is_cut = bytes.len() > most;
-    bytes.truncate(most);
+    bytes.drain(most.min(bytes.len())..);
     let text: String = String::from_utf8_lossy(&bytes)
         .split_inclusive('\n')
         .flat_map(|line| ["+", line])

@@ -266,7 +266,7 @@ impl Repository {
         // Dropping a child that still runs kills it.
         let is_cut = heard.unwrap_or(Err(GitTrouble::Slow))?;
         if is_cut {
-            output.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+            output.drain(usize::try_from(most).unwrap_or(usize::MAX).min(output.len())..);
         }
         Ok((output, is_cut))
     }
