@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use tokio::time::{Instant, timeout_at};
 
@@ -68,7 +68,9 @@ pub async fn file_diffs(wanted: DiffsWanted) -> Vec<FileDiff> {
     };
     let inner = |path: &String| {
         let whole = project.join(path);
-        whole.strip_prefix(repository.root()).ok()?.to_str().map(str::to_owned)
+        let inner = whole.strip_prefix(repository.root()).ok()?;
+        let is_plain = inner.components().all(|part| matches!(part, Component::Normal(_)));
+        inner.to_str().filter(|_| is_plain).map(str::to_owned)
     };
     let files: Vec<_> = paths.into_iter().map(|path| (inner(&path), path)).collect();
     let asked: Vec<_> =
@@ -190,7 +192,7 @@ fn added(file: &Path, most: usize) -> Result<(String, bool), String> {
         return Err(unreadable());
     }
     let is_cut = bytes.len() > most;
-    bytes.truncate(most);
+    bytes.drain(most.min(bytes.len())..);
     let text: String = String::from_utf8_lossy(&bytes)
         .split_inclusive('\n')
         .flat_map(|line| ["+", line])

@@ -32,9 +32,9 @@ const SET: [(&str, &str); 4] = [
     ("LC_ALL", "C"),
 ];
 
-/// Turns off the programs that a repository may name. Git also ignores a bare repository among the files of a project (from git
+/// Turns off the programs that a repository may name, and a file that it may name and that need not end. Git also ignores a bare repository among the files of a project (from git
 /// 2.38 on; for earlier versions [`Repository::place`] names the right one).
-const FIXED: [&str; 9] = [
+const FIXED: [&str; 11] = [
     "--no-pager",
     "-c",
     "core.fsmonitor=false",
@@ -42,6 +42,8 @@ const FIXED: [&str; 9] = [
     "core.hooksPath=/dev/null",
     "-c",
     "status.submoduleSummary=false",
+    "-c",
+    "diff.orderFile=/dev/null",
     "-c",
     "safe.bareRepository=explicit",
 ];
@@ -264,7 +266,7 @@ impl Repository {
         // Dropping a child that still runs kills it.
         let is_cut = heard.unwrap_or(Err(GitTrouble::Slow))?;
         if is_cut {
-            output.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+            output.drain(usize::try_from(most).unwrap_or(usize::MAX).min(output.len())..);
         }
         Ok((output, is_cut))
     }

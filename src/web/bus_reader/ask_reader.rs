@@ -6,7 +6,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use tokio::sync::{oneshot, watch};
 
-use super::changed_files::ChangedFiles;
+use super::files_of_task::ChangedFiles;
 use super::gather_extra::gather_extra;
 use super::reading_thread::{Order, Reading, ReadingThread};
 use super::walks::Walk;

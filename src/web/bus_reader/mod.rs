@@ -2,11 +2,11 @@
 //! questions. While nobody watches and asks, it sleeps, whatever happens on the bus.
 
 mod ask_reader;
-mod changed_files;
+mod files_of_task;
 mod gather_extra;
 mod reading_thread;
 mod walks;
 
 pub(super) use self::ask_reader::{BusReader, NoAnswer, Watching};
-pub(super) use self::changed_files::ChangedFiles;
+pub(super) use self::files_of_task::ChangedFiles;
 pub(super) use self::gather_extra::has_live_words;

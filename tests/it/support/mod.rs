@@ -7,6 +7,7 @@ mod project;
 mod terminal;
 pub(crate) mod home_files;
 pub(crate) mod npm;
+pub(crate) mod schema_check;
 #[cfg(target_os = "linux")]
 pub(crate) mod misbehaving_agents;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::api_client::ApiClient;
 use super::http_client::WebServer;
-use super::schema_check::misfit;
+use crate::support::schema_check::misfit;
 use crate::support::{Stage, until};
 
 const SCRIPT: &str = r#"

@@ -37,6 +37,8 @@ async fn a_thousand_event_streams_keep_nobody_out() {
         web.port,
         browser.cookie,
     );
+    // With the bus that it reads.
+    assert_eq!(web.get(&browser.base, &browser.cookie).await.status, 200);
     let before = web.open_files();
     let mut inside = Vec::new();
     for _ in 0..STREAMS {

@@ -13,4 +13,3 @@ mod file_diffs;
 mod gate;
 mod hostile_clients;
 mod http_client;
-mod schema_check;

@@ -1,6 +1,6 @@
 //! The page of messages before a seq: a walk over the entries that hold them, and over those after them until their receipts are known.
 
-use super::walk_steps::{Kept, VAGUE_ENTRIES};
+use super::kept_places::{Kept, VAGUE_ENTRIES};
 use crate::bus::event::LogPosition;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;

@@ -1,7 +1,7 @@
 //! The messages of a thread, or about a request or a task: a walk over the parts of the log in which its id stands. An id that stands
 //! nowhere costs no walk.
 
-use super::walk_steps::{Kept, VAGUE_ENTRIES};
+use super::kept_places::{Kept, VAGUE_ENTRIES};
 use crate::bus::event::LogPosition;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;

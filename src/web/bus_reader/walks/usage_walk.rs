@@ -1,21 +1,9 @@
 //! The sums of usage: a walk over the whole log at the first time, and afterwards over what is new.
 
-use super::walk_steps::Kept;
-use crate::bus::event::LogPosition;
+use super::kept_places::{Kept, Sums};
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::view::{SpentBy, UsageFold, UsageRow};
-
-/// The sums so far, by each.
-#[derive(Default)]
-pub(super) struct UsageSoFar(Vec<(SpentBy, Sums)>);
-
-struct Sums {
-    /// The oldest part of the log when they began. Once that is gone they begin again.
-    oldest: LogPosition,
-    position: LogPosition,
-    fold: UsageFold,
-}
 
 pub(in crate::web::bus_reader) struct UsageWalk {
     by: SpentBy,

@@ -1,32 +1,12 @@
 //! A walk, whichever it is, one step at a time.
 
+use super::kept_places::Kept;
 use super::older_walk::OlderWalk;
 use super::thread_walk::ThreadWalk;
-use super::usage_walk::{UsageSoFar, UsageWalk};
-use super::waypoints::Waypoints;
+use super::usage_walk::UsageWalk;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::Follower;
 use crate::web::pages::{Extra, View};
-
-/// How many entries a step reads: whoever else asks the bus waits no longer than this takes.
-const ENTRIES: usize = 256;
-
-/// How many entries are read after messages of which nobody knows any more whom they reached, for receipts of theirs.
-pub(super) const VAGUE_ENTRIES: usize = 16 * ENTRIES;
-
-/// What walks of one bus have found out.
-pub(in crate::web::bus_reader) struct Kept {
-    /// How many entries a step reads.
-    pub(super) entries: usize,
-    pub(super) waypoints: Waypoints,
-    pub(super) usage: UsageSoFar,
-}
-
-impl Default for Kept {
-    fn default() -> Self {
-        Self { entries: ENTRIES, waypoints: Waypoints::default(), usage: UsageSoFar::default() }
-    }
-}
 
 /// A walk.
 pub(in crate::web::bus_reader) enum Walk {
