@@ -219,10 +219,10 @@ impl Rows<'_> {
             "response" if !self.is_wide() => String::new(),
             kind => format!("({kind}) "),
         };
-        let urgent = match letter.urgent {
-            false => "",
-            true if self.is_wide() => "(urgent) ",
-            true => "! ",
+        let urgent = match (letter.urgent, self.is_wide()) {
+            (false, _) => "",
+            (true, true) => "(urgent) ",
+            (true, false) => "! ",
         };
         let text = match &letter.text {
             Some(text) => quoted(text, WORDS),
