@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use super::api_client::ApiClient;
 use super::http_client::{DEADLINE, WebServer};
-use super::schema_check::misfit;
 use crate::steer::done;
 use crate::support::Stage;
+use crate::support::schema_check::misfit;
 
 const SCRIPT: &str = "[[agents.default.turns]]\nsteps = [{ say = \"done\" }]\n";
 

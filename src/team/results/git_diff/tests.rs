@@ -101,9 +101,9 @@ async fn a_comparison_runs_nothing_that_a_repository_names() {
         assert_eq!(changed(diff).last(), Some(&"+two"), "{diff:?}");
     }
     assert_eq!(changed(&diffs[3]), ["+* diff=evil filter=evil"]);
-    // The traps work: git as its user runs it springs them.
+    // The traps work: git as its user runs it springs them, but for the one that would hold it for ever.
     let _ = std::process::Command::new("git")
-        .args(["diff"])
+        .args(["diff", "-O/dev/null", "--", "file"])
         .current_dir(&project)
         .env_clear()
         .envs(place.environment())
