@@ -105,7 +105,9 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
         })
     });
     // Of members whose process has ended, the team tells.
-    let trouble_of = |member: &MemberRow| Trouble::of(member).filter(|it| *it != Trouble::Gone);
+    let trouble_of = |member: &MemberRow| {
+        Trouble::of(&member.state, &member.kind).filter(|it| *it != Trouble::Gone)
+    };
     // The agents of a bridge that does not respond wait for it, and nothing else can be done about them.
     let bridge_of = |member: &MemberRow| {
         let owner = state.session(state.session(member.session)?.owner?)?;

@@ -89,7 +89,7 @@ pub(super) fn of(
     now: Now,
 ) -> Vec<Problem> {
     let of_member = |member: &MemberRow| {
-        let trouble = Trouble::of(member)?;
+        let trouble = Trouble::of(&member.state, &member.kind)?;
         let kind = match trouble {
             Trouble::Stalled => ProblemKind::Stalled,
             Trouble::Stuck => ProblemKind::Stuck,

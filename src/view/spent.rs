@@ -194,17 +194,17 @@ impl UsageFold {
         ended: i64,
         state: &State,
     ) -> &mut UsageRow {
-        let known = self.agents.get(&session);
+        let known = self.agents.get(&session).cloned();
+        let (agent, profile) = known.unwrap_or_else(|| {
+            let of_task = task.map(|task| task.agent.to_string());
+            let live = || state.session(session).map(|live| live.name.to_string());
+            let agent = of_task.or_else(live).unwrap_or_else(|| UNKNOWN.to_owned());
+            let of_task = task.and_then(|task| state.profile_of(task)).map(str::to_owned);
+            (agent, of_task.unwrap_or_else(|| profile_of(state, session)))
+        });
         let name = match self.by {
-            SpentBy::Agent => known.map(|(name, _)| name.clone()).unwrap_or_else(|| {
-                let of_task = task.map(|task| task.agent.to_string());
-                let live = || state.session(session).map(|live| live.name.to_string());
-                of_task.or_else(live).unwrap_or_else(|| UNKNOWN.to_owned())
-            }),
-            SpentBy::Profile => known.map(|(_, profile)| profile.clone()).unwrap_or_else(|| {
-                let of_task = task.and_then(|task| state.profile_of(task)).map(str::to_owned);
-                of_task.unwrap_or_else(|| profile_of(state, session))
-            }),
+            SpentBy::Agent => agent,
+            SpentBy::Profile => profile,
             SpentBy::Day => iso8601(ended).chars().take(10).collect(),
         };
         let row = self.rows.entry(name.clone()).or_default();

@@ -121,12 +121,11 @@ impl Actor {
         }
         let continues = interrupted && turn.task.is_some();
         if interrupted {
-            match turn.task {
-                Some(_) => turn.collected.note_interrupted(outcome.usage),
-                None => {
-                    let collected = std::mem::take(&mut turn.collected);
-                    self.count_beside_tasks(collected, outcome.usage).await;
-                }
+            if turn.task.is_some() {
+                turn.collected.note_interrupted(outcome.usage);
+            } else {
+                let collected = std::mem::take(&mut turn.collected);
+                self.count_beside_tasks(collected, outcome.usage).await;
             }
             self.mid_turn.keep_interrupted(turn);
         } else {
@@ -169,8 +168,9 @@ impl Actor {
     /// Counts what turns have used that end with the process, as far as the agent has reported it. It is written with the process's end.
     pub(crate) fn count_unfinished_turns(&mut self) {
         for turn in self.mid_turn.take_interrupted().into_iter().chain(self.turn.take()) {
-            let used = self.used_beside_tasks(turn.collected, None);
-            used.into_iter().for_each(|used| self.unwritten.push(used));
+            if let Some(used) = self.used_beside_tasks(turn.collected, None) {
+                self.unwritten.push(used);
+            }
         }
     }
 

@@ -1,8 +1,6 @@
 //! The ways in which a member can be stuck: the word for each, what it means, and what a person can do about it. One table for all
 //! windows.
 
-use crate::view::MemberRow;
-
 /// A way in which a member is stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
@@ -33,12 +31,12 @@ pub enum WayOut {
 }
 
 impl Trouble {
-    /// Returns the trouble of a member, if it is in one.
-    pub fn of(row: &MemberRow) -> Option<Self> {
-        Some(match row.state.as_str() {
+    /// Returns the trouble of a member of this kind in this state, if it is in one.
+    pub fn of(state: &str, kind: &str) -> Option<Self> {
+        Some(match state {
             "stalled" => Self::Stalled,
             "stuck" => Self::Stuck,
-            "hung" if row.kind == "agent" => Self::SilentBridge,
+            "hung" if kind == "agent" => Self::SilentBridge,
             "hung" => Self::SilentProcess,
             "gone" => Self::Gone,
             _ => return None,
@@ -109,13 +107,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::view::tests::row;
 
     #[test]
     fn each_trouble_means_something_else_and_says_what_to_do() {
-        let of = |state: &str, kind: &str| {
-            Trouble::of(&MemberRow { kind: kind.to_owned(), ..row("ann", state) })
-        };
+        let of = Trouble::of;
         assert_eq!(of("running", "agent"), None);
         let all = [
             of("stalled", "agent"),
