@@ -88,9 +88,9 @@ impl History {
         self.has_more && self.parts < MOST_PARTS && self.letters().len() < ENOUGH
     }
 
-    /// Returns the last messages, oldest first, without notices of the bridge.
+    /// Returns the last messages, oldest first, without notices of the bridge and farewells.
     pub fn letters(&self) -> Arc<Vec<Letter>> {
-        let newest = self.conversation.letters().rev().filter(|letter| letter.kind != "notice");
+        let newest = self.conversation.letters().rev().filter(|letter| !letter.is_routine());
         let mut letters: Vec<_> = newest.take(limits::WINDOW_HISTORY).cloned().collect();
         letters.reverse();
         Arc::new(letters)

@@ -98,7 +98,8 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             who: step.plan.name.to_string(),
             id: Some(workflow.id.to_string()),
             words: format!(
-                "step of {}",
+                "step for {} of {}",
+                step.planned_agent(),
                 serde_json::Value::from(beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS))
             ),
             since: Some(asks_since(workflow, step)),

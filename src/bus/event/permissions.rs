@@ -55,7 +55,10 @@ impl Question {
         let named = path.strip_suffix(" -> ?").unwrap_or(path);
         let unquoted = serde_json::from_str::<String>(named);
         let named = unquoted.as_deref().unwrap_or(named);
-        named == self.title || is_shortened(named, &self.title)
+        // Some agents add what the command is for, in brackets.
+        let is_explained =
+            self.title.strip_prefix(named).is_some_and(|rest| rest.starts_with(" ("));
+        named == self.title || is_explained || is_shortened(named, &self.title)
     }
 
     /// Returns the kind of the tool: a word of ACP, or quoted.

@@ -127,6 +127,12 @@ pub enum Refusal {
             kill_agent, or assign the task to another agent"
     )]
     Stuck { name: Name },
+    /// The agent plays a script in a trial of another session.
+    #[error(
+        "`{name}` plays a script in a trial of a workflow (`run --scripted`), so its answers are no real ones: give your task to a \
+            profile, or to another agent"
+    )]
+    OfTrial { name: Name },
     #[error("there is no task `{id}`, or it is too old to be found")]
     UnknownTask { id: TaskId },
     #[error("the task `{id}` {} already", .status.phrase())]

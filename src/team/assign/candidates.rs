@@ -143,7 +143,10 @@ impl Team {
                 live.profile.as_deref() == Some(profile.name.as_str())
             };
             let is_generated = |live: &Session| state.is_generated_name(&live.name);
-            if let Some(live) = state.live(&name)
+            let me = self.inner.membership.session();
+            // A trial's agents only play their scripts.
+            let is_anybodys = |live: &Session| live.owner == Some(me) || !state.plays_a_trial(live);
+            if let Some(live) = state.live(&name).filter(|live| is_anybodys(live))
                 && profile.is_none_or(|profile| !(is_of(live, profile) && is_generated(live)))
             {
                 return Assignee::Live(live.name.clone());
@@ -155,7 +158,7 @@ impl Team {
             let is_free = |live: &&&Session| {
                 is_of(live, profile)
                     && is_generated(live)
-                    && live.owner == Some(self.inner.membership.session())
+                    && live.owner == Some(me)
                     && live.cwd.as_deref() == Some(root.as_ref())
                     && live.stop.is_none()
                     && !live.stuck

@@ -92,6 +92,11 @@ impl ReceiptStatus {
 }
 
 impl Letter {
+    /// Says whether it is no talk: a notice of the bridge, or the farewell to an agent that is stopped.
+    pub fn is_routine(&self) -> bool {
+        matches!(self.kind.as_str(), "notice" | "shutdown")
+    }
+
     /// Returns the receipt of a member, which may be new.
     pub(super) fn receipt(&mut self, member: &str) -> &mut Receipt {
         let known = self.receipts.iter().position(|receipt| receipt.member == member);

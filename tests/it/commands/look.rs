@@ -233,7 +233,7 @@ async fn a_step_has_waited_for_approval_since_the_end_of_the_step_before_it() {
     let board = json_of(&stage, &["status"]).await;
     let (need, list) = (&board["needs_you"][0], &board["workflows"][0]["steps"][0]);
     assert_eq!((&need["kind"], &need["who"]), (&json!("approval"), &json!("deploy")));
-    assert_eq!(need["words"], "step of \"release\"");
+    assert_eq!(need["words"], "step for cay of \"release\"");
     assert!(need["since"].is_string(), "{board}");
     assert_eq!(need["since"], list["ended_at"]);
     lead.close().await;

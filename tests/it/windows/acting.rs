@@ -74,7 +74,7 @@ async fn a_step_is_refused_from_the_window_after_a_look_at_what_it_would_be_told
     ]);
     lead.call("create_workflow", serde_json::json!({ "name": "w", "steps": steps })).await;
     let mut terminal = Terminal::run(&stage, &["top"], SMALL);
-    terminal.until_shows("approval: step of").await;
+    terminal.until_shows("approval: step for").await;
     terminal.press("a");
     terminal.until_shows("May the step deploy begin?").await;
     terminal.until_shows("the release").await;

@@ -26,6 +26,9 @@ pub(in crate::bus::rules) fn assign(
     if agent.stop.is_some() {
         return Err(Refusal::Stopping { name: agent.name.clone() });
     }
+    if agent.owner != Some(me) && writer.state.plays_a_trial(agent) {
+        return Err(Refusal::OfTrial { name: agent.name.clone() });
+    }
     if agent.stuck {
         return Err(Refusal::Stuck { name: agent.name.clone() });
     }

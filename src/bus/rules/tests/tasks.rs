@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::bus::event::TaskReport;
-use crate::bus::rules::Ending;
+use crate::bus::rules::{Ending, NewWorkflow};
 use crate::domain::limits;
 use crate::domain::task::{TaskError, TaskStatus};
+use crate::domain::workflow::Step;
 
 fn done() -> Ending {
     Ending {
@@ -197,6 +198,24 @@ fn work_is_for_agents_only() {
         world.refuse(lead, Operation::CancelTask(unknown)),
         Refusal::UnknownTask { .. }
     ));
+}
+
+#[test]
+fn the_agents_of_a_trial_take_work_from_its_leader_alone() {
+    let mut world = World::new();
+    let (run, other) = (world.lead(), world.lead());
+    let agent = world.agent(run, "codex");
+    let trial = NewWorkflow {
+        name: "test".into(),
+        steps: vec![Step::new(name("a"), "codex", &[])],
+        prompts: text("[]"),
+        plan_file: None,
+        is_trial: true,
+    };
+    world.ask(run, Operation::CreateWorkflow(Box::new(trial)));
+    let refused = world.refuse(other, Operation::Assign { session: agent, task: task() });
+    assert_eq!(refused, Refusal::OfTrial { name: name("codex") });
+    world.assign(run, agent);
 }
 
 #[test]

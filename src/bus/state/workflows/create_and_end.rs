@@ -2,7 +2,7 @@
 
 use crate::bus::event::Event;
 use crate::bus::state::event_place::At;
-use crate::bus::state::{State, StepRun, Workflow};
+use crate::bus::state::{Session, State, StepRun, Workflow};
 use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -25,6 +25,12 @@ impl State {
     pub fn workflows_of(&self, owner: SessionId) -> impl Iterator<Item = &Workflow> {
         let all = self.workflows.values();
         all.filter(move |workflow| workflow.owner == Some(owner))
+    }
+
+    /// Says whether an agent plays its part of a script, in a trial that its bridge leads.
+    pub fn plays_a_trial(&self, agent: &Session) -> bool {
+        let mut led = agent.owner.into_iter().flat_map(|owner| self.workflows_of(owner));
+        led.any(|workflow| workflow.is_trial && !workflow.status.is_final())
     }
 
     /// Says whether a session may read the output of a task: an orchestrator, or the agent of a running step that depends on the

@@ -37,7 +37,7 @@ pub(crate) struct MessagesArguments {
     /// Only messages that a recipient has not seen yet.
     #[arg(long)]
     unseen: bool,
-    /// Also the notices of the bridge.
+    /// Also the notices of the bridge, and its farewells to agents that are stopped.
     #[arg(long)]
     notices: bool,
     /// The most messages to show.
@@ -114,7 +114,7 @@ fn fits(letter: &Letter, arguments: &MessagesArguments) -> bool {
 }
 
 fn is_hidden_notice(letter: &Letter, arguments: &MessagesArguments) -> bool {
-    !arguments.notices && letter.kind == "notice"
+    !arguments.notices && letter.is_routine()
 }
 
 fn is_wanted(letter: &Letter, arguments: &MessagesArguments) -> bool {

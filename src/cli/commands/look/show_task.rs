@@ -10,6 +10,7 @@ use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output, with_hint};
 use crate::domain::ids::TaskId;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::domain::text::visible_letters::seen;
 use crate::domain::wait_times;
 use crate::reader::{no_such_task, whole_task};
 use crate::team::output_of_transcript;
@@ -69,7 +70,9 @@ fn follow(bus: &mut Follower, id: &TaskId, bell: &Bell) -> Result<(), Failure> {
         bus.look()?;
         let (state, mut texts) = bus.state_and_texts();
         // Before the words: once the task is over, no more come.
-        let status = state.task(id).ok_or_else(|| unknown(id))?.status;
+        let task = state.task(id).ok_or_else(|| unknown(id))?;
+        let status = task.status;
+        let why = task.error.as_ref().map(|error| format!(": {}", seen(&error.message)));
         while words.read(|from| texts.transcript_after(id, from))? {
             output::say_part(&words.whole_words());
             if !output::has_reader() {
@@ -78,7 +81,7 @@ fn follow(bus: &mut Follower, id: &TaskId, bell: &Bell) -> Result<(), Failure> {
         }
         if status.is_final() {
             output::say_part(&words.rest());
-            output::tell(&format!("{id} {}", status.phrase()));
+            output::tell(&format!("{id} {}{}", status.phrase(), why.unwrap_or_default()));
             return Ok(());
         }
         if !output::has_reader() {

@@ -137,6 +137,9 @@ fn why_refused(refusal: &Refusal) -> Problem {
         Refusal::Stuck { .. } => {
             conflict("agent-stuck", "The agent does not end its last turn, and takes no tasks")
         }
+        Refusal::OfTrial { .. } => {
+            conflict("agent-of-trial", "The agent plays a script in a trial of a workflow")
+        }
         Refusal::QueueFull { limit, .. } => {
             conflict("queue-full", "The agent has as many tasks as it may have")
                 .with_detail(format!("{limit} tasks wait"))

@@ -47,7 +47,7 @@ impl OlderWalk {
         let (entries, next) = bus.entries_after(self.position, kept.entries)?;
         kept.waypoints.note(&entries);
         let before = self.before;
-        let is_older = |letter: &Letter| letter.seq < before && letter.kind != "notice";
+        let is_older = |letter: &Letter| letter.seq < before && !letter.is_routine();
         let (state, texts) = bus.state_and_texts();
         let mut texts = LogTexts(texts);
         for (_, entry) in &entries {

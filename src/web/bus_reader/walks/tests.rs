@@ -103,7 +103,7 @@ fn walked(bus: &mut Follower, kept: &mut Kept, view: &View, before: Option<u64>)
 fn all(bus: &mut Follower) -> Vec<Letter> {
     let mut conversation = Conversation::new(usize::MAX, limits::WINDOW_MESSAGE_CHARS);
     walk_all(bus, &mut |entry, state, texts| conversation.take(entry, state, texts)).unwrap();
-    conversation.letters().filter(|letter| letter.kind != "notice").cloned().collect()
+    conversation.letters().filter(|letter| !letter.is_routine()).cloned().collect()
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ fn permission(
             }
         }
         p.small.soft {
-            "asked " (ago(row.asked_at, board.at)) " ago · rejected without an answer in " (span(left))
+            "asked " (ago(row.asked_at, board.at)) " ago · if nobody answers, rejected in " (span(left))
             @if let Some(task) = &row.task_id { " · " (task_link(task)) }
             " · " span.id { (row.permission_id) }
         }
