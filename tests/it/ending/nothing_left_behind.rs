@@ -328,7 +328,8 @@ async fn starting_and_killing_again_and_again_leaves_nothing_open() {
     for cycle in 0..=cycles {
         lead.start(&format!("agent-{cycle}")).await;
         lead.kill(&format!("agent-{cycle}")).await;
-        assert_eq!(stage.left(), Vec::<u32>::new());
+        // On a machine at its limit the kernel may take longer to end a killed process than a kill waits for it.
+        stage.nothing_is_left().await;
         if cycle == 0 {
             // The first cycle opens files that stay open: the watcher of signals, threads.
             before = lead.open_files();
