@@ -49,12 +49,17 @@ pub struct Assigned {
 }
 
 impl Team {
-    /// Assigns work. A live member's name wins; else a profile of that name starts a new agent.
+    /// Assigns work. A live member's name wins, unless it only plays a script in a trial; else a profile of that name starts a new agent.
     pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
+        let me = self.inner.membership.session();
+        let is_profile = self.config().profile(&assignment.agent).is_ok();
         let live = match (&assignment.name, Name::parse(&assignment.agent)) {
             (None, Ok(name)) => self.bus().look(|state| {
-                state.live(&name).map(|live| (live.id, live.name.clone(), live.cwd.clone()))
+                let live = state.live(&name);
+                let live =
+                    live.filter(|live| !is_profile || !state.plays_a_trial_of_another(live, me));
+                live.map(|live| (live.id, live.name.clone(), live.cwd.clone()))
             }),
             _ => None,
         };

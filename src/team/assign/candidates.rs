@@ -145,8 +145,8 @@ impl Team {
             let is_generated = |live: &Session| state.is_generated_name(&live.name);
             let me = self.inner.membership.session();
             // A trial's agents only play their scripts.
-            let is_anybodys = |live: &Session| live.owner == Some(me) || !state.plays_a_trial(live);
-            if let Some(live) = state.live(&name).filter(|live| is_anybodys(live))
+            let is_real = |live: &&Session| !state.plays_a_trial_of_another(live, me);
+            if let Some(live) = state.live(&name).filter(is_real)
                 && profile.is_none_or(|profile| !(is_of(live, profile) && is_generated(live)))
             {
                 return Assignee::Live(live.name.clone());

@@ -26,7 +26,7 @@ pub(in crate::bus::rules) fn assign(
     if agent.stop.is_some() {
         return Err(Refusal::Stopping { name: agent.name.clone() });
     }
-    if agent.owner != Some(me) && writer.state.plays_a_trial(agent) {
+    if writer.state.plays_a_trial_of_another(agent, me) {
         return Err(Refusal::OfTrial { name: agent.name.clone() });
     }
     if agent.stuck {

@@ -27,9 +27,10 @@ impl State {
         all.filter(move |workflow| workflow.owner == Some(owner))
     }
 
-    /// Says whether an agent plays its part of a script, in a trial that its bridge leads.
-    pub fn plays_a_trial(&self, agent: &Session) -> bool {
-        let mut led = agent.owner.into_iter().flat_map(|owner| self.workflows_of(owner));
+    /// Says whether an agent plays its part of a script, in a trial that another session leads.
+    pub fn plays_a_trial_of_another(&self, agent: &Session, me: SessionId) -> bool {
+        let owner = agent.owner.filter(|owner| *owner != me);
+        let mut led = owner.into_iter().flat_map(|owner| self.workflows_of(owner));
         led.any(|workflow| workflow.is_trial && !workflow.status.is_final())
     }
 
