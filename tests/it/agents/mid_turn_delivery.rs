@@ -63,14 +63,6 @@ fn outcomes(stage: &Stage, method: &str) -> Vec<String> {
     events.iter().filter_map(settled).collect()
 }
 
-/// Waits until the output of a running task contains `text`.
-async fn until_said(lead: &Member, task: &str, text: &str) {
-    lead.until("get_task_result", json!({ "task_id": task }), |result| {
-        result["output"].as_str().unwrap().contains(text)
-    })
-    .await;
-}
-
 async fn delivery(lead: &Member, name: &str) -> Value {
     let agent = lead.until_agent(name, |agent| agent["tools"] == "ready");
     agent.await["delivery"].clone()
@@ -81,7 +73,7 @@ async fn a_message_steered_into_a_turn_is_seen() {
     let stage = Stage::new(&heeding("steering = \"inject\""));
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "heed").await;
-    until_said(&lead, &task, "begun").await;
+    lead.until_said(&task, "begun").await;
     assert_eq!(
         delivery(&lead, "ann").await,
         json!(["steer", "piggyback", "pull", "prompt", "inject"])
@@ -102,7 +94,7 @@ async fn a_message_that_finds_no_turn_to_steer_wakes_the_agent_later() {
     let stage = Stage::new(&heeding("steering = \"no_turn\"").replace("60000", "1500"));
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "heed").await;
-    until_said(&lead, &task, "begun").await;
+    lead.until_said(&task, "begun").await;
     let sent = lead.send("ann", "the code is 4711").await;
     assert_eq!(lead.done(&task).await, "begun. heard null");
     let woken = format!("{}{ANSWER}", framed("orchestrator", "the code is 4711"));
@@ -171,7 +163,7 @@ async fn an_agent_whose_profile_forbids_it_is_not_steered() {
     let stage = Stage::new(&script).with_profiles("[agents.scripted]\nmid_turn = \"never\"");
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "heed").await;
-    until_said(&lead, &task, "begun").await;
+    lead.until_said(&task, "begun").await;
     assert_eq!(delivery(&lead, "ann").await[0], "interrupt");
     let sent = lead.send("ann", "the code is 4711").await;
     assert_eq!(lead.done(&task).await, "begun. heard null");
@@ -251,7 +243,7 @@ steps = [
     gate.send("ann", "go on").await;
     // The agent has shown that it asks, and its words prove, long before the turn ends, that it has the answer.
     lead.until_agent("ann", |agent| agent["delivery"][0] == "drain").await;
-    until_said(&lead, &task, "4711").await;
+    lead.until_said(&task, "4711").await;
     let deadline = std::time::Instant::now() + crate::support::DEADLINE;
     while outcomes(&stage, "drain") != ["message_seen"] {
         assert!(std::time::Instant::now() < deadline, "{:?}", stage.events());
@@ -383,7 +375,7 @@ async fn a_task_whose_turn_was_interrupted_can_be_cancelled() {
     lead.until_waiting("ann").await;
     let urgent = json!({ "to": "ann", "content": "not those in docs", "priority": "urgent" });
     lead.call("send_message", urgent).await;
-    until_said(&lead, &task, "again").await;
+    lead.until_said(&task, "again").await;
     lead.task_is(&task, "running").await;
     let cancelled = lead.call("cancel_task", json!({ "task_id": task })).await;
     assert_eq!(cancelled["cancelled"], true, "{cancelled}");

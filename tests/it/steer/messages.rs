@@ -22,7 +22,7 @@ when = "Your task: look"
 steps = [{ say = "{{name}} has done it" }]
 [[agents.default.turns]]
 when = "Your task: hang"
-steps = [{ hang = true }]
+steps = [{ say = "on it" }, { hang = true }]
 [[agents.default.turns]]
 steps = [{ say = "{{name}} has done it" }]
 "#;
@@ -61,7 +61,7 @@ async fn a_busy_agent_reads_it_later_and_an_absent_one_when_it_is_back() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
     let task = lead.start("ben", "hang").await;
-    lead.task_is(&task, "running").await;
+    lead.until_said(&task, "on it").await;
     let said = done(&stage, &["send", "ben", "-x", "--no-wait"]).await;
     assert!(said.starts_with("the message is stored; `ben` will read it "), "{said}");
     let peer = stage.peer("cay").await;

@@ -111,6 +111,15 @@ impl Member {
             .await;
     }
 
+    /// Waits until the output of a running task contains `text`: then its prompt has reached the agent, which `running` alone does not
+    /// say.
+    pub(crate) async fn until_said(&self, task: &str, text: &str) {
+        self.until("get_task_result", json!({ "task_id": task }), |result| {
+            result["output"].as_str().is_some_and(|output| output.contains(text))
+        })
+        .await;
+    }
+
     /// Sends a message.
     pub(crate) async fn send(&self, to: &str, content: &str) -> Value {
         let message = json!({ "to": to, "content": content });
