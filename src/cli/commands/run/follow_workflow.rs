@@ -9,7 +9,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::live_screen::Screen;
-use super::plain_step_lines::{self, ApprovalFrom, AttemptEnd, StepReport};
+use super::step_lines::{self, ApprovalFrom, AttemptEnd, StepReport};
 use super::terminal_question::{self, Subject, TerminalQuestion};
 use super::words_for_user;
 use crate::bus::rules::{Approval, Operation};
@@ -403,11 +403,11 @@ fn end(workflows: &Workflows, workflow: &Workflow, transcripts: &Path) -> Result
     let bus = workflows.team().bus();
     let past = past_attempts(bus, workflow);
     let tree = bus.look(|state| WorkflowTree::of(workflow, state));
-    output::say(&plain_step_lines::summary(&tree, workflow, &past));
-    for line in plain_step_lines::failed_calls(&failed_calls(bus, workflow)) {
+    output::say(&step_lines::summary(&tree, workflow, &past));
+    for line in step_lines::failed_calls(&failed_calls(bus, workflow)) {
         output::say(&line);
     }
-    for step in plain_step_lines::last(workflow) {
+    for step in step_lines::last(workflow) {
         let Some(id) = &step.task else { continue };
         let task = bus.find_task(id)?;
         if let Some(body) = task.and_then(|task| task.output) {
@@ -419,7 +419,7 @@ fn end(workflows: &Workflows, workflow: &Workflow, transcripts: &Path) -> Result
     let here = std::env::current_dir().unwrap_or_default();
     let below = transcripts.strip_prefix(here).unwrap_or(transcripts);
     let is_there = |name: &str| transcripts.join(name).is_file();
-    for line in plain_step_lines::transcripts(workflow, below, is_there) {
+    for line in step_lines::transcripts(workflow, below, is_there) {
         output::tell(&line);
     }
     match workflow.status {
