@@ -136,9 +136,15 @@
       if (!answer.ok) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       localTimes(page);
-      const list = byId(link.dataset.list);
-      for (const row of [...(page.getElementById(link.dataset.list)?.children ?? [])]) {
-        if (!byId(row.id)) list.append(document.adoptNode(row));
+      // Each page stays a list of its own, which the browser passes over as a whole while it is out of sight.
+      const older = page.getElementById(link.dataset.list);
+      if (older) {
+        for (const row of [...older.children]) if (byId(row.id)) row.remove();
+        older.id = `${older.id}-before-${new URL(link.href).searchParams.get("before")}`;
+        older.setAttribute("aria-label", "Older messages, newest first");
+        older.classList.add("is-older");
+        older.style.containIntrinsicBlockSize = `auto ${older.children.length * 4.4}rem`;
+        link.parentElement.before(document.adoptNode(older));
       }
       const next = page.querySelector("a[data-older]");
       if (!next) return link.parentElement.remove();
@@ -150,16 +156,19 @@
   };
 
   // Times come in UTC; a reader wants those of the own clock.
-  const localTimes = (root) => {
+  const clock = new Intl.DateTimeFormat([], { timeStyle: "medium", hour12: false });
+  const dayAndMonth = new Intl.DateTimeFormat([], { month: "short", day: "numeric" });
+  const wholeTime = new Intl.DateTimeFormat([], { dateStyle: "short", timeStyle: "medium" });
+  function localTimes(root) {
+    const today = new Date().toDateString();
     for (const time of root.querySelectorAll("time[data-clock]")) {
       const moment = new Date(time.dateTime);
       if (Number.isNaN(moment.getTime())) continue;
-      const isToday = moment.toDateString() === new Date().toDateString();
-      const day = isToday ? "" : moment.toLocaleDateString([], { month: "short", day: "numeric" }) + " ";
-      time.textContent = day + moment.toLocaleTimeString([], { hour12: false });
-      time.title = moment.toLocaleString();
+      const day = moment.toDateString() === today ? "" : dayAndMonth.format(moment) + " ";
+      time.textContent = day + clock.format(moment);
+      time.title = wholeTime.format(moment);
     }
-  };
+  }
 
   const tell = (words, isWrong) => {
     const outcome = byId("outcome");
