@@ -3,6 +3,8 @@
 use crate::bus::event::BodyRef;
 use crate::bus::storage::LogError;
 use crate::bus::storage::file::StoredTexts;
+use crate::domain::ids::TaskId;
+use crate::domain::limits;
 use crate::view::Texts;
 
 /// The texts of a log, for the read model: one that cannot be read is missing.
@@ -15,6 +17,10 @@ impl Texts for LogTexts<'_> {
 
     fn long_text(&mut self, id: uuid::Uuid) -> Option<String> {
         self.0.long_text(id).inspect_err(missed).ok()
+    }
+
+    fn last_of_transcript(&mut self, task: &TaskId) -> Option<String> {
+        self.0.last_of_transcript(task, limits::LIVE_BYTES).inspect_err(missed).ok()
     }
 }
 

@@ -84,7 +84,9 @@ impl Board {
             }
         }
         let ended = state.departed().rev().filter(|ended| problems::is_shown(state, ended, now));
-        members.extend(ended.take(most_ended).map(|ended| {
+        let ended: Vec<_> = ended.collect();
+        let not_shown = ended.len().saturating_sub(most_ended);
+        members.extend(ended.into_iter().take(most_ended).map(|ended| {
             MemberRow::of_ended(ended, used.remove(&ended.session).unwrap_or_default(), now)
         }));
         for (session, prompt) in interrupted(state) {
@@ -108,7 +110,7 @@ impl Board {
             ended_requests: RequestRow::of_ended(state, most_ended, texts),
             workflows: workflows(state, most_ended),
             problems: problems::of(state, &members, looked.damaged_lines, now),
-            totals: Totals::of(state, &members),
+            totals: Totals::of(state, &members, not_shown),
             permissions,
             members,
         }
@@ -173,6 +175,12 @@ impl Board {
             && *workflows == other.workflows
             && *problems == other.problems
             && *totals == other.totals
+    }
+
+    /// Returns how many members of a group have no row, as the board shows only the last ones that have ended.
+    pub fn without_row(&self, group: Group) -> usize {
+        let rows = self.members.iter().filter(|row| row.group == group).count();
+        if group == Group::Ended { self.totals.ended.saturating_sub(rows) } else { 0 }
     }
 
     /// Says how many things wait for a person; nothing if there are none.

@@ -19,6 +19,9 @@ const CURRENCY_CHARS: usize = 8;
 /// The most characters of a call's title.
 const TITLE_CHARS: usize = 300;
 
+/// What stands between the title of a call and its status.
+const BEFORE_STATUS: &str = " — ";
+
 /// What a line of a turn is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -73,6 +76,24 @@ pub fn live_lines(transcript: &str, most: usize) -> Vec<LiveLine> {
     });
     let lines: Vec<_> = lines.map(|(kind, text)| LiveLine { kind, text }).collect();
     lines[lines.len().saturating_sub(most)..].to_vec()
+}
+
+/// Returns the title of the call in which a turn is: the last one that has not ended, if its agent has said nothing since then.
+pub fn open_call(transcript: &str) -> Option<String> {
+    let mut turn = Turn::default();
+    for line in transcript.lines() {
+        if let Ok(value) = serde_json::from_str::<Value>(line) {
+            turn.take(&value);
+        }
+    }
+    let is_said = |kind: &LiveKind| matches!(kind, LiveKind::Words | LiveKind::Thought);
+    let last = turn.parts.iter().rev().take_while(|(kind, _)| !is_said(kind));
+    let mut calls = last.filter(|(kind, _)| *kind == LiveKind::Call);
+    calls.find_map(|(_, line)| match line.rsplit_once(BEFORE_STATUS) {
+        Some((_, "completed" | "failed")) => None,
+        Some((title, _)) => Some(title.to_owned()),
+        None => Some(line.clone()),
+    })
 }
 
 /// Returns the call of a tool in a transcript that has this title, with all that the agent has said about it, as lines. A cut title is the
@@ -214,14 +235,15 @@ impl Turn {
         let title = value["title"].as_str().map(|title| beginning(title, TITLE_CHARS));
         let before = known.map(|at| self.parts[at].1.clone());
         let (old_title, old_status) =
-            match before.as_deref().and_then(|line| line.rsplit_once(" — ")) {
+            match before.as_deref().and_then(|line| line.rsplit_once(BEFORE_STATUS)) {
                 Some((title, status)) => (Some(title.to_owned()), Some(status.to_owned())),
                 None => (before.clone(), None),
             };
         let title = title.filter(|title| !title.is_empty()).or(old_title);
         let title = title.unwrap_or_else(|| beginning(id, TITLE_CHARS));
         let status = value["status"].as_str().map(|status| status.replace('_', " ")).or(old_status);
-        let line = status.map_or_else(|| title.clone(), |status| format!("{title} — {status}"));
+        let line = status
+            .map_or_else(|| title.clone(), |status| format!("{title}{BEFORE_STATUS}{status}"));
         if let Some(at) = known {
             self.parts[at].1 = line;
         } else {
@@ -259,6 +281,21 @@ mod tests {
     fn shown(lines: &[Value]) -> Vec<(LiveKind, String)> {
         let lines = live_lines(&transcript(lines), 100).into_iter();
         lines.map(|line| (line.kind, line.text)).collect()
+    }
+
+    #[test]
+    fn a_turn_is_in_the_last_call_that_has_not_ended_unless_the_agent_speaks_on() {
+        let call = |id: &str, status: Value| json!({ "kind": "tool_call", "id": id, "title": format!("run {id}"), "status": status });
+        let open = |lines: &[Value]| open_call(&transcript(lines));
+        let (one, two) = (call("1", json!("in_progress")), call("2", json!("completed")));
+        assert_eq!(open(&[one.clone(), two.clone()]).as_deref(), Some("run 1"));
+        assert_eq!(open(&[call("3", Value::Null)]).as_deref(), Some("run 3"));
+        let told = json!({ "kind": "steer", "text": "go on" });
+        assert_eq!(open(&[one.clone(), told]).as_deref(), Some("run 1"));
+        let words = json!({ "kind": "text", "text": "it runs" });
+        assert_eq!(open(&[one, words]), None);
+        assert_eq!(open(&[two, call("4", json!("failed"))]), None);
+        assert_eq!(open(&[]), None);
     }
 
     #[test]

@@ -131,7 +131,7 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             trouble: Some(trouble),
             who: member.name.clone(),
             id: member.task_id.clone(),
-            words: format!("{}{pid}{held}", trouble.meaning()),
+            words: format!("{}{pid}{held}", trouble.meaning_for(member.silent_in.as_deref())),
             since: Some(member.last_active),
         })
     });

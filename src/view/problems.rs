@@ -96,7 +96,7 @@ pub(super) fn of(
             Trouble::SilentBridge | Trouble::SilentProcess => ProblemKind::Hung,
             Trouble::Gone => ProblemKind::Gone,
         };
-        let words = trouble.meaning().to_owned();
+        let words = trouble.meaning_for(member.silent_in.as_deref());
         Some(Problem { kind, member: Some(member.name.clone()), words, session: None })
     };
     let crashed = state.departed().rev();

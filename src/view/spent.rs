@@ -1,13 +1,13 @@
 //! What turns have used: tokens and money, for one task, for a member, and over the whole log by agent, profile or day.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::{State, Task};
-use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::task::TaskStatus;
 use crate::domain::task::result::Usage;
 use crate::domain::time::iso8601;
@@ -121,7 +121,7 @@ pub enum SpentBy {
 /// What one agent, one profile or one day has used, in turns of tasks and in those in which agents only read their messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct UsageRow {
-    /// The name of the agent or of the profile, or the day.
+    /// The name of the agent or of the profile, or the day; with `(trial)` if scripts played the agents.
     pub name: String,
     /// Tasks that ended.
     pub tasks: u64,
@@ -131,20 +131,32 @@ pub struct UsageRow {
     pub spent: Spent,
 }
 
+/// An agent, as the rows name it.
+#[derive(Clone)]
+struct KnownAgent {
+    name: String,
+    profile: String,
+    /// Whether a script plays it.
+    is_trial: bool,
+}
+
 /// Sums up the usage over the entries of a log.
 pub struct UsageFold {
     by: SpentBy,
     /// The session of each task that has not ended.
     open: BTreeMap<TaskId, SessionId>,
-    /// The name and the profile of each agent that has not left.
-    agents: BTreeMap<SessionId, (String, String)>,
+    /// Each agent that has not left.
+    agents: BTreeMap<SessionId, KnownAgent>,
+    /// The workflows in which scripts play the agents.
+    trials: BTreeSet<WorkflowId>,
     rows: BTreeMap<String, UsageRow>,
 }
 
 impl UsageFold {
     /// Begins with nothing.
     pub fn new(by: SpentBy) -> Self {
-        Self { by, open: BTreeMap::new(), agents: BTreeMap::new(), rows: BTreeMap::new() }
+        let (open, agents, rows) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { by, open, agents, trials: BTreeSet::new(), rows }
     }
 
     /// Takes an entry. `state` names the agents and the tasks that began before the first entry.
@@ -152,7 +164,8 @@ impl UsageFold {
         for event in &entry.events {
             match event {
                 Event::MemberStarting(starting) => {
-                    let agent = (starting.name.to_string(), starting.profile.clone());
+                    let (name, profile) = (starting.name.to_string(), starting.profile.clone());
+                    let agent = KnownAgent { name, profile, is_trial: false };
                     self.agents.insert(starting.session, agent);
                 }
                 Event::MemberLeft { session, .. } => {
@@ -161,10 +174,17 @@ impl UsageFold {
                 }
                 Event::TaskAssigned(task) => {
                     self.open.insert(task.id.clone(), task.session);
-                    self.agents.entry(task.session).or_insert_with(|| {
-                        let profile = profile_of(state, task.session);
-                        (task.agent.to_string(), profile)
+                    let is_trial =
+                        task.workflow.as_ref().is_some_and(|id| self.is_trial(id, state));
+                    let agent = self.agents.entry(task.session).or_insert_with(|| {
+                        let (name, profile) =
+                            (task.agent.to_string(), profile_of(state, task.session));
+                        KnownAgent { name, profile, is_trial: false }
                     });
+                    agent.is_trial |= is_trial;
+                }
+                Event::WorkflowCreated(created) if created.is_trial => {
+                    self.trials.insert(created.id.clone());
                 }
                 Event::TaskFinished(end) => {
                     let known = || state.task(&end.id).map(|task| task.session);
@@ -195,21 +215,32 @@ impl UsageFold {
         state: &State,
     ) -> &mut UsageRow {
         let known = self.agents.get(&session).cloned();
-        let (agent, profile) = known.unwrap_or_else(|| {
+        let agent = known.unwrap_or_else(|| {
             let of_task = task.map(|task| task.agent.to_string());
             let live = || state.session(session).map(|live| live.name.to_string());
-            let agent = of_task.or_else(live).unwrap_or_else(|| UNKNOWN.to_owned());
+            let name = of_task.or_else(live).unwrap_or_else(|| UNKNOWN.to_owned());
             let of_task = task.and_then(|task| state.profile_of(task)).map(str::to_owned);
-            (agent, of_task.unwrap_or_else(|| profile_of(state, session)))
+            let profile = of_task.unwrap_or_else(|| profile_of(state, session));
+            let workflow = task.and_then(|task| task.workflow.as_ref());
+            let is_trial = workflow.is_some_and(|id| self.is_trial(id, state));
+            KnownAgent { name, profile, is_trial }
         });
         let name = match self.by {
-            SpentBy::Agent => agent,
-            SpentBy::Profile => profile,
+            SpentBy::Agent => agent.name,
+            SpentBy::Profile => agent.profile,
             SpentBy::Day => iso8601(ended).chars().take(10).collect(),
         };
+        // What scripts do is no work of the agents whose parts they play.
+        let name = format!("{name}{}", if agent.is_trial { " (trial)" } else { "" });
         let row = self.rows.entry(name.clone()).or_default();
         row.name = name;
         row
+    }
+
+    /// Says whether scripts play the agents of a workflow.
+    fn is_trial(&self, id: &WorkflowId, state: &State) -> bool {
+        let in_state = || state.workflow(id).is_some_and(|workflow| workflow.is_trial);
+        self.trials.contains(id) || in_state()
     }
 
     /// Returns the rows, in the order of their names.
@@ -227,7 +258,7 @@ fn profile_of(state: &State, session: SessionId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::event::{Body, Finished, Skip, Starting, TaskAssigned, TaskReport};
+    use crate::bus::event::{Body, Created, Finished, Skip, Starting, TaskAssigned, TaskReport};
     use crate::bus::storage::LogPosition;
     use crate::domain::ids::CommandId;
     use crate::domain::member::Departure;
@@ -264,8 +295,23 @@ mod tests {
 
     /// Two tasks, one of each of two agents of one profile, on two days.
     fn folded(by: SpentBy) -> Vec<(String, u64, u64, u64)> {
+        folded_with(by, false)
+    }
+
+    /// The same; `ben` may be played by a script.
+    fn folded_with(by: SpentBy, is_trial: bool) -> Vec<(String, u64, u64, u64)> {
         let session = |number| SessionId(uuid::Uuid::from_u64_pair(0, number));
-        let mut events = Vec::new();
+        let workflow = WorkflowId::from_bits(1);
+        let mut events = vec![Event::WorkflowCreated(Created {
+            id: workflow.clone(),
+            name: "trial".to_owned(),
+            by: Name::parse("run").unwrap(),
+            owner: session(9),
+            steps: Vec::new(),
+            prompts: Body::Text("[]".to_owned()),
+            plan_file: None,
+            is_trial,
+        })];
         for (number, name) in [(1, "ann"), (2, "ben")] {
             let agent = Name::parse(name).unwrap();
             let (id, session) = (TaskId::from_bits(number), session(number));
@@ -296,7 +342,7 @@ mod tests {
                     model: None,
                     fresh: false,
                     permissions: None,
-                    workflow: None,
+                    workflow: (number == 2).then(|| workflow.clone()),
                 }),
                 Event::TaskFinished(Finished {
                     id,
@@ -313,7 +359,7 @@ mod tests {
             let entry = Entry {
                 seq: number,
                 // The second task ends a day after the first.
-                ts: if number > 3 { 86_400_000 } else { 0 },
+                ts: if number > 4 { 86_400_000 } else { 0 },
                 tick: Tick { boot: 1, ms: number },
                 id: CommandId(uuid::Uuid::from_u64_pair(1, number)),
                 by: None,
@@ -332,6 +378,14 @@ mod tests {
         assert_eq!(folded(SpentBy::Profile), [row("codex", 2, 1, 30)]);
         let days = [row("1970-01-01", 1, 1, 10), row("1970-01-02", 1, 0, 20)];
         assert_eq!(folded(SpentBy::Day), days);
+    }
+
+    #[test]
+    fn what_scripts_do_has_rows_of_its_own() {
+        let names = |by| folded_with(by, true).into_iter().map(|row| row.0).collect::<Vec<_>>();
+        assert_eq!(names(SpentBy::Agent), ["ann", "ben (trial)"]);
+        assert_eq!(names(SpentBy::Profile), ["codex", "codex (trial)"]);
+        assert_eq!(names(SpentBy::Day), ["1970-01-01", "1970-01-02 (trial)"]);
     }
 
     #[test]

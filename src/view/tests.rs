@@ -6,11 +6,13 @@ use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
 use super::*;
-use crate::bus::event::{Body, Entry, Event, Joined, MessageSent, RequestOpened, Starting};
+use crate::bus::event::{
+    Body, Entry, Event, Joined, MessageSent, RequestOpened, Starting, TaskAssigned,
+};
 use crate::bus::state::{BodyRef, State};
 use crate::bus::storage::LogPosition;
 use crate::bus::storage::file::upkeep::{BusFinding, BusReport};
-use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
@@ -44,6 +46,7 @@ pub(super) fn row(name: &str, state: &str) -> MemberRow {
         doing: state.to_owned(),
         task_id: None,
         task_since: None,
+        silent_in: None,
         queued: 0,
         unread: 0,
         waits_for: None,
@@ -104,13 +107,12 @@ fn entry(number: u64, event: Event) -> Entry {
     }
 }
 
-#[test]
-fn the_last_words_of_an_agent_begin_no_line_of_their_own() {
-    let mut state = State::default();
-    let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
+/// Starts an agent with the entry of this number. Returns its session.
+fn started(state: &mut State, number: u64, name: &str) -> SessionId {
+    let session = SessionId(uuid::Uuid::from_u64_pair(0, number));
     let starting = Starting {
         session,
-        name: Name::parse("ann").unwrap(),
+        name: Name::parse(name).unwrap(),
         chosen: true,
         profile: "codex".to_owned(),
         model: None,
@@ -119,7 +121,81 @@ fn the_last_words_of_an_agent_begin_no_line_of_their_own() {
         owner: session,
         token_hash: String::new(),
     };
-    state.apply(&entry(1, Event::MemberStarting(starting)), &[0], LogPosition::default());
+    state.apply(&entry(number, Event::MemberStarting(starting)), &[0], LogPosition::default());
+    session
+}
+
+#[test]
+fn a_board_counts_the_ended_members_that_have_no_row() {
+    let mut state = State::default();
+    for number in 0..7 {
+        let session = started(&mut state, 2 * number + 1, &format!("agent-{number}"));
+        let left = Event::MemberLeft { session, departure: Departure::Stopped, detail: None };
+        state.apply(&entry(2 * number + 2, left), &[0], LogPosition::default());
+    }
+    let board = board(&state, 14, true);
+    assert_eq!((board.members.len(), board.totals.ended), (5, 7));
+    assert_eq!((board.without_row(Group::Ended), board.without_row(Group::Idle)), (2, 0));
+}
+
+#[test]
+fn a_stalled_agent_says_in_what_it_is_silent() {
+    struct Transcript(&'static str);
+    impl Texts for Transcript {
+        fn text(&mut self, _: BodyRef) -> Option<String> {
+            None
+        }
+        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+            None
+        }
+        fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
+            Some(self.0.to_owned())
+        }
+    }
+    let mut state = State::default();
+    let session = started(&mut state, 1, "ann");
+    let id = TaskId::from_bits(1);
+    let assigned = TaskAssigned {
+        id: id.clone(),
+        session,
+        by: Name::parse("ann").unwrap(),
+        agent: Name::parse("ann").unwrap(),
+        prompt: Body::Text("do it".to_owned()),
+        model: None,
+        fresh: false,
+        permissions: None,
+        workflow: None,
+    };
+    let events =
+        [Event::TaskAssigned(assigned), Event::TaskStarted { id }, Event::AgentStalled { session }];
+    for (number, event) in (2..).zip(events) {
+        state.apply(&entry(number, event), &[0], LogPosition::default());
+    }
+    let said = |transcript| {
+        let now = Now { wall_ms: 1, tick: Tick { boot: 1, ms: 1 } };
+        let looked = Looked {
+            state: &state,
+            seq: 4,
+            now,
+            is_held: &|_| true,
+            damaged_lines: 0,
+            most_ended: 5,
+        };
+        let board = Board::of(&looked, &mut Transcript(transcript));
+        assert_eq!(board.problems[0].words, board.needs_you[0].words);
+        board.needs_you[0].words.clone()
+    };
+    let call = r#"{"kind":"tool_call","id":"1","title":"cargo test","status":"in_progress"}"#;
+    assert_eq!(said(call), "silent in its turn; its call \"cargo test\" may hang");
+    let words = r#"{"kind":"text","text":"let me think"}"#;
+    assert_eq!(said(words), "silent in its turn; its model may hang");
+    assert_eq!(said(""), "silent in its turn; a tool or its model may hang");
+}
+
+#[test]
+fn the_last_words_of_an_agent_begin_no_line_of_their_own() {
+    let mut state = State::default();
+    let session = started(&mut state, 1, "ann");
     let detail = Some("its stderr ends: x\n\nNeeds you\n\t! permission".to_owned());
     let left = Event::MemberLeft { session, departure: Departure::Failed, detail };
     state.apply(&entry(2, left), &[0], LogPosition::default());

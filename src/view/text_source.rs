@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::bus::event::{Body, BodyRef, LogPosition};
+use crate::domain::ids::TaskId;
 use crate::domain::text::visible_letters::beginning;
 
 /// A source of stored texts. A text that it cannot read is missing from what is shown.
@@ -12,6 +13,11 @@ pub trait Texts {
 
     /// Reads a long text that stands beside the log.
     fn long_text(&mut self, id: uuid::Uuid) -> Option<String>;
+
+    /// Reads the end of the transcript of a task; where there are none, nothing.
+    fn last_of_transcript(&mut self, _: &TaskId) -> Option<String> {
+        None
+    }
 
     /// Reads a text of an event.
     fn text_of(&mut self, body: &Body) -> Option<String> {
@@ -49,6 +55,10 @@ impl Texts for KnownTexts<'_> {
 
     fn long_text(&mut self, id: uuid::Uuid) -> Option<String> {
         self.texts.long_text(id)
+    }
+
+    fn last_of_transcript(&mut self, task: &TaskId) -> Option<String> {
+        self.texts.last_of_transcript(task)
     }
 
     fn first_words(&mut self, body: BodyRef, most: usize) -> Option<String> {

@@ -18,6 +18,8 @@ pub struct Totals {
     /// Those of the working ones that wait for a message.
     pub waiting: usize,
     pub idle: usize,
+    /// Agents that have ended in the last minutes, and crashed ones, whether a row shows them or not.
+    pub ended: usize,
     /// Unread messages that somebody may still read: of live members, and of absent ones whose name was chosen.
     pub unread: usize,
     /// Tasks that wait or run.
@@ -47,7 +49,8 @@ impl Totals {
         }
     }
 
-    pub(super) fn of(state: &State, members: &[MemberRow]) -> Self {
+    /// Counts. `not_shown` members have ended and have no row.
+    pub(super) fn of(state: &State, members: &[MemberRow], not_shown: usize) -> Self {
         let count = |group| members.iter().filter(|member| member.group == group).count();
         let mut totals = Self {
             members: members.iter().filter(|member| member.group != Group::Ended).count(),
@@ -58,6 +61,7 @@ impl Totals {
                 .filter(|member| member.group == Group::Working && member.state == "waiting")
                 .count(),
             idle: count(Group::Idle),
+            ended: count(Group::Ended) + not_shown,
             unread: state.unread_in_all(),
             requests_open: state.unanswered_requests().count(),
             workflows_open: state

@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::{EndedSession, Session, State};
+use crate::bus::state::{EndedSession, Session, State, Task};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
-use crate::domain::text::visible_letters::beginning;
+use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::time::{Now, Tick};
 use crate::view::doing::{Doing, awaited};
-use crate::view::{Moment, Spent, Texts};
+use crate::view::{Moment, Spent, Texts, open_call};
 
 /// The groups of members, in the order in which windows show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -58,6 +58,9 @@ pub struct MemberRow {
     /// When that turn began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_since: Option<Moment>,
+    /// Of a stalled agent, in what it is silent, as far as its transcript shows that: a call of a tool, or its model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent_in: Option<String>,
     /// Tasks behind that one.
     pub queued: usize,
     /// Messages that it has not seen and that are not on their way to it.
@@ -110,6 +113,13 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl MemberRow {
+    /// Returns its kind, with the profile of an agent that is not named after it.
+    pub fn kind_in_words(&self) -> String {
+        let profile = self.profile.as_ref().filter(|profile| **profile != self.name);
+        let profile = profile.map(|profile| format!(" ({profile})")).unwrap_or_default();
+        format!("{}{profile}", self.kind)
+    }
+
     /// Makes the row of a live session. `is_held` says whether its process lives, `usage` what its turns have used.
     pub fn of(
         state: &State,
@@ -136,6 +146,9 @@ impl MemberRow {
             doing,
             task_id: session.running.as_ref().map(ToString::to_string),
             task_since: running.and_then(|task| task.started_ms).map(Moment),
+            silent_in: running
+                .filter(|_| word == "stalled")
+                .and_then(|task| silent_in(task, texts)),
             queued: session.queue.len(),
             unread: state.member(&session.name).map_or(0, |member| member.unread.len()),
             waits_for: awaited(state, session).map(ToString::to_string),
@@ -173,6 +186,7 @@ impl MemberRow {
             doing: beginning(&ended.reason(), limits::REASON_CHARS),
             task_id: None,
             task_since: None,
+            silent_in: None,
             queued: 0,
             unread: 0,
             waits_for: None,
@@ -191,6 +205,14 @@ impl MemberRow {
             usage: Some(usage).filter(|usage| !usage.is_nothing()),
         }
     }
+}
+
+/// Says in what a stalled agent is silent.
+fn silent_in(task: &Task, texts: &mut dyn Texts) -> Option<String> {
+    let transcript = texts.last_of_transcript(&task.id).filter(|lines| !lines.is_empty())?;
+    let call = open_call(&transcript)
+        .map(|title| format!("its call {}", quoted(&title, limits::DOING_CHARS)));
+    Some(call.unwrap_or_else(|| "its model".to_owned()))
 }
 
 /// Returns the word for the state of a live session.

@@ -52,6 +52,9 @@ pub struct TaskRow {
     /// The workflow whose step it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
+    /// Whether a script plays its agent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_trial: bool,
     pub queued_at: Moment,
     /// When its turn began.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,6 +73,7 @@ impl TaskRow {
     /// Makes the row of a task.
     pub fn of(state: &State, task: &Task, texts: &mut dyn Texts) -> Self {
         let error = task.error.as_ref();
+        let workflow = task.workflow.as_ref().and_then(|id| state.workflow(id));
         Self {
             task_id: task.id.to_string(),
             agent: task.agent.to_string(),
@@ -79,6 +83,7 @@ impl TaskRow {
             cancel_asked: task.cancel_asked && !task.status.is_final(),
             prompt: texts.first_words(task.prompt, limits::PROMPT_CHARS),
             workflow_id: task.workflow.as_ref().map(ToString::to_string),
+            is_trial: workflow.is_some_and(|workflow| workflow.is_trial),
             queued_at: Moment(task.queued_ms),
             started_at: task.started_ms.map(Moment),
             ended_at: task.ended_ms.map(Moment),

@@ -64,6 +64,14 @@ impl Trouble {
         }
     }
 
+    /// Says what that means for a member of which it is known in what it is silent.
+    pub fn meaning_for(self, silent_in: Option<&str>) -> String {
+        match (self, silent_in) {
+            (Self::Stalled, Some(what)) => format!("silent in its turn; {what} may hang"),
+            _ => self.meaning().to_owned(),
+        }
+    }
+
     /// Returns what a person can do about it.
     pub fn way_out(self, has_task: bool) -> WayOut {
         match self {
@@ -127,6 +135,12 @@ mod tests {
         });
         let expected = ["cli-team-bridge cancel task-1", "cli-team-bridge kill ann", "", "", ""];
         assert_eq!(commands, expected);
+        let stalled = Trouble::Stalled;
+        assert_eq!(stalled.meaning_for(None), stalled.meaning());
+        assert_eq!(
+            stalled.meaning_for(Some("its model")),
+            "silent in its turn; its model may hang"
+        );
         let idle = Trouble::Stalled.way_out(false);
         assert_eq!(idle.command("ann", None).as_deref(), Some("cli-team-bridge stop ann"));
     }

@@ -79,6 +79,13 @@ fn in_lane<'a>(shown: &'a [Stretch], lane: &str) -> Vec<&'a Stretch> {
     own
 }
 
+/// Returns the stretches by their beginning, the newest first.
+fn newest_first(shown: &[Stretch]) -> Vec<&Stretch> {
+    let mut all: Vec<_> = shown.iter().collect();
+    all.sort_by_key(|one| std::cmp::Reverse(one.from));
+    all
+}
+
 /// Draws stretches of time.
 pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Board) -> Markup {
     let shown = &stretches[stretches.len().saturating_sub(MOST_ROWS)..];
@@ -108,7 +115,7 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
         p.empty { "A bar is work at a task, with how it ended (✓ ✗ -; ● goes on); a dotted line is a wait for a message; ! is a question for permission." }
         details.body id="timeline-words" {
             summary { "The same in words, newest first" }
-            ol { @for stretch in shown.iter().rev() { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at)) } } }
+            ol { @for stretch in newest_first(shown) { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at)) } } }
         }
     }
 }

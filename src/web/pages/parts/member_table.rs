@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::small_parts::{MOST_ROWS, ago, left_out, mark, member_link, usage_cells};
+use crate::domain::text::counted::counted;
 use crate::view::{Board, Group, MemberRow, StatusLook, short};
 
 /// Returns the table.
@@ -19,7 +20,7 @@ pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
                 @let rows: Vec<_> = board.members.iter().filter(|row| row.group == group).collect();
                 @if !rows.is_empty() {
                     tbody.group {
-                        tr { th colspan="7" scope="rowgroup" { (group.heading()) " (" (rows.len()) ")" } }
+                        tr { th colspan="7" scope="rowgroup" { (group.heading()) " (" (rows.len()) ")" (older(board.without_row(group))) } }
                         @for row in rows.iter().take(MOST_ROWS) { (member_row(row, board)) }
                     }
                 }
@@ -29,11 +30,15 @@ pub(in crate::web::pages) fn member_table(board: &Board) -> Markup {
     }
 }
 
+/// Says how many members that have ended have no row.
+fn older(number: usize) -> Markup {
+    html! { @if number > 0 { " " span.soft { (counted(number, "older one")) ": " code { "cli-team-bridge log --kind member" } } } }
+}
+
 fn member_row(row: &MemberRow, board: &Board) -> Markup {
-    let of = row.profile.as_ref().filter(|profile| **profile != row.name).unwrap_or(&row.kind);
     html! {
         tr {
-            td.who { (member_link(&row.name)) " " span.soft.small { (of) } }
+            td.who { (member_link(&row.name)) " " span.soft.small { (row.kind_in_words()) } }
             td { (mark(StatusLook::of_member(row), &row.state)) }
             td.words {
                 span.two-lines { (board.now_words(row)) }

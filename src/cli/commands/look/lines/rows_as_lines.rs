@@ -18,12 +18,10 @@ pub(in crate::cli::commands::look) fn member(row: &MemberRow, board: &Board) -> 
         0 => String::new(),
         some => format!("{some} unread"),
     };
-    let profile = row.profile.as_deref().filter(|profile| *profile != row.name);
-    let kind = profile.map_or_else(|| row.kind.clone(), str::to_owned);
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
     vec![
         format!("{} {}", StatusLook::of_member(row).mark, row.name),
-        kind,
+        row.kind_in_words(),
         row.state.replace('_', " "),
         unread,
         usage,
@@ -43,7 +41,8 @@ pub(in crate::cli::commands::look) fn task(row: &TaskRow, now: Moment) -> Vec<St
         (None, None) => "(its prompt cannot be read)".to_owned(),
     };
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
-    vec![row.task_id.clone(), row.status.clone(), row.agent.clone(), time, usage, words]
+    let status = format!("{}{}", row.status, if row.is_trial { " (trial)" } else { "" });
+    vec![row.task_id.clone(), status, row.agent.clone(), time, usage, words]
 }
 
 pub(in crate::cli::commands::look) fn request(row: &RequestRow, now: Moment) -> Vec<String> {

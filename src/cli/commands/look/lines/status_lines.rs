@@ -33,7 +33,12 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         let members = board.members.iter().filter(|member| member.group == group);
         let heading =
             if group == Group::NeedsYou { "Members that wait for you" } else { group.heading() };
-        block(&mut lines, heading, members.map(|row| cells::member(row, board)));
+        let older = match board.without_row(group) {
+            0 => String::new(),
+            some => format!(" ({some} older: `cli-team-bridge log --kind member`)"),
+        };
+        let heading = format!("{heading}{older}");
+        block(&mut lines, &heading, members.map(|row| cells::member(row, board)));
     }
     block(&mut lines, "Tasks", board.tasks.iter().map(|task| cells::task(task, now)));
     let requests = board.requests.iter().chain(&board.ended_requests);

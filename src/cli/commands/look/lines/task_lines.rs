@@ -20,7 +20,8 @@ pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String>
         let time = span(i64::try_from(ms).unwrap_or(i64::MAX));
         if row.ended_at.is_some() { format!("took {time}") } else { format!("running for {time}") }
     }));
-    head.extend(row.workflow_id.as_ref().map(|id| format!("a step of {id}")));
+    let trial = if row.is_trial { ", in which scripts play the agents" } else { "" };
+    head.extend(row.workflow_id.as_ref().map(|id| format!("a step of {id}{trial}")));
     head.extend(row.usage.as_ref().map(crate::view::Spent::in_words));
     lines.push(head.join(", "));
     text(&mut lines, "Error", task.whole_error.as_deref());

@@ -98,8 +98,12 @@ impl Rows<'_> {
     pub(super) fn cells(self, item: &Item<'_>) -> Vec<Cell> {
         let name = self.name_columns();
         match item {
-            Item::Heading(words, count) => {
-                vec![rest(format!("{words} ({count})")).styled(Look::heading())]
+            Item::Heading(words, count, left_out) => {
+                let older = match left_out {
+                    0 => String::new(),
+                    some => format!("; {some} older ones: cli-team-bridge log --kind member"),
+                };
+                vec![rest(format!("{words} ({count}{older})")).styled(Look::heading())]
             }
             Item::Need(need, row) => self.need(need, *row),
             Item::Problem(problem) => {

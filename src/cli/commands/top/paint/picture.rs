@@ -131,11 +131,8 @@ fn below(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) {
     let name = chosen.and_then(|item| item.member()).unwrap_or_default();
     let width = buffer.area.width;
     let lines = usize::from(height - 1);
-    let title = if screen.has_peek {
-        format!("── {name}: live words ")
-    } else {
-        format!("── {name}{}messages ", if name.is_empty() { "" } else { ": " })
-    };
+    let what = if screen.has_peek { "live words" } else { "messages" };
+    let title = format!("── {name}{}{what} ", if name.is_empty() { "" } else { ": " });
     let filling = usize::from(width).saturating_sub(measure_text_width(&title));
     let title = format!("{title}{}", "─".repeat(filling));
     cells::text(buffer, (0, top), &title, (width, false), Look::faint());
@@ -163,7 +160,7 @@ fn live(screen: &Screen, columns: usize) -> Vec<TextLine> {
     let wanted = screen.wanted().live;
     let known = screen.news.live.as_ref().filter(|(id, _)| Some(id) == wanted.as_ref());
     let Some((_, lines)) = known else {
-        let words = if wanted.is_some() { "Reading …" } else { "It has no task." };
+        let words = if wanted.is_some() { "Reading …" } else { "There is no task here." };
         return vec![TextLine { kind: LineKind::Faint, text: words.to_owned() }];
     };
     let lines = lines.iter().flat_map(|line| {
@@ -171,7 +168,7 @@ fn live(screen: &Screen, columns: usize) -> Vec<TextLine> {
             LiveKind::Words => ("", LineKind::Plain),
             LiveKind::Thought => ("", LineKind::Faint),
             LiveKind::Call => ("> ", LineKind::Heading),
-            LiveKind::Permission => ("! ", LineKind::Heading),
+            LiveKind::Permission => ("permission: ", LineKind::Heading),
             LiveKind::Told => ("→ ", LineKind::Heading),
             LiveKind::Note => ("- ", LineKind::Faint),
         };

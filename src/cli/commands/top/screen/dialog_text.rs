@@ -95,6 +95,7 @@ impl Screen {
             line("! needs you   ● working   ○ idle   ✗ ended or failed   ✓ done   · waiting   - did not run"),
             line("– of tokens and costs: not reported (yet) by the agent"),
             line("Of a message: ○ unread   ◐ delivered   ● seen   - withdrawn   ✗ will not reach it"),
+            line("Of live words: > calls a tool   → is told   - is noted"),
             line(""),
             faint("Keys are bound in [top.keys] of your config.toml."),
         ]);

@@ -8,7 +8,8 @@ use crate::view::{
 /// A row of a pane.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli::commands::top) enum Item<'a> {
-    Heading(&'a str, usize),
+    /// A heading, how many rows it has, and how many are left out.
+    Heading(&'a str, usize, usize),
     /// Something that waits for a person, and the member that waits, if it is one.
     Need(&'a Need, Option<&'a MemberRow>),
     /// Something that is wrong with the bus itself.

@@ -59,6 +59,7 @@ impl Screen {
                 for group in [Group::Working, Group::Idle, Group::Ended] {
                     let members = in_group(group).filter(|row| !has_broken(row));
                     block(&mut items, group.heading(), members.map(Item::Member), filter);
+                    say_left_out(&mut items, group.heading(), board.without_row(group));
                 }
             }
             Grouping::Profile => {
@@ -94,8 +95,19 @@ fn block<'a>(
 ) {
     let rows: Vec<_> = rows.filter(|item| item.fits(filter)).collect();
     if !rows.is_empty() {
-        items.push(Item::Heading(heading, rows.len()));
+        items.push(Item::Heading(heading, rows.len(), 0));
         items.extend(rows);
+    }
+}
+
+/// Says how many rows are left out below a heading that stands among the items.
+fn say_left_out(items: &mut [Item<'_>], wanted: &str, number: usize) {
+    for item in items {
+        if let Item::Heading(heading, _, left_out) = item
+            && *heading == wanted
+        {
+            *left_out = number;
+        }
     }
 }
 

@@ -52,6 +52,7 @@ fn member(name: &str, group: Group, state: &str) -> MemberRow {
         doing: format!("{name} is {state}"),
         task_id: (group != Group::Idle).then(|| format!("task-{name}")),
         task_since: None,
+        silent_in: None,
         queued: 0,
         unread: 2,
         waits_for: None,
@@ -81,6 +82,7 @@ fn task(agent: &str, prompt: &str) -> TaskRow {
         cancel_asked: false,
         prompt: Some(prompt.to_owned()),
         workflow_id: None,
+        is_trial: false,
         queued_at: Moment(0),
         started_at: Some(Moment(0)),
         ended_at: None,
@@ -452,7 +454,7 @@ fn the_team_is_grouped_by_state_by_profile_or_not_at_all() {
         let items = screen.items(Pane::Team);
         let mut counts = BTreeMap::new();
         for item in &items {
-            if let super::Item::Heading(words, count) = item {
+            if let super::Item::Heading(words, count, _) = item {
                 counts.insert((*words).to_owned(), *count);
             }
         }
