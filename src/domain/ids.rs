@@ -219,6 +219,13 @@ impl CallId {
     }
 }
 
+impl TaskId {
+    /// Returns the id under which the transcript of a turn without a task stands: the turn that this call began with messages.
+    pub fn of_turn_by(call: CallId) -> Self {
+        Self::from_bits(call.0.as_u64_pair().1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

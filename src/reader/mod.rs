@@ -12,6 +12,6 @@ mod whole_task;
 pub use self::asking_prompt::asking_prompt;
 pub use self::log_texts::LogTexts;
 pub use self::read_board::{board, board_again};
-pub use self::recent_history::History;
+pub use self::recent_history::{History, last_stretches};
 pub use self::walk_log::{walk, walk_all};
 pub use self::whole_task::{WholeTask, no_such_task, whole_task};

@@ -113,3 +113,20 @@ fn is_news(happening: &Happening) -> bool {
         && happening.members.first().is_some_and(|from| from == "bridge");
     happening.topic != Topic::Receipt && !is_notice
 }
+
+/// Returns the last stretches of a log: those that its last part tells of.
+pub fn last_stretches(bus: &mut Follower) -> Result<Vec<Stretch>, LogError> {
+    let mut position = bus.parts()?.last().copied().unwrap_or_default();
+    let mut stretches = Stretches::new(limits::WINDOW_HISTORY);
+    while position < bus.position() {
+        let (entries, next) = bus.entries_after(position, ENTRIES)?;
+        for (_, entry) in &entries {
+            stretches.take(entry, bus.state());
+        }
+        if entries.is_empty() || next <= position {
+            break;
+        }
+        position = next;
+    }
+    Ok(stretches.all())
+}

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, Stretch, TaskRow,
-    Texts, Totals, WorkflowTree, needs, problems, waits,
+    Texts, Totals, WorkflowTree, last_turns, needs, problems, waits,
 };
 use crate::bus::state::{BodyRef, State, Task};
 use crate::domain::ids::SessionId;
@@ -118,17 +118,41 @@ impl Board {
 }
 
 impl Board {
-    /// Returns the board in which members that are just asking anew still wait; none if there are no such members. A window that has
-    /// the last stretches shows it, so that who waits for whom does not flicker.
-    pub fn with_renewed_waits(&self, stretches: &[Stretch]) -> Option<Self> {
+    /// Returns the board with what only the last stretches show: members that are just asking anew still wait, since they first
+    /// asked, and turns without a task. None if that is nothing.
+    pub fn with_last_stretches(&self, stretches: &[Stretch]) -> Option<Self> {
         let mut members = self.members.clone();
-        if !waits::bridge(&mut members, stretches, self.at) {
+        let has_waits = waits::bridge(&mut members, stretches, self.at);
+        let has_turns = last_turns::add(&mut members, stretches);
+        if !has_waits && !has_turns {
             return None;
         }
         waits::put_words(&mut members);
         let mut board = Self { members, ..self.clone() };
         problems::replace_circles(&mut board.problems, &board.members);
         Some(board)
+    }
+
+    /// Says whether somebody waits for a member that may be just asking anew: then the last stretches say whether it does.
+    pub fn may_be_asking_anew(&self) -> bool {
+        let is_awaited =
+            |name: &String| self.members.iter().any(|row| row.waits_for.as_ref() == Some(name));
+        let mut running = self.members.iter().filter(|row| row.state == "running");
+        running.any(|row| row.waits_for.is_none() && is_awaited(&row.name))
+    }
+
+    /// Returns how a task is, in a word: of one that runs, how its agent is.
+    pub fn task_state<'a>(&'a self, task: &'a TaskRow) -> &'a str {
+        let of_agent = || {
+            let is_at_it = |row: &&MemberRow| row.task_id.as_ref() == Some(&task.task_id);
+            let word = self.members.iter().find(is_at_it)?.state.as_str();
+            matches!(word, "stalled" | "stuck" | "hung" | "waiting_permission").then_some(word)
+        };
+        match task.status.as_str() {
+            "running" if task.cancel_asked => "cancelling",
+            "running" => of_agent().unwrap_or("running"),
+            status => status,
+        }
     }
 
     /// Returns what a member does now: in a turn, the prompt of its task, as its row has the age of that beside it.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::spent::thousands;
 use crate::domain::text::counted::counted;
-use crate::domain::text::visible_letters::{beginning, seen, without_styles};
+use crate::domain::text::visible_letters::{beginning, one_line, seen, without_styles};
 
 /// The most characters of a line. A longer one is cut, as a person reads no further.
 const LINE_CHARS: usize = 2_000;
@@ -96,13 +96,30 @@ pub fn open_call(transcript: &str) -> Option<String> {
     })
 }
 
+/// Returns what the agent has said last in its turn, if anything.
+pub fn last_words(transcript: &str) -> Option<String> {
+    let mut turn = Turn::default();
+    for line in transcript.lines() {
+        if let Ok(value) = serde_json::from_str::<Value>(line) {
+            turn.take(&value);
+        }
+    }
+    let last = turn.parts.iter().rev().find(|(kind, _)| *kind == LiveKind::Words);
+    last.map(|(_, words)| words.trim().to_owned()).filter(|words| !words.is_empty())
+}
+
 /// Returns the call of a tool in a transcript that has this title, with all that the agent has said about it, as lines. A cut title is the
 /// beginning of the call's. Of several calls none is shown: a later one may look like the one that is asked about.
 pub fn call_in_full(transcript: &str, title: &str) -> Vec<String> {
-    let begins = title.strip_suffix('…');
-    let is_of = |shown: &str| match begins {
-        Some(begins) => shown.starts_with(begins),
-        None => shown == title,
+    // The bus has the beginning of a long title. Both are compared as one line.
+    let (title, is_cut) = match title.split_once("… [cut: ") {
+        Some((head, _)) => (head, true),
+        None => (title.strip_suffix('…').unwrap_or(title), title.ends_with('…')),
+    };
+    let title = one_line(title);
+    let is_of = |shown: &str| match is_cut {
+        true => shown.starts_with(title.trim_end()),
+        false => shown == title,
     };
     let mut known = BTreeMap::<String, Value>::new();
     let mut found = BTreeSet::new();
@@ -119,7 +136,7 @@ pub fn call_in_full(transcript: &str, title: &str) -> Vec<String> {
             }
         }
         let shown = call["title"].as_str().unwrap_or(&id);
-        if is_of(&beginning(shown, TITLE_CHARS)) {
+        if is_of(&one_line(shown)) {
             found.insert(id);
         }
     }
@@ -296,6 +313,17 @@ mod tests {
         assert_eq!(open(&[one, words]), None);
         assert_eq!(open(&[two, call("4", json!("failed"))]), None);
         assert_eq!(open(&[]), None);
+    }
+
+    #[test]
+    fn the_call_behind_a_long_question_is_found_by_its_beginning() {
+        let title = format!("sh -c 'one\ntwo {}'", "x".repeat(3_000));
+        let call = json!({ "kind": "tool_call", "id": "1", "title": title, "input": { "a": 1 } });
+        let asked = format!("{}… [cut: 1,012 characters are not shown]", &title[..2_000]);
+        let found = |asked: &str| call_in_full(&transcript(std::slice::from_ref(&call)), asked);
+        assert!(found(&asked).concat().ends_with("'input:  a: 1"), "{:?}", found(&asked));
+        assert_eq!(found(&title), found(&asked));
+        assert!(found("sh -c 'two").is_empty());
     }
 
     #[test]

@@ -9,6 +9,7 @@
 mod board;
 pub mod doing;
 mod events;
+mod last_turns;
 mod live_words;
 mod moment;
 mod needs;
@@ -27,7 +28,7 @@ pub use self::board::{Board, Looked, VIEW_VERSION};
 pub use self::events::{
     Conversation, Happening, Happenings, Letter, Receipt, ReceiptStatus, Topic,
 };
-pub use self::live_words::{LiveKind, LiveLine, call_in_full, live_lines, open_call};
+pub use self::live_words::{LiveKind, LiveLine, call_in_full, last_words, live_lines, open_call};
 pub use self::moment::{Moment, span, span_lasts};
 pub use self::needs::{Need, NeedKind};
 pub use self::problems::{Problem, ProblemKind};

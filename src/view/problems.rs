@@ -71,6 +71,14 @@ impl Problem {
         self.member.is_none()
     }
 
+    /// Says what a person can do about it, where its words do not say so.
+    pub fn advice(&self) -> Option<&'static str> {
+        (self.kind == ProblemKind::Circle).then_some(
+            "None of them goes on before its wait ends, and most ask anew. Cancel the task of one, or write to one with \
+             `cli-team-bridge send NAME TEXT --urgent`, which ends its wait.",
+        )
+    }
+
     /// Returns what it is about, in a word.
     pub fn who(&self) -> &str {
         self.member.as_deref().unwrap_or(if self.kind == ProblemKind::Circle {
@@ -100,7 +108,7 @@ pub(super) fn of(
         Some(Problem { kind, member: Some(member.name.clone()), words, session: None })
     };
     let crashed = state.departed().rev();
-    let crashed = crashed.filter(|ended| has_crashed(ended) && is_shown(state, ended, now));
+    let crashed = crashed.filter(|ended| is_unmended(state, ended) && is_shown(state, ended, now));
     let crashed = crashed.map(|ended| Problem {
         kind: ProblemKind::Crashed,
         member: Some(ended.name.to_string()),
@@ -144,7 +152,7 @@ pub(super) fn replace_circles(problems: &mut Vec<Problem>, members: &[MemberRow]
 
 /// Says whether windows show the end of a member. Only the end of an agent is news; other members leave by themselves.
 pub(super) fn is_shown(state: &State, ended: &EndedSession, now: Now) -> bool {
-    let shown_ms = if has_crashed(ended) && state.live(&ended.name).is_none() {
+    let shown_ms = if is_unmended(state, ended) {
         wait_times::CRASH_SHOWN_MS
     } else {
         wait_times::DEPARTED_SHOWN_MS
@@ -152,6 +160,14 @@ pub(super) fn is_shown(state: &State, ended: &EndedSession, now: Now) -> bool {
     ended.kind == MemberKind::Agent
         && ended.at.boot == now.tick.boot
         && now.tick.ms.saturating_sub(ended.at.ms) <= shown_ms
+}
+
+/// Says whether an agent has ended by itself, and no other has had its name since then.
+fn is_unmended(state: &State, ended: &EndedSession) -> bool {
+    let last = || state.departed().rev().find(|other| other.name == ended.name);
+    has_crashed(ended)
+        && state.live(&ended.name).is_none()
+        && last().is_none_or(|last| last.session == ended.session)
 }
 
 /// Says whether an agent has ended by itself.

@@ -127,8 +127,16 @@ pub struct UsageRow {
     pub tasks: u64,
     /// Those of them that are done.
     pub done: u64,
+    /// Those whose turn had begun and of which nobody knows what it used.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unreported: u64,
     #[serde(flatten)]
     pub spent: Spent,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// An agent, as the rows name it.
@@ -140,11 +148,18 @@ struct KnownAgent {
     is_trial: bool,
 }
 
+/// A task that has not ended.
+#[derive(Clone, Copy)]
+struct OpenTask {
+    session: SessionId,
+    has_begun: bool,
+}
+
 /// Sums up the usage over the entries of a log.
 pub struct UsageFold {
     by: SpentBy,
-    /// The session of each task that has not ended.
-    open: BTreeMap<TaskId, SessionId>,
+    /// Each task that has not ended.
+    open: BTreeMap<TaskId, OpenTask>,
     /// Each agent that has not left.
     agents: BTreeMap<SessionId, KnownAgent>,
     /// The workflows in which scripts play the agents.
@@ -173,7 +188,8 @@ impl UsageFold {
                     self.agents.remove(session);
                 }
                 Event::TaskAssigned(task) => {
-                    self.open.insert(task.id.clone(), task.session);
+                    let open = OpenTask { session: task.session, has_begun: false };
+                    self.open.insert(task.id.clone(), open);
                     let is_trial =
                         task.workflow.as_ref().is_some_and(|id| self.is_trial(id, state));
                     let agent = self.agents.entry(task.session).or_insert_with(|| {
@@ -187,15 +203,26 @@ impl UsageFold {
                     self.trials.insert(created.id.clone());
                 }
                 Event::TaskFinished(end) => {
-                    let known = || state.task(&end.id).map(|task| task.session);
-                    let Some(session) = self.open.remove(&end.id).or_else(known) else {
+                    let known = || {
+                        let task = state.task(&end.id)?;
+                        let has_begun = task.started_ms.is_some();
+                        Some(OpenTask { session: task.session, has_begun })
+                    };
+                    let Some(open) = self.open.remove(&end.id).or_else(known) else {
                         continue;
                     };
-                    let row = self.row(session, state.task(&end.id), entry.ts, state);
+                    let row = self.row(open.session, state.task(&end.id), entry.ts, state);
                     row.tasks += 1;
+                    let is_unreported = open.has_begun && end.report.usage.is_none();
+                    row.unreported += u64::from(is_unreported);
                     row.done += u64::from(end.status == TaskStatus::Done);
                     if let Some(usage) = &end.report.usage {
                         row.spent.add(usage);
+                    }
+                }
+                Event::TaskStarted { id } => {
+                    if let Some(open) = self.open.get_mut(id) {
+                        open.has_begun = true;
                     }
                 }
                 Event::TurnUsed { session, usage, .. } => {
@@ -256,181 +283,4 @@ fn profile_of(state: &State, session: SessionId) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bus::event::{Body, Created, Finished, Skip, Starting, TaskAssigned, TaskReport};
-    use crate::bus::storage::LogPosition;
-    use crate::domain::ids::CommandId;
-    use crate::domain::member::Departure;
-    use crate::domain::name::Name;
-    use crate::domain::task::result::Money;
-    use crate::domain::time::Tick;
-
-    #[test]
-    fn costs_add_up_exactly_and_currencies_stay_apart() {
-        let usage = |amount, currency| Usage {
-            input_tokens: Some(1_000),
-            output_tokens: Some(200),
-            cost: Money::of(amount, currency),
-            ..Usage::default()
-        };
-        let mut spent = Spent::default();
-        assert!(spent.is_nothing());
-        assert_eq!(spent.in_words(), "");
-        for _ in 0..10 {
-            spent.add(&usage(0.1, "USD"));
-        }
-        spent.add(&usage(2.0, "EUR"));
-        assert_eq!(spent.micros["USD"], 1_000_000);
-        assert_eq!(spent.in_words(), "13,200 tokens, 2.00 EUR, 1.00 USD");
-        let sum = Spent::sum([&spent, &spent].into_iter());
-        assert_eq!(sum.in_words(), "26,400 tokens, 4.00 EUR, 2.00 USD");
-    }
-
-    #[test]
-    fn an_agents_own_count_of_all_tokens_comes_first() {
-        let usage = Usage { input_tokens: Some(5), total_tokens: Some(99), ..Usage::default() };
-        assert_eq!(Spent::of(&usage).total_tokens, 99);
-    }
-
-    /// Two tasks, one of each of two agents of one profile, on two days.
-    fn folded(by: SpentBy) -> Vec<(String, u64, u64, u64)> {
-        folded_with(by, false)
-    }
-
-    /// The same; `ben` may be played by a script.
-    fn folded_with(by: SpentBy, is_trial: bool) -> Vec<(String, u64, u64, u64)> {
-        let session = |number| SessionId(uuid::Uuid::from_u64_pair(0, number));
-        let workflow = WorkflowId::from_bits(1);
-        let mut events = vec![Event::WorkflowCreated(Created {
-            id: workflow.clone(),
-            name: "trial".to_owned(),
-            by: Name::parse("run").unwrap(),
-            owner: session(9),
-            steps: Vec::new(),
-            prompts: Body::Text("[]".to_owned()),
-            plan_file: None,
-            is_trial,
-        })];
-        for (number, name) in [(1, "ann"), (2, "ben")] {
-            let agent = Name::parse(name).unwrap();
-            let (id, session) = (TaskId::from_bits(number), session(number));
-            let empty = Body::Text(String::new());
-            let report = TaskReport {
-                usage: Some(Usage { total_tokens: Some(10 * number), ..Usage::default() }),
-                ..TaskReport::default()
-            };
-            let status = if number == 1 { TaskStatus::Done } else { TaskStatus::Failed };
-            events.extend([
-                Event::MemberStarting(Starting {
-                    session,
-                    name: agent.clone(),
-                    chosen: true,
-                    profile: "codex".to_owned(),
-                    model: None,
-                    cwd: String::new(),
-                    roles: Vec::new(),
-                    owner: session,
-                    token_hash: String::new(),
-                }),
-                Event::TaskAssigned(TaskAssigned {
-                    id: id.clone(),
-                    session,
-                    by: agent.clone(),
-                    agent,
-                    prompt: empty.clone(),
-                    model: None,
-                    fresh: false,
-                    permissions: None,
-                    workflow: (number == 2).then(|| workflow.clone()),
-                }),
-                Event::TaskFinished(Finished {
-                    id,
-                    status,
-                    output: empty,
-                    stop_reason: None,
-                    error: None,
-                    report,
-                }),
-            ]);
-        }
-        let mut fold = UsageFold::new(by);
-        for (number, event) in (1_u64..).zip(events) {
-            let entry = Entry {
-                seq: number,
-                // The second task ends a day after the first.
-                ts: if number > 4 { 86_400_000 } else { 0 },
-                tick: Tick { boot: 1, ms: number },
-                id: CommandId(uuid::Uuid::from_u64_pair(1, number)),
-                by: None,
-                events: vec![event],
-            };
-            fold.take(&entry, &State::default());
-        }
-        let rows = fold.rows().into_iter();
-        rows.map(|row| (row.name, row.tasks, row.done, row.spent.total_tokens)).collect()
-    }
-
-    #[test]
-    fn usage_is_summed_up_by_agent_profile_or_day() {
-        let row = |name: &str, tasks, done, tokens| (name.to_owned(), tasks, done, tokens);
-        assert_eq!(folded(SpentBy::Agent), [row("ann", 1, 1, 10), row("ben", 1, 0, 20)]);
-        assert_eq!(folded(SpentBy::Profile), [row("codex", 2, 1, 30)]);
-        let days = [row("1970-01-01", 1, 1, 10), row("1970-01-02", 1, 0, 20)];
-        assert_eq!(folded(SpentBy::Day), days);
-    }
-
-    #[test]
-    fn what_scripts_do_has_rows_of_its_own() {
-        let names = |by| folded_with(by, true).into_iter().map(|row| row.0).collect::<Vec<_>>();
-        assert_eq!(names(SpentBy::Agent), ["ann", "ben (trial)"]);
-        assert_eq!(names(SpentBy::Profile), ["codex", "codex (trial)"]);
-        assert_eq!(names(SpentBy::Day), ["1970-01-01", "1970-01-02 (trial)"]);
-    }
-
-    #[test]
-    fn turns_without_a_task_count_for_their_agent_and_are_no_task() {
-        let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
-        let starting = Starting {
-            session,
-            name: Name::parse("ann").unwrap(),
-            chosen: true,
-            profile: "codex".to_owned(),
-            model: None,
-            cwd: String::new(),
-            roles: Vec::new(),
-            owner: session,
-            token_hash: String::new(),
-        };
-        let usage = Usage { total_tokens: Some(7), ..Usage::default() };
-        let used = || Event::TurnUsed { session, usage: usage.clone(), skip: Skip };
-        let entry = |seq, events| Entry {
-            seq,
-            ts: 0,
-            tick: Tick { boot: 1, ms: seq },
-            id: CommandId(uuid::Uuid::from_u64_pair(1, seq)),
-            by: None,
-            events,
-        };
-        let mut state = State::default();
-        let first = entry(1, vec![Event::MemberStarting(starting), used()]);
-        state.apply(&first, &[0, 1], LogPosition::default());
-        let mut fold = UsageFold::new(SpentBy::Agent);
-        fold.take(&first, &state);
-        let left = Event::MemberLeft { session, departure: Departure::Stopped, detail: None };
-        fold.take(&entry(2, vec![used(), left]), &state);
-        let rows = fold.rows();
-        assert_eq!((rows[0].name.as_str(), rows[0].tasks), ("ann", 0));
-        assert_eq!(rows[0].spent.total_tokens, 14);
-        // A fold that begins later finds the agent in the state.
-        let mut later = UsageFold::new(SpentBy::Profile);
-        later.take(&entry(3, vec![used()]), &state);
-        assert_eq!(later.rows()[0].name, "codex");
-    }
-
-    #[test]
-    fn thousands_are_separated() {
-        let numbers = [0, 7, 999, 1_000, 12_345, 1_234_567].map(thousands);
-        assert_eq!(numbers, ["0", "7", "999", "1,000", "12,345", "1,234,567"]);
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! Stretches of time: when each member worked, waited for another, or waited for a permission. Folded from the entries of the log.
+//! Stretches of time: when each member worked, read its messages, waited for another, or waited for a permission. Folded from the entries of the log.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,12 +6,16 @@ use super::Moment;
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, PermissionId, SessionId, TaskId};
+use crate::domain::member::Activity;
+use crate::domain::messaging::DeliveryMethod;
 
 /// Why a stretch is worth showing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StretchKind {
     /// The member worked at a task.
     Work { task: String },
+    /// It read messages in a turn without a task, whose transcript has this id.
+    Reading { transcript: String },
     /// It waited for a message: of one member, or of any.
     Wait { whom: Option<String> },
     /// It waited for the answer to a question for permission.
@@ -37,6 +41,7 @@ pub(super) const ANSWERED: &str = "answered";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Task(TaskId),
+    Reading(SessionId),
     Wait(SessionId, CallId),
     Question(PermissionId),
 }
@@ -68,6 +73,7 @@ impl Stretches {
             match event {
                 Event::TaskStarted { id } | Event::TaskResumed { id } => {
                     let Some(task) = state.task(id) else { continue };
+                    self.end(&Cause::Reading(task.session), at, None);
                     let kind = StretchKind::Work { task: id.to_string() };
                     let member = task.agent.to_string();
                     self.begin(Cause::Task(id.clone()), task.session, member, (kind, at));
@@ -83,8 +89,16 @@ impl Stretches {
                 Event::WaitEnded { session, call } => {
                     self.end(&Cause::Wait(*session, *call), at, None);
                 }
-                Event::MessageHanded { session, call, .. } => {
+                Event::MessageHanded { session, call, member, method, .. } => {
                     self.end(&Cause::Wait(*session, *call), at, Some(ANSWERED));
+                    if *method == DeliveryMethod::Prompt {
+                        let transcript = TaskId::of_turn_by(*call).to_string();
+                        let reading = (StretchKind::Reading { transcript }, at);
+                        self.begin(Cause::Reading(*session), *session, member.to_string(), reading);
+                    }
+                }
+                Event::MemberActivity { session, activity } if *activity != Activity::Running => {
+                    self.end(&Cause::Reading(*session), at, None);
                 }
                 Event::PermissionAsked(asked) => {
                     let question = &asked.question;
@@ -147,7 +161,6 @@ mod tests {
     use crate::bus::event::{Joined, LogPosition, PermissionAnswered, PermissionAsked, Question};
     use crate::domain::ids::CommandId;
     use crate::domain::member::{Departure, MemberKind};
-    use crate::domain::messaging::DeliveryMethod;
     use crate::domain::name::Name;
     use crate::domain::permission::{Decider, Decision};
     use crate::domain::time::Tick;
@@ -221,6 +234,21 @@ mod tests {
         );
         let anybody = StretchKind::Wait { whom: None };
         assert_eq!(all, [(ben(), 1, Some(2)), (anybody, 3, Some(4)), (ben(), 5, None)]);
+    }
+
+    #[test]
+    fn a_turn_without_a_task_is_a_stretch_of_its_own() {
+        let handed = Event::MessageHanded {
+            ids: Vec::new(),
+            member: name("ann"),
+            session: ANN,
+            call: call(7),
+            method: DeliveryMethod::Prompt,
+        };
+        let rests = Event::MemberActivity { session: ANN, activity: Activity::Idle };
+        let transcript = TaskId::of_turn_by(call(7)).to_string();
+        let reading = StretchKind::Reading { transcript };
+        assert_eq!(folded(9, vec![handed, rests]), [(reading, 1, Some(2))]);
     }
 
     #[test]

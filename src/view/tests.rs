@@ -46,6 +46,8 @@ pub(super) fn row(name: &str, state: &str) -> MemberRow {
         doing: state.to_owned(),
         task_id: None,
         task_since: None,
+        reading_since: None,
+        last_turn: None,
         silent_in: None,
         queued: 0,
         unread: 0,
@@ -136,6 +138,23 @@ fn a_board_counts_the_ended_members_that_have_no_row() {
     let board = board(&state, 14, true);
     assert_eq!((board.members.len(), board.totals.ended), (5, 7));
     assert_eq!((board.without_row(Group::Ended), board.without_row(Group::Idle)), (2, 0));
+}
+
+#[test]
+fn a_crash_is_no_problem_once_another_has_had_the_name() {
+    let mut state = State::default();
+    let mut end = |state: &mut State, number, departure| {
+        let session = started(state, number, "ann");
+        let left = Event::MemberLeft { session, departure, detail: None };
+        state.apply(&entry(number + 1, left), &[0], LogPosition::default());
+    };
+    end(&mut state, 1, Departure::Failed);
+    assert_eq!(board(&state, 2, true).problems.len(), 1);
+    end(&mut state, 3, Departure::Stopped);
+    assert_eq!(board(&state, 4, true).problems, []);
+    end(&mut state, 5, Departure::Dead);
+    started(&mut state, 7, "ann");
+    assert_eq!(board(&state, 7, true).problems, []);
 }
 
 #[test]

@@ -94,26 +94,50 @@ pub(super) fn put_words(members: &mut [MemberRow]) {
 }
 
 /// Lets members whose wait has just ended without a message wait on while they ask anew, which takes a model some seconds: who waits
-/// for whom would flicker otherwise. Says whether there are any.
+/// for whom would flicker otherwise, and would be young again with each wait. Says whether that has changed anything.
 pub(super) fn bridge(members: &mut [MemberRow], stretches: &[Stretch], now: Moment) -> bool {
-    let mut has_bridged = false;
-    for row in members.iter_mut().filter(|row| row.state == "running" && row.waits_for.is_none()) {
-        let of_row = |one: &&Stretch| one.member == row.name && one.until.is_some();
-        let waits = stretches.iter().filter(of_row);
-        let waits = waits.filter_map(|one| match &one.kind {
-            StretchKind::Wait { whom } => Some((one, whom.as_ref()?)),
-            _ => None,
-        });
-        let Some((last, whom)) = waits.max_by_key(|(one, _)| one.until) else { continue };
-        let is_recent =
-            last.until.is_some_and(|until| until.until(now) < wait_times::WAIT_ASKED_AGAIN_MS);
-        if is_recent && last.ended != Some(ANSWERED) {
-            row.waits_for = Some(whom.clone());
+    let mut has_changed = false;
+    let may_wait = |row: &&mut MemberRow| match row.state.as_str() {
+        "running" => row.waits_for.is_none(),
+        "waiting" => row.waits_for.is_some(),
+        _ => false,
+    };
+    for row in members.iter_mut().filter(may_wait) {
+        let mut waits: Vec<_> = stretches
+            .iter()
+            .filter(|one| one.member == row.name)
+            .filter_map(|one| match &one.kind {
+                StretchKind::Wait { whom: Some(whom) } => Some((one, whom)),
+                _ => None,
+            })
+            .collect();
+        waits.sort_by_key(|(one, _)| std::cmp::Reverse(one.from));
+        // One that goes on is as good as over: the board is newer.
+        let is_asked_anew = |one: &Stretch, then: Moment| {
+            one.ended != Some(ANSWERED)
+                && one.until.unwrap_or(then).until(then) < wait_times::WAIT_ASKED_AGAIN_MS
+        };
+        if row.waits_for.is_none() {
+            let Some((last, whom)) = waits.first() else { continue };
+            if !is_asked_anew(last, now) {
+                continue;
+            }
+            row.waits_for = Some((*whom).clone());
             row.waits_since = Some(last.from);
-            has_bridged = true;
+            has_changed = true;
         }
+        let first = row.waits_since.unwrap_or(now);
+        let mut since = first;
+        for (earlier, whom) in waits.iter().filter(|(one, _)| one.from < first) {
+            if Some(*whom) != row.waits_for.as_ref() || !is_asked_anew(earlier, since) {
+                break;
+            }
+            since = earlier.from;
+        }
+        has_changed |= since != first;
+        row.waits_since = Some(since);
     }
-    has_bridged
+    has_changed
 }
 
 /// Says who waits in a circle.
@@ -235,5 +259,38 @@ mod tests {
         assert_eq!(alone[0].wait_words.as_deref(), Some("waited for ben until just now"));
         let mut idle = team(&[("ann", "idle", None)]);
         assert!(!bridge(&mut idle, &[wait("ann", Some(5), None)], Moment(6)), "its turn is over");
+    }
+
+    #[test]
+    fn a_wait_that_is_asked_anew_is_as_old_as_its_first_question() {
+        let wait = |from, until, whom: &str, ended| Stretch {
+            member: "ann".to_owned(),
+            kind: StretchKind::Wait { whom: Some(whom.to_owned()) },
+            from: Moment(from),
+            until,
+            ended,
+        };
+        let since = |stretches: &[Stretch]| {
+            let mut members = team(&[("ann", "waiting", Some("ben"))]);
+            members[0].waits_since = Some(Moment(30_000));
+            bridge(&mut members, stretches, Moment(31_000));
+            members[0].waits_since.unwrap().0
+        };
+        let asked = [
+            wait(10_000, Some(Moment(19_000)), "ben", None),
+            wait(20_000, Some(Moment(29_000)), "ben", None),
+            wait(30_000, None, "ben", None),
+        ];
+        assert_eq!(since(&asked), 10_000);
+        let mut answered = asked.clone();
+        answered[1].ended = Some(ANSWERED);
+        assert_eq!(since(&answered), 30_000, "the answer ended that wait");
+        let mut other = asked.clone();
+        other[0] = wait(10_000, Some(Moment(19_000)), "cay", None);
+        assert_eq!(since(&other), 20_000);
+        // The board is newer than the stretches: the last wait has just ended.
+        let mut members = team(&[("ann", "running", None)]);
+        assert!(bridge(&mut members, &asked, Moment(31_000)));
+        assert_eq!(members[0].waits_since, Some(Moment(10_000)));
     }
 }

@@ -54,12 +54,23 @@ pub(super) fn stall(
         return Ok(());
     }
     writer.push(Event::AgentStalled { session });
-    let text = notice![
-        agent.name,
-        " has been silent in its turn for ",
-        after_ms / 1000,
-        " s. It keeps running: cancel_task ends its turn, kill_agent stops it",
-    ];
+    let silent_s = after_ms / 1000;
+    let text = if agent.running.is_some() {
+        notice![
+            agent.name,
+            " has been silent in its turn for ",
+            silent_s,
+            " s. It keeps running: cancel_task ends its turn, kill_agent stops it",
+        ]
+    } else {
+        notice![
+            agent.name,
+            " has been silent for ",
+            silent_s,
+            " s in a turn in which it reads its messages. It keeps running: kill_agent stops it, and assign_task with `resume` starts it \
+             again with what it knows",
+        ]
+    };
     writer.notice_to_each(&leaders_of(writer.state, agent), &text);
     Ok(())
 }

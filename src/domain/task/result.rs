@@ -191,6 +191,13 @@ pub struct FileChange {
     pub sources: Vec<ChangeSource>,
 }
 
+impl FileChange {
+    /// Says whether a call of the agent changed it. Otherwise it only changed during the task, maybe by others.
+    pub fn is_own(&self) -> bool {
+        self.sources.contains(&ChangeSource::ToolCall)
+    }
+}
+
 /// How a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

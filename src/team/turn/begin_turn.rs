@@ -268,10 +268,8 @@ impl Actor {
         call: CallId,
         messages: &[LoadedMessage],
     ) {
-        // A wake has no task, but its transcript needs a name of the same kind.
-        let transcript = task
-            .clone()
-            .unwrap_or_else(|| TaskId::from_bits(random_ids::session().0.as_u64_pair().1));
+        // A wake has no task, but its transcript needs a name of the same kind, which windows derive from the call.
+        let transcript = task.clone().unwrap_or_else(|| TaskId::of_turn_by(call));
         let line = transcript::of_prompt(self.agent.wall_ms(), self.agent.name().as_str(), &prompt);
         self.agent.transcribe(&transcript, line);
         let (connection, session) =

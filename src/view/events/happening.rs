@@ -1,19 +1,21 @@
 //! Happenings: what an entry of the log says, as sentences for people, each with the members and the ids that it is about.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::in_flight::InFlight;
 use super::said::Said;
-use super::speaker::Speaker;
+use super::speaker::{Speaker, quote};
 use super::wait_words::OpenWaits;
 use super::{Topic, member_words, talk_words, task_words, workflow_words};
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
-use crate::domain::ids::SessionId;
-use crate::view::{Moment, Texts};
+use crate::domain::ids::{CallId, SessionId, TaskId};
+use crate::domain::member::Activity;
+use crate::domain::messaging::DeliveryMethod;
+use crate::view::{Moment, Texts, last_words};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -37,6 +39,8 @@ pub struct Happenings {
     /// The agents that were last said to show no sign of life. Only then is it news that they do.
     stalled: BTreeSet<SessionId>,
     waits: OpenWaits,
+    /// The calls that began turns without a task, which go on.
+    reading: BTreeMap<SessionId, CallId>,
 }
 
 impl Happenings {
@@ -61,6 +65,13 @@ impl Happenings {
                 self.stalled.insert(*session);
             }
             Event::AgentStirred { session } if !self.stalled.remove(session) => return None,
+            Event::MessageHanded { session, call, method: DeliveryMethod::Prompt, .. } => {
+                self.reading.insert(*session, *call);
+            }
+            Event::MemberActivity { session, activity } if *activity != Activity::Running => {
+                let call = self.reading.remove(session)?;
+                return answer(*session, call, speaker);
+            }
             _ => {}
         }
         let said = member_words::said(event, speaker)
@@ -70,7 +81,16 @@ impl Happenings {
         if let Event::MemberLeft { session, .. } = event {
             self.in_flight.forget(*session);
             self.stalled.remove(session);
+            self.reading.remove(session);
         }
         said
     }
+}
+
+/// Says what an agent said at the end of a turn without a task: it stands in no message and in no result.
+fn answer(session: SessionId, call: CallId, speaker: &mut Speaker<'_>) -> Option<Said> {
+    let turn = TaskId::of_turn_by(call);
+    let words = quote(&last_words(&speaker.texts.last_of_transcript(&turn)?)?);
+    let words = format!("{} has read its messages and says: {words}", speaker.named(session));
+    Some(Said::new(Topic::Member, words).about(speaker.name(session)).with_ids([turn.to_string()]))
 }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::{EndedSession, Session, State, Task};
-use crate::domain::ids::SessionId;
+use crate::bus::state::{EndedSession, Session, State};
+use crate::domain::ids::{CallId, SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
@@ -58,6 +58,12 @@ pub struct MemberRow {
     /// When that turn began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_since: Option<Moment>,
+    /// When it began to read messages in a turn without a task, if it does.
+    #[serde(skip)]
+    pub reading_since: Option<Moment>,
+    /// The id of the transcript of its last turn, if that had no task.
+    #[serde(skip)]
+    pub last_turn: Option<String>,
     /// Of a stalled agent, in what it is silent, as far as its transcript shows that: a call of a tool, or its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent_in: Option<String>,
@@ -131,6 +137,10 @@ impl MemberRow {
         let word = state_word(state, session, is_held);
         let is_agent = session.kind == MemberKind::Agent;
         let running = session.running.as_ref().and_then(|id| state.task(id));
+        let of_call = || state.calls_in_flight_by(session.id, DeliveryMethod::Prompt).pop();
+        let reading = if session.running.is_none() { of_call() } else { None };
+        let turn_of_call = reading.map(TaskId::of_turn_by);
+        let turn = session.running.as_ref().or(turn_of_call.as_ref());
         let doing = if is_held {
             let read = |prompt| texts.first_words(prompt, limits::DOING_CHARS);
             Doing::look(state, session, now).in_words(read)
@@ -146,9 +156,9 @@ impl MemberRow {
             doing,
             task_id: session.running.as_ref().map(ToString::to_string),
             task_since: running.and_then(|task| task.started_ms).map(Moment),
-            silent_in: running
-                .filter(|_| word == "stalled")
-                .and_then(|task| silent_in(task, texts)),
+            reading_since: reading.and_then(CallId::made_ms).map(Moment),
+            last_turn: turn_of_call.as_ref().map(ToString::to_string),
+            silent_in: turn.filter(|_| word == "stalled").and_then(|turn| silent_in(turn, texts)),
             queued: session.queue.len(),
             unread: state.member(&session.name).map_or(0, |member| member.unread.len()),
             waits_for: awaited(state, session).map(ToString::to_string),
@@ -170,7 +180,7 @@ impl MemberRow {
 
     /// Returns since when it does what it does now, as far as that is known.
     pub fn since(&self) -> Moment {
-        self.waits_since.or(self.task_since).unwrap_or(self.last_active)
+        self.waits_since.or(self.task_since).or(self.reading_since).unwrap_or(self.last_active)
     }
 
     /// Makes the row of a session that has left, with what its turns have used.
@@ -186,6 +196,8 @@ impl MemberRow {
             doing: beginning(&ended.reason(), limits::REASON_CHARS),
             task_id: None,
             task_since: None,
+            reading_since: None,
+            last_turn: None,
             silent_in: None,
             queued: 0,
             unread: 0,
@@ -207,11 +219,11 @@ impl MemberRow {
     }
 }
 
-/// Says in what a stalled agent is silent.
-fn silent_in(task: &Task, texts: &mut dyn Texts) -> Option<String> {
-    let transcript = texts.last_of_transcript(&task.id).filter(|lines| !lines.is_empty())?;
-    let call = open_call(&transcript)
-        .map(|title| format!("its call {}", quoted(&title, limits::DOING_CHARS)));
+/// Says in what a stalled agent is silent, as the transcript of its turn shows it.
+fn silent_in(turn: &TaskId, texts: &mut dyn Texts) -> Option<String> {
+    let transcript = texts.last_of_transcript(turn).filter(|lines| !lines.is_empty())?;
+    let call = open_call(&transcript);
+    let call = call.map(|title| format!("its call {}", quoted(&title, limits::DOING_CHARS)));
     Some(call.unwrap_or_else(|| "its model".to_owned()))
 }
 

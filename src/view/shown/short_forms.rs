@@ -9,8 +9,8 @@ pub const NOT_REPORTED: &str = "–";
 pub fn age(since: Moment, now: Moment) -> String {
     let seconds = since.until(now) / 1000;
     match seconds {
-        0..=99 => format!("{seconds}s"),
-        100..=5_999 => format!("{}m", seconds / 60),
+        0..=59 => format!("{seconds}s"),
+        60..=5_999 => format!("{}m", seconds / 60),
         6_000..=359_999 => format!("{}h", seconds / 3_600),
         _ => format!("{}d", (seconds / 86_400).min(999)),
     }
@@ -20,8 +20,8 @@ pub fn age(since: Moment, now: Moment) -> String {
 pub fn age_lasts(since: Moment, now: Moment) -> u64 {
     let ms = since.until(now);
     let unit = match ms / 1000 {
-        0..=99 => 1_000,
-        100..=5_999 => 60_000,
+        0..=59 => 1_000,
+        60..=5_999 => 60_000,
         6_000..=359_999 => 3_600_000,
         _ => 86_400_000,
     };
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn ages_and_numbers_have_few_columns() {
-        let ages = [0, 99_999, 100_000, 5_999_999, 6_000_000, 400_000_000, i64::MAX / 2];
+        let ages = [0, 59_999, 60_000, 5_999_999, 6_000_000, 400_000_000, i64::MAX / 2];
         let ages = ages.map(|ms| age(Moment(0), Moment(ms)));
-        assert_eq!(ages, ["0s", "99s", "1m", "99m", "1h", "4d", "999d"]);
+        assert_eq!(ages, ["0s", "59s", "1m", "99m", "1h", "4d", "999d"]);
         let numbers =
             [0, 7, 9_999, 10_000, 11_700, 999_999, 1_249_000, 99_950_000, u64::MAX].map(short);
         assert_eq!(numbers, ["", "7", "9999", "10k", "12k", "1.0M", "1.2M", "100M", "9999M"]);
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn an_age_lasts_until_it_is_written_differently() {
-        for ms in [0, 1, 999, 98_500, 99_001, 100_000, 119_999, 5_999_000, 6_000_001, 359_999_999] {
+        for ms in [0, 1, 999, 58_500, 59_001, 60_000, 119_999, 5_999_000, 6_000_001, 359_999_999] {
             let lasts = i64::try_from(age_lasts(Moment(0), Moment(ms))).unwrap();
             let shown = |ms| age(Moment(0), Moment(ms));
             assert_eq!(shown(ms), shown(ms + lasts - 1), "{ms}");

@@ -31,8 +31,8 @@ impl StatusLook {
         let (mark, tone) = match status {
             "done" | "completed" => ("✓", Tone::Good),
             "failed" | "interrupted" | "expired" => ("✗", Tone::Bad),
-            "running" | "claimed" | "starting" => ("●", Tone::Active),
-            "asking" => ("!", Tone::Urgent),
+            "running" | "claimed" | "starting" | "cancelling" => ("●", Tone::Active),
+            "asking" | "stalled" | "stuck" | "hung" | "waiting_permission" => ("!", Tone::Urgent),
             "cancelled" | "skipped" | "unneeded" => ("-", Tone::Faint),
             _ => ("·", Tone::Faint),
         };

@@ -131,7 +131,7 @@ pub(super) async fn extra(
     view: View,
     before: Option<u64>,
 ) -> Result<Extra, Problem> {
-    let (extra, _) = state.reader.gather(view, before).await.map_err(no_answer)?;
+    let (extra, _) = state.reader.gather(view, before, None).await.map_err(no_answer)?;
     Ok(extra)
 }
 

@@ -11,6 +11,7 @@ use super::gather_extra::gather_extra;
 use super::reading_thread::{Order, Reading, ReadingThread};
 use super::walks::Walk;
 use crate::bus::storage::file::Follower;
+use crate::domain::ids::TaskId;
 use crate::domain::wait_times;
 use crate::web::acts::Surroundings;
 use crate::web::pages::{Extra, View};
@@ -66,15 +67,17 @@ impl BusReader {
     }
 
     /// Reads what a view needs besides the snapshot, and which files git is to be asked about. What takes a walk over the log is read in
-    /// steps, between which others are answered. What cannot be read is missing.
+    /// steps, between which others are answered. What cannot be read is missing. `last_turn` is that of the member whose page it is, if that has
+    /// no task.
     pub(in crate::web) async fn gather(
         &self,
         view: View,
         before: Option<u64>,
+        last_turn: Option<TaskId>,
     ) -> Result<(Extra, Option<ChangedFiles>), NoAnswer> {
         let Some(walk) = Walk::of(&view, before) else {
             let gather = move |bus: &mut Follower| {
-                let extra = gather_extra(bus, &view);
+                let extra = gather_extra(bus, &view, last_turn.as_ref());
                 let files = extra.task.as_ref().and_then(|task| ChangedFiles::of(bus, task));
                 (extra, files)
             };

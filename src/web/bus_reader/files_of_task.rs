@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::bus::storage::file::Follower;
 use crate::domain::name::Name;
+use crate::domain::task::result::FileChange;
 use crate::reader::WholeTask;
 
 /// The files that a task has changed.
@@ -23,7 +24,10 @@ impl ChangedFiles {
         let live = bus.state().live(&agent).and_then(|session| session.cwd.clone());
         let past = || bus.state().past_agent(&agent).map(|(_, past)| past.cwd.clone());
         let cwd = live.or_else(past)?.into();
-        let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
+        // Where the agent says what it has changed, what else has changed meanwhile is most likely the work of others.
+        let has_own = files.iter().any(FileChange::is_own);
+        let shown = files.iter().filter(|file| file.is_own() || !has_own);
+        let paths: Vec<_> = shown.map(|file| file.path.clone()).collect();
         (!paths.is_empty()).then_some(Self { cwd, paths })
     }
 }

@@ -10,22 +10,38 @@ use crate::domain::workflow::StepStatus;
 use crate::reader::{asking_prompt, whole_task};
 use crate::view::{LiveLine, call_in_full, live_lines};
 use crate::web::pages::{Extra, StepPrompt, View};
+use crate::web::team_snapshot::Snapshot;
 
 /// Says whether a view shows words that come without a change of the log.
 pub(in crate::web) fn has_live_words(view: &View) -> bool {
     matches!(view, View::Member(_) | View::Task(_))
 }
 
+/// Returns the id of the transcript of the last turn of the member whose page a view is, if that turn has no task.
+pub(in crate::web) fn last_turn(snapshot: &Snapshot, view: &View) -> Option<TaskId> {
+    let View::Member(name) = view else { return None };
+    let board = snapshot.board.as_deref()?;
+    let with_turns = board.with_last_stretches(&snapshot.stretches);
+    let members = &with_turns.as_ref().unwrap_or(board).members;
+    let row = members.iter().find(|row| row.name == *name && row.task_id.is_none())?;
+    TaskId::parse(row.last_turn.as_ref()?).ok()
+}
+
 /// Reads what a view needs. What cannot be read is missing. Search reads by itself.
-pub(super) fn gather_extra(bus: &mut Follower, view: &View) -> Extra {
+pub(super) fn gather_extra(bus: &mut Follower, view: &View, last_turn: Option<&TaskId>) -> Extra {
     let mut extra = Extra::default();
-    if let Err(error) = gather(bus, view, &mut extra) {
+    if let Err(error) = gather(bus, view, last_turn, &mut extra) {
         tracing::debug!(%error, "cannot read all of a page");
     }
     extra
 }
 
-fn gather(bus: &mut Follower, view: &View, extra: &mut Extra) -> Result<(), LogError> {
+fn gather(
+    bus: &mut Follower,
+    view: &View,
+    last_turn: Option<&TaskId>,
+    extra: &mut Extra,
+) -> Result<(), LogError> {
     match view {
         View::Team => {
             extra.calls = calls(bus);
@@ -36,6 +52,9 @@ fn gather(bus: &mut Follower, view: &View, extra: &mut Extra) -> Result<(), LogE
             if let Some(task) = running_task(bus, name) {
                 extra.live = live(bus, &task);
                 extra.task = whole_task(bus, &task)?;
+            }
+            if let Some(turn) = last_turn {
+                extra.live = live(bus, turn);
             }
         }
         View::Task(id) => {

@@ -9,4 +9,4 @@ mod walks;
 
 pub(super) use self::ask_reader::{BusReader, NoAnswer, Watching};
 pub(super) use self::files_of_task::ChangedFiles;
-pub(super) use self::gather_extra::has_live_words;
+pub(super) use self::gather_extra::{has_live_words, last_turn};

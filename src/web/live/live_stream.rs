@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::live_changes::{LiveChanges, event};
 use crate::domain::wait_times;
 use crate::team::FileDiff;
-use crate::web::bus_reader::{ChangedFiles, Watching, has_live_words};
+use crate::web::bus_reader::{ChangedFiles, Watching, has_live_words, last_turn};
 use crate::web::gate::{refused, retry_after};
 use crate::web::pages::{Extra, View};
 use crate::web::routes::{pairs, unreadable, view_of};
@@ -136,7 +136,9 @@ impl LivePage {
             return Extra::default();
         }
         let view = self.view.clone();
-        let (mut extra, files) = self.state.reader.gather(view, None).await.unwrap_or_default();
+        let last_turn = last_turn(snapshot, &view);
+        let gathered = self.state.reader.gather(view, None, last_turn).await;
+        let (mut extra, files) = gathered.unwrap_or_default();
         if let Some(files) = files {
             if self.diffs.as_ref().is_none_or(|(known, _)| *known != files) {
                 let diffs = self.state.diffs.of(&files).await;

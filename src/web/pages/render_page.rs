@@ -23,7 +23,7 @@ pub struct Fragment {
 pub fn page(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) -> String {
     let back = view.path();
     let context = &PageContext { back: &back, ..*context };
-    let renewed = with_renewed_waits(input.snapshot);
+    let renewed = with_last_stretches(input.snapshot);
     let input = &PageInput { snapshot: renewed.as_ref().unwrap_or(input.snapshot), ..*input };
     let body = body(view, input, context);
     page_frame::document(view, &body, input, context).into_string()
@@ -33,7 +33,7 @@ pub fn page(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) -> St
 pub fn fragments(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) -> Vec<Fragment> {
     let back = view.path();
     let context = &PageContext { back: &back, ..*context };
-    let renewed = with_renewed_waits(input.snapshot);
+    let renewed = with_last_stretches(input.snapshot);
     let input = &PageInput { snapshot: renewed.as_ref().unwrap_or(input.snapshot), ..*input };
     let body = body(view, input, context);
     let frame = page_frame::frame_parts(view, &body, input, context);
@@ -41,9 +41,9 @@ pub fn fragments(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) 
     parts.map(|part| Fragment { id: part.id.to_owned(), html: part.html.into_string() }).collect()
 }
 
-/// Returns the snapshot with members that are just asking anew as waiting, if there are any.
-fn with_renewed_waits(snapshot: &Snapshot) -> Option<Snapshot> {
-    let board = snapshot.board.as_deref()?.with_renewed_waits(&snapshot.stretches)?;
+/// Returns the snapshot with what only the last stretches show of its members, if that is anything.
+fn with_last_stretches(snapshot: &Snapshot) -> Option<Snapshot> {
+    let board = snapshot.board.as_deref()?.with_last_stretches(&snapshot.stretches)?;
     Some(Snapshot { board: Some(Arc::new(board)), ..snapshot.clone() })
 }
 

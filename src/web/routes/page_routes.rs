@@ -8,7 +8,7 @@ use crate::domain::{limits, wait_times};
 use crate::search::{IndexPlace, Query as Words, Search, search};
 use crate::sys::mutex::lock;
 use crate::web::assets::{Asset, find_asset};
-use crate::web::bus_reader::NoAnswer;
+use crate::web::bus_reader::{NoAnswer, last_turn};
 use crate::web::gate::{refused, retry_after};
 use crate::web::pages::{Extra, PageInput, SearchResult, View, page};
 use crate::web::server_state::ServerState;
@@ -39,7 +39,8 @@ pub(in crate::web) async fn show_page(
             Extra { found: Some(found(&state, words.clone(), ()).await), ..Extra::default() }
         }
         _ => {
-            match state.reader.gather(view.clone(), before).await {
+            let last_turn = last_turn(&snapshot, &view);
+            match state.reader.gather(view.clone(), before, last_turn).await {
                 Ok((mut extra, files)) => {
                     if let Some(files) = files {
                         extra.diffs = state.diffs.of(&files).await;

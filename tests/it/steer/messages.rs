@@ -16,7 +16,10 @@ steps = [
 ]
 [[agents.ann.turns]]
 when = "human, your user at the command line → you] faster"
-steps = [{ call = "send_message", with = { to = "orchestrator", content = "woken by the user" } }]
+steps = [
+  { call = "send_message", with = { to = "orchestrator", content = "woken by the user" } },
+  { say = "I go faster now." },
+]
 [[agents.ann.turns]]
 when = "Your task: look"
 steps = [{ say = "{{name}} has done it" }]
@@ -53,6 +56,11 @@ async fn an_idle_agent_is_woken_by_the_person() {
     let said = done(&stage, &["send", "ann", "faster"]).await;
     assert!(said.contains("`ann` ") || said.contains("model of `ann`"), "{said}");
     assert_eq!(lead.hear_from("ann").await, "woken by the user");
+    // What it says in such a turn is in no message and in no result.
+    lead.until_idle("ann").await;
+    let log = done(&stage, &["log", "--member", "ann"]).await;
+    let words = "ann has read its messages and says: \"I go faster now.\"";
+    assert!(log.contains(words), "{log}");
     lead.close().await;
 }
 

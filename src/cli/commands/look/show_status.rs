@@ -5,8 +5,9 @@ use clap::Args;
 use super::lines::status_lines;
 use super::open_to_look::{Place, no_team, open_project, print_json};
 use crate::bus::state::State;
+use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output};
-use crate::reader::board;
+use crate::reader::{board, last_stretches};
 use crate::sys::clock;
 use crate::view::{Board, Looked, Texts};
 
@@ -27,7 +28,7 @@ pub(crate) struct StatusArguments {
 pub(crate) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
     let opened = arguments.place.open(None)?;
     let board = match opened.bus {
-        Some(mut bus) => board(&mut bus, SHOWN_ENDED),
+        Some(mut bus) => board_now(&mut bus),
         None if arguments.place.json => empty(),
         None => {
             output::say(&no_team(&opened.root));
@@ -51,9 +52,19 @@ pub(in crate::cli::commands) fn lines_if_alive() -> Vec<String> {
     let Some(mut bus) = opened.and_then(|opened| opened.bus) else {
         return Vec::new();
     };
-    let board = board(&mut bus, SHOWN_ENDED);
+    let board = board_now(&mut bus);
     let is_alive = board.totals.members > 0 || !board.needs_you.is_empty();
     if is_alive { status_lines::of(&board) } else { Vec::new() }
+}
+
+/// Returns the board of a bus. Who waits for whom does not flicker while a wait is asked anew, as in the windows.
+fn board_now(bus: &mut Follower) -> Board {
+    let board = board(bus, SHOWN_ENDED);
+    if !board.may_be_asking_anew() {
+        return board;
+    }
+    let stretches = last_stretches(bus).unwrap_or_default();
+    board.with_last_stretches(&stretches).unwrap_or(board)
 }
 
 /// Returns the board of a project without a bus.

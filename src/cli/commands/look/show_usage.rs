@@ -56,8 +56,9 @@ pub(crate) fn run(arguments: &UsageArguments) -> Result<(), Failure> {
     if rows.len() > 1 {
         let spent = Spent::sum(rows.iter().map(|row| &row.spent));
         let (tasks, done) = (rows.iter().map(|row| row.tasks), rows.iter().map(|row| row.done));
-        let name = "all".to_owned();
-        lines.push(cells(&UsageRow { name, tasks: tasks.sum(), done: done.sum(), spent }));
+        let (name, unreported) = ("all".to_owned(), rows.iter().map(|row| row.unreported).sum());
+        let (tasks, done) = (tasks.sum(), done.sum());
+        lines.push(cells(&UsageRow { name, tasks, done, unreported, spent }));
     }
     for line in aligned(&lines, 0) {
         output::say(&line);
@@ -70,6 +71,10 @@ pub(crate) fn run(arguments: &UsageArguments) -> Result<(), Failure> {
 
 fn cells(row: &UsageRow) -> Vec<String> {
     let used = row.spent.in_words();
-    let used = if used.is_empty() { "no usage reported".to_owned() } else { used };
+    let used = match (used.is_empty(), row.unreported) {
+        (true, _) => "no usage reported".to_owned(),
+        (false, 0) => used,
+        (false, some) => format!("{used}; of {} nothing was reported", counted(some, "task")),
+    };
     vec![row.name.clone(), counted(row.tasks, "task"), format!("{} done", row.done), used]
 }

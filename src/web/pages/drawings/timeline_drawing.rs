@@ -112,7 +112,7 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
     let title = format!("{} of the last {}", counted(lanes.len(), "member"), span(scale.ms));
     html! {
         (drawing(&title, (LEFT + WIDTH + 24, height), &content))
-        p.empty { "A bar is work at a task, with how it ended (✓ ✗ -; ● goes on); a dotted line is a wait for a message; ! is a question for permission." }
+        p.empty { "A bar with a mark is work at a task, with how it ended (✓ ✗ -; ● goes on); one without a mark is a turn in which a member reads its messages; a dotted line is a wait for a message; ! is a question for permission." }
         details.body id="timeline-words" {
             summary { "The same in words, newest first" }
             ol { @for stretch in newest_first(shown) { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at)) } } }
@@ -162,6 +162,12 @@ fn bar(stretch: &Stretch, y: i64, scale: Scale, now: Moment, free: &mut Free) ->
                 }
             }
         }
+        StretchKind::Reading { .. } => {
+            let tone = if stretch.until.is_some() { "faint" } else { "active" };
+            html! {
+                g { title { (words) } rect class={ "work " (tone) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {} }
+            }
+        }
         StretchKind::Wait { whom } => {
             let label =
                 whom.as_ref().map_or("for a message".to_owned(), |whom| format!("for {whom}"));
@@ -188,6 +194,7 @@ fn in_words(stretch: &Stretch, now: Moment) -> String {
             let end = stretch.ended.map(|end| format!(", {end}")).unwrap_or_default();
             format!("{member} worked at {task} for {time}{goes_on}{end}")
         }
+        StretchKind::Reading { .. } => format!("{member} read its messages for {time}{goes_on}"),
         StretchKind::Wait { whom: Some(whom) } => {
             format!("{member} waited for {whom} for {time}{goes_on}")
         }

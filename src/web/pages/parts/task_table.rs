@@ -24,17 +24,17 @@ pub(in crate::web::pages) fn task_table(tasks: &[&TaskRow], board: &Board) -> Ma
 
 fn task_row(task: &TaskRow, board: &Board) -> Markup {
     let since = task.ended_at.or(task.started_at).unwrap_or(task.queued_at);
-    let status = if task.cancel_asked { "cancelling" } else { task.status.as_str() };
+    let state = board.task_state(task);
     html! {
         tr {
             td.who { (member_link(&task.agent)) }
-            td { (mark(StatusLook::of(&task.status), status)) }
+            td { (mark(StatusLook::of(state), state)) }
             td.nowrap { (task_link(&task.task_id)) }
             td.words { span.two-lines dir="auto" {
-                @match (&task.error, &task.prompt) {
-                    (Some(error), _) => span.bad { (error) },
-                    (None, Some(prompt)) => (prompt),
-                    (None, None) => "(its prompt cannot be read)",
+                @if let Some(error) = &task.error { span.bad { (error) } " " }
+                @match &task.prompt {
+                    Some(prompt) => (prompt),
+                    None => "(its prompt cannot be read)",
                 }
             } }
             td.number { (ago(since, board.at)) }

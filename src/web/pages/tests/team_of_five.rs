@@ -71,6 +71,8 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
         doing: doing.to_owned(),
         task_id: None,
         task_since: None,
+        reading_since: None,
+        last_turn: None,
         silent_in: None,
         queued: 0,
         unread: 0,
@@ -450,8 +452,20 @@ pub(super) fn extra() -> Extra {
         ],
         older: None,
         usage: vec![
-            UsageRow { name: "ann".to_owned(), tasks: 4, done: 3, spent: spent(96_400, 1.22) },
-            UsageRow { name: "ben".to_owned(), tasks: 2, done: 2, spent: spent(48_200, 0.61) },
+            UsageRow {
+                name: "ann".to_owned(),
+                tasks: 4,
+                done: 3,
+                unreported: 0,
+                spent: spent(96_400, 1.22),
+            },
+            UsageRow {
+                name: "ben".to_owned(),
+                tasks: 2,
+                done: 2,
+                unreported: 1,
+                spent: spent(48_200, 0.61),
+            },
         ],
         found: Some(SearchResult {
             hits: vec![SearchHit {

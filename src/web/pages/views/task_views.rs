@@ -124,7 +124,7 @@ fn files(task: &WholeTask) -> Markup {
             @if !files.is_empty() {
                 section.sheet aria-labelledby="files-heading" {
                     h2 id="files-heading" { (counted(files.len(), "changed file")) }
-                    ul.body { @for file in files.iter().take(MOST_LISTED) { li { span.tag { (file.change.as_str()) } " " code { (one_line(&file.path)) } } } }
+                    ul.body { @for file in files.iter().take(MOST_LISTED) { li { span.tag { (file.change.as_str()) } " " code { (one_line(&file.path)) } @if !file.is_own() { span.small.soft { " changed during the task, maybe by others" } } } } }
                 }
             }
             @if !failed.is_empty() {
@@ -170,7 +170,7 @@ pub(in crate::web::pages) fn diffs(diffs: &[FileDiff]) -> Markup {
     html! {
         div id="diffs" { @if !diffs.is_empty() {
             section.sheet aria-labelledby="diffs-heading" {
-                h2 id="diffs-heading" { "How its files differ from what is committed" }
+                h2 id="diffs-heading" { "How the files that changed differ from what is committed" }
                 @for (at, diff) in diffs.iter().enumerate().take(MOST_LISTED) {
                     details.body id={ "diff-" (at) } open[at == 0] {
                         summary { code { (one_line(&diff.path)) } @if diff.is_cut { " (its beginning)" } }

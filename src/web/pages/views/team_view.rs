@@ -79,6 +79,7 @@ fn problems(board: &Board) -> Markup {
                                 span.mark.bad aria-hidden="true" { "✗" } " "
                                 @if let Some(member) = &problem.member { b { (member_link(member)) } ": " }
                                 (problem.words)
+                                @if let Some(advice) = problem.advice() { p.small.soft { (advice) } }
                             }
                         }
                     }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::domain::text::counted::counted;
 use crate::view::{NOT_COUNTED, Spent, SpentBy, UsageRow, money, short};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{MOST_ROWS, left_out};
@@ -58,6 +59,7 @@ fn table(rows: &[UsageRow], word: &str) -> Markup {
                     td.words {
                         @if row.spent.is_nothing() { span.soft { "no usage reported" } }
                         @else { (bar(row.spent.total_tokens, most)) }
+                        @if row.unreported > 0 && !row.spent.is_nothing() { span.small.soft { "of " (counted(row.unreported, "task")) " nothing was reported" } }
                     }
                     td.number data-unit="" { (money(&row.spent)) }
                 }

@@ -36,7 +36,8 @@ pub(in crate::cli::commands::look) fn task(row: &TaskRow, now: Moment) -> Vec<St
         (None, None) => ago(row.queued_at, now),
     };
     let words = match (&row.error, &row.prompt) {
-        (Some(error), _) => error.clone(),
+        (Some(error), Some(prompt)) => format!("{error}, in {}", quoted(prompt, PROMPT)),
+        (Some(error), None) => error.clone(),
         (None, Some(prompt)) => quoted(prompt, PROMPT),
         (None, None) => "(its prompt cannot be read)".to_owned(),
     };

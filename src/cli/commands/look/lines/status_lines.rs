@@ -61,6 +61,8 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let problems =
         problems.map(|problem| vec![format!("✗ {}", problem.who()), problem.words.clone()]);
     block(&mut lines, "Problems", problems);
+    let has_circle = board.problems.iter().find_map(Problem::advice);
+    lines.extend(has_circle.map(|advice| format!("  {advice}")));
     lines
 }
 

@@ -45,11 +45,12 @@ fn text(lines: &mut Vec<String>, heading: &str, text: Option<&str>) {
 fn lists(lines: &mut Vec<String>, details: &Details) {
     if !details.files.is_empty() {
         lines.extend([String::new(), "Files".to_owned()]);
-        let files = details.files.iter();
-        lines
-            .extend(files.map(|file| {
-                format!("  {:<8} {}", file.change.as_str(), quoted(&file.path, SHOWN))
-            }));
+        lines.extend(details.files.iter().map(|file| {
+            let path = quoted(&file.path, SHOWN);
+            let others =
+                if file.is_own() { "" } else { "  changed during the task, maybe by others" };
+            format!("  {:<8} {path}{others}", file.change.as_str())
+        }));
     }
     if !details.failed_calls.is_empty() {
         lines.extend([String::new(), "Failed calls".to_owned()]);

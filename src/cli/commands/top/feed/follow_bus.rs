@@ -202,7 +202,7 @@ impl Reader {
             let are_ages_due = self.ages.is_some_and(|at| at.0 <= bus.now().wall_ms);
             if seq != Some(bus.seq()) || now >= times.board || are_ages_due {
                 let board = board_again(bus, limits::WINDOW_ENDED, &mut known);
-                let renewed = board.with_renewed_waits(&history.stretches());
+                let renewed = board.with_last_stretches(&history.stretches());
                 let board = renewed.unwrap_or(board);
                 let is_same = news.board.as_ref().is_some_and(|before| board.is_same_as(before));
                 // A board without news is not painted before an age changes.

@@ -116,16 +116,17 @@ impl Rows<'_> {
             Item::Member(row) => self.member(row),
             Item::Letter(letter) => self.letter(letter),
             Item::Task(task) => {
-                let (mark, style) = self.look.status(&task.status);
+                let state = self.board.task_state(task);
+                let (mark, style) = self.look.status(state);
                 let words = match (&task.error, &task.prompt) {
                     (Some(error), _) => error.clone(),
                     (None, Some(prompt)) => quoted(prompt, WORDS),
                     (None, None) => "(its prompt cannot be read)".to_owned(),
                 };
-                let status = if task.cancel_asked { "cancelling" } else { task.status.as_str() };
+                let status = state.replace('_', " ");
                 self.filled(
                     (mark, style),
-                    (&task.agent, self.is_wide().then_some(status)),
+                    (&task.agent, self.is_wide().then_some(status.as_str())),
                     &words,
                     (item.since(), None),
                     // What a task has used is known at its end.

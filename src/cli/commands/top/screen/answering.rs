@@ -95,6 +95,12 @@ impl Answering {
         }
     }
 
+    /// Says whether the chosen answer allows what is asked.
+    pub(super) fn allows(&self, board: &Board) -> bool {
+        let offer = self.offers(board).get(self.choice).copied();
+        offer.is_some_and(|offer| !offer.decision.is_rejection())
+    }
+
     /// Returns the act of the chosen answer.
     pub(super) fn act(&self, board: &Board) -> Option<Act> {
         let offer = *self.offers(board).get(self.choice)?;

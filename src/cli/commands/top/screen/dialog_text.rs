@@ -125,7 +125,9 @@ impl Screen {
                 (title, lines)
             }
             Item::Problem(problem) => {
-                (format!("Problem of the {}", problem.who()), vec![line(problem.words.clone())])
+                let mut lines = vec![line(problem.words.clone())];
+                lines.extend(problem.advice().map(line));
+                (format!("Problem of the {}", problem.who()), lines)
             }
             Item::Member(row) => (row.name.clone(), self.member(row, board)),
             Item::Letter(letter) => {

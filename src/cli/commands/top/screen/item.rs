@@ -85,7 +85,8 @@ impl<'a> Item<'a> {
             Self::Task(task) => Some(&task.task_id),
             Self::Step(_, step, _) => step.task_id.as_deref(),
             Self::Member(row) | Self::Need(_, Some(row)) => {
-                row.task_id.as_deref().or_else(|| last_of(&row.name))
+                let turn = row.task_id.as_deref().or(row.last_turn.as_deref());
+                turn.or_else(|| last_of(&row.name))
             }
             Self::Letter(letter) => letter.task_id.as_deref().or_else(|| last_of(&letter.from)),
             _ => self.member().and_then(last_of),

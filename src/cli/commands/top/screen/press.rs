@@ -290,6 +290,7 @@ impl Screen {
         let page = self.page();
         let action = self.keys.action(key);
         let is_too_small = self.is_too_small();
+        let most_scroll = self.most_scroll();
         let Dialog::Answer(answering) = &mut self.dialog else { return None };
         let offers = answering.offers(&board);
         match (key, action) {
@@ -311,6 +312,11 @@ impl Screen {
                     self.dialog = Dialog::Refuse { workflow, step, line: TypedLine::default() };
                     return None;
                 }
+                // Whoever allows something has had its end in sight: until then Enter only goes there.
+                if answering.allows(&board) && answering.scroll < most_scroll {
+                    self.go(isize::MAX);
+                    return None;
+                }
                 let act = answering.act(&board);
                 self.dialog = Dialog::None;
                 return act.map(Effect::Act);
@@ -319,6 +325,8 @@ impl Screen {
             (_, Some(KeyAction::Down)) => self.go(1),
             (_, Some(KeyAction::PageUp)) => self.go(-page),
             (_, Some(KeyAction::PageDown | KeyAction::Peek)) => self.go(page),
+            (_, Some(KeyAction::First)) => self.go(isize::MIN),
+            (_, Some(KeyAction::Last)) => self.go(isize::MAX),
             _ => {}
         }
         None

@@ -42,7 +42,10 @@ fn an_answer_shows_the_whole_command_and_closes_when_another_has_answered() {
     let text = shown(&screen).join("\n");
     assert!(text.contains("May ann do this?") && text.contains(COMMAND), "{text}");
     assert!(text.contains("more below") && !text.contains("END"), "{text}");
-    press(&mut screen, "page-down page-down page-down");
+    assert_eq!(press(&mut screen, "o enter"), None, "its end has not been in sight");
+    let text = shown(&screen).join("\n");
+    assert!(text.contains("END") && !text.contains("more below"), "{text}");
+    press(&mut screen, "d page-down page-down page-down");
     let text = shown(&screen).join("\n");
     assert!(text.contains("END") && text.contains("> Deny "), "{text}");
     assert!(!text.contains("more below"), "{text}");
