@@ -90,6 +90,14 @@ impl Default for TeamLimits {
     }
 }
 
+// `[names]`.
+
+pub(super) static POOL: Key<Other> = Key {
+    name: "pool",
+    values: Other { values: "a list of at most 100 words of 1 to 12 letters", default: "none" },
+    meaning: "names for peers that are started without `--name`",
+};
+
 // `[workflows]`.
 
 /// A workflow that resumes by itself may cost money that its user no longer wants to spend.
@@ -232,6 +240,27 @@ pub(super) static ROLES: Key<Lines> = Key {
     meaning: "its purpose, in your words",
 };
 
+/// How documents and errors describe the values that are labels.
+const LABELS: &str = "a list of at most 16 words of letters, digits, `.`, `_` and `-`";
+
+pub(super) static LANE: Key<Other> = Key {
+    name: "lane",
+    values: Other { values: "a word of letters, digits, `.`, `_` and `-`", default: "none" },
+    meaning: "the part of the work that it does, for the team to see",
+};
+
+pub(super) static CAPABILITIES: Key<Other> = Key {
+    name: "capabilities",
+    values: Other { values: LABELS, default: "none" },
+    meaning: "what it can do, for the team to see",
+};
+
+pub(super) static TOPICS: Key<Other> = Key {
+    name: "topics",
+    values: Other { values: LABELS, default: "none" },
+    meaning: "what it wants to hear of, for the team to see",
+};
+
 pub(super) static DEFAULT_MODEL: Key<Line> = Key {
     name: "default_model",
     values: Line { most: limits::MODEL_BYTES, default: "the agent's own" },
@@ -325,10 +354,11 @@ pub(super) static PROMPT_BYTES: Key<Number> = Key {
 };
 
 /// Returns the tables of the configuration file for the documentation, with their headings: one row per key, in Markdown.
-pub fn key_tables() -> [(&'static str, String); 5] {
+pub fn key_tables() -> [(&'static str, String); 6] {
     [
         ("[agents.NAME]", table(&PROFILE)),
         ("[limits]", table(&LIMITS)),
+        ("[names]", table(&NAMES)),
         ("[workflows]", table(&WORKFLOWS)),
         ("[notify]", table(&NOTIFY)),
         ("[top.keys]", window_keys::table()),
@@ -336,7 +366,7 @@ pub fn key_tables() -> [(&'static str, String); 5] {
 }
 
 /// The keys of a profile, in the order in which errors and documents list them.
-pub(super) static PROFILE: [&(dyn Row + Sync); 23] = [
+pub(super) static PROFILE: [&(dyn Row + Sync); 26] = [
     &COMMAND,
     &ARGS,
     &ENV,
@@ -347,6 +377,9 @@ pub(super) static PROFILE: [&(dyn Row + Sync); 23] = [
     &FILE_SYSTEM,
     &START_SECONDS,
     &ROLES,
+    &LANE,
+    &CAPABILITIES,
+    &TOPICS,
     &DEFAULT_MODEL,
     &MODE,
     &MODES,
@@ -372,6 +405,9 @@ pub(super) static LIMITS: [&(dyn Row + Sync); 7] = [
     &OUTPUT_PER_SECOND,
     &ALLOW_NETWORK_FILE_SYSTEM,
 ];
+
+/// The keys of `[names]`.
+pub(super) static NAMES: [&(dyn Row + Sync); 1] = [&POOL];
 
 /// The keys of `[workflows]`.
 pub(super) static WORKFLOWS: [&(dyn Row + Sync); 2] = [&RESUME, &GATE_ENV];

@@ -318,6 +318,15 @@ pub const AGENT_ERROR_CHARS: usize = 8_000;
 /// Letters of a currency: ISO 4217 has three, and some agents count in `credits`. A longer word could be a secret.
 pub const CURRENCY_LETTERS: usize = 7;
 
+/// The most capabilities of a member, and the most topics. They stand in its beginning and in each list of members.
+pub const MEMBER_LABELS: usize = 16;
+
+/// The most words in a pool of names.
+pub const POOL_WORDS: usize = 100;
+
+/// The longest word in a pool of names, in letters: people say it aloud.
+pub const POOL_WORD_LETTERS: usize = 12;
+
 /// Roles of a profile: each stands in the log with every start of an agent, and in every list of the team.
 pub const PROFILE_ROLES: usize = 32;
 

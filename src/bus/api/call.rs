@@ -19,6 +19,7 @@ use crate::bus::state::{Message, Request, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
 use crate::domain::messaging::{Author, DeliveryMethod, MessageKind, Priority, RequestStatus};
 use crate::domain::name::Name;
+use crate::domain::wait_times;
 use crate::sys::random_ids;
 
 /// A tool call in the name of a membership.
@@ -421,6 +422,7 @@ impl Call {
             // If this fails, those messages are merely offered again.
             let _ = self.ask(Operation::Received).await;
         }
+        self.note_activity().await;
         let holds =
             self.membership.bus().look(|state| state.holds(self.membership.session(), self.id));
         let claimed = self.claimed.take();
@@ -431,6 +433,20 @@ impl Call {
         }
         self.holds = false;
         has_dependents
+    }
+
+    /// Records that the session is active, if nothing that it wrote has shown that for a while.
+    async fn note_activity(&mut self) {
+        let (bus, session) = (self.membership.bus(), self.membership.session());
+        let now_ms = bus.now().wall_ms;
+        let last_ms = bus.look(|state| state.session(session).map(|live| live.last_ms));
+        let silent_ms = last_ms.and_then(|last_ms| u64::try_from(now_ms - last_ms).ok());
+        let is_due = silent_ms.is_some_and(|silent_ms| {
+            Duration::from_millis(silent_ms) >= wait_times::RECORD_SIGN_OF_LIFE
+        });
+        if is_due && let Err(error) = self.ask(Operation::Stir(session)).await {
+            tracing::debug!("failed to record the activity of {}: {error}", self.membership.name());
+        }
     }
 
     /// Requeues the messages of this call, and ends its wait: its answer will not be read.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::bus::event::{Entry, Event, ProvenClaim, UnheardClaim};
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::member::SessionNumber;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::messaging::{Author, MessageKind};
 use crate::domain::name::Name;
@@ -33,6 +34,9 @@ pub(super) struct Ledger {
     /// All sessions, ended ones too.
     names: BTreeMap<SessionId, Name>,
     live: BTreeSet<SessionId>,
+    /// All sessions that have a number, and the last number.
+    numbered: BTreeSet<SessionId>,
+    last_number: Option<SessionNumber>,
     /// Sessions that were hung or crashed at some time, and so may have lost a claim.
     silent: BTreeSet<SessionId>,
     /// Chosen names, whose mail waits for a return.
@@ -80,6 +84,13 @@ impl Ledger {
             }
             Event::MemberJoined(joined) if self.is_live(joined.session) => {}
             Event::MemberJoined(joined) => self.begin(joined.session, &joined.name, joined.chosen),
+            Event::MemberDescribed(described) => {
+                assert!(self.is_live(described.session));
+                let next = self.last_number.map_or(SessionNumber::FIRST, SessionNumber::next);
+                assert_eq!(described.number, next, "each session gets the next number");
+                self.last_number = Some(next);
+                assert!(self.numbered.insert(described.session), "it has one number for ever");
+            }
             Event::MemberLeft { session, .. } => {
                 assert!(self.live.remove(session), "it leaves once");
                 self.requeue(|holder, _| holder == *session);

@@ -11,7 +11,8 @@ use crate::bus::error::BusError;
 use crate::bus::event::{Body, Event, Starting, TaskReport};
 use crate::bus::replica::Replica;
 use crate::bus::rules::{
-    Broken, Command, Ending, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal,
+    Broken, Command, Description, Ending, NameChoice, NewAgent, NewMember, NewTask, Operation,
+    Pick, Refusal,
 };
 use crate::bus::shared::append_command;
 use crate::bus::state::State;
@@ -303,7 +304,7 @@ impl World {
             token_hash: String::new(),
         };
         let choice = NameChoice::Like(name("codex"));
-        Operation::Start(Box::new(NewAgent { choice, starting }), Some(task()))
+        Operation::Start(Box::new(NewAgent::new(choice, starting)), Some(task()))
     }
 
     fn join(&mut self, handle: usize, choice: NameChoice, dead: Vec<SessionId>) {
@@ -311,12 +312,13 @@ impl World {
         let new = NewMember {
             session,
             kind: match choice {
-                NameChoice::Chosen(_) => MemberKind::Peer,
+                NameChoice::Chosen(_) | NameChoice::FromPool { .. } => MemberKind::Peer,
                 NameChoice::Like(_) => MemberKind::Orchestrator,
             },
             choice,
             model: None,
             roles: Vec::new(),
+            description: Description::default(),
             pid: 1,
             client: None,
             dead,

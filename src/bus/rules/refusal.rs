@@ -4,6 +4,7 @@ use crate::domain::ids::{
     IdError, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits;
+use crate::domain::member::SessionNumber;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
@@ -41,6 +42,13 @@ pub enum Refusal {
         /// Similar names, or all names.
         nearest: Vec<String>,
     },
+    /// No live session has that number.
+    #[error("there is no session `{number}` here{}", ended_hint(.name.as_ref()))]
+    NoSession {
+        number: SessionNumber,
+        /// The member whose session it was, if that is still known.
+        name: Option<Name>,
+    },
     #[error("`{name}` has left the team")]
     Gone { name: Name },
     #[error("the name `{name}` is taken by a live {kind}: choose another")]
@@ -51,6 +59,11 @@ pub enum Refusal {
         /// The session of its holder.
         session: SessionId,
     },
+    #[error(
+        "live members have all names of the pool, which are {names}: choose another with --name, or \
+            add a word to `pool` under [names] of the configuration"
+    )]
+    PoolTaken { names: usize },
     #[error("`{name}` is you: send to another member; list_agents shows them")]
     ToYourself { name: Name },
     #[error(
@@ -221,6 +234,13 @@ fn with_article(kind: &str) -> String {
 fn words(offers: &[Decision]) -> String {
     let words: Vec<_> = offers.iter().map(|offer| offer.as_str()).collect();
     words.join(", ")
+}
+
+fn ended_hint(name: Option<&Name>) -> String {
+    match name {
+        Some(name) => format!(" any more: it was one of `{name}`, whose name lasts"),
+        None => ": list_agents shows those that are".to_owned(),
+    }
 }
 
 fn nearest_hint(nearest: &[String]) -> String {

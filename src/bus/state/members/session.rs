@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bus::state::{Chunked, Run, Wait};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::member::{Activity, MemberKind, ProcessMark, Tools};
+use crate::domain::member::{Activity, MemberKind, ProcessMark, SessionNumber, Tools, Traits};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::task::result::Usage;
@@ -34,6 +34,9 @@ pub struct Member {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     pub id: SessionId,
+    /// Its number on this bus. A session that an earlier version began has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<SessionNumber>,
     pub name: Name,
     pub kind: MemberKind,
     /// The profile it was started from.
@@ -46,6 +49,9 @@ pub struct Session {
     pub cwd: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
+    /// What else it says of itself.
+    #[serde(default, skip_serializing_if = "Traits::are_none")]
+    pub traits: Traits,
     /// The bridge that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SessionId>,

@@ -80,6 +80,14 @@ fn why_refused(refusal: &Refusal) -> Problem {
                 names => problem.with_hint(format!("did you mean {}?", quoted(names))),
             }
         }
+        Refusal::NoSession { number, name } => {
+            let problem = missing("no-such-member", "There is no such session")
+                .with_detail(format!("no live session has the number `{number}`"));
+            match name {
+                Some(name) => problem.with_hint(format!("it was one of `{name}`; names last")),
+                None => problem.with_hint("`/api/v1/members` lists the members"),
+            }
+        }
         Refusal::ToYourself { .. } => {
             unprocessable("wrong-recipient", "A program does not write to itself")
                 .with_hint("`/api/v1/members` lists the others")

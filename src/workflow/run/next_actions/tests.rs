@@ -12,8 +12,8 @@ use self::drawn::{Drawn, Fate, Happens, ROUNDS, Wants, drawn, happens};
 use super::*;
 use crate::bus::event::{Body, Entry, Event, Starting, StepReturned, StepStarted, TaskReport};
 use crate::bus::rules::{
-    Command, Ending, NameChoice, NewAgent, NewItems, NewMember, NewTask, NewWorkflow, Operation,
-    decide,
+    Command, Description, Ending, NameChoice, NewAgent, NewItems, NewMember, NewTask, NewWorkflow,
+    Operation, decide,
 };
 use crate::bus::state::State;
 use crate::bus::storage::LogPosition;
@@ -125,6 +125,7 @@ impl World {
             kind: MemberKind::Orchestrator,
             model: None,
             roles: Vec::new(),
+            description: Description::default(),
             client: None,
             pid: 1,
             dead: Vec::new(),
@@ -300,7 +301,7 @@ impl World {
             token_hash: String::new(),
         };
         let choice = NameChoice::Like(Name::parse("codex").unwrap());
-        Operation::Start(Box::new(NewAgent { choice, starting }), Some(task))
+        Operation::Start(Box::new(NewAgent::new(choice, starting)), Some(task))
     }
 
     /// Returns the steps with unfinished tasks. A step with `for_each` has no task.

@@ -2,3 +2,4 @@
 
 mod join_and_leave;
 mod session_summary;
+mod who_is_here;

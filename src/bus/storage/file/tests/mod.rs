@@ -8,6 +8,7 @@ mod failed;
 mod log_fixture;
 mod origin;
 mod power;
+mod raised;
 mod retention;
 mod retried;
 mod shared_log;
