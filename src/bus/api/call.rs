@@ -19,7 +19,6 @@ use crate::bus::state::{Message, Request, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
 use crate::domain::messaging::{Author, DeliveryMethod, MessageKind, Priority, RequestStatus};
 use crate::domain::name::Name;
-use crate::domain::wait_times;
 use crate::sys::random_ids;
 
 /// A tool call in the name of a membership.
@@ -204,21 +203,6 @@ impl Call {
                 .collect()
         });
         Ok(SentMessage { id: sent.id.clone(), recipients, is_double: false })
-    }
-
-    /// Describes a message of a moment ago, which this call has sent again.
-    fn sent_before(&self, id: MessageId) -> SentMessage {
-        let recipients = self.membership.bus().look(|state| {
-            let deliveries = state.message(&id).map(|message| message.deliveries.iter());
-            let names = deliveries.into_iter().flatten().map(|(name, _)| name.clone());
-            names
-                .map(|name| {
-                    let live = state.live(&name).is_some();
-                    (name, live)
-                })
-                .collect()
-        });
-        SentMessage { id, recipients, is_double: true }
     }
 
     /// Receives the unread messages whose texts can be read. It is an error if none of the texts can be read.
@@ -460,20 +444,6 @@ impl Call {
         has_dependents
     }
 
-    /// Records that the session is active, if nothing that it wrote has shown that for a while.
-    async fn note_activity(&mut self) {
-        let (bus, session) = (self.membership.bus(), self.membership.session());
-        let now_ms = bus.now().wall_ms;
-        let last_ms = bus.look(|state| state.session(session).map(|live| live.last_ms));
-        let silent_ms = last_ms.and_then(|last_ms| u64::try_from(now_ms - last_ms).ok());
-        let is_due = silent_ms.is_some_and(|silent_ms| {
-            Duration::from_millis(silent_ms) >= wait_times::RECORD_SIGN_OF_LIFE
-        });
-        if is_due && let Err(error) = self.ask(Operation::Stir(session)).await {
-            tracing::debug!("failed to record the activity of {}: {error}", self.membership.name());
-        }
-    }
-
     /// Requeues the messages of this call, and ends its wait: its answer will not be read.
     pub async fn requeue(mut self) -> Result<(), BusError> {
         let outcome = requeue(&self.membership, self.id).await;
@@ -523,5 +493,6 @@ fn as_sent(event: &Event) -> Option<&MessageSent> {
     }
 }
 
+mod again;
 #[cfg(test)]
 mod tests;

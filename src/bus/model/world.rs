@@ -184,11 +184,8 @@ impl World {
                 (member(by)?, Operation::Broadcast(one_of_few_texts(self.ids)))
             }
             ModelStep::Limit(by, rate) => {
-                let limits = TeamLimits {
-                    messages_per_minute: u64::from(*rate),
-                    message_burst: 3,
-                    ..TeamLimits::default()
-                };
+                let mut limits = TeamLimits { message_burst: 3, ..TeamLimits::default() };
+                limits.messages_per_minute = u64::from(*rate);
                 (member(by)?, Operation::Limit(limits))
             }
             ModelStep::Take(by, limit) => {
@@ -488,7 +485,6 @@ fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }
 
-/// Some messages of the model are the same, and others are not.
 fn one_of_few_texts(number: u128) -> Body {
     Body::Text(format!("text {}", number % 3))
 }

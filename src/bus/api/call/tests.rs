@@ -14,6 +14,7 @@ use crate::bus::{Bus, Joining};
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::task::TaskStatus;
+use crate::domain::wait_times;
 use crate::sys::clock;
 
 #[tokio::test]

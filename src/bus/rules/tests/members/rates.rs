@@ -1,6 +1,6 @@
 //! Rates and doubles: a session sends at most so fast, and the same message once.
 
-use super::*;
+use crate::bus::rules::tests::*;
 use crate::domain::limits::TeamLimits;
 
 /// A team whose orchestrator has set the limits.

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::log_fixture::{Project, tree};
 use crate::bus::event::Event;
 use crate::bus::rules::{Command, Description, NameChoice, NewMember, Operation, decide};
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::contract::{append, name, sent};
 use crate::bus::storage::file::log::snapshot;
 use crate::bus::storage::file::simulated_disk::{Fault, SimulatedDisk};
+use crate::bus::storage::file::tests::log_fixture::{Project, tree};
 use crate::bus::storage::file::upkeep::{
     Export, ExportOptions, Severity, Verified, export, verify,
 };
