@@ -116,7 +116,6 @@ impl World {
         self.ids += 1;
         Uuid::from_u128(self.ids)
     }
-
     fn join(&mut self) -> SessionId {
         let session = SessionId(self.fresh());
         let new = NewMember {
