@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use cli_team_bridge::bus::rules::NameChoice;
+use cli_team_bridge::bus::rules::{Description, NameChoice};
 use cli_team_bridge::bus::storage::file::{FileLog, Options};
 use cli_team_bridge::bus::{Bus, Joining, Membership};
 use cli_team_bridge::domain::member::{Departure, MemberKind};
@@ -65,6 +65,7 @@ pub(crate) async fn join(bus: &Bus, name: &str) -> Outcome<Membership> {
         choice: NameChoice::Chosen(Name::parse(name)?),
         kind: MemberKind::Peer,
         roles: Vec::new(),
+        description: Description::default(),
     };
     Ok(Membership::join(bus, joining).await?)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::find_project::Project;
 use super::open_bus::{self, Outside};
 use super::{Failure, load_config};
-use crate::bus::rules::{NameChoice, Operation};
+use crate::bus::rules::{Description, NameChoice, Operation};
 use crate::bus::{BusError, Joining, Membership};
 use crate::config::Config;
 use crate::domain::env_vars;
@@ -33,7 +33,12 @@ impl JoinTarget {
         Self {
             limits: config.limits().team(),
             outside,
-            joining: Joining { choice, kind: MemberKind::Orchestrator, roles },
+            joining: Joining {
+                choice,
+                kind: MemberKind::Orchestrator,
+                roles,
+                description: Description::default(),
+            },
         }
     }
 }

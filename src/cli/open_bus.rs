@@ -249,7 +249,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::bus::rules::NameChoice;
+    use crate::bus::rules::{Description, NameChoice};
     use crate::bus::state::State;
     use crate::domain::member::MemberKind;
     use crate::sys::fs::file_lock::LockFile;
@@ -280,6 +280,7 @@ mod tests {
             choice: NameChoice::Like(Name::parse("orchestrator").unwrap()),
             kind: MemberKind::Orchestrator,
             roles: Vec::new(),
+            description: Description::default(),
         };
 
         let opened = outside.open().unwrap();

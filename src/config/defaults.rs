@@ -47,6 +47,20 @@ pub(super) static RETENTION_DAYS: Key<Number> = Key {
     meaning: "days after which old parts of the log may be removed",
 };
 
+/// More than a person follows. Two models that answer each other without an end are slowed down to it. Not even a lower rate is a
+/// project's to set: 0 is none.
+pub(super) static MESSAGES_PER_MINUTE: Key<Number> = Key {
+    name: "messages_per_minute",
+    values: Number { least: 0, most: 100_000, default: 60 },
+    meaning: "messages a minute of one member; 0 is any number",
+};
+
+pub(super) static MESSAGE_BURST: Key<Number> = Key {
+    name: "message_burst",
+    values: Number { least: 1, most: 10_000, default: 20 },
+    meaning: "messages of one member at once, before that rate counts",
+};
+
 /// Real agents are silent for 40 s while they retry their model server.
 pub(super) static STALL_SECONDS: Key<Number> = Key {
     name: "stall_seconds",
@@ -68,11 +82,13 @@ pub(super) static ALLOW_NETWORK_FILE_SYSTEM: Key<Switch> = Key {
 };
 
 /// The numbers of `[limits]`, and how a project's file may change each without consent.
-pub(super) static NUMBERS: [Limit; 6] = [
+pub(super) static NUMBERS: [Limit; 8] = [
     Limit { key: &AGENTS, without_consent: WithoutConsent::Lower },
     Limit { key: &QUEUED_TASKS, without_consent: WithoutConsent::Lower },
     Limit { key: &UNREAD, without_consent: WithoutConsent::Lower },
     Limit { key: &RETENTION_DAYS, without_consent: WithoutConsent::Unchanged },
+    Limit { key: &MESSAGES_PER_MINUTE, without_consent: WithoutConsent::Unchanged },
+    Limit { key: &MESSAGE_BURST, without_consent: WithoutConsent::Lower },
     Limit { key: &STALL_SECONDS, without_consent: WithoutConsent::Lower },
     Limit { key: &OUTPUT_PER_SECOND, without_consent: WithoutConsent::Lower },
 ];
@@ -86,9 +102,20 @@ impl Default for TeamLimits {
             queued_tasks: count(&QUEUED_TASKS),
             unread: count(&UNREAD),
             retention_days: u32::try_from(RETENTION_DAYS.values.default).unwrap_or(u32::MAX),
+            // A team that nobody leads, and an old bus, are as they were.
+            messages_per_minute: 0,
+            message_burst: 0,
         }
     }
 }
+
+// `[names]`.
+
+pub(super) static POOL: Key<Other> = Key {
+    name: "pool",
+    values: Other { values: "a list of at most 100 words of 1 to 12 letters", default: "none" },
+    meaning: "names for peers that are started without `--name`",
+};
 
 // `[workflows]`.
 
@@ -232,6 +259,27 @@ pub(super) static ROLES: Key<Lines> = Key {
     meaning: "its purpose, in your words",
 };
 
+/// How documents and errors describe the values that are labels.
+const LABELS: &str = "a list of at most 16 words of letters, digits, `.`, `_` and `-`";
+
+pub(super) static LANE: Key<Other> = Key {
+    name: "lane",
+    values: Other { values: "a word of letters, digits, `.`, `_` and `-`", default: "none" },
+    meaning: "the part of the work that it does, for the team to see",
+};
+
+pub(super) static CAPABILITIES: Key<Other> = Key {
+    name: "capabilities",
+    values: Other { values: LABELS, default: "none" },
+    meaning: "what it can do, for the team to see",
+};
+
+pub(super) static TOPICS: Key<Other> = Key {
+    name: "topics",
+    values: Other { values: LABELS, default: "none" },
+    meaning: "what it wants to hear of, for the team to see",
+};
+
 pub(super) static DEFAULT_MODEL: Key<Line> = Key {
     name: "default_model",
     values: Line { most: limits::MODEL_BYTES, default: "the agent's own" },
@@ -325,10 +373,11 @@ pub(super) static PROMPT_BYTES: Key<Number> = Key {
 };
 
 /// Returns the tables of the configuration file for the documentation, with their headings: one row per key, in Markdown.
-pub fn key_tables() -> [(&'static str, String); 5] {
+pub fn key_tables() -> [(&'static str, String); 6] {
     [
         ("[agents.NAME]", table(&PROFILE)),
         ("[limits]", table(&LIMITS)),
+        ("[names]", table(&NAMES)),
         ("[workflows]", table(&WORKFLOWS)),
         ("[notify]", table(&NOTIFY)),
         ("[top.keys]", window_keys::table()),
@@ -336,7 +385,7 @@ pub fn key_tables() -> [(&'static str, String); 5] {
 }
 
 /// The keys of a profile, in the order in which errors and documents list them.
-pub(super) static PROFILE: [&(dyn Row + Sync); 23] = [
+pub(super) static PROFILE: [&(dyn Row + Sync); 26] = [
     &COMMAND,
     &ARGS,
     &ENV,
@@ -347,6 +396,9 @@ pub(super) static PROFILE: [&(dyn Row + Sync); 23] = [
     &FILE_SYSTEM,
     &START_SECONDS,
     &ROLES,
+    &LANE,
+    &CAPABILITIES,
+    &TOPICS,
     &DEFAULT_MODEL,
     &MODE,
     &MODES,
@@ -363,15 +415,20 @@ pub(super) static PROFILE: [&(dyn Row + Sync); 23] = [
 ];
 
 /// The keys of `[limits]`.
-pub(super) static LIMITS: [&(dyn Row + Sync); 7] = [
+pub(super) static LIMITS: [&(dyn Row + Sync); 9] = [
     &AGENTS,
     &QUEUED_TASKS,
     &UNREAD,
     &RETENTION_DAYS,
+    &MESSAGES_PER_MINUTE,
+    &MESSAGE_BURST,
     &STALL_SECONDS,
     &OUTPUT_PER_SECOND,
     &ALLOW_NETWORK_FILE_SYSTEM,
 ];
+
+/// The keys of `[names]`.
+pub(super) static NAMES: [&(dyn Row + Sync); 1] = [&POOL];
 
 /// The keys of `[workflows]`.
 pub(super) static WORKFLOWS: [&(dyn Row + Sync); 2] = [&RESUME, &GATE_ENV];

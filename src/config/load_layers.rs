@@ -62,6 +62,7 @@ pub struct Config {
     profiles: BTreeMap<Name, Profile>,
     without_consent: Settings,
     with_consent: Settings,
+    pool: Vec<Name>,
     resume: Resume,
     notify: NotifySettings,
     window_keys: WindowKeys,
@@ -147,6 +148,11 @@ impl Config {
     /// Returns whether a script plays agents in place of their programs ([`play`](Self::play)).
     pub fn plays_script(&self) -> bool {
         self.plays_script
+    }
+
+    /// Returns the names for peers that are started without one, in their order.
+    pub fn pool(&self) -> &[Name] {
+        &self.pool
     }
 
     /// Returns the setting for interrupted workflows.
@@ -300,8 +306,8 @@ impl Layers {
         }
         // A profile that is incomplete without the project's file counts as new.
         let (known, _) = self.without.finished_profiles();
-        let Merged { resume, leaves_out_auto_resume, ref notify, .. } = self.with;
-        let notify = notify.clone();
+        let Merged { resume, leaves_out_auto_resume, ref notify, ref pool, .. } = self.with;
+        let (notify, pool) = (notify.clone(), pool.value.clone());
         let window_keys = self.without.window_keys.clone();
         let (with_consent, before) = (Settings::of(self.with), Settings::of(self.without));
         let (limits, gate_env) = (&with_consent.limits, &with_consent.gate_env);
@@ -321,6 +327,7 @@ impl Layers {
             profiles,
             without_consent,
             with_consent,
+            pool,
             resume,
             notify,
             window_keys,

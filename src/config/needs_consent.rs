@@ -188,6 +188,9 @@ fn of_profile(before: Option<&Profile>, now: &Profile, by: &ValueOrigin) -> Vec<
         // These start no program and pass nothing on.
         permission_seconds: _,
         roles: _,
+        lane: _,
+        capabilities: _,
+        topics: _,
         default_model: _,
         restart: _,
         settle: _,

@@ -20,7 +20,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 
-const TOP_KEYS: [&str; 5] = ["agents", "limits", "notify", "top", "workflows"];
+const TOP_KEYS: [&str; 6] = ["agents", "limits", "names", "notify", "top", "workflows"];
 
 /// Reads a file's text over `merged` and returns its problems; every value is marked with `source`, every problem with `file`.
 ///
@@ -72,6 +72,7 @@ impl DocumentReader<'_, '_> {
             match entry.key {
                 "agents" => self.profiles(entry.value),
                 "limits" => self.limits(entry.value),
+                "names" => self.names(entry.value),
                 "notify" => self.notify(&entry),
                 "top" if self.source.is_projects() => {
                     let message = "`top` counts only in your own config.toml";
@@ -103,6 +104,18 @@ impl DocumentReader<'_, '_> {
             }
             self.profile(&name, &entry);
             named.push(name);
+        }
+    }
+
+    fn names(&mut self, value: &Spanned<DeValue<'_>>) {
+        for entry in self.reader.table(value, "`names`").unwrap_or_default() {
+            if entry.key == defaults::POOL.name {
+                let pool = self.reader.pool(entry.value, "`pool` of [names]");
+                let pool = self.sourced(pool);
+                set(&mut self.merged.pool, pool);
+            } else {
+                self.reader.report_unknown(&entry, "[names]", &names(&defaults::NAMES));
+            }
         }
     }
 
@@ -213,6 +226,18 @@ impl DocumentReader<'_, '_> {
                 set(&mut profile.start, seconds.map(|start| start.map(Duration::from_secs)));
             }
             "roles" => set(&mut profile.roles, self.roles(value, what)),
+            "lane" => {
+                let lane = self.reader.label(value, what);
+                set_optional(&mut profile.lane, self.sourced(lane));
+            }
+            "capabilities" => {
+                let capabilities = self.reader.labels(value, what);
+                set(&mut profile.capabilities, self.sourced(capabilities));
+            }
+            "topics" => {
+                let topics = self.reader.labels(value, what);
+                set(&mut profile.topics, self.sourced(topics));
+            }
             "default_model" => {
                 let model = self.line(value, what, &defaults::DEFAULT_MODEL);
                 set_optional(&mut profile.default_model, model);

@@ -10,6 +10,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Problem, hint, shown};
 use crate::domain::limits;
+use crate::domain::member::Label;
+use crate::domain::name::Name;
 use crate::domain::text::counted::counted;
 use crate::domain::text::suggest::nearest;
 use crate::domain::text::visible_letters::is_invisible;
@@ -222,6 +224,52 @@ impl<'a> Reader<'a> {
         }
         let each = format!("each element of {what}");
         Some(array.iter().filter_map(|value| element(self, value, &each)).collect())
+    }
+
+    /// Reads a word that stands for a lane, a capability or a topic.
+    pub(super) fn label(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Label> {
+        let text = self.string(value, what)?;
+        let label = Label::parse(&text);
+        if let Err(error) = &label {
+            self.report(&value.span(), format!("{what}: {error}"));
+        }
+        label.ok()
+    }
+
+    /// Reads a list of such words.
+    pub(super) fn labels(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+    ) -> Option<Vec<Label>> {
+        self.array_of(value, what, limits::MEMBER_LABELS, Self::label)
+    }
+
+    /// Reads the words of a pool of names, each of which people can say aloud.
+    pub(super) fn pool(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Vec<Name>> {
+        let mut words: Vec<Name> = Vec::new();
+        let word = |reader: &mut Self, value: &Spanned<DeValue<'_>>, each: &str| {
+            let text = reader.string(value, each)?;
+            let is_spoken = (1..=limits::POOL_WORD_LETTERS).contains(&text.len())
+                && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+            let problem = match Name::parse(&text) {
+                Ok(name) if is_spoken => match words.iter().find(|word| **word == name) {
+                    None => {
+                        words.push(name.clone());
+                        return Some(name);
+                    }
+                    Some(first) => format!("it is there already as `{first}`"),
+                },
+                // A reserved word.
+                Err(error) if is_spoken => error.to_string(),
+                _ => {
+                    format!("it must be 1 to {} of the letters A-Z a-z", limits::POOL_WORD_LETTERS)
+                }
+            };
+            reader.report(&value.span(), format!("{what} has `{}`: {problem}", shown(&text)));
+            None
+        };
+        self.array_of(value, what, limits::POOL_WORDS, word)
     }
 
     /// Reports a value of another type than the expected one.

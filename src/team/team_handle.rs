@@ -135,8 +135,7 @@ impl Team {
     /// bus records nothing, then with less time between the signals.
     pub async fn kill_agent(&self, agent: &str, limit: Duration) -> Result<(), TeamError> {
         let live = self.bus().look(|state| {
-            let name = Name::parse(agent).ok()?;
-            state.live(&name).map(|live| (live.id, live.name.clone(), live.owner))
+            state.live_as(agent).map(|live| (live.id, live.name.clone(), live.owner))
         });
         let request = Operation::Stop { agent: agent.to_owned(), reason: None, kill: true };
         let own = live.as_ref().map(|(session, ..)| *session);

@@ -39,6 +39,8 @@ pub struct SentMessage {
     pub id: MessageId,
     /// Its recipients, and whether each is live.
     pub recipients: Vec<(Name, bool)>,
+    /// Whether it was sent a moment ago, and this is the same again.
+    pub is_double: bool,
 }
 
 /// How a wait ended.
@@ -150,7 +152,10 @@ impl Call {
     ) -> Result<SentMessage, BusError> {
         let body = Bus::body(content);
         let send = Operation::Send { to, body, reply_to, priority };
-        let receipt = self.ask(send).await?;
+        let receipt = match self.ask(send).await {
+            Err(BusError::Refused(Refusal::Double { id })) => return Ok(self.sent_before(id)),
+            outcome => outcome?,
+        };
         self.membership.note_wrote(&receipt);
         self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
     }
@@ -158,7 +163,12 @@ impl Call {
     /// Sends a message to all other live members. Returns none if there are no others.
     pub async fn broadcast(&mut self, content: String) -> Result<Option<SentMessage>, BusError> {
         let body = Bus::body(content);
-        let receipt = self.ask(Operation::Broadcast(body)).await?;
+        let receipt = match self.ask(Operation::Broadcast(body)).await {
+            Err(BusError::Refused(Refusal::Double { id })) => {
+                return Ok(Some(self.sent_before(id)));
+            }
+            outcome => outcome?,
+        };
         match self.sent_in(&receipt, &[MessageKind::Broadcast]) {
             Ok(sent) => Ok(Some(sent)),
             Err(_) => Ok(None),
@@ -192,7 +202,7 @@ impl Call {
                 })
                 .collect()
         });
-        Ok(SentMessage { id: sent.id.clone(), recipients })
+        Ok(SentMessage { id: sent.id.clone(), recipients, is_double: false })
     }
 
     /// Receives the unread messages whose texts can be read. It is an error if none of the texts can be read.
@@ -421,6 +431,7 @@ impl Call {
             // If this fails, those messages are merely offered again.
             let _ = self.ask(Operation::Received).await;
         }
+        self.note_activity().await;
         let holds =
             self.membership.bus().look(|state| state.holds(self.membership.session(), self.id));
         let claimed = self.claimed.take();
@@ -482,5 +493,6 @@ fn as_sent(event: &Event) -> Option<&MessageSent> {
     }
 }
 
+mod again;
 #[cfg(test)]
 mod tests;

@@ -278,7 +278,7 @@ mod tests {
     use std::time::Duration;
 
     use crate::bus::event::Body;
-    use crate::bus::rules::{NameChoice, NewWorkflow, Operation};
+    use crate::bus::rules::{Description, NameChoice, NewWorkflow, Operation};
     use crate::bus::storage::in_memory::Store;
     use crate::bus::{Bus, Joining, Membership};
     use crate::domain::ids::{RequestId, WorkflowId};
@@ -291,7 +291,9 @@ mod tests {
     async fn peer(bus: &Bus, name: &str) -> Membership {
         let choice = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        Membership::join(bus, Joining { choice, kind, roles }).await.unwrap()
+        Membership::join(bus, Joining { choice, kind, roles, description: Description::default() })
+            .await
+            .unwrap()
     }
 
     /// Its step goes back to wait twice; the state has only the last reason.
@@ -301,7 +303,12 @@ mod tests {
         let bus = Bus::open(Box::new(store.log())).unwrap();
         let choice = NameChoice::Like(Name::parse("run").unwrap());
         let (kind, roles) = (MemberKind::Orchestrator, Vec::new());
-        let lead = Membership::join(&bus, Joining { choice, kind, roles }).await.unwrap();
+        let lead = Membership::join(
+            &bus,
+            Joining { choice, kind, roles, description: Description::default() },
+        )
+        .await
+        .unwrap();
         let step = Name::parse("a").unwrap();
         let new = NewWorkflow {
             name: "w".into(),

@@ -9,7 +9,7 @@ use super::answer_receipt::Answer;
 use super::bus::Bus;
 use super::unheard_claims::Claims;
 use crate::bus::error::BusError;
-use crate::bus::rules::{self, NameChoice, NewMember, Operation, Refusal};
+use crate::bus::rules::{self, Description, NameChoice, NewMember, Operation, Refusal};
 use crate::bus::shared::Receipt;
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, CommandId, RequestId, SessionId};
@@ -30,6 +30,8 @@ pub struct Joining {
     pub kind: MemberKind,
     /// Its roles in the team.
     pub roles: Vec<String>,
+    /// What else it says of itself.
+    pub description: Description,
 }
 
 /// A call that was answered with messages.
@@ -101,20 +103,20 @@ impl Membership {
         let deadline = Instant::now() + wait_times::NAME;
         loop {
             bus.refresh()?;
-            let holder = match &joining.choice {
-                NameChoice::Chosen(name) | NameChoice::Like(name) => {
-                    bus.look(|state| state.live(name).map(|live| live.id))
-                }
-            };
+            let holders: Vec<_> = bus.look(|state| {
+                let wanted = joining.choice.wanted().iter();
+                wanted.filter_map(|name| state.live(name).map(|live| live.id)).collect()
+            });
             let new = NewMember {
                 session,
                 choice: joining.choice.clone(),
                 kind: joining.kind,
                 model: None,
                 roles: joining.roles.clone(),
+                description: joining.description.clone(),
                 pid: std::process::id(),
                 client,
-                dead: holder.into_iter().filter(|holder| !bus.is_held(*holder)).collect(),
+                dead: holders.into_iter().filter(|holder| !bus.is_held(*holder)).collect(),
                 put_aside: put_aside.clone(),
             };
             match bus.submit(None, Vec::new(), Operation::Join(Box::new(new))).await {

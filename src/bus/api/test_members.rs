@@ -2,7 +2,7 @@
 
 use crate::bus::api::membership::{Membership, token_hash};
 use crate::bus::event::Starting;
-use crate::bus::rules::{NameChoice, NewAgent, Operation};
+use crate::bus::rules::{Description, NameChoice, NewAgent, Operation};
 use crate::bus::{Bus, Joining};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
@@ -14,7 +14,11 @@ impl Bus {
     pub(crate) async fn join_peer(&self, name: &str) -> Membership {
         let choice = NameChoice::Chosen(Name::parse(name).unwrap());
         let (kind, roles) = (MemberKind::Peer, Vec::new());
-        let joined = Membership::join(self, Joining { choice, kind, roles }).await;
+        let joined = Membership::join(
+            self,
+            Joining { choice, kind, roles, description: Description::default() },
+        )
+        .await;
         joined.unwrap()
     }
 }
@@ -35,7 +39,7 @@ pub(super) async fn start(bridge: &Membership, token: &str) -> SessionId {
         token_hash: token_hash(token),
     };
     let choice = NameChoice::Like(starting.name.clone());
-    let new = NewAgent { choice, starting };
+    let new = NewAgent::new(choice, starting);
     bridge.ask(Operation::Start(Box::new(new), None)).await.unwrap();
     session
 }

@@ -11,8 +11,9 @@ pub(crate) fn of(state: &State, now: Now) -> String {
         .live_sessions()
         .into_iter()
         .map(|session| {
-            json!({
+            let mut view = json!({
                 "name": session.name,
+                "id": session.number.map(|number| number.to_string()),
                 "kind": session.kind.as_str(),
                 "status": session.status(),
                 "session": session.id,
@@ -22,7 +23,13 @@ pub(crate) fn of(state: &State, now: Now) -> String {
                 "cwd": session.cwd,
                 "roles": session.roles,
                 "task": session.running,
-            })
+            });
+            // These stand there only where there are any.
+            let traits = serde_json::to_value(&session.traits).expect("traits are plain data");
+            if let (Some(view), Value::Object(traits)) = (view.as_object_mut(), traits) {
+                view.extend(traits);
+            }
+            view
         })
         .collect();
     let view = json!({ "written": iso8601(now.wall_ms), "agents": agents });

@@ -23,7 +23,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::bus::rules::NameChoice;
+    use crate::bus::rules::{Description, NameChoice};
     use crate::bus::storage::in_memory::Store;
     use crate::bus::{Bus, BusError, Joining, Membership};
     use crate::domain::member::MemberKind;
@@ -44,6 +44,7 @@ mod tests {
             choice: NameChoice::Chosen(Name::parse("ann").unwrap()),
             kind: MemberKind::Peer,
             roles: Vec::new(),
+            description: Description::default(),
         };
         let ann = Membership::join(&bus, joining).await.unwrap();
         boot.store(2, Ordering::SeqCst);

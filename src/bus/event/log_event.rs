@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Addressees, AnswerWritten, Created, Finished, Joined, MessageSent, PermissionAnswered,
-    PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting, StepApproved,
-    StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, UnheardClaim,
+    Addressees, AnswerWritten, Created, Described, Finished, Joined, MessageSent,
+    PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting,
+    StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned,
+    UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -26,6 +27,8 @@ pub enum Event {
     MemberStarting(Starting),
     /// See [`Joined`].
     MemberJoined(Joined),
+    /// See [`Described`].
+    MemberDescribed(Described),
     /// The activity of an agent has changed.
     MemberActivity { session: SessionId, activity: Activity },
     /// It is known whether an agent has our tools.
@@ -54,7 +57,7 @@ pub enum Event {
     AgentRuns(Runs),
     /// No process is left of an agent whose bridge died.
     AgentSwept { session: SessionId },
-    /// An agent shows signs of life.
+    /// A session shows signs of life: an agent in its turn, or a call that wrote nothing else.
     AgentStirred { session: SessionId },
     /// An agent has shown no sign of life in its turn for too long.
     AgentStalled { session: SessionId },

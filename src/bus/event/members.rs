@@ -1,9 +1,9 @@
-//! The fields of member events: agents that start, and members that join.
+//! The fields of member events: agents that start, members that join, and what they say of themselves.
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::SessionId;
-use crate::domain::member::{MemberKind, ProcessMark};
+use crate::domain::member::{MemberKind, ProcessMark, SessionNumber, Traits};
 use crate::domain::name::Name;
 
 /// An agent is about to be started by a bridge.
@@ -49,4 +49,18 @@ pub struct Joined {
     /// The client process of its MCP server, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ProcessMark>,
+}
+
+/// A session has its number, and has said who it is. It stands in the append with which the session begins.
+///
+/// Versions without this event must not pass over it: they do not know what later rules have decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Described {
+    pub session: SessionId,
+    pub number: SessionNumber,
+    #[serde(flatten)]
+    pub traits: Traits,
+    /// Where its client works, if it joined by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
 }

@@ -22,6 +22,7 @@ impl Event {
             Self::StepExpanded(expanded) => vec![&expanded.items],
             Self::MemberStarting(_)
             | Self::MemberJoined(_)
+            | Self::MemberDescribed(_)
             | Self::MemberActivity { .. }
             | Self::MemberTools { .. }
             | Self::MemberModel { .. }

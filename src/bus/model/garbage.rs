@@ -5,10 +5,10 @@ use uuid::Uuid;
 
 use crate::bus::event::LogPosition;
 use crate::bus::event::{
-    Addressees, AnswerWritten, Body, Created, Entry, Event, Finished, Joined, MessageSent,
-    PermissionAnswered, PermissionAsked, ProvenClaim, Question, RequestOpened, Resumed, Skip,
-    Starting, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned,
-    TaskReport, UnheardClaim,
+    Addressees, AnswerWritten, Body, Created, Described, Entry, Event, Finished, Joined,
+    MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, Question, RequestOpened,
+    Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
+    TaskAssigned, TaskReport, UnheardClaim,
 };
 use crate::bus::rules::{Command, Operation, Pick, concerned, decide};
 use crate::bus::state::State;
@@ -17,7 +17,7 @@ use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
 use crate::domain::ids::{
     CallId, CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
-use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::member::{Activity, Departure, MemberKind, SessionNumber, Tools, Traits};
 use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
@@ -110,7 +110,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         DeliveryMethod::Steer,
         DeliveryMethod::Drain,
     ];
-    match kind % 40 {
+    match kind % 41 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -131,6 +131,12 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             roles: Vec::new(),
             pid: 1,
             client: None,
+        }),
+        40 => Event::MemberDescribed(Described {
+            session: session(a),
+            number: SessionNumber::of(if odd { u64::from(b) } else { u64::MAX }),
+            traits: Traits::default(),
+            cwd: (c > 128).then(|| "/".into()),
         }),
         3 => Event::MemberActivity { session: session(a), activity: Activity::Running },
         4 => Event::MemberTools { session: session(a), tools: Tools::Ready },

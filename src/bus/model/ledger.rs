@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bus::event::{Entry, Event, ProvenClaim, UnheardClaim};
+use crate::bus::event::{Entry, Event, MessageSent, ProvenClaim, UnheardClaim};
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::limits::TeamLimits;
+use crate::domain::member::SessionNumber;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::messaging::{Author, MessageKind};
 use crate::domain::name::Name;
@@ -33,10 +35,17 @@ pub(super) struct Ledger {
     /// All sessions, ended ones too.
     names: BTreeMap<SessionId, Name>,
     live: BTreeSet<SessionId>,
+    /// All sessions that have a number, and the last number.
+    numbered: BTreeSet<SessionId>,
+    last_number: Option<SessionNumber>,
     /// Sessions that were hung or crashed at some time, and so may have lost a claim.
     silent: BTreeSet<SessionId>,
     /// Chosen names, whose mail waits for a return.
     chosen: BTreeSet<Name>,
+    /// The limits of the team, and what each session has sent since they, or the boot, began.
+    limits: TeamLimits,
+    boot: u32,
+    paces: BTreeMap<SessionId, Vec<(u64, MessageSent)>>,
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
     requests: BTreeMap<RequestId, Asked>,
@@ -67,8 +76,46 @@ impl Ledger {
         assert_eq!(entry.seq, self.next_seq.max(1), "seqs have no gap");
         self.next_seq = entry.next_seq();
         self.notified.clear();
+        if entry.tick.boot != self.boot {
+            self.boot = entry.tick.boot;
+            self.paces.clear();
+        }
+        for event in &entry.events {
+            match event {
+                Event::LimitsSet(limits) => {
+                    self.limits = *limits;
+                    self.paces.clear();
+                }
+                Event::MessageSent(sent) => self.check_pace(entry, sent),
+                _ => {}
+            }
+        }
         for (seq, event) in (entry.seq..).zip(&entry.events) {
             self.enter_event(seq, event);
+        }
+    }
+
+    /// Checks that a session sends neither too fast nor the same twice at once, as plainly as possible.
+    fn check_pace(&mut self, entry: &Entry, sent: &MessageSent) {
+        let is_counted = matches!(sent.kind, MessageKind::Message | MessageKind::Broadcast);
+        let (rate, burst) = (self.limits.messages_per_minute, self.limits.message_burst);
+        let (true, Some(by), Author::Member(_)) = (is_counted && rate > 0, entry.by, &sent.from)
+        else {
+            return;
+        };
+        let now_ms = entry.tick.ms;
+        let pace = self.paces.entry(by).or_default();
+        let what = |sent: &MessageSent| {
+            (sent.kind, sent.audience.clone(), sent.reply_to.clone(), sent.body.clone())
+        };
+        let is_double =
+            |(ms, other): &(u64, MessageSent)| now_ms - ms < 2_000 && what(other) == what(sent);
+        assert!(!pace.iter().any(is_double), "the same message twice in 2 s: {sent:?}");
+        pace.push((now_ms, sent.clone()));
+        for (index, (since_ms, _)) in pace.iter().enumerate() {
+            let count = (pace.len() - index) as u64;
+            let allowed = burst * 60_000 + (now_ms - since_ms) * rate;
+            assert!(count * 60_000 <= allowed, "{count} messages in {} ms", now_ms - since_ms);
         }
     }
 
@@ -80,6 +127,13 @@ impl Ledger {
             }
             Event::MemberJoined(joined) if self.is_live(joined.session) => {}
             Event::MemberJoined(joined) => self.begin(joined.session, &joined.name, joined.chosen),
+            Event::MemberDescribed(described) => {
+                assert!(self.is_live(described.session));
+                let next = self.last_number.map_or(SessionNumber::FIRST, SessionNumber::next);
+                assert_eq!(described.number, next, "each session gets the next number");
+                self.last_number = Some(next);
+                assert!(self.numbered.insert(described.session), "it has one number for ever");
+            }
             Event::MemberLeft { session, .. } => {
                 assert!(self.live.remove(session), "it leaves once");
                 self.requeue(|holder, _| holder == *session);

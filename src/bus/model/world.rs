@@ -11,13 +11,15 @@ use crate::bus::error::BusError;
 use crate::bus::event::{Body, Event, Starting, TaskReport};
 use crate::bus::replica::Replica;
 use crate::bus::rules::{
-    Broken, Command, Ending, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal,
+    Broken, Command, Description, Ending, NameChoice, NewAgent, NewMember, NewTask, Operation,
+    Pick, Refusal,
 };
 use crate::bus::shared::append_command;
 use crate::bus::state::State;
 use crate::bus::storage::in_memory::{MemoryLog, Store};
 use crate::bus::storage::{Appended, Log};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::messaging::{DeliveryMethod, Priority};
 use crate::domain::name::Name;
@@ -161,7 +163,7 @@ impl World {
                 };
                 let send = Operation::Send {
                     to: to.as_str().to_lowercase(),
-                    body: text(),
+                    body: one_of_few_texts(self.ids),
                     reply_to: reply_to.map(|id| id.to_string()),
                     priority: Priority::default(),
                 };
@@ -178,7 +180,14 @@ impl World {
                 };
                 (owner, answer)
             }
-            ModelStep::Broadcast(by) => (member(by)?, Operation::Broadcast(text())),
+            ModelStep::Broadcast(by) => {
+                (member(by)?, Operation::Broadcast(one_of_few_texts(self.ids)))
+            }
+            ModelStep::Limit(by, rate) => {
+                let mut limits = TeamLimits { message_burst: 3, ..TeamLimits::default() };
+                limits.messages_per_minute = u64::from(*rate);
+                (member(by)?, Operation::Limit(limits))
+            }
             ModelStep::Take(by, limit) => {
                 let by = member(by)?;
                 let method =
@@ -303,7 +312,7 @@ impl World {
             token_hash: String::new(),
         };
         let choice = NameChoice::Like(name("codex"));
-        Operation::Start(Box::new(NewAgent { choice, starting }), Some(task()))
+        Operation::Start(Box::new(NewAgent::new(choice, starting)), Some(task()))
     }
 
     fn join(&mut self, handle: usize, choice: NameChoice, dead: Vec<SessionId>) {
@@ -311,12 +320,13 @@ impl World {
         let new = NewMember {
             session,
             kind: match choice {
-                NameChoice::Chosen(_) => MemberKind::Peer,
+                NameChoice::Chosen(_) | NameChoice::FromPool { .. } => MemberKind::Peer,
                 NameChoice::Like(_) => MemberKind::Orchestrator,
             },
             choice,
             model: None,
             roles: Vec::new(),
+            description: Description::default(),
             pid: 1,
             client: None,
             dead,
@@ -473,6 +483,10 @@ fn choose<T: Clone>(among: &[T], index: &Index) -> Option<T> {
 
 fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
+}
+
+fn one_of_few_texts(number: u128) -> Body {
+    Body::Text(format!("text {}", number % 3))
 }
 
 fn text() -> Body {

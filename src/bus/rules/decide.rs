@@ -1,7 +1,7 @@
 //! Decides a command: its rules, and the steps in which they run.
 
 use super::asker::Asker;
-use super::command::{Command, NameChoice, Operation};
+use super::command::{Command, Operation};
 use super::decision::Decision;
 use super::event_writer::Writer;
 use super::members::session_summary::{self, Heir};
@@ -14,6 +14,7 @@ use crate::bus::event::Proposal;
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
+use crate::domain::name::Name;
 use crate::domain::time::Now;
 
 /// Decides what a command does: its events, nothing, or a refusal.
@@ -39,9 +40,9 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             if let Some(aside) = &new.put_aside {
                 decision.step(|writer| members::notify_put_aside(writer, new.session, aside))?;
             }
-            let (NameChoice::Chosen(name) | NameChoice::Like(name)) = &new.choice;
+            let is_needed = |name: &Name| session_summary::is_needed(state, name);
             if new.kind == MemberKind::Orchestrator
-                && (!new.dead.is_empty() || session_summary::is_needed(state, name))
+                && (!new.dead.is_empty() || new.choice.wanted().iter().any(is_needed))
             {
                 decision.step(|writer| {
                     session_summary::notify(writer, new.session, &[], Heir::of(&new.roles));

@@ -3,7 +3,8 @@
 use crate::domain::ids::{
     IdError, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
-use crate::domain::limits;
+use crate::domain::limits::{self, TeamLimits};
+use crate::domain::member::SessionNumber;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
@@ -41,6 +42,13 @@ pub enum Refusal {
         /// Similar names, or all names.
         nearest: Vec<String>,
     },
+    /// No live session has that number.
+    #[error("there is no session `{number}` here{}", ended_hint(.name.as_ref()))]
+    NoSession {
+        number: SessionNumber,
+        /// The member whose session it was, if that is still known.
+        name: Option<Name>,
+    },
     #[error("`{name}` has left the team")]
     Gone { name: Name },
     #[error("the name `{name}` is taken by a live {kind}: choose another")]
@@ -51,6 +59,11 @@ pub enum Refusal {
         /// The session of its holder.
         session: SessionId,
     },
+    #[error(
+        "live members have all names of the pool, which are {names}: choose another with --name, or \
+            add a word to `pool` under [names] of the configuration"
+    )]
+    PoolTaken { names: usize },
     #[error("`{name}` is you: send to another member; list_agents shows them")]
     ToYourself { name: Name },
     #[error(
@@ -79,6 +92,23 @@ pub enum Refusal {
         counted(*.limit, "unread message")
     )]
     InboxFull { name: Name, limit: usize },
+    /// The session has sent the same a moment ago. Shown as a value, not an error.
+    #[error("you have sent the same a moment ago: it is the message `{id}`")]
+    Double { id: MessageId },
+    /// The session sends more than the team allows.
+    #[error(
+        "you send too fast: the limit is {} at once and then {} a minute (`messages_per_minute` \
+            under [limits] of the configuration). Go on in {}, or put what you have to say into \
+            one message",
+        counted(usize::try_from(.limits.message_burst).unwrap_or(usize::MAX), "message"),
+        .limits.messages_per_minute,
+        counted(usize::try_from(.wait_ms.div_ceil(1_000)).unwrap_or(usize::MAX), "second")
+    )]
+    TooFast {
+        limits: TeamLimits,
+        /// After how many milliseconds the next message is allowed.
+        wait_ms: u64,
+    },
     /// The inbox has few messages, but long ones.
     #[error(
         "the inbox of `{name}` is full ({} MiB of unread messages): wait until it has read some",
@@ -221,6 +251,13 @@ fn with_article(kind: &str) -> String {
 fn words(offers: &[Decision]) -> String {
     let words: Vec<_> = offers.iter().map(|offer| offer.as_str()).collect();
     words.join(", ")
+}
+
+fn ended_hint(name: Option<&Name>) -> String {
+    match name {
+        Some(name) => format!(" any more: it was one of `{name}`, whose name lasts"),
+        None => ": list_agents shows those that are".to_owned(),
+    }
 }
 
 fn nearest_hint(nearest: &[String]) -> String {

@@ -70,6 +70,8 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
                 all.extend(workflow.and_then(|workflow| workflow.owner));
             }
             Event::MemberForgotten { .. }
+            // It stands beside the beginning of its session.
+            | Event::MemberDescribed(_)
             | Event::AgentRuns(_)
             | Event::AgentSwept { .. }
             | Event::LimitsSet(_)

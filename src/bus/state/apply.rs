@@ -50,6 +50,7 @@ impl State {
         match event {
             Event::MemberStarting(starting) => self.member_starting(starting, at),
             Event::MemberJoined(joined) => self.member_joined(joined, at),
+            Event::MemberDescribed(described) => self.member_described(described),
             Event::MemberActivity { session, activity } => {
                 self.member_activity(*session, *activity, at);
             }

@@ -14,6 +14,7 @@ use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
+use crate::domain::member::SessionNumber;
 use crate::domain::name::Name;
 use crate::domain::time::Now;
 
@@ -24,6 +25,9 @@ pub struct State {
     pub(in crate::bus) boot: u32,
     pub(in crate::bus) members: BTreeMap<Name, Member>,
     pub(in crate::bus) sessions: BTreeMap<SessionId, Session>,
+    /// The number of the session that began last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::bus) last_number: Option<SessionNumber>,
     /// The last sessions that left, oldest first.
     pub(in crate::bus) departed: VecDeque<EndedSession>,
     /// Messages that have not ended, and the last ended ones.

@@ -196,7 +196,7 @@ mod tests {
         let Command::Peer(peer) = read.command else {
             panic!("a peer was asked for");
         };
-        assert_eq!(peer.name.as_str(), "ann");
+        assert_eq!(peer.name.map(|name| name.to_string()).as_deref(), Some("ann"));
         assert_eq!(peer.roles, ["reviewer", "writer"]);
         assert_eq!(peer.project, None);
     }
@@ -204,7 +204,8 @@ mod tests {
     #[test]
     fn errors_name_the_correction() {
         let error = |line: &str| read(line).unwrap_err().to_string();
-        assert!(error("bridge peer").contains("--name <NAME>"));
+        assert!(error("bridge peer --lane two! --name x").contains("is not a word"));
+        assert!(error("bridge peer --topic #news").contains("is not a word"));
         assert!(error("bridge peer --name all").contains("`all` is reserved: choose another name"));
         assert!(error("bridge per --name x").contains("'peer'"));
         assert!(error("bridge setpu").contains("a similar subcommand exists: 'setup'\n"));

@@ -23,6 +23,13 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
             _ => unknown_member(&name, &nearest),
         },
         Refusal::Gone { name } => gone(&name, state),
+        Refusal::NoSession { number, name: Some(name) } => {
+            let what = format!("the session `{number}` has ended; it was one of `{name}`");
+            with_hint(what, "a member's name lasts from session to session")
+        }
+        Refusal::NoSession { number, name: None } => {
+            with_hint(format!("there is no session `{number}` here"), STATUS)
+        }
         Refusal::NotAnAgent { name, kind, .. } => with_hint(
             format!("`{name}` is no agent that a bridge started, but joined by itself ({kind})"),
             "end it where it runs",

@@ -9,6 +9,7 @@ use super::agent_env_filter::{self, EnvPattern};
 use super::profile_choices::{MidTurn, Restart};
 use crate::config::defaults;
 use crate::config::value_origin::Sourced;
+use crate::domain::member::{Label, Traits};
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
@@ -36,6 +37,12 @@ pub struct Profile {
     pub start: Sourced<Duration>,
     /// The purpose of the agent, in the user's words.
     pub roles: Sourced<Vec<String>>,
+    /// The part of the work that it does.
+    pub lane: Option<Sourced<Label>>,
+    /// What it can do.
+    pub capabilities: Sourced<Vec<Label>>,
+    /// What it wants to hear of.
+    pub topics: Sourced<Vec<Label>>,
     /// The model, unless the task names one.
     pub default_model: Option<Sourced<String>>,
     /// The mode of the agent's sessions, unless the agent's default applies.
@@ -83,6 +90,9 @@ impl Profile {
             file_system: Sourced::default_value(defaults::FILE_SYSTEM.values.default),
             start: seconds(defaults::START_SECONDS.values.default),
             roles: Sourced::default_value(Vec::new()),
+            lane: None,
+            capabilities: Sourced::default_value(Vec::new()),
+            topics: Sourced::default_value(Vec::new()),
             default_model: None,
             mode: None,
             modes: Vec::new(),
@@ -96,6 +106,16 @@ impl Profile {
             tool_prefix: None,
             result_bytes: bytes(defaults::RESULT_BYTES.values.default),
             prompt_bytes: bytes(defaults::PROMPT_BYTES.values.default),
+        }
+    }
+
+    /// Returns what an agent of this profile says of itself.
+    pub fn traits(&self) -> Traits {
+        Traits {
+            lane: self.lane.as_ref().map(|lane| lane.value.clone()),
+            capabilities: self.capabilities.value.clone(),
+            topics: self.topics.value.clone(),
+            surface: None,
         }
     }
 

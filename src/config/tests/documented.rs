@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::test_directories::TestDirectories;
-use crate::config::defaults::{LIMITS, NOTIFY, PROFILE, WORKFLOWS};
+use crate::config::defaults::{LIMITS, NAMES, NOTIFY, PROFILE, WORKFLOWS};
 use crate::config::key::names;
 use crate::config::key_tables;
 
@@ -24,6 +24,7 @@ fn every_key_of_a_table_is_read() {
     let tables = [
         (profile, names(&PROFILE)),
         ("[limits]\n", names(&LIMITS)),
+        ("[names]\n", names(&NAMES)),
         ("[workflows]\n", names(&WORKFLOWS)),
     ];
     for key in names(&NOTIFY) {

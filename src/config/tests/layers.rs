@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::test_directories::TestDirectories;
 use crate::config::defaults::{AGENTS, STALL_SECONDS, UNREAD};
 use crate::config::{Command, Load, MidTurn, Sourced, ValueOrigin};
+use crate::domain::member::Label;
 use crate::domain::permission::Policy;
 
 fn owned(words: &[&str]) -> Vec<String> {
@@ -37,6 +38,9 @@ fn every_field_of_a_profile_is_read() {
         guarded = ["deploy", "ci/run.sh"]
         start_seconds = 300
         roles = ["reviewer"]
+        lane = "storage"
+        capabilities = ["rust", "review"]
+        topics = ["releases"]
         default_model = "large"
         mode = "plan"
         modes = { allow = "act", rules = "ask" }
@@ -63,6 +67,11 @@ fn every_field_of_a_profile_is_read() {
     assert_eq!(profile.env_pass.value, ["OPENAI_*".parse().unwrap()]);
     assert_eq!(profile.permissions.value, Policy::Ask);
     assert_eq!(profile.roles.value, ["reviewer"]);
+    let traits = profile.traits();
+    assert_eq!(traits.lane.as_ref().map(Label::as_str), Some("storage"));
+    let words = |labels: &[Label]| -> Vec<_> { labels.iter().map(Label::to_string).collect() };
+    assert_eq!(words(&traits.capabilities), ["rust", "review"]);
+    assert_eq!(words(&traits.topics), ["releases"]);
     assert_eq!(profile.default_model, Some(sourced("large")));
     assert_eq!(profile.mode, Some(sourced("plan")));
     let under = Policy::WORDS.map(|(_, policy)| profile.mode_under(policy));
@@ -188,4 +197,16 @@ fn later_limits_win_one_by_one_and_each_knows_its_layer() {
     assert!(limits.allow_network_file_system.value);
     assert_eq!(limits.number(&STALL_SECONDS).value, 300);
     assert_eq!(limits.team().queued_tasks, 20);
+}
+
+#[test]
+fn the_last_layer_with_a_pool_sets_the_names_for_peers() {
+    let place = TestDirectories::new().user("[names]\npool = ['Ada', 'Grace']");
+    let pool = |place: &TestDirectories| -> Vec<_> {
+        place.load().unwrap().pool().iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(pool(&place), ["Ada", "Grace"]);
+    let place = place.project("[names]\npool = ['Linus']");
+    assert_eq!(pool(&place), ["Linus"]);
+    assert!(pool(&TestDirectories::new()).is_empty());
 }

@@ -31,7 +31,7 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     check_refused(
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
-         `permissions`, `permission_seconds`, `guarded`, `file_system`, `start_seconds`, `roles`, `default_model`, `mode`, `modes`, \
+         `permissions`, `permission_seconds`, `guarded`, `file_system`, `start_seconds`, `roles`, `lane`, `capabilities`, `topics`, `default_model`, `mode`, `modes`, \
          `restart`, `install`, `login`, `settle_ms`, `one_session`, `user_entry_wins`, `mid_turn`, `tool_prefix`, `result_bytes` and `prompt_bytes`",
     );
     for part in ["/etc", "../x", "a//b", "a/", "./a"] {
@@ -54,11 +54,11 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     );
     check_refused(
         "x = 1",
-        "@1:1: unknown key `x` in the file: the keys here are `agents`, `limits`, `notify`, `top` and `workflows`",
+        "@1:1: unknown key `x` in the file: the keys here are `agents`, `limits`, `names`, `notify`, `top` and `workflows`",
     );
     check_refused(
         "\"a\\nb\" = 1",
-        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`, `limits`, `notify`, `top` and `workflows`",
+        "@1:1: unknown key `a\\nb` in the file: the keys here are `agents`, `limits`, `names`, `notify`, `top` and `workflows`",
     );
 }
 
@@ -399,4 +399,55 @@ fn texts_and_lists_of_a_profile_are_limited() {
             ),
         );
     }
+}
+
+#[test]
+fn a_pool_has_words_that_people_can_say_each_of_them_once() {
+    let each = "`pool` of [names] has";
+    for (pool, column, problem) in [
+        ("['Ada', 'Zo\u{eb}']", 16, "`Zo\u{eb}`: it must be 1 to 12 of the letters A-Z a-z"),
+        ("['Bartholomewes']", 9, "`Bartholomewes`: it must be 1 to 12 of the letters A-Z a-z"),
+        ("['Ada', 'Grace', 'ADA']", 25, "`ADA`: it is there already as `Ada`"),
+        ("['']", 9, "``: it must be 1 to 12 of the letters A-Z a-z"),
+        ("['two words']", 9, "`two words`: it must be 1 to 12 of the letters A-Z a-z"),
+        ("['bridge']", 9, "`bridge`: `bridge` is reserved: choose another name"),
+    ] {
+        check_refused(
+            &format!("[names]\npool = {pool}"),
+            &format!("@2:{column}: {each} {problem}"),
+        );
+    }
+    let many: Vec<_> = (b'a'..=b'z')
+        .flat_map(|one| (b'a'..=b'd').map(move |two| format!("'{}{}'", one as char, two as char)))
+        .take(101)
+        .collect();
+    check_refused(
+        &format!("[names]\npool = [{}]", many.join(",")),
+        "@2:8: `pool` of [names] has 101 elements; the limit is 100",
+    );
+    check_refused(
+        "[names]\npol = ['Ada']",
+        "@2:1: unknown key `pol` in [names]: did you mean `pool`?",
+    );
+}
+
+#[test]
+fn what_an_agent_says_of_itself_are_words() {
+    let place = "[agents.a]\ncommand = \"x\"\n";
+    let rule = "is not a word: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a \
+        letter or digit; the words all, human, bridge, you, and s with a number have a meaning of \
+        their own";
+    check_refused(
+        &format!("{place}lane = 'two words'"),
+        &format!("@3:8: `lane` of [agents.a]: \"two words\" {rule}"),
+    );
+    check_refused(
+        &format!("{place}capabilities = ['rust', 's7']"),
+        &format!("@3:25: each element of `capabilities` of [agents.a]: \"s7\" {rule}"),
+    );
+    let many = vec!["'r'"; 17].join(",");
+    check_refused(
+        &format!("{place}topics = [{many}]"),
+        "@3:10: `topics` of [agents.a] has 17 elements; the limit is 16",
+    );
 }

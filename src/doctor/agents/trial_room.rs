@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::trial_place::{PlaceError, TrialPlace};
-use crate::bus::rules::NameChoice;
+use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::file::{FileLog, Networks, Options};
 use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::config::Config;
@@ -77,6 +77,7 @@ impl TrialRoom {
             choice: NameChoice::Like(Name::parse(NAME)?),
             kind: MemberKind::Orchestrator,
             roles: vec![PLAN_ROLE.to_owned()],
+            description: Description::default(),
         };
         let membership = Membership::join(&bus, joining).await?;
         let mut launch =

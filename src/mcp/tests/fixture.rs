@@ -10,7 +10,7 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::bus::rules::NameChoice;
+use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::LogError;
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining, Membership};
@@ -50,6 +50,7 @@ impl Team {
             choice: NameChoice::Chosen(Name::parse(name).unwrap()),
             kind: MemberKind::Peer,
             roles: Vec::new(),
+            description: Description::default(),
         };
         Membership::join(&self.bus(), joining).await.unwrap()
     }

@@ -30,7 +30,7 @@ async fn start(bridge: &Membership) -> SessionId {
         owner: bridge.session(),
         token_hash: token_hash("secret"),
     };
-    let new = NewAgent { choice: NameChoice::Like(name), starting };
+    let new = NewAgent::new(NameChoice::Like(name), starting);
     bridge.ask(Operation::Start(Box::new(new), None)).await.unwrap();
     session
 }
@@ -76,9 +76,9 @@ async fn an_endpoint_acts_for_its_agent_and_reports_that_the_tools_are_ready() {
     let doing = listed["agents"][0].as_object_mut().unwrap().remove("doing").unwrap();
     assert!(doing.as_str().unwrap().starts_with("last active "), "{doing}");
     let expected = json!([
-        { "name": "lead", "kind": "peer", "status": "idle", "uptime_seconds": 0 },
+        { "name": "lead", "id": "s1", "kind": "peer", "status": "idle", "uptime_seconds": 0 },
         {
-            "name": "codex", "kind": "agent", "status": "running", "profile": "codex", "cwd": "/project",
+            "name": "codex", "id": "s2", "kind": "agent", "status": "running", "profile": "codex", "cwd": "/project",
             "uptime_seconds": 0, "you": true,
         },
     ]);

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 
 use super::fixture::{Client, Team};
 use super::lists::leading_server;
-use crate::bus::Membership;
 use crate::bus::event::{Body, Starting};
-use crate::bus::rules::{NameChoice, NewAgent, NewTask, Operation};
+use crate::bus::rules::{Description, NameChoice, NewAgent, NewTask, Operation};
 use crate::bus::storage::LogError;
+use crate::bus::{Joining, Membership};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
+use crate::domain::member::{Label, MemberKind, Traits};
 use crate::domain::name::Name;
 use crate::mcp::LazyMembership;
 use crate::mcp::tools::endpoint_tools;
@@ -51,7 +52,7 @@ impl Leader {
             owner: self.membership.session(),
             token_hash: String::new(),
         };
-        let new = NewAgent { choice: NameChoice::Chosen(name), starting };
+        let new = NewAgent::new(NameChoice::Chosen(name), starting);
         self.membership.ask(Operation::Start(Box::new(new), None)).await.unwrap();
         let ready = Operation::Ready { session, model: Some("small".into()), pid: 1 };
         self.membership.ask(ready).await.unwrap();
@@ -275,6 +276,49 @@ async fn the_list_of_members_says_what_each_is_doing() {
     let quote: String = serde_json::from_str(quote).unwrap();
     assert!(quote.starts_with("say \"hi\" and on ") && quote.ends_with('…'), "{quote}");
     assert_eq!(quote.chars().count(), limits::DOING_CHARS + 1);
+}
+
+#[tokio::test]
+async fn the_list_of_members_has_their_ids_and_what_they_say_of_themselves() {
+    let team = Team::new();
+    let label = |text: &str| Label::parse(text).unwrap();
+    let traits = Traits {
+        lane: Some(label("storage")),
+        capabilities: vec![label("rust"), label("review")],
+        topics: vec![label("releases")],
+        surface: Some(label("claude-code")),
+    };
+    let joining = Joining {
+        choice: NameChoice::Chosen(Name::parse("bob").unwrap()),
+        kind: MemberKind::Peer,
+        roles: vec!["reviewer".into()],
+        description: Description { traits, cwd: Some("/project".into()) },
+    };
+    let bob = Membership::join(&team.bus(), joining).await.unwrap();
+    let mut ann = team.member("ann").await;
+    let listed = ann.call("list_agents", json!({})).await;
+    let (of_bob, of_ann) = (&listed["agents"][0], &listed["agents"][1]);
+    for (field, expected) in [
+        ("id", json!("s1")),
+        ("roles", json!(["reviewer"])),
+        ("lane", json!("storage")),
+        ("capabilities", json!(["rust", "review"])),
+        ("topics", json!(["releases"])),
+        ("surface", json!("claude-code")),
+        ("cwd", json!("/project")),
+    ] {
+        assert_eq!(of_bob[field], expected, "{listed}");
+    }
+    assert_eq!(of_ann["id"], "s2");
+    for field in ["roles", "lane", "capabilities", "topics", "surface"] {
+        assert_eq!(of_ann.get(field), None, "{listed}");
+    }
+    let sent = ann.call("send_message", json!({ "to": "s1", "content": "hello" })).await;
+    assert_eq!(sent["recipients"][0]["name"], "bob", "{sent}");
+    // A filter by sender takes it too.
+    bob.call().send("s2".into(), "hi".into(), None).await.unwrap();
+    let read = ann.call("check_messages", json!({ "agent_id": "s1" })).await;
+    assert_eq!(read["messages"][0]["content"], "hi", "{read}");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::fixture::{Client, PATIENCE};
 use crate::bus::api::membership::token_hash;
 use crate::bus::event::{Event, Starting};
-use crate::bus::rules::{NameChoice, NewAgent, Operation};
+use crate::bus::rules::{Description, NameChoice, NewAgent, Operation};
 use crate::bus::storage::faulty_log::{Fault, Faults};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining, Membership};
@@ -35,6 +35,7 @@ async fn agent(faults: &Faults) -> Agent {
         choice: NameChoice::Chosen(name("lead")),
         kind: MemberKind::Orchestrator,
         roles: Vec::new(),
+        description: Description::default(),
     };
     let lead = Membership::join(&bus, joining).await.unwrap();
     let session = random_ids::session();
@@ -51,7 +52,7 @@ async fn agent(faults: &Faults) -> Agent {
         token_hash: token_hash(TOKEN),
     };
     let choice = NameChoice::Like(name("codex"));
-    let new = Box::new(NewAgent { choice, starting });
+    let new = Box::new(NewAgent::new(choice, starting));
     lead.ask(Operation::Start(new, None)).await.unwrap();
     let failing = Bus::open(Box::new(faults.before(store.log()))).unwrap();
     let membership = Membership::of_agent(&failing, session, TOKEN).unwrap();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::fixture::{Client, Team};
 use super::lists::leading;
-use crate::bus::rules::NameChoice;
+use crate::bus::rules::{Description, NameChoice};
 use crate::bus::{Joining, Membership};
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
@@ -44,6 +44,7 @@ async fn every_wrong_call_is_answered_with_what_to_do() {
         choice: NameChoice::Chosen(Name::parse("lead").unwrap()),
         kind: MemberKind::Orchestrator,
         roles: Vec::new(),
+        description: Description::default(),
     };
     let membership = Membership::join(&team.bus(), joining).await.unwrap();
     let membership = LazyMembership::taken(membership);

@@ -268,7 +268,7 @@ mod tests {
 
     use super::*;
     use crate::bus::Joining;
-    use crate::bus::rules::NameChoice;
+    use crate::bus::rules::{Description, NameChoice};
     use crate::bus::storage::LogPosition;
     use crate::bus::storage::faulty_log::{Fault, FaultPoint, Faults};
     use crate::bus::storage::in_memory::Store;
@@ -283,6 +283,7 @@ mod tests {
             choice: NameChoice::Chosen(Name::parse("lead").unwrap()),
             kind: MemberKind::Orchestrator,
             roles: Vec::new(),
+            description: Description::default(),
         };
         Membership::join(&bus, joining).await.unwrap()
     }

@@ -6,10 +6,11 @@ use super::launch_source::{LaunchSource, resume_note};
 use super::start_new_agent::{Ground, Newcomer, Started};
 use super::unknown_agent::unknown_agent;
 use crate::bus::event::{Body, Event};
-use crate::bus::rules::{NameChoice, NewTask, Operation};
+use crate::bus::rules::{NameChoice, NewTask, Operation, known_member};
 use crate::bus::{Bus, BusError, Receipt};
 use crate::config::{Profile, ProjectFile, quoted};
 use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::member::SessionNumber;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::listed::listed as in_a_sentence;
@@ -54,14 +55,18 @@ impl Team {
         self.bus().refresh()?;
         let me = self.inner.membership.session();
         let is_profile = self.config().profile(&assignment.agent).is_ok();
-        let live = match (&assignment.name, Name::parse(&assignment.agent)) {
-            (None, Ok(name)) => self.bus().look(|state| {
-                let live = state.live(&name);
+        if SessionNumber::parse(&assignment.agent).is_some() {
+            // No profile can have such a name.
+            self.bus().look(|state| known_member(state, &assignment.agent).map(drop))?;
+        }
+        let live = match &assignment.name {
+            None => self.bus().look(|state| {
+                let live = state.live_as(&assignment.agent);
                 let live =
                     live.filter(|live| !is_profile || !state.plays_a_trial_of_another(live, me));
                 live.map(|live| (live.id, live.name.clone(), live.cwd.clone()))
             }),
-            _ => None,
+            Some(_) => None,
         };
         let prompt = Bus::body(assignment.prompt.clone());
         if let Some((session, name, cwd)) = live {

@@ -134,9 +134,6 @@ impl Team {
     /// live member means that member.
     pub fn assignee(&self, target: &str) -> Assignee {
         let new = || Assignee::New(target.to_owned());
-        let Ok(name) = Name::parse(target) else {
-            return new();
-        };
         let profile = self.config().profile(target).ok();
         self.bus().look(|state| {
             let is_of = |live: &Session, profile: &Profile| {
@@ -146,7 +143,7 @@ impl Team {
             let me = self.inner.membership.session();
             // A trial's agents only play their scripts.
             let is_real = |live: &&Session| !state.plays_a_trial_of_another(live, me);
-            if let Some(live) = state.live(&name).filter(is_real)
+            if let Some(live) = state.live_as(target).filter(is_real)
                 && profile.is_none_or(|profile| !(is_of(live, profile) && is_generated(live)))
             {
                 return Assignee::Live(live.name.clone());

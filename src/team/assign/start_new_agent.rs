@@ -67,7 +67,8 @@ impl Team {
             token_hash: token_hash(&token),
         };
         self.bus().hold(session)?;
-        let operation = Operation::Start(Box::new(NewAgent { choice, starting }), task);
+        let new = NewAgent { choice, starting, traits: profile.traits() };
+        let operation = Operation::Start(Box::new(new), task);
         if let Err(error) = self.announce(operation).await {
             self.bus().release(session);
             return Err(error.into());

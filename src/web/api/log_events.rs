@@ -83,7 +83,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::bus::rules::NameChoice;
+    use crate::bus::rules::{Description, NameChoice};
     use crate::bus::storage::file::{FileLog, Networks, Options, Origin};
     use crate::bus::{Bus, Joining, Membership};
     use crate::domain::member::MemberKind;
@@ -95,7 +95,12 @@ mod tests {
 
     async fn peer(bus: &Bus, name: &str) -> Membership {
         let choice = NameChoice::Chosen(Name::parse(name).unwrap());
-        let joining = Joining { choice, kind: MemberKind::Peer, roles: Vec::new() };
+        let joining = Joining {
+            choice,
+            kind: MemberKind::Peer,
+            roles: Vec::new(),
+            description: Description::default(),
+        };
         Membership::join(bus, joining).await.unwrap()
     }
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use tokio::sync::Mutex;
 
-use crate::bus::rules::{NameChoice, Refusal};
+use crate::bus::rules::{Description, NameChoice, Refusal};
 use crate::bus::storage::LogError;
 use crate::bus::{Bus, BusError, Joining, Membership};
 use crate::domain::access_key::KeyScope;
@@ -246,6 +246,7 @@ impl Joined {
             choice: NameChoice::Chosen(name.clone()),
             kind: MemberKind::Peer,
             roles: Vec::new(),
+            description: Description::default(),
         };
         let membership = Membership::join_for_program(bus, joining).await;
         let membership = membership.map_err(|error| match error {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cli_team_bridge::bus::rules::{NameChoice, Pick};
+use cli_team_bridge::bus::rules::{Description, NameChoice, Pick};
 use cli_team_bridge::bus::state::State;
 use cli_team_bridge::bus::storage::file::{FileLog, Options};
 use cli_team_bridge::bus::storage::in_memory::Store;
@@ -101,7 +101,7 @@ pub(crate) async fn peer(bus: &Bus, called: &str) -> Membership {
 }
 
 pub(crate) async fn join(bus: &Bus, choice: NameChoice, kind: MemberKind) -> Membership {
-    let joining = Joining { choice, kind, roles: Vec::new() };
+    let joining = Joining { choice, kind, roles: Vec::new(), description: Description::default() };
     within(Membership::join(bus, joining)).await.unwrap()
 }
 

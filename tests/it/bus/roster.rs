@@ -164,7 +164,7 @@ async fn an_endpoint_shows_the_token_of_its_session(logs: impl Logs) {
         token_hash: token_hash("secret"),
     };
     let choice = NameChoice::Like(name("codex"));
-    let start = Operation::Start(Box::new(NewAgent { choice, starting }), None);
+    let start = Operation::Start(Box::new(NewAgent::new(choice, starting)), None);
     lead.ask(start).await.unwrap();
     let membership = Membership::of_agent(&bus, session, "secret").unwrap();
     assert_eq!(membership.name().as_str(), "codex");

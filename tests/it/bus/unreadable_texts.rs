@@ -144,7 +144,7 @@ steps = [
     assert_eq!(hidden.methods(&stage), [""; 0]);
     hidden.put_back();
     if between == WAIT {
-        gate.send("ann", "go on").await;
+        gate.send("ann", "and on").await;
     }
     let said = lead.done(&task).await;
     let (one, two) = said.split_once("two: ").unwrap();

@@ -267,7 +267,7 @@ async fn a_bus_of_a_newer_format_is_refused() {
     stage.peer("bob").await.close().await;
     let identity = stage.bus().join("bus.json");
     let text = std::fs::read_to_string(&identity).unwrap();
-    std::fs::write(&identity, text.replace("\"format\":1", "\"format\":2")).unwrap();
+    std::fs::write(&identity, text.replace("\"format\":2", "\"format\":3")).unwrap();
     check_refused_bus(&stage, "a newer cli-team-bridge uses this bus: restart this one", || {
         std::fs::write(&identity, &text).unwrap();
     })

@@ -117,7 +117,7 @@ async fn no_hook_or_call_of_the_same_step_proves_the_messages_of_a_hook() {
     let hook = hook(&stage);
     let seen = || stage.events_of("message_seen").len();
     for (proof, number) in [("UserPromptSubmit", 1), ("Stop", 2)] {
-        ann.send("orchestrator", "hello").await;
+        ann.send("orchestrator", &format!("hello {number}")).await;
         let answer = hook.on("PostToolUse").await.unwrap();
         assert!(context(&answer, "PostToolUse").contains("hello"));
         assert_eq!(hook.on("PostToolUse").await, None);

@@ -92,7 +92,6 @@ fn exit_codes_are_as_documented() {
         vec!["unknown"],
         vec!["run"],
         vec!["run", "plan.toml", "--resume", "x"],
-        vec!["peer"],
         vec!["peer", "--name", "all"],
         vec!["setup", "--client", "unknown"],
         vec!["setup", "--install-agents"],

@@ -1,6 +1,6 @@
 //! `run`: a workflow from a plan file at the command line, played by a script.
 
-use cli_team_bridge::bus::rules::NameChoice;
+use cli_team_bridge::bus::rules::{Description, NameChoice};
 use cli_team_bridge::bus::state::State;
 use cli_team_bridge::bus::{Joining, Membership};
 use cli_team_bridge::domain::member::{Departure, MemberKind};
@@ -428,6 +428,7 @@ async fn a_suspended_run_goes_on_by_itself() {
             choice: NameChoice::Chosen(Name::parse("watcher").unwrap()),
             kind: MemberKind::Peer,
             roles: Vec::new(),
+            description: Description::default(),
         };
         match Membership::join(&watching, joining).await {
             Ok(watcher) => break watcher,

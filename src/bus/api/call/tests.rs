@@ -8,7 +8,7 @@ use futures::future::join_all;
 use super::*;
 use crate::bus::api::test_members::start;
 use crate::bus::event::TaskReport;
-use crate::bus::rules::{Ending, NameChoice, NewTask};
+use crate::bus::rules::{Description, Ending, NameChoice, NewTask};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining};
 use crate::domain::limits;
@@ -102,7 +102,11 @@ async fn an_orchestrator_gets_one_summary_of_very_many_tasks_that_ended_while_it
     let lead = || async {
         let choice = NameChoice::Chosen(Name::parse("lead").unwrap());
         let (kind, roles) = (MemberKind::Orchestrator, Vec::new());
-        let joined = Membership::join(&bus, Joining { choice, kind, roles }).await;
+        let joined = Membership::join(
+            &bus,
+            Joining { choice, kind, roles, description: Description::default() },
+        )
+        .await;
         joined.unwrap()
     };
     let first = lead().await;
@@ -137,5 +141,34 @@ async fn an_orchestrator_gets_one_summary_of_very_many_tasks_that_ended_while_it
     let next = lead().await;
     let notices = bus.look(|state| state.unread(next.name()).count());
     assert_eq!(notices, 1, "the last append merges the notices of those before it");
+    bus.close().await;
+}
+
+#[tokio::test]
+async fn a_call_that_writes_nothing_counts_as_activity_at_most_every_half_minute() {
+    let late = Arc::new(AtomicU64::new(0));
+    let added = Arc::clone(&late);
+    let store = Store::new(Arc::new(move || {
+        let mut now = clock::now();
+        let late_ms = added.load(Ordering::Relaxed);
+        now.tick.ms += late_ms;
+        now.wall_ms += i64::try_from(late_ms).unwrap();
+        now
+    }));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let ann = bus.join_peer("ann").await;
+    let last_ms = || bus.look(|state| state.session(ann.session()).unwrap().last_ms);
+    let changes = || *bus.changes().borrow();
+
+    let (joined_ms, before) = (last_ms(), changes());
+    ann.call().answered().await;
+    assert_eq!((last_ms(), changes()), (joined_ms, before), "it has just joined");
+    late.store(31_000, Ordering::Relaxed);
+    ann.call().answered().await;
+    let stirred_ms = last_ms();
+    assert!(stirred_ms >= joined_ms + 31_000);
+    let before = changes();
+    ann.call().answered().await;
+    assert_eq!((last_ms(), changes()), (stirred_ms, before), "once is enough for a while");
     bus.close().await;
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::bus::rules::{NameChoice, NewMember, Operation};
+use crate::bus::rules::{Description, NameChoice, NewMember, Operation};
 use crate::bus::storage::Log;
 use crate::bus::storage::contract::name;
 use crate::bus::storage::file::{FileLog, Options};
@@ -55,6 +55,7 @@ fn a_command_that_keeps_losing_its_turn_ends_at_its_deadline() {
         kind: crate::domain::member::MemberKind::Peer,
         model: None,
         roles: Vec::new(),
+        description: Description::default(),
         pid: 1,
         client: None,
         dead: Vec::new(),

@@ -3,7 +3,7 @@
 use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
-use crate::domain::member::{MemberKind, ProcessMark};
+use crate::domain::member::{MemberKind, ProcessMark, Traits};
 use crate::domain::messaging::{MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
@@ -17,6 +17,23 @@ pub enum NameChoice {
     Chosen(Name),
     /// This name or, if it is taken, a generated one like it.
     Like(Name),
+    /// One of the names of a pool: the one last used in this directory if it is free, else the first free one. It counts as chosen.
+    FromPool { pool: Vec<Name>, cwd: String },
+}
+
+impl NameChoice {
+    /// Returns the names of which it may be.
+    pub fn wanted(&self) -> &[Name] {
+        match self {
+            Self::Chosen(name) | Self::Like(name) => std::slice::from_ref(name),
+            Self::FromPool { pool, .. } => pool,
+        }
+    }
+
+    /// Says whether somebody chose the name, so that its mail waits.
+    pub fn is_chosen(&self) -> bool {
+        !matches!(self, Self::Like(_))
+    }
 }
 
 /// An agent that a bridge starts.
@@ -25,6 +42,22 @@ pub struct NewAgent {
     /// The rules overwrite `starting.name` with the name that it gets.
     pub choice: NameChoice,
     pub starting: Starting,
+    pub traits: Traits,
+}
+
+impl NewAgent {
+    /// Makes one that says nothing of itself.
+    pub fn new(choice: NameChoice, starting: Starting) -> Self {
+        Self { choice, starting, traits: Traits::default() }
+    }
+}
+
+/// What a session that joins by itself says of itself, beside its name and roles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    pub traits: Traits,
+    /// Where its client works.
+    pub cwd: Option<String>,
 }
 
 /// A session that joins by itself.
@@ -36,6 +69,7 @@ pub struct NewMember {
     /// The model that it reports.
     pub model: Option<String>,
     pub roles: Vec<String>,
+    pub description: Description,
     /// Its process, for display.
     pub pid: u32,
     /// The process that its server serves, if known.

@@ -1,7 +1,7 @@
 //! Joining, starting an agent, and choosing their names.
 
-use crate::bus::event::{Event, Joined};
-use crate::bus::rules::command::{NameChoice, NewAgent, NewMember, NewTask};
+use crate::bus::event::{Described, Event, Joined};
+use crate::bus::rules::command::{Description, NameChoice, NewAgent, NewMember, NewTask};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{notice, quoted};
 use crate::bus::rules::refusal::Refusal;
@@ -9,6 +9,7 @@ use crate::bus::rules::requests::{claimable_by, show_requests};
 use crate::bus::rules::tasks::write_assigned;
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
+use crate::domain::member::{SessionNumber, Traits};
 use crate::domain::name::Name;
 
 pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {
@@ -16,15 +17,24 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
     writer.push(Event::MemberJoined(Joined {
         session: new.session,
         name: name.clone(),
-        chosen: matches!(new.choice, NameChoice::Chosen(_)),
+        chosen: new.choice.is_chosen(),
         kind: new.kind,
         model: new.model.clone(),
         roles: new.roles.clone(),
         pid: new.pid,
         client: new.client,
     }));
+    let Description { traits, cwd } = &new.description;
+    describe(writer, new.session, traits, cwd.clone());
     show_requests(writer, &name, &claimable_by(writer.state, &name));
     Ok(())
+}
+
+/// Gives a new session its number, and writes what it says of itself.
+fn describe(writer: &mut Writer<'_>, session: SessionId, traits: &Traits, cwd: Option<String>) {
+    let last = writer.state.last_number();
+    let number = last.map_or(SessionNumber::FIRST, SessionNumber::next);
+    writer.push(Event::MemberDescribed(Described { session, number, traits: traits.clone(), cwd }));
 }
 
 /// Notifies a newcomer that an existing bus was set aside. The notice is in the append with which it joins, so it cannot get lost.
@@ -58,10 +68,11 @@ pub(in crate::bus::rules) fn start(
     }
     let mut starting = new.starting.clone();
     starting.name = free_name(writer.state, &new.choice)?;
-    starting.chosen = matches!(new.choice, NameChoice::Chosen(_));
+    starting.chosen = new.choice.is_chosen();
     starting.owner = me;
     let (session, name) = (starting.session, starting.name.clone());
     writer.push(Event::MemberStarting(starting));
+    describe(writer, session, &new.traits, None);
     show_requests(writer, &name, &claimable_by(writer.state, &name));
     if let Some(task) = task {
         write_assigned(writer, &by.name, (session, &name), task)?;
@@ -71,11 +82,23 @@ pub(in crate::bus::rules) fn start(
 
 /// Sorts the dead holder of the requested name to the front: one append may not have room to reap all dead sessions.
 pub(in crate::bus::rules) fn name_holder_first(state: &State, new: &NewMember) -> Vec<SessionId> {
-    let (NameChoice::Chosen(name) | NameChoice::Like(name)) = &new.choice;
-    let holds = |id: &SessionId| state.session(*id).is_some_and(|live| live.name == *name);
+    let wanted = new.choice.wanted();
+    let holds = |id: &SessionId| state.session(*id).is_some_and(|live| wanted.contains(&live.name));
     let mut dead = new.dead.clone();
     dead.sort_by_key(|id| !holds(id));
     dead
+}
+
+/// Finds a free name of a pool: the one last used in this directory, else the first.
+fn free_name_of_pool(state: &State, pool: &[Name], cwd: &str) -> Result<Name, Refusal> {
+    let free = |name: &Name| state.live(name).is_none();
+    let mut departed = state.departed().rev();
+    let used_here = departed.find(|left| {
+        left.cwd.as_deref() == Some(cwd) && pool.contains(&left.name) && free(&left.name)
+    });
+    let first = || pool.iter().find(|name| free(name)).cloned();
+    let found = used_here.map(|left| left.name.clone()).or_else(first);
+    found.ok_or(Refusal::PoolTaken { names: pool.len() })
 }
 
 /// Finds a free name. A generated name is never a chosen one whose mail waits.
@@ -89,6 +112,7 @@ fn free_name(state: &State, choice: &NameChoice) -> Result<Name, Refusal> {
                 session: holder.id,
             }),
         },
+        NameChoice::FromPool { pool, cwd } => free_name_of_pool(state, pool, cwd),
         NameChoice::Like(base) => {
             let numbered = (2..).map(|number| base.numbered(number));
             let mut candidates = std::iter::once(base.clone()).chain(numbered);

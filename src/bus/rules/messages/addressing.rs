@@ -6,17 +6,31 @@ use crate::bus::event::Body;
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::State;
 use crate::domain::limits;
+use crate::domain::member::SessionNumber;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 
-/// Finds the member that a text names.
+/// Finds the member that a text names: by its name, or by the number of its live session.
 pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusal> {
+    if let Some(number) = SessionNumber::parse(text) {
+        return member_numbered(state, number);
+    }
     // A malformed name may be a typo, so it gets suggestions, too.
     let known = Name::parse(text).ok().and_then(|name| state.member(&name));
     known.map(|member| &member.name).ok_or_else(|| {
         let shown: String = text.chars().take(limits::SHOWN_NAME_CHARS).collect();
         let nearest = nearest(&shown, state.names().map(Name::as_str));
         Refusal::UnknownMember { name: shown, nearest }
+    })
+}
+
+/// Finds the member whose live session has that number. An ended session has no successor: only the name lasts.
+fn member_numbered(state: &State, number: SessionNumber) -> Result<&Name, Refusal> {
+    let live = state.numbered(number).map(|live| &live.name);
+    live.ok_or_else(|| {
+        let mut departed = state.departed().rev();
+        let left = departed.find(|left| left.number == Some(number));
+        Refusal::NoSession { number, name: left.map(|left| left.name.clone()) }
     })
 }
 
@@ -29,6 +43,7 @@ pub(in crate::bus::rules) fn recipient<'a>(
     let unknown = match known_member(state, text) {
         Ok(name) if name == me => return Err(Refusal::ToYourself { name: me.clone() }),
         Ok(name) => return Ok(name),
+        Err(ended @ Refusal::NoSession { .. }) => return Err(ended),
         Err(unknown) => unknown,
     };
     let shown: String = text.trim().chars().take(limits::SHOWN_NAME_CHARS).collect();

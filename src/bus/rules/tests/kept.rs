@@ -47,6 +47,7 @@ fn held(state: &State) -> usize {
         boot: _,
         members,
         sessions,
+        last_number: _,
         departed,
         messages,
         ended_messages,

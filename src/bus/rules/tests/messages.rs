@@ -272,7 +272,7 @@ fn bad_arguments_are_refused_with_a_sentence() {
     }
     assert_eq!(world.refuse(a, sending("bridge", "x", None)), Refusal::ToBridge);
     let refusal = world.refuse(a, sending("s12", "x", None));
-    assert!(matches!(refusal, Refusal::UnknownMember { .. }));
+    assert!(matches!(refusal, Refusal::NoSession { .. }));
     for several in ["codex, a", r#"["codex","a"]"#] {
         let refusal = world.refuse(a, sending(several, "x", None));
         assert_eq!(refusal, Refusal::ToSeveral { text: several.to_owned() });

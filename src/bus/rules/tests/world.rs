@@ -4,7 +4,8 @@ use uuid::Uuid;
 
 use crate::bus::event::{Body, Entry, Event, MessageSent, Starting};
 use crate::bus::rules::{
-    Command, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal, decide,
+    Command, Description, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal,
+    decide,
 };
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::file::line_format;
@@ -174,6 +175,7 @@ impl World {
             kind,
             model: None,
             roles: Vec::new(),
+            description: Description::default(),
             pid: 7,
             client: None,
             dead: dead.to_vec(),
@@ -214,7 +216,7 @@ impl World {
             owner: session,
             token_hash: String::new(),
         };
-        NewAgent { choice, starting }
+        NewAgent::new(choice, starting)
     }
 
     /// A ready agent with a generated name.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bus::state::{Session, size_bounds};
 use crate::domain::ids::SessionId;
-use crate::domain::member::{Departure, MemberKind};
+use crate::domain::member::{Departure, MemberKind, SessionNumber};
 use crate::domain::name::Name;
 use crate::domain::task::result::Usage;
 use crate::domain::time::Tick;
@@ -19,6 +19,9 @@ const KEPT_ENDED_SESSIONS: usize = 64;
 pub struct EndedSession {
     pub name: Name,
     pub session: SessionId,
+    /// The number that it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<SessionNumber>,
     pub kind: MemberKind,
     pub departure: Departure,
     /// An explanation of the departure.
@@ -30,6 +33,9 @@ pub struct EndedSession {
     /// What its turns used besides what the reports of its tasks count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_beside_tasks: Option<Usage>,
+    /// Where its client worked, if it joined by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
     /// How to resume it, if it was an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<ResumeInfo>,
@@ -57,17 +63,20 @@ impl EndedSession {
         detail: Option<&str>,
         at: Tick,
     ) -> Self {
-        let past = session.profile.zip(session.cwd).map(|(profile, cwd)| ResumeInfo {
-            profile,
-            cwd,
-            model: session.model,
-            acp_session: session.run.and_then(|run| run.acp_session),
-        });
+        let (past, cwd) = match (session.profile, session.cwd) {
+            (Some(profile), Some(cwd)) => {
+                let acp_session = session.run.and_then(|run| run.acp_session);
+                (Some(ResumeInfo { profile, cwd, model: session.model, acp_session }), None)
+            }
+            (_, cwd) => (None, cwd),
+        };
         Self {
             past,
+            cwd,
             used_beside_tasks: session.used_beside_tasks,
             name: session.name,
             session: session.id,
+            number: session.number,
             kind: session.kind,
             departure,
             detail: detail.map(size_bounds::words),

@@ -2,7 +2,7 @@
 
 use crate::bus::state::{EndedSession, Member, ResumeInfo, Session, State};
 use crate::domain::ids::SessionId;
-use crate::domain::member::{Activity, MemberKind, ProcessMark};
+use crate::domain::member::{Activity, MemberKind, ProcessMark, SessionNumber};
 use crate::domain::name::Name;
 
 impl State {
@@ -22,6 +22,24 @@ impl State {
     /// Returns the live session of that name.
     pub fn live(&self, name: &Name) -> Option<&Session> {
         self.members.get(name)?.session.and_then(|id| self.sessions.get(&id))
+    }
+
+    /// Returns the live session with that number.
+    pub fn numbered(&self, number: SessionNumber) -> Option<&Session> {
+        self.sessions.values().find(|session| session.number == Some(number))
+    }
+
+    /// Returns the live session that a text names: by its number, such as `s7`, or by its member's name.
+    pub fn live_as(&self, text: &str) -> Option<&Session> {
+        match SessionNumber::parse(text) {
+            Some(number) => self.numbered(number),
+            None => self.live(&Name::parse(text).ok()?),
+        }
+    }
+
+    /// Returns the number of the session that began last, if any has one.
+    pub fn last_number(&self) -> Option<SessionNumber> {
+        self.last_number
     }
 
     /// Returns all live sessions, oldest first.

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::bus::event::{Event, Joined, Starting};
+use crate::bus::event::{Described, Event, Joined, Starting};
 use crate::bus::state::event_place::At;
 use crate::bus::state::{
     Chunked, Delivery, Due, EndedSession, Member, Session, State, StopMode, size_bounds,
 };
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
-use crate::domain::member::{Activity, Departure, MemberKind, Tools};
+use crate::domain::member::{Activity, Departure, MemberKind, Tools, Traits};
 use crate::domain::name::Name;
 
 impl Session {
@@ -17,12 +17,14 @@ impl Session {
     fn begun(id: SessionId, name: Name, kind: MemberKind, at: &At) -> Self {
         Self {
             id,
+            number: None,
             name,
             kind,
             profile: None,
             model: None,
             cwd: None,
             roles: Vec::new(),
+            traits: Traits::default(),
             owner: None,
             token_hash: None,
             pid: None,
@@ -46,6 +48,7 @@ impl Session {
             hung: false,
             restarts: 0,
             used_beside_tasks: None,
+            pace: None,
             methods: Vec::new(),
         }
     }
@@ -127,6 +130,18 @@ impl State {
             ..Session::begun(joined.session, joined.name.clone(), joined.kind, at)
         };
         self.enter(session, joined.chosen);
+    }
+
+    /// Notes the number of a session and what it says of itself. The number counts as given even if the session is unknown.
+    pub(in crate::bus::state) fn member_described(&mut self, described: &Described) {
+        self.last_number = self.last_number.max(Some(described.number));
+        if let Some(session) = self.sessions.get_mut(&described.session) {
+            session.number = Some(described.number);
+            session.traits = described.traits.clone();
+            if described.cwd.is_some() {
+                session.cwd.clone_from(&described.cwd);
+            }
+        }
     }
 
     fn enter(&mut self, session: Session, chosen: bool) {

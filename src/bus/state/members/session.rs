@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::{Chunked, Run, Wait};
+use crate::bus::state::{Chunked, Pace, Run, Wait};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::member::{Activity, MemberKind, ProcessMark, Tools};
+use crate::domain::member::{Activity, MemberKind, ProcessMark, SessionNumber, Tools, Traits};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::task::result::Usage;
@@ -34,6 +34,9 @@ pub struct Member {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     pub id: SessionId,
+    /// Its number on this bus. A session that an earlier version began has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<SessionNumber>,
     pub name: Name,
     pub kind: MemberKind,
     /// The profile it was started from.
@@ -46,6 +49,9 @@ pub struct Session {
     pub cwd: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
+    /// What else it says of itself.
+    #[serde(default, skip_serializing_if = "Traits::are_none")]
+    pub traits: Traits,
     /// The bridge that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SessionId>,
@@ -109,6 +115,9 @@ pub struct Session {
     /// What its turns have used besides what the reports of its tasks count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_beside_tasks: Option<Usage>,
+    /// How fast it sends, once it has sent while the team had a limit of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Box<Pace>>,
     /// The methods by which its bridge can deliver messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "ways")]
     pub methods: Vec<DeliveryMethod>,

@@ -90,8 +90,6 @@ pub(crate) fn write(
     id: Uuid,
     secret: Option<(String, &SeenDirectory)>,
 ) -> Result<(), LogError> {
-    let path = directory.join(BUS_JSON);
-    let temporary = directory.join(TEMPORARY);
     let (secret, made) = secret.unzip();
     let identity = StoredIdentity {
         format: BUS_FORMAT,
@@ -100,20 +98,49 @@ pub(crate) fn write(
         secret,
         made: made.map(|made| serde_json::to_value(made).expect("a sighting is plain data")),
     };
-    let mut text = serde_json::to_vec(&identity).expect("an identity is plain data");
-    text.push(b'\n');
-    let write = || -> io::Result<()> {
-        match disk.unlink(&temporary) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+    let path = directory.join(BUS_JSON);
+    replace(disk, directory, &identity).map_err(|error| failed("create", &path, error))
+}
+
+/// Raises the format of a bus to this version's, unless it has it already: from then on earlier versions do not open the bus. The id,
+/// the secret and the place stay. The caller holds the lock.
+///
+/// A crash meanwhile leaves the file as it was, or raised.
+pub(crate) fn raise(disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
+    let path = directory.join(BUS_JSON);
+    let text = read(disk, &path).map_err(|error| failed("read", &path, error))?;
+    match serde_json::from_slice::<StoredIdentity>(&text) {
+        Ok(identity) if identity.format < BUS_FORMAT => {
+            let raised = StoredIdentity { format: BUS_FORMAT, ..identity };
+            let replaced = replace(disk, directory, &raised);
+            replaced.map_err(|error| failed("raise the format in", &path, error))
         }
-        let file = disk.create_new(&temporary)?;
-        file.append_all(&text)?;
-        file.sync()?;
-        disk.rename(&temporary, &path)?;
-        disk.sync_directory(directory)
-    };
-    write().map_err(|error| failed("create", &path, error))
+        Ok(identity) if identity.format > BUS_FORMAT => Err(LogError::Newer),
+        // No version opens a bus whose file is damaged, so the sessions that are here go on.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Says whether a bus has this version's format. A file that cannot be read says no.
+pub(crate) fn is_raised(disk: &dyn Disk, directory: &Path) -> bool {
+    let identity = read(disk, &directory.join(BUS_JSON)).ok();
+    let identity = identity.and_then(|text| serde_json::from_slice::<StoredIdentity>(&text).ok());
+    identity.is_some_and(|identity| identity.format >= BUS_FORMAT)
+}
+
+fn replace(disk: &dyn Disk, directory: &Path, identity: &StoredIdentity) -> io::Result<()> {
+    let temporary = directory.join(TEMPORARY);
+    let mut text = serde_json::to_vec(identity).expect("an identity is plain data");
+    text.push(b'\n');
+    match disk.unlink(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let file = disk.create_new(&temporary)?;
+    file.append_all(&text)?;
+    file.sync()?;
+    disk.rename(&temporary, &directory.join(BUS_JSON))?;
+    disk.sync_directory(directory)
 }
 
 /// Reads the file. A repository may bring a huge one.

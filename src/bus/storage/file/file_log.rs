@@ -46,6 +46,8 @@ pub struct FileLog {
     /// The damaged lines that were read.
     pub(super) damage: DamageReport,
     pub(super) put_aside: Option<String>,
+    /// Whether the bus has this version's format, as far as this process has looked.
+    pub(super) is_raised: bool,
     /// The transcripts that have reached their limit.
     pub(super) full_transcripts: BTreeSet<TaskId>,
 }
@@ -134,6 +136,7 @@ impl FileLog {
             damaged_end: None,
             damage: DamageReport::default(),
             put_aside: None,
+            is_raised: bus_json::is_raised(&*disk, directory),
             full_transcripts: BTreeSet::new(),
             directory: directory.to_owned(),
             disk,

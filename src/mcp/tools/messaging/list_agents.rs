@@ -7,6 +7,7 @@ use crate::bus::Bus;
 use crate::bus::state::{BodyRef, Session};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
+use crate::domain::member::Label;
 use crate::domain::time::Tick;
 use crate::mcp::shapes::entry_size::entry_bytes;
 use crate::mcp::{Caller, Effect, Tool, ToolError};
@@ -28,6 +29,9 @@ pub(crate) struct Output {
 struct Agent {
     /// The name to send to.
     name: String,
+    /// Its session, to send to that alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     /// agent, peer or orchestrator.
     kind: &'static str,
     /// running, idle, or waiting for a message.
@@ -56,6 +60,18 @@ struct Details {
     /// What it is for, in its user's words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     roles: Vec<String>,
+    /// The part of the work that it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lane: Option<String>,
+    /// What it can do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    capabilities: Vec<String>,
+    /// What it wants to hear of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    topics: Vec<String>,
+    /// The program it works in, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    surface: Option<String>,
     /// The model it uses, if it says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
@@ -122,6 +138,7 @@ fn agent(session: &Session, now: Tick, me: SessionId) -> Agent {
     };
     Agent {
         name: session.name.to_string(),
+        id: session.number.map(|number| number.to_string()),
         kind: session.kind.as_str(),
         status: match session.status() {
             word @ ("idle" | "waiting") => word,
@@ -136,10 +153,17 @@ fn agent(session: &Session, now: Tick, me: SessionId) -> Agent {
 }
 
 fn details(session: &Session) -> Details {
+    let traits = &session.traits;
+    let word = |label: &Option<Label>| label.as_ref().map(|label| label.as_str().to_owned());
+    let words = |labels: &[Label]| labels.iter().map(|label| label.as_str().to_owned()).collect();
     Details {
         doing: None,
         profile: session.profile.clone(),
         roles: session.roles.clone(),
+        lane: word(&traits.lane),
+        capabilities: words(&traits.capabilities),
+        topics: words(&traits.topics),
+        surface: word(&traits.surface),
         model: session.model.clone(),
         cwd: session.cwd.clone(),
     }

@@ -74,8 +74,9 @@ pub(in crate::web::api) async fn assign(
 /// Finds the live session of a name. The rules say whether it is an agent.
 fn live_agent(me: &Membership, name: &str) -> Result<(SessionId, Name), Problem> {
     me.bus().refresh().map_err(|error| why_not(&error))?;
-    let found = Name::parse(name).ok().and_then(|name| {
-        me.bus().look(|state| state.live(&name).map(|live| (live.id, live.name.clone())))
+    let found = me.bus().look(|state| {
+        let live = state.live_as(name)?;
+        Some((live.id, live.name.clone()))
     });
     found.ok_or_else(|| {
         let title = "There is no live agent of this name";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 
 use super::{Kept, Walk};
-use crate::bus::rules::{NameChoice, Pick};
+use crate::bus::rules::{Description, NameChoice, Pick};
 use crate::bus::storage::file::{FileLog, Follower, Networks, Options, Origin};
 use crate::bus::{Bus, Joining, Membership};
 use crate::domain::limits;
@@ -32,7 +32,12 @@ const ENTRIES: usize = 16;
 
 async fn peer(bus: &Bus, name: &str) -> Membership {
     let choice = NameChoice::Chosen(Name::parse(name).unwrap());
-    let joining = Joining { choice, kind: MemberKind::Peer, roles: Vec::new() };
+    let joining = Joining {
+        choice,
+        kind: MemberKind::Peer,
+        roles: Vec::new(),
+        description: Description::default(),
+    };
     Membership::join(bus, joining).await.unwrap()
 }
 

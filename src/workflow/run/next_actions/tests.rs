@@ -12,8 +12,8 @@ use self::drawn::{Drawn, Fate, Happens, ROUNDS, Wants, drawn, happens};
 use super::*;
 use crate::bus::event::{Body, Entry, Event, Starting, StepReturned, StepStarted, TaskReport};
 use crate::bus::rules::{
-    Command, Ending, NameChoice, NewAgent, NewItems, NewMember, NewTask, NewWorkflow, Operation,
-    decide,
+    Command, Description, Ending, NameChoice, NewAgent, NewItems, NewMember, NewTask, NewWorkflow,
+    Operation, decide,
 };
 use crate::bus::state::State;
 use crate::bus::storage::LogPosition;
@@ -116,7 +116,6 @@ impl World {
         self.ids += 1;
         Uuid::from_u128(self.ids)
     }
-
     fn join(&mut self) -> SessionId {
         let session = SessionId(self.fresh());
         let new = NewMember {
@@ -125,6 +124,7 @@ impl World {
             kind: MemberKind::Orchestrator,
             model: None,
             roles: Vec::new(),
+            description: Description::default(),
             client: None,
             pid: 1,
             dead: Vec::new(),
@@ -300,7 +300,7 @@ impl World {
             token_hash: String::new(),
         };
         let choice = NameChoice::Like(Name::parse("codex").unwrap());
-        Operation::Start(Box::new(NewAgent { choice, starting }), Some(task))
+        Operation::Start(Box::new(NewAgent::new(choice, starting)), Some(task))
     }
 
     /// Returns the steps with unfinished tasks. A step with `for_each` has no task.

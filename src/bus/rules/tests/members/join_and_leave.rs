@@ -90,7 +90,7 @@ fn a_generated_name_is_never_that_of_an_absent_chosen_member() {
 fn joining_twice_is_joining_once() {
     let mut world = World::new();
     let new = world.joining(NameChoice::Chosen(name("a")), MemberKind::Peer, &[]);
-    assert_eq!(world.ask(None, Operation::Join(Box::new(new.clone()))).len(), 1);
+    assert_eq!(world.ask(None, Operation::Join(Box::new(new.clone()))).len(), 2);
     assert!(world.ask(None, Operation::Join(Box::new(new))).is_empty());
 }
 

@@ -10,9 +10,9 @@ use super::last_line::Tail;
 use super::line_format;
 use super::replace_failed_segment::is_young;
 use super::segments::{CHUNK_BYTES, Stop};
-use crate::bus::event::Entry;
-use crate::bus::storage::file::FileLog;
+use crate::bus::event::{Entry, Event};
 use crate::bus::storage::file::io_failure::failed;
+use crate::bus::storage::file::{FileLog, bus_json};
 use crate::bus::storage::{Appended, Decide, LogError, LogPosition, Proposal, Replica, Verdict};
 use crate::domain::time::Now;
 use crate::sys::fs::disk::DiskFile;
@@ -161,6 +161,7 @@ impl FileLog {
         if !self.lock.is_in_place() {
             return Err(LogError::Removed);
         }
+        self.raise_for(&prepared.entry)?;
         let target = self.target(replica, prepared.entry.seq, unfinished)?;
         self.write_once(&target, &prepared.line)?;
         drop(guard);
@@ -179,6 +180,7 @@ impl FileLog {
         let step = self.options.snapshot_events;
         if before / step != replica.next_seq / step
             && !replica.skipped_events
+            && (self.is_raised || replica.state.last_number().is_some())
             && self.has_grown(replica.place)
         {
             let now_ms = replica.state.seen_ms(prepared.entry.ts);
@@ -187,6 +189,16 @@ impl FileLog {
             self.snapshots.write(replica, &self.syncer, afterwards);
         }
         Ok(Appended::Written(prepared.entry))
+    }
+
+    /// Raises the format of the bus before the first line that begins a session in this version's way.
+    fn raise_for(&mut self, entry: &Entry) -> Result<(), LogError> {
+        let begins = |event: &Event| matches!(event, Event::MemberDescribed(_));
+        if !self.is_raised && entry.events.iter().any(begins) {
+            bus_json::raise(&*self.disk, &self.directory)?;
+            self.is_raised = true;
+        }
+        Ok(())
     }
 
     /// Says whether the log has grown enough since the last snapshot to write another one.

@@ -338,6 +338,21 @@ mod tests {
 
     /// The same.
     #[test]
+    fn descriptions_of_members_read_as_they_were_first_written_and_must_not_be_skipped() {
+        for event in [
+            r#"{"member_described":{"session":"00000000-0000-0000-0000-000000000004","number":7}}"#,
+            r#"{"member_described":{"session":"00000000-0000-0000-0000-000000000004","number":8,"lane":"storage","capabilities":["rust","review"],"topics":["releases"],"surface":"claude-code","cwd":"/project"}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert!(matches!(read, Event::MemberDescribed(_)), "{read:?}");
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+            let raw: &RawValue = serde_json::from_str(event).unwrap();
+            assert!(!may_be_skipped(raw));
+        }
+    }
+
+    /// The same.
+    #[test]
     fn stuck_agents_and_what_turns_used_read_as_they_were_first_written_and_may_be_skipped() {
         for event in [
             r#"{"agent_stuck":{"session":"00000000-0000-0000-0000-000000000004","skip":true}}"#,

@@ -258,7 +258,7 @@ pub(crate) fn older_position(disk: &dyn Disk, directory: &Path) -> io::Result<Op
     let beginning: Option<Beginning> =
         object.and_then(|object| serde_json::from_slice(object).ok());
     Ok(beginning
-        .filter(|beginning| beginning.format == SNAPSHOT_FORMAT)
+        .filter(|beginning| beginning.format <= SNAPSHOT_FORMAT)
         .map(|beginning| beginning.place))
 }
 

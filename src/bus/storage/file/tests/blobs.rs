@@ -7,7 +7,7 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use super::log_fixture::{Clock, Project};
 use crate::bus::event::{Body, Created, Event, StepExpanded};
-use crate::bus::rules::NameChoice;
+use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::contract::{append, joined, name, sent, session};
 use crate::bus::storage::file::simulated_disk::SimulatedDisk;
 use crate::bus::storage::file::{FileLog, Options};
@@ -24,6 +24,7 @@ async fn peer(bus: &Bus, name: &str) -> Membership {
         choice: NameChoice::Chosen(Name::parse(name).unwrap()),
         kind: MemberKind::Peer,
         roles: Vec::new(),
+        description: Description::default(),
     };
     Membership::join(bus, joining).await.unwrap()
 }

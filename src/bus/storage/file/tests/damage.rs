@@ -346,7 +346,7 @@ fn a_newer_format_is_refused_and_a_damaged_file_named() {
     let project = Project::new();
     drop(project.open());
     let path = project.bus.join("bus.json");
-    fs::write(&path, br#"{"format":2,"shape":[]}"#).unwrap();
+    fs::write(&path, br#"{"format":3,"shape":[]}"#).unwrap();
     assert!(matches!(project.try_open().map(drop), Err(LogError::Newer)));
     fs::write(&path, b"{\"for").unwrap();
     assert_eq!(refusal(&project).0, path);

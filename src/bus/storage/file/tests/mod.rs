@@ -5,6 +5,7 @@ mod bus_files;
 mod cut_off;
 mod damage;
 mod failed;
+mod formats;
 mod log_fixture;
 mod origin;
 mod power;

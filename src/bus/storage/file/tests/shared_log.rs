@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::log_fixture::{Project, assert_same, replay, tree};
-use crate::bus::rules::NameChoice;
+use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::contract::{self, append, joined, sent};
 use crate::bus::storage::file::{FileLog, Follower, Listening, Options, Origin};
 use crate::bus::storage::{Log, LogError, LogPosition, OnWakeup};
@@ -213,6 +213,7 @@ async fn a_held_lock_makes_the_bus_busy_and_names_the_holder() {
         choice: NameChoice::Chosen(Name::parse("one").unwrap()),
         kind: MemberKind::Peer,
         roles: Vec::new(),
+        description: Description::default(),
     };
     let guard = other.try_lock().unwrap().unwrap();
     let outcome = Membership::join(&bus, joining.clone()).await;

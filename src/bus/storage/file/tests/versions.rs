@@ -59,7 +59,7 @@ fn level(of: &str, level: u32) -> String {
 
 #[test]
 fn a_bus_does_not_open_without_the_contents_of_its_newer_snapshots() {
-    let format = ("{\"format\":1,".to_owned(), "{\"format\":2,".to_owned());
+    let format = ("{\"format\":2,".to_owned(), "{\"format\":3,".to_owned());
     let least = (level("least", 1), level("least", LEVEL + 1));
     let state = ("\"members\":{".to_owned(), "\"people\":{".to_owned());
     for (from, to) in [format, least, state] {
@@ -119,7 +119,7 @@ fn a_version_that_does_not_know_a_field_of_a_snapshot_writes_none() {
 #[test]
 fn a_running_older_version_replaces_no_snapshot_of_a_newer_one() {
     let levels = (level("level", LEVEL), level("level", LEVEL + 1));
-    let formats = ("{\"format\":1,".to_owned(), "{\"format\":2,".to_owned());
+    let formats = ("{\"format\":2,".to_owned(), "{\"format\":3,".to_owned());
     for (from, to) in [levels, formats] {
         let (project, _) = with_snapshots();
         let (mut log, mut replica) = project.open_short();

@@ -1,4 +1,4 @@
-//! Members: the kinds, activities and departures of the sessions on the bus.
+//! The kinds, activities and departures of the sessions on the bus.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,39 @@
+//! What a call does again: a sign of life after a while, and a message that was just sent.
+
+use std::time::Duration;
+
+use super::{Call, SentMessage};
+use crate::bus::rules::Operation;
+use crate::domain::ids::MessageId;
+use crate::domain::wait_times;
+
+impl Call {
+    /// Records that the session is active, if nothing that it wrote has shown that for a while.
+    pub(super) async fn note_activity(&mut self) {
+        let (bus, session) = (self.membership.bus(), self.membership.session());
+        let now_ms = bus.now().wall_ms;
+        let last_ms = bus.look(|state| state.session(session).map(|live| live.last_ms));
+        let silent_ms = last_ms.and_then(|last_ms| u64::try_from(now_ms - last_ms).ok());
+        let is_due = silent_ms.is_some_and(|silent_ms| {
+            Duration::from_millis(silent_ms) >= wait_times::RECORD_SIGN_OF_LIFE
+        });
+        if is_due && let Err(error) = self.ask(Operation::Stir(session)).await {
+            tracing::debug!("failed to record the activity of {}: {error}", self.membership.name());
+        }
+    }
+
+    /// Describes a message of a moment ago, which this call has sent again.
+    pub(super) fn sent_before(&self, id: MessageId) -> SentMessage {
+        let recipients = self.membership.bus().look(|state| {
+            let deliveries = state.message(&id).map(|message| message.deliveries.iter());
+            let names = deliveries.into_iter().flatten().map(|(name, _)| name.clone());
+            names
+                .map(|name| {
+                    let live = state.live(&name).is_some();
+                    (name, live)
+                })
+                .collect()
+        });
+        SentMessage { id, recipients, is_double: true }
+    }
+}

@@ -1,0 +1,3 @@
+//! The formats of a bus: how one is raised to the next.
+
+mod raised;

@@ -1,0 +1,11 @@
+//! Members: what a session on the bus is, its number, and what it says of itself.
+
+mod kind_and_status;
+mod label;
+mod session_number;
+mod traits;
+
+pub use self::kind_and_status::{Activity, Departure, MemberKind, PLAN_ROLE, ProcessMark, Tools};
+pub use self::label::{Label, LabelError};
+pub use self::session_number::SessionNumber;
+pub use self::traits::Traits;
