@@ -62,8 +62,8 @@ steps = [
 steps = [{ say = "done" }]
 "#;
 
-/// A profile whose questions wait until all views have been looked at.
-const PATIENT: &str = "[agents.patient]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\n\
+/// No limit for the many messages that fill the history, and a profile whose questions wait until all views have been looked at.
+const PATIENT: &str = "[limits]\nmessages_per_minute = 0\n[agents.patient]\ncommand = \"$self\"\nargs = [\"scripted-agent\"]\n\
                        env_pass = [\"BRIDGE_SCRIPT\"]\npermission_seconds = 900\n";
 
 /// Shows the whole.
