@@ -54,7 +54,7 @@ impl Scene {
             noted(project.path()).display().to_string(),
         ];
         let profile = format!(
-            "[agents.relayed]\ncommand = {}\nargs = {}\n",
+            "[limits]\nmessages_per_minute = 0\n[agents.relayed]\ncommand = {}\nargs = {}\n",
             json!(this.display().to_string()),
             json!(args)
         );

@@ -61,7 +61,9 @@ struct Bridge {
 
 impl Bridge {
     fn start(team: &Team) -> Outcome<Self> {
-        let process = ChildProcess::spawn(&mut team.command(&["orchestrator"]))?;
+        let config = team.without_rates()?;
+        let mut command = team.command(&["orchestrator"]);
+        let process = ChildProcess::spawn(command.env("XDG_CONFIG_HOME", config))?;
         let mut bridge = Self { process, calls: 0 };
         let client = json!({ "name": "bench", "version": "1" });
         let hello =

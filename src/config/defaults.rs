@@ -47,6 +47,20 @@ pub(super) static RETENTION_DAYS: Key<Number> = Key {
     meaning: "days after which old parts of the log may be removed",
 };
 
+/// More than a person follows. Two models that answer each other without an end are slowed down to it. Not even a lower rate is a
+/// project's to set: 0 is none.
+pub(super) static MESSAGES_PER_MINUTE: Key<Number> = Key {
+    name: "messages_per_minute",
+    values: Number { least: 0, most: 100_000, default: 60 },
+    meaning: "messages a minute of one member; 0 is any number",
+};
+
+pub(super) static MESSAGE_BURST: Key<Number> = Key {
+    name: "message_burst",
+    values: Number { least: 1, most: 10_000, default: 20 },
+    meaning: "messages of one member at once, before that rate counts",
+};
+
 /// Real agents are silent for 40 s while they retry their model server.
 pub(super) static STALL_SECONDS: Key<Number> = Key {
     name: "stall_seconds",
@@ -68,11 +82,13 @@ pub(super) static ALLOW_NETWORK_FILE_SYSTEM: Key<Switch> = Key {
 };
 
 /// The numbers of `[limits]`, and how a project's file may change each without consent.
-pub(super) static NUMBERS: [Limit; 6] = [
+pub(super) static NUMBERS: [Limit; 8] = [
     Limit { key: &AGENTS, without_consent: WithoutConsent::Lower },
     Limit { key: &QUEUED_TASKS, without_consent: WithoutConsent::Lower },
     Limit { key: &UNREAD, without_consent: WithoutConsent::Lower },
     Limit { key: &RETENTION_DAYS, without_consent: WithoutConsent::Unchanged },
+    Limit { key: &MESSAGES_PER_MINUTE, without_consent: WithoutConsent::Unchanged },
+    Limit { key: &MESSAGE_BURST, without_consent: WithoutConsent::Lower },
     Limit { key: &STALL_SECONDS, without_consent: WithoutConsent::Lower },
     Limit { key: &OUTPUT_PER_SECOND, without_consent: WithoutConsent::Lower },
 ];
@@ -86,6 +102,9 @@ impl Default for TeamLimits {
             queued_tasks: count(&QUEUED_TASKS),
             unread: count(&UNREAD),
             retention_days: u32::try_from(RETENTION_DAYS.values.default).unwrap_or(u32::MAX),
+            // A team that nobody leads, and an old bus, are as they were.
+            messages_per_minute: 0,
+            message_burst: 0,
         }
     }
 }
@@ -396,11 +415,13 @@ pub(super) static PROFILE: [&(dyn Row + Sync); 26] = [
 ];
 
 /// The keys of `[limits]`.
-pub(super) static LIMITS: [&(dyn Row + Sync); 7] = [
+pub(super) static LIMITS: [&(dyn Row + Sync); 9] = [
     &AGENTS,
     &QUEUED_TASKS,
     &UNREAD,
     &RETENTION_DAYS,
+    &MESSAGES_PER_MINUTE,
+    &MESSAGE_BURST,
     &STALL_SECONDS,
     &OUTPUT_PER_SECOND,
     &ALLOW_NETWORK_FILE_SYSTEM,

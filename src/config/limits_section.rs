@@ -48,6 +48,8 @@ impl Limits {
             queued_tasks: count(&defaults::QUEUED_TASKS),
             unread: count(&defaults::UNREAD),
             retention_days: u32::try_from(days).unwrap_or(u32::MAX),
+            messages_per_minute: self.number(&defaults::MESSAGES_PER_MINUTE).value,
+            message_burst: self.number(&defaults::MESSAGE_BURST).value,
         }
     }
 

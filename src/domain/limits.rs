@@ -16,7 +16,21 @@ pub struct TeamLimits {
     pub unread: usize,
     /// Days after which old segments of the log may be removed.
     pub retention_days: u32,
+    /// Messages a minute of one session; 0 for any number. A bus on which no orchestrator of this version has set its limits has none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub messages_per_minute: u64,
+    /// Messages of one session at once, before that rate counts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub message_burst: u64,
 }
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The messages of a session that are remembered while they may be sent a second time.
+pub const KEPT_SENT_LATELY: usize = 64;
 
 /// Open requests of one member: more than a team can follow, and a bound for the state.
 pub const MAX_OWN_REQUESTS: usize = 1_000;

@@ -224,6 +224,9 @@ pub const LOOK_AT_LEFT_SHIM: Duration = Duration::from_secs(1);
 /// A bridge looks this often at the orphans of dead shims while it kills them, and at most this often for new ones: many may die at once.
 pub const LOOK_FOR_ORPHANS: Duration = Duration::from_millis(100);
 
+/// The same message to the same address within this time is one message, in milliseconds: a client repeats a call that it thinks lost.
+pub const DOUBLE_MS: u64 = 2_000;
+
 /// A bridge records the signs of life of an agent on the bus this often, and a session the calls that write nothing else.
 pub const RECORD_SIGN_OF_LIFE: Duration = Duration::from_secs(30);
 

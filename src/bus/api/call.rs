@@ -40,6 +40,8 @@ pub struct SentMessage {
     pub id: MessageId,
     /// Its recipients, and whether each is live.
     pub recipients: Vec<(Name, bool)>,
+    /// Whether it was sent a moment ago, and this is the same again.
+    pub is_double: bool,
 }
 
 /// How a wait ended.
@@ -151,7 +153,10 @@ impl Call {
     ) -> Result<SentMessage, BusError> {
         let body = Bus::body(content);
         let send = Operation::Send { to, body, reply_to, priority };
-        let receipt = self.ask(send).await?;
+        let receipt = match self.ask(send).await {
+            Err(BusError::Refused(Refusal::Double { id })) => return Ok(self.sent_before(id)),
+            outcome => outcome?,
+        };
         self.membership.note_wrote(&receipt);
         self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
     }
@@ -159,7 +164,12 @@ impl Call {
     /// Sends a message to all other live members. Returns none if there are no others.
     pub async fn broadcast(&mut self, content: String) -> Result<Option<SentMessage>, BusError> {
         let body = Bus::body(content);
-        let receipt = self.ask(Operation::Broadcast(body)).await?;
+        let receipt = match self.ask(Operation::Broadcast(body)).await {
+            Err(BusError::Refused(Refusal::Double { id })) => {
+                return Ok(Some(self.sent_before(id)));
+            }
+            outcome => outcome?,
+        };
         match self.sent_in(&receipt, &[MessageKind::Broadcast]) {
             Ok(sent) => Ok(Some(sent)),
             Err(_) => Ok(None),
@@ -193,7 +203,22 @@ impl Call {
                 })
                 .collect()
         });
-        Ok(SentMessage { id: sent.id.clone(), recipients })
+        Ok(SentMessage { id: sent.id.clone(), recipients, is_double: false })
+    }
+
+    /// Describes a message of a moment ago, which this call has sent again.
+    fn sent_before(&self, id: MessageId) -> SentMessage {
+        let recipients = self.membership.bus().look(|state| {
+            let deliveries = state.message(&id).map(|message| message.deliveries.iter());
+            let names = deliveries.into_iter().flatten().map(|(name, _)| name.clone());
+            names
+                .map(|name| {
+                    let live = state.live(&name).is_some();
+                    (name, live)
+                })
+                .collect()
+        });
+        SentMessage { id, recipients, is_double: true }
     }
 
     /// Receives the unread messages whose texts can be read. It is an error if none of the texts can be read.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bus::event::{Entry, Event, ProvenClaim, UnheardClaim};
+use crate::bus::event::{Entry, Event, MessageSent, ProvenClaim, UnheardClaim};
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::SessionNumber;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::messaging::{Author, MessageKind};
@@ -41,6 +42,10 @@ pub(super) struct Ledger {
     silent: BTreeSet<SessionId>,
     /// Chosen names, whose mail waits for a return.
     chosen: BTreeSet<Name>,
+    /// The limits of the team, and what each session has sent since they, or the boot, began.
+    limits: TeamLimits,
+    boot: u32,
+    paces: BTreeMap<SessionId, Vec<(u64, MessageSent)>>,
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
     requests: BTreeMap<RequestId, Asked>,
@@ -71,8 +76,46 @@ impl Ledger {
         assert_eq!(entry.seq, self.next_seq.max(1), "seqs have no gap");
         self.next_seq = entry.next_seq();
         self.notified.clear();
+        if entry.tick.boot != self.boot {
+            self.boot = entry.tick.boot;
+            self.paces.clear();
+        }
+        for event in &entry.events {
+            match event {
+                Event::LimitsSet(limits) => {
+                    self.limits = *limits;
+                    self.paces.clear();
+                }
+                Event::MessageSent(sent) => self.check_pace(entry, sent),
+                _ => {}
+            }
+        }
         for (seq, event) in (entry.seq..).zip(&entry.events) {
             self.enter_event(seq, event);
+        }
+    }
+
+    /// Checks that a session sends neither too fast nor the same twice at once, as plainly as possible.
+    fn check_pace(&mut self, entry: &Entry, sent: &MessageSent) {
+        let is_counted = matches!(sent.kind, MessageKind::Message | MessageKind::Broadcast);
+        let (rate, burst) = (self.limits.messages_per_minute, self.limits.message_burst);
+        let (true, Some(by), Author::Member(_)) = (is_counted && rate > 0, entry.by, &sent.from)
+        else {
+            return;
+        };
+        let now_ms = entry.tick.ms;
+        let pace = self.paces.entry(by).or_default();
+        let what = |sent: &MessageSent| {
+            (sent.kind, sent.audience.clone(), sent.reply_to.clone(), sent.body.clone())
+        };
+        let is_double =
+            |(ms, other): &(u64, MessageSent)| now_ms - ms < 2_000 && what(other) == what(sent);
+        assert!(!pace.iter().any(is_double), "the same message twice in 2 s: {sent:?}");
+        pace.push((now_ms, sent.clone()));
+        for (index, (since_ms, _)) in pace.iter().enumerate() {
+            let count = (pace.len() - index) as u64;
+            let allowed = burst * 60_000 + (now_ms - since_ms) * rate;
+            assert!(count * 60_000 <= allowed, "{count} messages in {} ms", now_ms - since_ms);
         }
     }
 

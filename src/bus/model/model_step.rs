@@ -25,6 +25,8 @@ pub(super) enum ModelStep {
     Inherit(Index),
     Send(Index, Index, Option<Index>),
     Broadcast(Index),
+    /// An orchestrator sets the rate of messages; 0 is none.
+    Limit(Index, u8),
     Take(Index, u8),
     /// A bridge delivers unread messages, by one of its methods.
     Deliver(Index, u8),
@@ -80,6 +82,8 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
     let messages = prop_oneof![
         6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| ModelStep::Send(by, to, reply)),
         1 => one().prop_map(ModelStep::Broadcast),
+        1 => (one(), prop_oneof![Just(0), Just(1), Just(60)])
+            .prop_map(|(by, rate)| ModelStep::Limit(by, rate)),
         4 => (one(), 1..4u8).prop_map(|(by, limit)| ModelStep::Take(by, limit)),
         3 => (one(), 0..4u8).prop_map(|(which, method)| ModelStep::Deliver(which, method)),
         4 => (one(), any::<bool>()).prop_map(|(call, seen)| ModelStep::Settle(call, seen)),

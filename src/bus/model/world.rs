@@ -19,6 +19,7 @@ use crate::bus::state::State;
 use crate::bus::storage::in_memory::{MemoryLog, Store};
 use crate::bus::storage::{Appended, Log};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::messaging::{DeliveryMethod, Priority};
 use crate::domain::name::Name;
@@ -162,7 +163,7 @@ impl World {
                 };
                 let send = Operation::Send {
                     to: to.as_str().to_lowercase(),
-                    body: text(),
+                    body: one_of_few_texts(self.ids),
                     reply_to: reply_to.map(|id| id.to_string()),
                     priority: Priority::default(),
                 };
@@ -179,7 +180,17 @@ impl World {
                 };
                 (owner, answer)
             }
-            ModelStep::Broadcast(by) => (member(by)?, Operation::Broadcast(text())),
+            ModelStep::Broadcast(by) => {
+                (member(by)?, Operation::Broadcast(one_of_few_texts(self.ids)))
+            }
+            ModelStep::Limit(by, rate) => {
+                let limits = TeamLimits {
+                    messages_per_minute: u64::from(*rate),
+                    message_burst: 3,
+                    ..TeamLimits::default()
+                };
+                (member(by)?, Operation::Limit(limits))
+            }
             ModelStep::Take(by, limit) => {
                 let by = member(by)?;
                 let method =
@@ -475,6 +486,11 @@ fn choose<T: Clone>(among: &[T], index: &Index) -> Option<T> {
 
 fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
+}
+
+/// Some messages of the model are the same, and others are not.
+fn one_of_few_texts(number: u128) -> Body {
+    Body::Text(format!("text {}", number % 3))
 }
 
 fn text() -> Body {

@@ -3,7 +3,7 @@
 use crate::domain::ids::{
     IdError, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
-use crate::domain::limits;
+use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::SessionNumber;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::name::{Name, NameError};
@@ -92,6 +92,23 @@ pub enum Refusal {
         counted(*.limit, "unread message")
     )]
     InboxFull { name: Name, limit: usize },
+    /// The session has sent the same a moment ago. Shown as a value, not an error.
+    #[error("you have sent the same a moment ago: it is the message `{id}`")]
+    Double { id: MessageId },
+    /// The session sends more than the team allows.
+    #[error(
+        "you send too fast: the limit is {} at once and then {} a minute (`messages_per_minute` \
+            under [limits] of the configuration). Go on in {}, or put what you have to say into \
+            one message",
+        counted(usize::try_from(.limits.message_burst).unwrap_or(usize::MAX), "message"),
+        .limits.messages_per_minute,
+        counted(usize::try_from(.wait_ms.div_ceil(1_000)).unwrap_or(usize::MAX), "second")
+    )]
+    TooFast {
+        limits: TeamLimits,
+        /// After how many milliseconds the next message is allowed.
+        wait_ms: u64,
+    },
     /// The inbox has few messages, but long ones.
     #[error(
         "the inbox of `{name}` is full ({} MiB of unread messages): wait until it has read some",

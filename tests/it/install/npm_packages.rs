@@ -101,7 +101,7 @@ fn exit_codes_are_passed_through() {
     for required in [None, Some(&without_execve)] {
         let mut node = packages.command("node");
         node.args(required.iter().flat_map(|file| [Path::new("--require"), file.as_path()]));
-        let output = node.arg(packages.launcher()).arg("peer").output().unwrap();
+        let output = node.arg(packages.launcher()).arg("stop").output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(said(&output).starts_with("error: the following required arguments"), "{output:?}");
     }

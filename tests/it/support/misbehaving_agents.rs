@@ -100,7 +100,8 @@ impl Wild {
         fs::create_dir_all(folder.path().join(".claude")).unwrap();
         let hideout = folder.path().join("hideout");
         fs::create_dir(&hideout).unwrap();
-        let mut profiles = String::new();
+        // Some of them talk without an end.
+        let mut profiles = "[limits]\nmessages_per_minute = 0\n".to_owned();
         for habit in habits {
             let Habit { profile, before, start, settings } = habit;
             let script = format!(

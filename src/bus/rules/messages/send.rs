@@ -5,7 +5,7 @@ use crate::bus::event::Body;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{note_known, respond};
-use crate::bus::state::State;
+use crate::bus::state::{Likeness, Session, State};
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::messaging::{Audience, MessageKind, Priority};
 use crate::domain::name::Name;
@@ -31,11 +31,13 @@ pub(in crate::bus::rules) fn send(
     post.priority = priority;
     match reply_to.map(|text| answered(writer.state, &me.name, text)).transpose()? {
         None => {
+            check_pace(writer, me, &post)?;
             writer.post(post);
         }
         Some(ReplyTo::Message { id, thread }) => {
-            note_known(writer, me, &thread);
             post.reply_to = Some(id);
+            check_pace(writer, me, &post)?;
+            note_known(writer, me, &thread);
             post.thread = Some(thread);
             writer.post(post);
         }
@@ -71,6 +73,29 @@ pub(in crate::bus::rules) fn send_as_human(
     };
     writer.post(post);
     Ok(())
+}
+
+/// Refuses a message that the session has just sent, and one that comes too fast after the others.
+fn check_pace(writer: &Writer<'_>, me: &Session, post: &Post) -> Result<(), Refusal> {
+    let limits = writer.state.limits();
+    let Some(pace) = me.pace.as_ref().filter(|_| limits.messages_per_minute > 0) else {
+        return Ok(());
+    };
+    let likeness = Likeness {
+        kind: post.kind,
+        audience: &post.audience,
+        reply_to: post.reply_to.as_ref(),
+        is_urgent: !post.priority.is_normal(),
+        body: &post.body,
+    };
+    let now_ms = writer.now.tick.ms;
+    if let Some(id) = pace.double(&likeness, now_ms) {
+        return Err(Refusal::Double { id: id.clone() });
+    }
+    match pace.wait_ms(&limits, now_ms) {
+        Some(wait_ms) => Err(Refusal::TooFast { limits, wait_ms }),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a message for a full inbox.
@@ -138,6 +163,7 @@ pub(in crate::bus::rules) fn broadcast(
         Post::new(MessageKind::Broadcast, me.name.clone(), me.name.clone(), body.clone());
     post.audience = Audience::All;
     post.to = to;
+    check_pace(writer, me, &post)?;
     writer.post(post);
     Ok(())
 }

@@ -7,6 +7,7 @@ mod kept;
 mod members;
 mod messages;
 mod permissions;
+mod rates;
 mod requests;
 mod room;
 mod tasks;

@@ -48,6 +48,7 @@ impl Session {
             hung: false,
             restarts: 0,
             used_beside_tasks: None,
+            pace: None,
             methods: Vec::new(),
         }
     }

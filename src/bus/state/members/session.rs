@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::{Chunked, Run, Wait};
+use crate::bus::state::{Chunked, Pace, Run, Wait};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, MemberKind, ProcessMark, SessionNumber, Tools, Traits};
 use crate::domain::messaging::DeliveryMethod;
@@ -115,6 +115,9 @@ pub struct Session {
     /// What its turns have used besides what the reports of its tasks count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_beside_tasks: Option<Usage>,
+    /// How fast it sends, once it has sent while the team had a limit of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Box<Pace>>,
     /// The methods by which its bridge can deliver messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "ways")]
     pub methods: Vec<DeliveryMethod>,

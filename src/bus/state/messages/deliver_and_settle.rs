@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::bus::event::LogPosition;
 use crate::bus::event::{Addressees, AnswerWritten, MessageSent};
 use crate::bus::state::event_place::At;
-use crate::bus::state::{Delivery, Due, Message, State, Wait};
+use crate::bus::state::{Delivery, Due, Likeness, Message, Pace, State, Wait};
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
@@ -22,8 +22,29 @@ impl State {
                 }
             }
         }
+        self.note_pace(sent, at);
         let message = Message::sent(sent, at.origin());
         self.message_arrives(message, &sent.to);
+    }
+
+    /// Counts a message of a member for its rate, if the team has a limit of that.
+    fn note_pace(&mut self, sent: &MessageSent, at: &At) {
+        if self.limits.messages_per_minute == 0 || !Pace::counts(sent) {
+            return;
+        }
+        let from = sent.from.member().and_then(|name| self.members.get(name));
+        let session = from.and_then(|member| member.session);
+        if let Some(session) = session.and_then(|id| self.sessions.get_mut(&id)) {
+            let likeness = Likeness {
+                kind: sent.kind,
+                audience: &sent.audience,
+                reply_to: sent.reply_to.as_ref(),
+                is_urgent: !sent.priority.is_normal(),
+                body: &sent.body,
+            };
+            let pace = session.pace.get_or_insert_default();
+            pace.note((&sent.id, &likeness), &self.limits, at.tick.ms);
+        }
     }
 
     pub(in crate::bus::state) fn message_arrives(&mut self, mut message: Message, to: &Addressees) {

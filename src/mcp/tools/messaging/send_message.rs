@@ -47,6 +47,9 @@ pub(crate) struct Output {
     delivered: bool,
     /// Its recipients.
     recipients: Vec<Recipient>,
+    /// Whether you have just sent the same, so that this is that message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<bool>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -92,6 +95,11 @@ impl Tool for SendMessage {
             name: name.to_string(),
             state: if is_live { "live" } else { "absent" },
         });
-        Ok(Output { message_id: sent.id.into(), delivered, recipients: recipients.collect() })
+        Ok(Output {
+            message_id: sent.id.into(),
+            delivered,
+            recipients: recipients.collect(),
+            duplicate: sent.is_double.then_some(true),
+        })
     }
 }

@@ -88,6 +88,12 @@ fn why_refused(refusal: &Refusal) -> Problem {
                 None => problem.with_hint("`/api/v1/members` lists the members"),
             }
         }
+        Refusal::TooFast { wait_ms, .. } => {
+            let title = "This program sends too many messages";
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", title)
+                .with_hint("`messages_per_minute` under [limits] of the configuration is the limit")
+                .with_retry_after(Duration::from_millis(*wait_ms))
+        }
         Refusal::ToYourself { .. } => {
             unprocessable("wrong-recipient", "A program does not write to itself")
                 .with_hint("`/api/v1/members` lists the others")

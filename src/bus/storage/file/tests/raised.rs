@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,7 +50,8 @@ fn old_bus() -> Project {
     let project = Project::new();
     for (path, bytes) in old_files() {
         let path = project.bus.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut directories = fs::DirBuilder::new();
+        directories.recursive(true).mode(0o700).create(path.parent().unwrap()).unwrap();
         fs::write(&path, bytes).unwrap();
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
     }

@@ -1,0 +1,121 @@
+//! Rates and doubles: a session sends at most so fast, and the same message once.
+
+use super::*;
+use crate::domain::limits::TeamLimits;
+
+/// A team whose orchestrator has set the limits.
+fn team(messages_per_minute: u64, message_burst: u64) -> (World, SessionId, SessionId) {
+    let mut world = World::new();
+    let (lead, ann) = (world.lead(), world.peer("ann"));
+    world.peer("bob");
+    let limits = TeamLimits { messages_per_minute, message_burst, ..TeamLimits::default() };
+    world.ask(lead, Operation::Limit(limits));
+    (world, lead, ann)
+}
+
+fn too_fast(world: &mut World, by: SessionId, operation: Operation) -> u64 {
+    match world.refuse(by, operation) {
+        Refusal::TooFast { wait_ms, .. } => wait_ms,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_member_that_sends_too_fast_is_told_when_to_go_on() {
+    let (mut world, lead, ann) = team(60, 3);
+    for number in 0..3 {
+        world.send(ann, "bob", &format!("number {number}"));
+    }
+    let refusal = world.refuse(ann, sending("bob", "one more", None));
+    assert_eq!(
+        refusal.to_string(),
+        "you send too fast: the limit is 3 messages at once and then 60 a minute \
+         (`messages_per_minute` under [limits] of the configuration). Go on in 1 second, or put \
+         what you have to say into one message"
+    );
+    // The others are not held up, and nor is another session of its name.
+    world.send(lead, "bob", "from the lead");
+    world.pass(999);
+    assert_eq!(too_fast(&mut world, ann, sending("bob", "one more", None)), 1);
+    world.pass(1);
+    world.send(ann, "bob", "one more");
+    world.leave(ann);
+    let next = world.peer("ann");
+    world.send(next, "bob", "and another");
+}
+
+#[test]
+fn broadcasts_count_and_notices_tasks_and_answers_to_requests_do_not() {
+    let (mut world, lead, ann) = team(1, 2);
+    let request = world.open(lead);
+    world.ask(ann, Operation::Claim(request.clone(), CALL));
+    world.send(ann, "bob", "one");
+    world.ask(ann, Operation::Broadcast(text("two")));
+    assert_eq!(too_fast(&mut world, ann, sending("bob", "three", None)), 60_000);
+    assert_eq!(too_fast(&mut world, ann, Operation::Broadcast(text("three"))), 60_000);
+    world.reply(ann, "orchestrator", &request.to_string());
+    world.open(ann);
+    let new = world.new_agent(NameChoice::Like(name("codex")));
+    for number in 0..2 {
+        world.send(lead, "ann", &format!("{number}"));
+    }
+    too_fast(&mut world, lead, sending("ann", "too much", None));
+    // Its tasks, and the notices that follow from them, go on.
+    let events = world.ask(lead, Operation::Start(Box::new(new), Some(task())));
+    world.ask(lead, Operation::CancelTask(assigned(&events)));
+}
+
+#[test]
+fn the_same_message_twice_within_two_seconds_is_one_message() {
+    let (mut world, _, ann) = team(60, 20);
+    let first = world.send(ann, "bob", "hello");
+    let double = |id: &crate::domain::ids::MessageId| Refusal::Double { id: id.clone() };
+    assert_eq!(world.refuse(ann, sending("bob", "hello", None)), double(&first));
+    assert_eq!(world.refuse(ann, sending("BOB", "hello", None)), double(&first));
+    // Another text, address, thread, priority or sender is another message.
+    world.send(ann, "bob", "hello!");
+    world.send(ann, "orchestrator", "hello");
+    let bob = world.state.live(&name("bob")).unwrap().id;
+    let (call, _) = world.take(bob);
+    world.settle(bob, call, true);
+    let answer = world.send(bob, "ann", "well?");
+    let (call, _) = world.take(ann);
+    world.settle(ann, call, true);
+    world.ask(ann, sending("bob", "hello", Some(&answer.to_string())));
+    world.ask(
+        ann,
+        Operation::Send {
+            to: "bob".into(),
+            body: text("hello"),
+            reply_to: None,
+            priority: Priority::Urgent,
+        },
+    );
+    world.send(bob, "orchestrator", "hello");
+    world.ask(ann, Operation::Broadcast(text("hello")));
+    let refusal = world.refuse(ann, Operation::Broadcast(text("hello")));
+    assert!(matches!(refusal, Refusal::Double { .. }), "{refusal:?}");
+    world.pass(2_000);
+    let again = world.send(ann, "bob", "hello");
+    assert_ne!(again, first);
+    let pace = world.state.session(ann).unwrap().pace.as_ref().unwrap();
+    assert_eq!(pace.remembered(), 1, "those of more than two seconds ago are forgotten");
+}
+
+#[test]
+fn without_a_limit_nothing_is_counted() {
+    let (mut world, lead, ann) = team(60, 1);
+    world.send(ann, "bob", "hello");
+    too_fast(&mut world, ann, sending("bob", "more", None));
+    world.ask(lead, Operation::Limit(TeamLimits::default()));
+    for _ in 0..50 {
+        world.send(ann, "bob", "hello");
+    }
+    let mut unled = World::new();
+    let bob = unled.peer("bob");
+    unled.peer("ann");
+    for _ in 0..50 {
+        unled.send(bob, "ann", "hello");
+    }
+    assert!(unled.state.session(bob).unwrap().pace.is_none());
+}
