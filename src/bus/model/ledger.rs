@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bus::event::{Entry, Event, MessageSent, ProvenClaim, UnheardClaim};
+use crate::bus::event::{
+    Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
+};
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::SessionNumber;
 use crate::domain::messaging::RequestStatus;
-use crate::domain::messaging::{Author, MessageKind};
+use crate::domain::messaging::{Acknowledgement, Author, MessageKind};
 use crate::domain::name::Name;
 
 /// The delivery status of a message for one addressee.
@@ -48,6 +50,9 @@ pub(super) struct Ledger {
     paces: BTreeMap<SessionId, Vec<(u64, MessageSent)>>,
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
+    /// The deliveries that ended without a reader, and what recipients say of the others.
+    ended: BTreeSet<(MessageId, Name)>,
+    acknowledged: BTreeMap<(MessageId, Name), Acknowledgement>,
     requests: BTreeMap<RequestId, Asked>,
     /// The unheard claims, each with the call whose answer it depends on.
     unheard: BTreeMap<RequestId, (SessionId, CallId)>,
@@ -154,6 +159,7 @@ impl Ledger {
                     let place = (id.clone(), name.clone());
                     let is_held = matches!(self.places.get(&place), Some(Where::InFlight(..)));
                     assert!(!is_held, "a message in flight is not delivered twice");
+                    self.ended.remove(&place);
                     self.places.insert(place, Where::Unread(None));
                 }
             }
@@ -173,6 +179,7 @@ impl Ledger {
                 }
             }
             Event::MessageExpired { id, member } => self.end(id, member),
+            Event::MessageAcknowledged(said) => self.acknowledge(said),
             Event::WaitStarted { session, .. } => assert!(self.is_live(*session)),
             Event::RequestOpened(opened) => {
                 let author = Author::Member(opened.from.clone());
@@ -320,6 +327,22 @@ impl Ledger {
     fn end(&mut self, id: &MessageId, name: &Name) {
         let place = self.places.get_mut(&(id.clone(), name.clone()));
         *place.expect("it was addressed to them") = Where::Final;
+        self.ended.insert((id.clone(), name.clone()));
+    }
+
+    /// A live recipient acknowledges what it has seen or not read yet, and nothing goes back.
+    fn acknowledge(&mut self, said: &MessageAcknowledged) {
+        assert!(!said.ids.is_empty());
+        assert!(self.live.iter().any(|live| self.names[live] == said.member));
+        for id in &said.ids {
+            let key = (id.clone(), said.member.clone());
+            let place = self.places.get_mut(&key).expect("only recipients acknowledge");
+            assert!(!matches!(place, Where::InFlight(..)), "its call is proven with it");
+            assert!(!self.ended.contains(&key), "it has ended unread");
+            *place = Where::Final;
+            let before = self.acknowledged.insert(key, said.status);
+            assert!(before.is_none_or(|before| said.status.is_beyond(before)), "{before:?}");
+        }
     }
 
     /// Checks that a state agrees with the ledger, and that its parts agree with each other.
@@ -357,7 +380,12 @@ impl Ledger {
                     matches!(in_flight, Delivery::InFlight { session: holder, call: held_by, .. }
                         if (holder, held_by) == (session, call))
                 }
-                (Where::Final, Some(delivery)) => delivery.is_final(),
+                (Where::Final, Some(delivery)) => {
+                    let said = self.acknowledged.get(&(id.clone(), name.clone()));
+                    said.map_or(delivery.is_final(), |said| {
+                        delivery == Delivery::Acknowledged(*said)
+                    })
+                }
                 (Where::Unread(_), Some(Delivery::Unread { .. })) | (Where::Final, None) => true,
                 _ => false,
             };

@@ -21,7 +21,7 @@ use crate::bus::storage::{Appended, Log};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::messaging::{DeliveryMethod, Priority};
+use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
 use crate::domain::name::Name;
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
@@ -230,6 +230,19 @@ impl World {
             ModelStep::EndCalls(which) => {
                 let (session, by) = self.with_bridge(which)?;
                 (by, Operation::EndCalls(session))
+            }
+            ModelStep::Acknowledge(by, which, status) => {
+                let statuses = [
+                    Acknowledgement::Acked,
+                    Acknowledgement::Resolved,
+                    Acknowledgement::Superseded,
+                ];
+                let acknowledge = Operation::Acknowledge {
+                    ids: vec![choose(&self.messages, which)?],
+                    status: statuses[usize::from(*status)],
+                    note: None,
+                };
+                (member(by)?, acknowledge)
             }
             ModelStep::Written(which) => {
                 let (session, call) = choose(&self.calls, which)?;

@@ -7,6 +7,7 @@ mod lines;
 mod lists;
 mod messages;
 mod opening;
+mod receipts;
 mod requests;
 mod task_lists;
 mod tools;

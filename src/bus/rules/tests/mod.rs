@@ -1,5 +1,6 @@
 //! The rules, sentence by sentence, in a small world of pure state.
 
+mod acknowledgements;
 mod claims;
 mod health;
 mod human;
@@ -25,7 +26,7 @@ use super::{NameChoice, NewTask, Operation, Pick, Refusal};
 use crate::bus::event::{Body, Entry, Event};
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::file::line_format;
-use crate::domain::ids::{CallId, CommandId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;

@@ -136,7 +136,7 @@ fn assert_holds(state: &State) {
     assert_eq!(unread("ann"), ["msg-xccv3bfm2zbv"]);
     assert_eq!(unread("bob"), ["msg-oa3k4ju4sluj"]);
     let answered = state.message(&MessageId::parse("msg-5hihnbbm4y5u").unwrap()).unwrap();
-    assert!(matches!(answered.delivery(&name("ann")), Some(Delivery::Seen { .. })));
+    assert!(matches!(answered.delivery(&name("ann")), Some(Delivery::Seen)));
     let request = state.request(&RequestId::parse("req-ul5vscxoawhk").unwrap()).unwrap();
     assert_eq!(request.status, RequestStatus::Claimed);
     let bob = state.live(&name("bob")).unwrap();

@@ -95,6 +95,7 @@ impl Screen {
             line("! needs you   ● working   ○ idle   ✗ ended or failed   ✓ done   · waiting   - did not run"),
             line("– of tokens and costs: not reported (yet) by the agent"),
             line("Of a message: ○ unread   ◐ delivered   ● seen   - withdrawn   ✗ will not reach it"),
+            line("What its recipient says of it: ✓ acked   ■ resolved   □ superseded"),
             line(""),
             faint("Keys are bound in [top.keys] of your config.toml."),
         ]);
