@@ -146,6 +146,21 @@ pub const FILES_AT_ONCE: usize = 8;
 /// Headers of ended messages, requests and tasks that stay in the state, per kind; older ones are looked up in the log.
 pub const KEPT_ENDED: usize = 4_096;
 
+/// The most messages that one call acknowledges: more than an inbox of a day, and a short line.
+pub const ACKNOWLEDGED_AT_ONCE: usize = 100;
+
+/// The most bytes of the note of an acknowledgement: a paragraph. What needs more is a message.
+pub const ACKNOWLEDGEMENT_NOTE_BYTES: usize = 2_000;
+
+/// The most receipts of a message that a tool returns.
+pub const SHOWN_RECEIPTS: usize = 100;
+
+/// The most bytes of these receipts: room for one with the longest note, however it is escaped.
+pub const RECEIPTS_BYTES: usize = 13 * 1024;
+
+/// The most calls by which a message was delivered whose ends are searched for in the log.
+pub const SEARCHED_CALLS: usize = 16;
+
 /// Commands whose ids are remembered, so that a retry is recognised: far more than can be in flight.
 pub const KEPT_COMMANDS: usize = 4_096;
 

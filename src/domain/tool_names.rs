@@ -4,11 +4,12 @@
 pub const SERVER: &str = "bridge";
 
 /// The tools of the endpoint, in the order of `tools/list`.
-pub const ENDPOINT_TOOLS: [&str; 6] = [
+pub const ENDPOINT_TOOLS: [&str; 7] = [
     "check_messages",
     "send_message",
     "request_task",
     "claim_request",
     "list_agents",
     "wait_for_message",
+    "acknowledge",
 ];

@@ -143,7 +143,7 @@ fn a_board_counts_the_ended_members_that_have_no_row() {
 #[test]
 fn a_crash_is_no_problem_once_another_has_had_the_name() {
     let mut state = State::default();
-    let mut end = |state: &mut State, number, departure| {
+    let end = |state: &mut State, number, departure| {
         let session = started(state, number, "ann");
         let left = Event::MemberLeft { session, departure, detail: None };
         state.apply(&entry(number + 1, left), &[0], LogPosition::default());

@@ -3,6 +3,8 @@
 //! The messages of a call count as seen when the same session calls again and its client had the answer. A cancelled call requeues
 //! them. So a call ends in [`Call::answered`] or [`Call::requeue`]; dropping a call requeues too.
 
+pub mod acknowledge;
+
 use std::time::Duration;
 
 use tokio::time::Instant;

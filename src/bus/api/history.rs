@@ -1,6 +1,6 @@
 //! History: messages as the log records them, read or unread, including those that the state has forgotten.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::bus::Bus;
 use crate::bus::error::BusError;
@@ -198,9 +198,22 @@ impl Bus {
     fn entries_with(
         &self,
         text: &str,
+        on_entry: impl FnMut(LogPosition, Entry),
+    ) -> Result<(), BusError> {
+        self.entries_with_any(&[text], on_entry)
+    }
+
+    /// Visits the entries of those parts of the log that contain one of these texts, oldest first.
+    pub(crate) fn entries_with_any(
+        &self,
+        texts: &[&str],
         mut on_entry: impl FnMut(LogPosition, Entry),
     ) -> Result<(), BusError> {
-        for part in self.parts_with(text)? {
+        let mut parts = BTreeSet::new();
+        for text in texts {
+            parts.extend(self.parts_with(text)?);
+        }
+        for part in parts {
             let mut position = part;
             while position.segment == part.segment {
                 let (lines, next) = match self.read_after(position, LINES) {

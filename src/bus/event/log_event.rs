@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Addressees, AnswerWritten, Created, Described, Finished, Joined, MessageSent,
-    PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting,
-    StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned,
-    UnheardClaim,
+    Addressees, AnswerWritten, Created, Described, Finished, Joined, MessageAcknowledged,
+    MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs,
+    Skip, Starting, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
+    TaskAssigned, UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -105,6 +105,8 @@ pub enum Event {
     MessageReturned { session: SessionId, call: CallId },
     /// The model has received the answer of a call, with its messages and its claim.
     MessageSeen { session: SessionId, call: CallId },
+    /// See [`MessageAcknowledged`].
+    MessageAcknowledged(MessageAcknowledged),
     /// See [`AnswerWritten`].
     AnswerWritten(AnswerWritten),
     /// A message is withdrawn from these inboxes.

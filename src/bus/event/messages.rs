@@ -1,10 +1,10 @@
-//! The fields of message events: the message itself, and answers written to their clients.
+//! The fields of message events: the message itself, its acknowledgement, and answers written to their clients.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Addressees, Body, Skip};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Acknowledgement, Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
 
 /// A message is on the bus.
@@ -39,6 +39,18 @@ pub struct MessageSent {
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
     pub body: Body,
+}
+
+/// A recipient has said what has become of messages that it has seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageAcknowledged {
+    pub ids: Vec<MessageId>,
+    /// The recipient.
+    pub member: Name,
+    pub status: Acknowledgement,
+    /// Its words to the senders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// The whole answer of a call, with its messages, has been written to its client. This proves nothing by itself, but without it, the end

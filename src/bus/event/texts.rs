@@ -44,6 +44,7 @@ impl Event {
             | Self::MessageHanded { .. }
             | Self::MessageReturned { .. }
             | Self::MessageSeen { .. }
+            | Self::MessageAcknowledged(_)
             | Self::AnswerWritten(_)
             | Self::MessageSuperseded { .. }
             | Self::MessageExpired { .. }

@@ -6,9 +6,9 @@ use uuid::Uuid;
 use crate::bus::event::LogPosition;
 use crate::bus::event::{
     Addressees, AnswerWritten, Body, Created, Described, Entry, Event, Finished, Joined,
-    MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, Question, RequestOpened,
-    Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
-    TaskAssigned, TaskReport, UnheardClaim,
+    MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, Question,
+    RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded, StepReturned,
+    StepStarted, TaskAssigned, TaskReport, UnheardClaim,
 };
 use crate::bus::rules::{Command, Operation, Pick, concerned, decide};
 use crate::bus::state::State;
@@ -18,7 +18,9 @@ use crate::domain::ids::{
     CallId, CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::member::{Activity, Departure, MemberKind, SessionNumber, Tools, Traits};
-use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
+use crate::domain::messaging::{
+    Acknowledgement, Audience, Author, DeliveryMethod, MessageKind, Priority,
+};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -110,7 +112,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         DeliveryMethod::Steer,
         DeliveryMethod::Drain,
     ];
-    match kind % 41 {
+    match kind % 42 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -131,6 +133,16 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             roles: Vec::new(),
             pid: 1,
             client: None,
+        }),
+        41 => Event::MessageAcknowledged(MessageAcknowledged {
+            ids: vec![message(a), message(b)],
+            member: name(c),
+            status: [
+                Acknowledgement::Acked,
+                Acknowledgement::Resolved,
+                Acknowledgement::Superseded,
+            ][usize::from(d % 3)],
+            note: odd.then(String::new),
         }),
         40 => Event::MemberDescribed(Described {
             session: session(a),
@@ -364,7 +376,12 @@ fn at(state: &State, ms: u64) -> Now {
 }
 
 fn ask([kind, a, b]: [u8; 3]) -> Operation {
-    match kind % 11 {
+    match kind % 12 {
+        11 => Operation::Acknowledge {
+            ids: vec![message(a), message(b)],
+            status: Acknowledgement::Acked,
+            note: None,
+        },
         8 => Operation::CancelWorkflow(WorkflowId::from_bits(u64::from(a % 3))),
         9 => Operation::ResumeWorkflow(WorkflowId::from_bits(u64::from(a % 3))),
         10 => Operation::MoveSteps(

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bus::event::{Entry, Event, MessageSent, ProvenClaim, UnheardClaim};
+use super::consistent_state::{check_inboxes, check_sessions};
+use crate::bus::event::{
+    Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
+};
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::SessionNumber;
 use crate::domain::messaging::RequestStatus;
-use crate::domain::messaging::{Author, MessageKind};
+use crate::domain::messaging::{Acknowledgement, Author, MessageKind};
 use crate::domain::name::Name;
 
 /// The delivery status of a message for one addressee.
@@ -48,6 +51,9 @@ pub(super) struct Ledger {
     paces: BTreeMap<SessionId, Vec<(u64, MessageSent)>>,
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
+    /// The deliveries that ended without a reader, and what recipients say of the others.
+    ended: BTreeSet<(MessageId, Name)>,
+    acknowledged: BTreeMap<(MessageId, Name), Acknowledgement>,
     requests: BTreeMap<RequestId, Asked>,
     /// The unheard claims, each with the call whose answer it depends on.
     unheard: BTreeMap<RequestId, (SessionId, CallId)>,
@@ -154,6 +160,7 @@ impl Ledger {
                     let place = (id.clone(), name.clone());
                     let is_held = matches!(self.places.get(&place), Some(Where::InFlight(..)));
                     assert!(!is_held, "a message in flight is not delivered twice");
+                    self.ended.remove(&place);
                     self.places.insert(place, Where::Unread(None));
                 }
             }
@@ -173,6 +180,7 @@ impl Ledger {
                 }
             }
             Event::MessageExpired { id, member } => self.end(id, member),
+            Event::MessageAcknowledged(said) => self.acknowledge(said),
             Event::WaitStarted { session, .. } => assert!(self.is_live(*session)),
             Event::RequestOpened(opened) => {
                 let author = Author::Member(opened.from.clone());
@@ -320,6 +328,22 @@ impl Ledger {
     fn end(&mut self, id: &MessageId, name: &Name) {
         let place = self.places.get_mut(&(id.clone(), name.clone()));
         *place.expect("it was addressed to them") = Where::Final;
+        self.ended.insert((id.clone(), name.clone()));
+    }
+
+    /// A live recipient acknowledges what it has seen or not read yet, and nothing goes back.
+    fn acknowledge(&mut self, said: &MessageAcknowledged) {
+        assert!(!said.ids.is_empty());
+        assert!(self.live.iter().any(|live| self.names[live] == said.member));
+        for id in &said.ids {
+            let key = (id.clone(), said.member.clone());
+            let place = self.places.get_mut(&key).expect("only recipients acknowledge");
+            assert!(!matches!(place, Where::InFlight(..)), "its call is proven with it");
+            assert!(!self.ended.contains(&key), "it has ended unread");
+            *place = Where::Final;
+            let before = self.acknowledged.insert(key, said.status);
+            assert!(before.is_none_or(|before| said.status.is_beyond(before)), "{before:?}");
+        }
     }
 
     /// Checks that a state agrees with the ledger, and that its parts agree with each other.
@@ -357,7 +381,12 @@ impl Ledger {
                     matches!(in_flight, Delivery::InFlight { session: holder, call: held_by, .. }
                         if (holder, held_by) == (session, call))
                 }
-                (Where::Final, Some(delivery)) => delivery.is_final(),
+                (Where::Final, Some(delivery)) => {
+                    let said = self.acknowledged.get(&(id.clone(), name.clone()));
+                    said.map_or(delivery.is_final(), |said| {
+                        delivery == Delivery::Acknowledged(*said)
+                    })
+                }
                 (Where::Unread(_), Some(Delivery::Unread { .. })) | (Where::Final, None) => true,
                 _ => false,
             };
@@ -407,78 +436,5 @@ impl Ledger {
             let withdrawn = matches!(delivery, None | Some(Delivery::Superseded));
             assert!(*name == asked.from || !withdrawn, "{name} is not offered it");
         }
-    }
-}
-
-/// Unread messages are in the inbox, messages in flight belong to their call, and nothing is in two places.
-fn check_inboxes(state: &State) {
-    let mut unread = BTreeSet::new();
-    for (name, member) in &state.members {
-        let mut bytes = 0;
-        for (seq, id) in member.unread.iter() {
-            bytes += state.messages[id].body.bytes;
-            assert_eq!(state.messages[id].seq, *seq);
-            assert!(unread.insert((id.clone(), name.clone())));
-        }
-        assert_eq!(member.unread_bytes, bytes);
-    }
-    let mut in_flight = BTreeSet::new();
-    for session in state.sessions.values() {
-        for (call, ids) in &session.in_flight {
-            assert!(!ids.is_empty());
-            for id in ids {
-                let place = (id.clone(), session.name.clone(), session.id, *call);
-                assert!(in_flight.insert(place));
-            }
-        }
-    }
-    for message in state.messages.values() {
-        for (name, delivery) in message.deliveries.iter() {
-            let inbox = (message.id.clone(), name.clone());
-            match *delivery {
-                Delivery::Unread { .. } => assert!(unread.remove(&inbox), "{inbox:?}"),
-                Delivery::InFlight { session, call, .. } => {
-                    let (id, name) = inbox;
-                    assert!(in_flight.remove(&(id, name, session, call)));
-                }
-                _ => {}
-            }
-        }
-    }
-    assert_eq!((unread.len(), in_flight.len()), (0, 0), "{unread:?} {in_flight:?}");
-}
-
-/// A wait has a deadline and misses no unread message; a task is either queued or running.
-fn check_sessions(state: &State) {
-    for session in state.sessions.values() {
-        for wait in &session.waits {
-            assert!(state.timers.runs(&Due::Wait(session.id, wait.call)));
-            assert!(!session.in_flight.contains_key(&wait.call));
-            let missed = state.unread(&session.name).find(|message| wait.fits(message));
-            assert_eq!(missed, None, "a wait misses nothing");
-        }
-        for (call, ids) in &session.in_flight {
-            let method = match state.messages[&ids[0]].delivery(&session.name) {
-                Some(Delivery::InFlight { method, .. }) => method,
-                other => panic!("{other:?}"),
-            };
-            let runs = state.timers.runs(&Due::Requeue(session.id, *call));
-            assert_ne!(runs, method.is_by_turn());
-        }
-        for call in session.unheard.values() {
-            let runs = state.timers.runs(&Due::Requeue(session.id, *call));
-            assert_ne!(runs, session.written.contains(call), "unheard for ever");
-        }
-        for call in &session.written {
-            assert!(state.holds(session.id, *call));
-        }
-    }
-    for task in state.tasks.values().filter(|task| !task.status.is_final()) {
-        let agent = &state.sessions[&task.session];
-        assert!(agent.queue.contains(&task.id) != (agent.running.as_ref() == Some(&task.id)));
-    }
-    for message in state.messages.values() {
-        let claimed = message.kind == MessageKind::Response && message.claimed_by.is_some();
-        assert!(!claimed || message.request.is_some());
     }
 }

@@ -4,8 +4,10 @@
 //!
 //! `PROPTEST_CASES` sets the number of runs.
 
+mod consistent_state;
 mod garbage;
 mod ledger;
 mod model_step;
 mod nothing_is_lost;
+mod step_inputs;
 mod world;

@@ -35,6 +35,8 @@ pub(super) enum ModelStep {
     EndWait(Index),
     /// A bridge reports that a turn is over.
     EndCalls(Index),
+    /// A member acknowledges one of the messages.
+    Acknowledge(Index, Index, u8),
     /// The answer of a call was written.
     Written(Index),
     Open(Index, bool),
@@ -92,6 +94,8 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
         2 => one().prop_map(ModelStep::EndWait),
         2 => one().prop_map(ModelStep::EndCalls),
         2 => one().prop_map(ModelStep::Written),
+        3 => (one(), one(), 0..3u8)
+            .prop_map(|(by, which, status)| ModelStep::Acknowledge(by, which, status)),
     ];
     let work = prop_oneof![
         3 => (one(), any::<bool>()).prop_map(|(by, long)| ModelStep::Open(by, long)),

@@ -7,12 +7,12 @@ use uuid::Uuid;
 
 use super::ledger::Ledger;
 use super::model_step::ModelStep;
+use super::step_inputs::{choose, name, one_of_few_texts, task, text};
 use crate::bus::error::BusError;
-use crate::bus::event::{Body, Event, Starting, TaskReport};
+use crate::bus::event::{Event, Starting, TaskReport};
 use crate::bus::replica::Replica;
 use crate::bus::rules::{
-    Broken, Command, Description, Ending, NameChoice, NewAgent, NewMember, NewTask, Operation,
-    Pick, Refusal,
+    Broken, Command, Description, Ending, NameChoice, NewAgent, NewMember, Operation, Pick, Refusal,
 };
 use crate::bus::shared::append_command;
 use crate::bus::state::State;
@@ -21,8 +21,7 @@ use crate::bus::storage::{Appended, Log};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Departure, MemberKind};
-use crate::domain::messaging::{DeliveryMethod, Priority};
-use crate::domain::name::Name;
+use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
 
@@ -227,6 +226,19 @@ impl World {
             ModelStep::EndCalls(which) => {
                 let (session, by) = self.with_bridge(which)?;
                 (by, Operation::EndCalls(session))
+            }
+            ModelStep::Acknowledge(by, which, status) => {
+                let statuses = [
+                    Acknowledgement::Acked,
+                    Acknowledgement::Resolved,
+                    Acknowledgement::Superseded,
+                ];
+                let acknowledge = Operation::Acknowledge {
+                    ids: vec![choose(&self.messages, which)?],
+                    status: statuses[usize::from(*status)],
+                    note: None,
+                };
+                (member(by)?, acknowledge)
             }
             ModelStep::Written(which) => {
                 let (session, call) = choose(&self.calls, which)?;
@@ -471,28 +483,4 @@ fn opened(store: &Store) -> (MemoryLog, Replica) {
     let mut log = store.log();
     let replica = log.open().unwrap();
     (log, replica)
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "steps are looked at, and so are the indices in them"
-)]
-fn choose<T: Clone>(among: &[T], index: &Index) -> Option<T> {
-    (!among.is_empty()).then(|| index.get(among).clone())
-}
-
-fn name(text: &str) -> Name {
-    Name::parse(text).unwrap()
-}
-
-fn one_of_few_texts(number: u128) -> Body {
-    Body::Text(format!("text {}", number % 3))
-}
-
-fn text() -> Body {
-    Body::Text("x".into())
-}
-
-fn task() -> NewTask {
-    NewTask { prompt: text(), model: None, fresh: false, permissions: None, step: None }
 }

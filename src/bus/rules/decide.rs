@@ -138,6 +138,9 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::Settle { session, call, seen } => {
             messages::settle(writer, me, *session, *call, *seen)
         }
+        Operation::Acknowledge { ids, status, note } => {
+            messages::acknowledge(writer, me, ids, (*status, note.as_deref()))
+        }
         Operation::AnswerWritten(call) => {
             messages::note_written(writer, me, *call);
             Ok(())

@@ -137,6 +137,29 @@ pub enum Refusal {
     /// The state has no such message, or the caller may not see it.
     #[error("there is no message `{id}` that you sent or received, or it is too old to be found")]
     UnknownMessage { id: MessageId },
+    /// Only its recipients acknowledge a message.
+    #[error("you sent `{id}` yourself: its recipients acknowledge it")]
+    OwnMessage { id: MessageId },
+    #[error("the message `{id}` {how} before you had read it: leave it out")]
+    EndedUnseen {
+        id: MessageId,
+        /// In the past tense.
+        how: &'static str,
+    },
+    #[error("`ids` is empty: name the messages that you have read")]
+    NothingToAcknowledge,
+    #[error(
+        "{} in one call; the limit is {}: make a call for each part of them",
+        counted(*.count, "message"),
+        limits::ACKNOWLEDGED_AT_ONCE
+    )]
+    TooManyToAcknowledge { count: usize },
+    #[error(
+        "note is {bytes} bytes long; the limit is {} bytes: send what is longer with send_message, \
+            with the message's id as reply_to",
+        limits::ACKNOWLEDGEMENT_NOTE_BYTES
+    )]
+    NoteTooLong { bytes: usize },
     #[error(
         "there is no request `{id}`, or it is too old to be found: check_messages shows the open ones"
     )]

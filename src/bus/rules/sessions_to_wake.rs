@@ -78,6 +78,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::MemberMethods { .. }
             | Event::TurnUsed { .. }
             | Event::MessageSeen { .. }
+            | Event::MessageAcknowledged(_)
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }
             | Event::WaitStarted { .. }

@@ -48,7 +48,7 @@ impl Steering {
         let took = begun.elapsed();
         let by = method.map(|method| format!(" ({})", method.as_str())).unwrap_or_default();
         let outcome = match ended {
-            Some(Delivery::Seen) => {
+            Some(delivery) if delivery.is_seen() => {
                 let words = format!("`{to}` has read it after {}{by}", seconds(took));
                 outcome.saying("seen", words).ended(Ended::Done)
             }

@@ -1,9 +1,11 @@
 //! What members say to each other: messages, how they are delivered, and requests, which are work on offer.
 
+mod acknowledgement;
 mod delivery_method;
 mod message;
 mod request;
 
+pub use acknowledgement::Acknowledgement;
 pub use delivery_method::DeliveryMethod;
 pub use message::{Audience, Author, MessageKind, Priority};
 pub use request::RequestStatus;

@@ -25,6 +25,7 @@ type Ids = Vec<(&'static str, String)>;
 async fn prepare(team: &Team, lead: &mut Client, ann: &mut Client) -> Ids {
     let (mut eve, _zoe) = (team.member("eve").await, team.membership("zoe").await);
     let secret = eve.call("send_message", json!({ "to": "zoe", "content": "secret" })).await;
+    let own = ann.call("send_message", json!({ "to": "zoe", "content": "mine" })).await;
     let work = json!({ "description": "review it" });
     let ours = lead.call("request_task", work.clone()).await;
     let hers = ann.call("request_task", work).await;
@@ -33,6 +34,7 @@ async fn prepare(team: &Team, lead: &mut Client, ann: &mut Client) -> Ids {
         ("LEADS_REQUEST", id(&ours["request_id"])),
         ("ANNS_REQUEST", id(&hers["request_id"])),
         ("EVES_MESSAGE", id(&secret["message_id"])),
+        ("ANNS_MESSAGE", id(&own["message_id"])),
     ]
 }
 

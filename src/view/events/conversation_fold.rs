@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::in_flight::InFlight;
-use super::letter::{Letter, Receipt, ReceiptStatus};
+use super::letter::Letter;
+use super::receipt::{Receipt, ReceiptStatus};
 use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
@@ -91,10 +92,18 @@ impl Conversation {
                         }
                     }
                 }
-                Event::MessageSuperseded { id, members } => self.withdraw(id, members),
+                Event::MessageAcknowledged(said) => {
+                    let note = said.note.as_ref().map(|note| beginning(note, self.chars));
+                    for id in &said.ids {
+                        self.change(id, said.member.as_str(), |receipt| {
+                            receipt.acknowledged(said.status, note.clone(), at);
+                        });
+                    }
+                }
+                Event::MessageSuperseded { id, members } => self.withdraw(id, members, at),
                 Event::MessageExpired { id, member } => {
                     self.change(id, member.as_str(), |receipt| {
-                        receipt.ends(ReceiptStatus::Expired);
+                        receipt.ends(ReceiptStatus::Expired, at);
                     });
                 }
                 Event::MemberLeft { session, .. } => self.in_flight.forget(*session),
@@ -183,7 +192,7 @@ impl Conversation {
         }
     }
 
-    fn withdraw(&mut self, id: &MessageId, members: &Addressees) {
+    fn withdraw(&mut self, id: &MessageId, members: &Addressees, at: Moment) {
         let Some(letter) = self.letter(id) else { return };
         for receipt in &mut letter.receipts {
             let is_meant = match members {
@@ -196,7 +205,7 @@ impl Conversation {
                 }
             };
             if is_meant {
-                receipt.ends(ReceiptStatus::Withdrawn);
+                receipt.ends(ReceiptStatus::Withdrawn, at);
             }
         }
     }
@@ -246,9 +255,10 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bus::event::MessageAcknowledged;
     use crate::bus::state::BodyRef;
     use crate::domain::ids::{CallId, CommandId, SessionId};
-    use crate::domain::messaging::{Audience, Author, DeliveryMethod};
+    use crate::domain::messaging::{Acknowledgement, Audience, Author, DeliveryMethod};
     use crate::domain::name::Name;
     use crate::domain::time::Tick;
 
@@ -369,6 +379,42 @@ mod tests {
             Event::MessageReturned { session, call: one },
         ];
         assert_eq!(statuses(&folded(9, returned)), vec![vec![("bob", Unread)]]);
+    }
+
+    #[test]
+    fn a_recipient_says_what_has_become_of_a_message_and_no_late_proof_takes_that_back() {
+        let session = SessionId(uuid::Uuid::nil());
+        let one = CallId(uuid::Uuid::from_u64_pair(1, 1));
+        let said = |status, note: Option<&str>| {
+            let (ids, member) = (vec![id(1)], name("bob"));
+            let note = note.map(str::to_owned);
+            Event::MessageAcknowledged(MessageAcknowledged { ids, member, status, note })
+        };
+        let conversation = folded(
+            9,
+            vec![
+                sent(1, &["bob", "cay"], "x"),
+                handed(1, "bob", one),
+                said(Acknowledgement::Acked, Some("on it\nnow")),
+                Event::MessageSeen { session, call: one },
+                Event::MessageExpired { id: id(1), member: name("bob") },
+            ],
+        );
+        let bob = &conversation.letters().next().unwrap().receipts[0];
+        assert_eq!((bob.status, bob.status.is_seen()), (ReceiptStatus::Acked, true));
+        assert_eq!((bob.seen_at, bob.acknowledged_at), (Some(Moment(3)), Some(Moment(3))));
+        assert_eq!(bob.note.as_deref(), Some("on it…"), "one line, cut");
+        assert_eq!(bob.in_words(Moment(1)), "bob: acked by steer after 0.0 s: \"on it…\"");
+
+        let events = vec![
+            sent(1, &["bob"], "x"),
+            said(Acknowledgement::Acked, Some("later")),
+            said(Acknowledgement::Resolved, None),
+        ];
+        let resolved = folded(9, events);
+        let bob = &resolved.letters().next().unwrap().receipts[0];
+        assert_eq!((bob.status, &bob.note), (ReceiptStatus::Resolved, &None));
+        assert_eq!((bob.seen_at, bob.acknowledged_at), (Some(Moment(2)), Some(Moment(3))));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::Delivery;
-use crate::domain::messaging::DeliveryMethod;
+use super::receipt::Receipt;
+use crate::bus::state::Message;
 use crate::view::Moment;
 
 /// A message.
@@ -43,54 +43,6 @@ pub struct Letter {
     pub receipts: Vec<Receipt>,
 }
 
-/// How far a message has come with one recipient.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Receipt {
-    pub member: String,
-    pub status: ReceiptStatus,
-    /// The method of its last delivery.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
-    /// When it was last delivered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delivered_at: Option<Moment>,
-    /// When it was proven that the model has seen it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seen_at: Option<Moment>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReceiptStatus {
-    /// It is stored, and in the inbox.
-    Unread,
-    /// It is on its way to the model, which has not proven to have seen it.
-    Delivered,
-    /// The model has seen it.
-    Seen,
-    /// It was withdrawn before it was read.
-    Withdrawn,
-    /// The recipient is gone, or did not come back in time.
-    Expired,
-}
-
-impl ReceiptStatus {
-    /// Returns its word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unread => "unread",
-            Self::Delivered => "delivered",
-            Self::Seen => "seen",
-            Self::Withdrawn => "withdrawn",
-            Self::Expired => "expired",
-        }
-    }
-
-    fn is_final(self) -> bool {
-        matches!(self, Self::Seen | Self::Withdrawn | Self::Expired)
-    }
-}
-
 impl Letter {
     /// Says whether it is no talk: a notice of the bridge, or the farewell to an agent that is stopped.
     pub fn is_routine(&self) -> bool {
@@ -106,77 +58,11 @@ impl Letter {
         });
         &mut self.receipts[index]
     }
-}
 
-impl Receipt {
-    /// Says how far a message has come that was sent at that moment.
-    pub fn in_words(&self, sent: Moment) -> String {
-        let method = self.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
-        let after = self.seen_at.map(|seen| {
-            let ms = sent.until(seen);
-            format!(" after {}.{} s", ms / 1000, ms % 1000 / 100)
-        });
-        let after = after.unwrap_or_default();
-        format!("{}: {}{method}{after}", self.member, self.status.as_str())
-    }
-
-    fn unread(member: String) -> Self {
-        Self {
-            member,
-            status: ReceiptStatus::Unread,
-            method: None,
-            delivered_at: None,
-            seen_at: None,
-        }
-    }
-
-    pub(super) fn is_final(&self) -> bool {
-        self.status.is_final()
-    }
-
-    /// Says whether it is as far as a delivery is.
-    pub(super) fn is_as(&self, delivery: Delivery) -> bool {
-        match (self.status, delivery) {
-            (ReceiptStatus::Unread, Delivery::Unread { .. })
-            | (ReceiptStatus::Seen, Delivery::Seen)
-            | (ReceiptStatus::Withdrawn, Delivery::Superseded)
-            | (ReceiptStatus::Expired, Delivery::Expired) => true,
-            (ReceiptStatus::Delivered, Delivery::InFlight { method, .. }) => {
-                self.method.as_deref() == Some(method.as_str())
-            }
-            _ => false,
-        }
-    }
-
-    /// Notes that the message is in the inbox, also again after it was withdrawn.
-    pub(super) fn begins(&mut self) {
-        if self.status == ReceiptStatus::Withdrawn {
-            *self = Self::unread(std::mem::take(&mut self.member));
-        }
-    }
-
-    pub(super) fn delivered(&mut self, method: DeliveryMethod, at: Moment) {
-        self.status = ReceiptStatus::Delivered;
-        self.method = Some(method.as_str().to_owned());
-        self.delivered_at = Some(at);
-    }
-
-    pub(super) fn seen(&mut self, at: Moment) {
-        self.status = ReceiptStatus::Seen;
-        self.seen_at = Some(at);
-    }
-
-    /// Notes that the delivery failed.
-    pub(super) fn returned(&mut self) {
-        if self.status == ReceiptStatus::Delivered {
-            *self = Self::unread(std::mem::take(&mut self.member));
-        }
-    }
-
-    /// Notes an end without a reader, unless there was another end before.
-    pub(super) fn ends(&mut self, status: ReceiptStatus) {
-        if !self.status.is_final() {
-            self.status = status;
+    /// Takes over how far the state has it, which has the last word.
+    pub fn correct(&mut self, known: &Message) {
+        for (name, delivery) in known.deliveries.iter() {
+            self.receipt(name.as_str()).correct(*delivery);
         }
     }
 }

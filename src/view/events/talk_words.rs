@@ -3,10 +3,10 @@
 use super::Topic;
 use super::in_flight::InFlight;
 use super::said::Said;
-use super::speaker::Speaker;
+use super::speaker::{Speaker, after_colon};
 use crate::bus::event::{Event, MessageSent};
 use crate::domain::ids::{MessageId, RequestId};
-use crate::domain::messaging::MessageKind;
+use crate::domain::messaging::{Acknowledgement, MessageKind};
 
 /// Returns what an event says about messages and requests.
 pub(super) fn said(
@@ -51,6 +51,18 @@ pub(super) fn said(
             let carried = in_flight.settle(*session, *call)?;
             let words = format!("{} has seen {}", carried.member, listed(&carried.ids));
             Some(receipt(words, [carried.member.to_string()], &carried.ids))
+        }
+        Event::MessageAcknowledged(said) => {
+            let (ids, member) = (listed(&said.ids), &said.member);
+            let note = after_colon(said.note.as_deref());
+            let words = match said.status {
+                Acknowledgement::Acked => format!("{member} acknowledges {ids}{note}"),
+                Acknowledgement::Resolved => format!("{member} has resolved {ids}{note}"),
+                Acknowledgement::Superseded => {
+                    format!("for {member}, something else has taken the place of {ids}{note}")
+                }
+            };
+            Some(receipt(words, [member.to_string()], &said.ids))
         }
         Event::MessageReturned { session, call } => {
             let carried = in_flight.settle(*session, *call)?;

@@ -65,6 +65,9 @@ impl StatusLook {
             ReceiptStatus::Unread => ("○", Tone::Plain),
             ReceiptStatus::Delivered => ("◐", Tone::Plain),
             ReceiptStatus::Seen => ("●", Tone::Good),
+            ReceiptStatus::Acked => ("✓", Tone::Good),
+            ReceiptStatus::Resolved => ("■", Tone::Good),
+            ReceiptStatus::Superseded => ("□", Tone::Faint),
             ReceiptStatus::Withdrawn => ("-", Tone::Faint),
             ReceiptStatus::Expired => ("✗", Tone::Bad),
         };

@@ -68,10 +68,19 @@ async fn a_program_writes_as_the_member_of_its_key_and_reads_its_inbox_by_cursor
     let read = first["messages"][0]["message_id"].as_str().unwrap();
     for _ in 0..2 {
         let acknowledged = ci.post(&format!("/messages/{read}/ack"), &Value::Null, 200).await;
-        assert_eq!(acknowledged["status"], "seen", "{acknowledged}");
+        assert_eq!(acknowledged["status"], "acked", "{acknowledged}");
     }
-    let seen = stage.events_of("message_seen");
-    assert!(!seen.is_empty(), "the sender learns of it");
+    assert!(!stage.events_of("message_seen").is_empty());
+    let said = stage.events_of("message_acknowledged");
+    let ids: Vec<_> = said.iter().map(|said| &said["ids"]).collect();
+    assert_eq!(ids, [&json!([read])], "once: the same again writes nothing");
+    let receipts = lead.call("check_messages", json!({ "id": read })).await;
+    let receipt = &receipts["receipts"][0];
+    assert_eq!(
+        (&receipt["state"], &receipt["way"]),
+        (&json!("acked"), &json!("pull")),
+        "{receipt}"
+    );
     let rest = ci.get("/inbox", 200).await;
     assert_eq!(rest["messages"].as_array().unwrap().len(), 2, "{rest}");
     let answer =

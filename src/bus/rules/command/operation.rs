@@ -6,11 +6,11 @@ use super::inputs::{
 };
 use crate::bus::event::{Body, Question, Runs};
 use crate::domain::ids::{
-    CallId, CommandId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
+    CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, Tools};
-use crate::domain::messaging::{DeliveryMethod, Priority};
+use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
 use crate::domain::task::TaskError;
@@ -124,6 +124,8 @@ pub enum Operation {
         /// Whether the model has received them.
         seen: bool,
     },
+    /// The recipient of these messages says what has become of them.
+    Acknowledge { ids: Vec<MessageId>, status: Acknowledgement, note: Option<String> },
     /// Reports that the answer of a call, with its messages, has been written to its client.
     AnswerWritten(CallId),
     /// Reports that these hook calls have ended: requeues the messages that they have not printed.

@@ -1,11 +1,13 @@
-//! Rules of messages: sending, receiving, waiting, and proofs of reading.
+//! Rules of messages: sending, receiving, waiting, proofs of reading, and acknowledging.
 
 mod addressing;
 mod send;
 mod receive;
 mod wait;
 mod delivery_proofs;
+mod acknowledge;
 
+pub(super) use self::acknowledge::acknowledge;
 pub(super) use self::addressing::check_body;
 pub use self::addressing::known_member;
 pub(in crate::bus) use self::delivery_proofs::unprinted_by_hooks;

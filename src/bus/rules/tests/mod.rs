@@ -24,7 +24,7 @@ use super::{NameChoice, NewTask, Operation, Pick, Refusal};
 use crate::bus::event::{Body, Entry, Event};
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::file::line_format;
-use crate::domain::ids::{CallId, CommandId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::{CallId, SessionId};
-use crate::domain::messaging::DeliveryMethod;
+use crate::domain::messaging::{Acknowledgement, DeliveryMethod};
 use crate::domain::name::Name;
 
 /// The delivery status of a message for one addressee.
@@ -28,12 +28,28 @@ pub enum Delivery {
     Seen,
     Superseded,
     Expired,
+    /// Shown to the model, and the member has said what has become of it.
+    Acknowledged(Acknowledgement),
 }
 
 impl Delivery {
-    /// Says whether it will not change any more.
+    /// Says whether it has ended. Only an acknowledgement may still follow, by a member that has seen the message.
     pub fn is_final(self) -> bool {
-        matches!(self, Self::Seen | Self::Superseded | Self::Expired)
+        matches!(self, Self::Seen | Self::Superseded | Self::Expired | Self::Acknowledged(_))
+    }
+
+    /// Says whether the model has been shown the message.
+    pub fn is_seen(self) -> bool {
+        matches!(self, Self::Seen | Self::Acknowledged(_))
+    }
+
+    /// Says whether an acknowledgement takes it further. It never goes back, and what has ended unseen stays so.
+    pub fn goes_on_to(self, acknowledgement: Acknowledgement) -> bool {
+        match self {
+            Self::Unread { .. } | Self::InFlight { .. } | Self::Seen => true,
+            Self::Acknowledged(before) => acknowledgement.is_beyond(before),
+            Self::Superseded | Self::Expired => false,
+        }
     }
 }
 

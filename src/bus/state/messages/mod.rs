@@ -1,6 +1,7 @@
 //! Messages without their texts, their delivery status for each addressee, and waiting calls.
 
 mod message;
+mod acknowledge;
 mod pace;
 mod wait;
 mod deliver_and_settle;

@@ -98,7 +98,7 @@ fn of_state(state: &State) -> Count {
     {
         count.sent += 1;
         match delivery {
-            Delivery::Seen => count.seen += 1,
+            Delivery::Seen | Delivery::Acknowledged(_) => count.seen += 1,
             Delivery::Superseded | Delivery::Expired => count.settled += 1,
             Delivery::Unread { .. } | Delivery::InFlight { .. } => count.lost += 1,
         }

@@ -166,9 +166,7 @@ fn lines(letter: &Letter) -> [String; 2] {
 
 fn of_receipt(letter: &Letter, receipt: &Receipt) -> String {
     let method = receipt.method.as_ref().map(|method| format!(" by {method}")).unwrap_or_default();
-    let after = receipt.seen_at.map(|seen| {
-        let ms = letter.at.until(seen);
-        format!(" after {}.{} s", ms / 1000, ms % 1000 / 100)
-    });
-    format!("{} {}{method}{}", receipt.status.as_str(), receipt.member, after.unwrap_or_default())
+    let after = receipt.after(letter.at).unwrap_or_default();
+    let note = receipt.said().unwrap_or_default();
+    format!("{} {}{method}{after}{note}", receipt.status.as_str(), receipt.member)
 }

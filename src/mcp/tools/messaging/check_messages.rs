@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::history_cursor::Cursor;
+use super::receipts::{ReceiptView, Receipts, receipts_of};
 use super::sender_filter::sender;
 use crate::bus::rules::{Pick, Refusal};
 use crate::bus::{BusError, LoadedMessage, Membership};
@@ -26,7 +27,7 @@ pub(crate) struct Input {
     limit: Option<u64>,
     /// Read the history instead: 0 for the oldest, then `next_cursor`.
     cursor: Option<String>,
-    /// Only this message, from offset on.
+    /// Only this message, from offset on; one of yours with its receipts.
     id: Option<String>,
     /// The `next_offset` of a long message.
     offset: Option<u64>,
@@ -39,6 +40,19 @@ pub(crate) struct Output {
     /// There is more: call again without a cursor for unread messages, or with it for the history from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    /// How far your own message has come with each recipient.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receipts: Option<Vec<ReceiptView>>,
+    /// How many more receipts had no room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_receipts: Option<usize>,
+}
+
+impl Output {
+    fn of(messages: Vec<MessageView>, next_cursor: Option<Cursor>) -> Self {
+        let next_cursor = next_cursor.map(Cursor::text);
+        Self { messages, next_cursor, receipts: None, more_receipts: None }
+    }
 }
 
 /// The parsed arguments.
@@ -140,10 +154,8 @@ async fn unread(
             .find(|message| is_chosen(message.from.member()))
             .map(|message| Cursor::at(message.body.place))
     });
-    Ok(Output {
-        next_cursor: next.filter(|_| !messages.is_empty()).map(Cursor::text),
-        messages: views(messages),
-    })
+    let next = next.filter(|_| !messages.is_empty());
+    Ok(Output::of(views(messages), next))
 }
 
 /// Reads the history, and changes nothing.
@@ -157,7 +169,7 @@ async fn past(
     let membership = caller.membership().clone();
     let (messages, next) =
         blocking_read(move || look_back(&membership, cursor, from.as_ref(), limit)).await?;
-    Ok(Output { messages: views(messages), next_cursor: next.map(Cursor::text) })
+    Ok(Output::of(views(messages), next))
 }
 
 fn look_back(
@@ -190,16 +202,28 @@ fn look_back(
     Ok((messages, after.map(Cursor::at)))
 }
 
-/// Reads the rest of one message, and changes nothing.
+/// Reads one message from an offset on, with its receipts if the reader has sent it, and changes nothing.
 async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Output, ToolError> {
     let membership = caller.membership().clone();
-    let letter = blocking_read(move || {
+    let read = blocking_read(move || {
         let bus = membership.bus();
         bus.refresh()?;
         let header = bus.find_message(&id, membership.name())?;
-        bus.load_message(header, offset, membership.text_room())
+        let room = membership.text_room();
+        if header.from.member() != Some(membership.name()) {
+            return Ok((bus.load_message(header, offset, room)?, None));
+        }
+        let for_receipts = limits::RECEIPTS_BYTES.min(room / 2);
+        let receipts = receipts_of(bus, &header, for_receipts)?;
+        Ok((bus.load_message(header, offset, room - for_receipts)?, Some(receipts)))
     });
-    Ok(Output { messages: views(vec![letter.await?]), next_cursor: None })
+    let (letter, receipts) = read.await?;
+    let mut output = Output::of(views(vec![letter]), None);
+    if let Some(Receipts { shown, left_out }) = receipts {
+        output.receipts = Some(shown);
+        output.more_receipts = (left_out > 0).then_some(left_out);
+    }
+    Ok(output)
 }
 
 /// Reads the rest of an earlier step's output, and changes nothing.
@@ -222,5 +246,5 @@ async fn said_before(
     });
     let (task, whole) = said.await?;
     let view = MessageView::of_output(&task, caller.membership(), &whole, offset);
-    Ok(Output { messages: vec![view], next_cursor: None })
+    Ok(Output::of(vec![view], None))
 }

@@ -204,8 +204,8 @@ pub(in crate::web::api) async fn ack_signal(
     let me = as_member(&state, &program).await?;
     if let Ok(id) = MessageId::parse(&signal_id) {
         let status = match acknowledged(&me, &id).await?.status {
-            "seen" => "acknowledged",
-            other => other,
+            over @ ("withdrawn" | "expired") => over,
+            _ => "acknowledged",
         };
         return Ok(Json(AckedSignal { signal_id, status }));
     }

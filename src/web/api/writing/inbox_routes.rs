@@ -13,7 +13,7 @@ use crate::bus::state::{Delivery, Message};
 use crate::bus::{BusError, LoadedMessage, Membership};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::messaging::{DeliveryMethod, Priority};
+use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
 use crate::sys::random_ids;
 use crate::view::Moment;
 use crate::web::api::read_request::{Asked, GivenNothing, Named, wrong_query};
@@ -76,11 +76,11 @@ struct UnreadMessage {
     urgent: bool,
 }
 
-/// A message that counts as read from now on.
+/// A message that is acknowledged, and so counts as read from now on.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::web::api) struct Acknowledged {
     message_id: String,
-    /// `seen`; `withdrawn` or `expired` if that happened before.
+    /// `acked`, or `resolved` or `superseded` if it is so already; `withdrawn` or `expired` if that happened before.
     pub(in crate::web::api) status: &'static str,
 }
 
@@ -162,29 +162,34 @@ pub(in crate::web::api) async fn acknowledge(
     Ok(Json(acknowledged(&me, &id).await?))
 }
 
-/// Has a message count as read. A second time it only says so.
+/// Acknowledges a message, which then counts as read. A second time it only says so.
 pub(in crate::web::api) async fn acknowledged(
     me: &Membership,
     id: &MessageId,
 ) -> Result<Acknowledged, Problem> {
-    let settled = settle(me, id).await.map_err(|error| why_not(&error))?;
-    let status = match settled {
-        Delivery::Superseded => "withdrawn",
-        Delivery::Expired => "expired",
-        Delivery::Unread { .. } | Delivery::InFlight { .. } | Delivery::Seen => "seen",
-    };
+    let status = settle(me, id).await.map_err(|error| why_not(&error))?;
     Ok(Acknowledged { message_id: id.to_string(), status })
 }
 
-async fn settle(me: &Membership, id: &MessageId) -> Result<Delivery, BusError> {
+async fn settle(me: &Membership, id: &MessageId) -> Result<&'static str, BusError> {
     let bus = me.bus();
     bus.refresh()?;
-    let find =
-        || bus.look(|state| state.message(id).and_then(|message| message.delivery(me.name())));
-    let delivery = find().ok_or_else(|| Refusal::UnknownMessage { id: id.clone() })?;
-    if delivery.is_final() {
-        return Ok(delivery);
+    let delivery =
+        bus.look(|state| state.message(id).and_then(|message| message.delivery(me.name())));
+    match delivery {
+        Some(Delivery::Superseded) => return Ok("withdrawn"),
+        Some(Delivery::Expired) => return Ok("expired"),
+        Some(Delivery::Unread { .. }) => take(me, id).await?,
+        Some(Delivery::InFlight { .. } | Delivery::Seen | Delivery::Acknowledged(_)) | None => {}
     }
+    let mut call = me.call();
+    let acknowledged = call.acknowledge(vec![id.clone()], Acknowledgement::Acked, None).await?;
+    call.answered().await;
+    Ok(acknowledged.first().map_or(Acknowledgement::Acked, |one| one.status).as_str())
+}
+
+/// Notes by which way a message has come: the program has read it in its inbox.
+async fn take(me: &Membership, id: &MessageId) -> Result<(), BusError> {
     let (session, call) = (me.session(), random_ids::call());
     let pick = Pick {
         only: Some(vec![id.clone()]),
@@ -194,8 +199,5 @@ async fn settle(me: &Membership, id: &MessageId) -> Result<Delivery, BusError> {
         bytes: usize::MAX,
         head_bytes: usize::MAX,
     };
-    // The program has read it: what is taken here is proven at once.
-    me.ask(Operation::Take { session, call, method: DeliveryMethod::Pull, pick }).await?;
-    me.ask(Operation::Settle { session, call, seen: true }).await?;
-    Ok(find().filter(|delivery| delivery.is_final()).unwrap_or(Delivery::Seen))
+    me.ask(Operation::Take { session, call, method: DeliveryMethod::Pull, pick }).await.map(drop)
 }

@@ -129,6 +129,9 @@ fn why_refused(refusal: &Refusal) -> Problem {
             "no-such-message",
             "This member has sent and received no such message, or it is too old",
         ),
+        Refusal::OwnMessage { .. } => {
+            conflict("own-message", "A message is acknowledged by its recipients alone")
+        }
         Refusal::UnknownRequest { .. } => {
             missing("no-such-request", "There is no such request, or it ended too long ago")
                 .with_hint("`/api/v1/requests` lists those without an answer")

@@ -39,7 +39,7 @@ pub(in crate::web::pages) fn sequence_drawing(letters: &[Letter]) -> Markup {
     let title = format!("The last {all} of {}", counted(members.len(), "member"));
     html! {
         (drawing(&title, (width, height), &content))
-        p.empty { "○ unread  ◐ delivered  ● seen. The drawing has the last " (all) "." }
+        p.empty { "○ unread  ◐ delivered  ● seen  ✓ acked  ■ resolved  □ superseded. The drawing has the last " (all) "." }
         details.body id="drawing-words" {
             summary { "The same in words" }
             ol { @for letter in shown { li.small { (in_words(letter)) } } }

@@ -1,4 +1,4 @@
-//! A message as a row of a list, with the way of its receipts: stored, delivered, seen. A row says nothing that changes by itself, so
+//! A message as a row of a list, with the way of its receipts: stored, delivered, seen, acknowledged. A row says nothing that changes by itself, so
 //! that it is sent again only when the message has come further.
 
 use maud::{Markup, html};
@@ -46,7 +46,7 @@ fn receipts(letter: &Letter) -> Markup {
     html! {
         @if all.is_empty() { div.receipts { "nobody gets it" } }
         @else if all.len() > MOST_RECEIPTS {
-            @let seen = all.iter().filter(|one| one.status == ReceiptStatus::Seen).count();
+            @let seen = all.iter().filter(|one| one.status.is_seen()).count();
             div.receipts { (seen) " of " (counted(all.len(), "recipient")) " have seen it" }
         } @else {
             ul.receipts aria-label="Receipts" { @for one in all { li { (receipt_path(letter.at, one)) } } }
@@ -69,11 +69,18 @@ fn receipt_path(sent: Moment, receipt: &Receipt) -> Markup {
             @if let Some(at) = receipt.seen_at {
                 span aria-hidden="true" { "→" } span.done { "seen " (after(sent, at)) }
             }
+            @if let Some(at) = receipt.acknowledged_at {
+                span aria-hidden="true" { "→" } span.done { (receipt.status.as_str()) " " (after(sent, at)) (receipt.said().unwrap_or_default()) }
+            }
             @match receipt.status {
                 ReceiptStatus::Unread => span { "· unread" },
                 ReceiptStatus::Withdrawn => span { "· withdrawn" },
                 ReceiptStatus::Expired => span.bad { "· will not reach it" },
-                ReceiptStatus::Delivered | ReceiptStatus::Seen => {},
+                ReceiptStatus::Delivered
+                | ReceiptStatus::Seen
+                | ReceiptStatus::Acked
+                | ReceiptStatus::Resolved
+                | ReceiptStatus::Superseded => {},
             }
         }
     }

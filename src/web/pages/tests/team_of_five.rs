@@ -135,6 +135,9 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
             method: (!seq.is_multiple_of(3)).then(|| "steer".to_owned()),
             delivered_at: (seq % 3 != 2).then(|| Moment(sent.0 + 120)),
             seen_at: seq.is_multiple_of(3).then(|| Moment(sent.0 + 2_300)),
+            acknowledged_at: None,
+            note: None,
+            ended_at: None,
         }],
     }
 }
@@ -355,6 +358,9 @@ fn letters() -> Vec<Letter> {
                     method: None,
                     delivered_at: None,
                     seen_at: None,
+                    acknowledged_at: None,
+                    note: None,
+                    ended_at: None,
                 })
                 .collect(),
             kind: "broadcast".to_owned(),

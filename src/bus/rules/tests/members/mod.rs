@@ -1,5 +1,6 @@
-//! Members: joining and leaving, and the summary for the next session.
+//! Members: joining and leaving, how fast they send, what they say of messages, and the summary for the next session.
 
+mod acknowledgements;
 mod join_and_leave;
 mod rates;
 mod session_summary;

@@ -353,6 +353,23 @@ mod tests {
 
     /// The same.
     #[test]
+    fn acknowledgements_read_as_they_were_first_written_and_must_not_be_skipped() {
+        for event in [
+            r#"{"message_acknowledged":{"ids":["msg-aaaaaaab","msg-aaaaaaac"],"member":"bob","status":"acked"}}"#,
+            r#"{"message_acknowledged":{"ids":["msg-aaaaaaab"],"member":"bob","status":"resolved","note":"merged"}}"#,
+            r#"{"message_acknowledged":{"ids":["msg-aaaaaaab"],"member":"bob","status":"superseded"}}"#,
+        ] {
+            let read: Event = serde_json::from_str(event).unwrap();
+            assert!(matches!(read, Event::MessageAcknowledged(_)), "{read:?}");
+            assert!(!read.is_progress(), "a power cut loses none");
+            assert_eq!(serde_json::to_string(&read).unwrap(), event);
+            let raw: &RawValue = serde_json::from_str(event).unwrap();
+            assert!(!may_be_skipped(raw));
+        }
+    }
+
+    /// The same.
+    #[test]
     fn stuck_agents_and_what_turns_used_read_as_they_were_first_written_and_may_be_skipped() {
         for event in [
             r#"{"agent_stuck":{"session":"00000000-0000-0000-0000-000000000004","skip":true}}"#,

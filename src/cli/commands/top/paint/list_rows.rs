@@ -8,8 +8,8 @@ use super::look::Look;
 use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{
-    Board, Letter, MemberRow, Moment, NOT_REPORTED, Need, NeedKind, ProblemKind, ReceiptStatus,
-    Spent, age, money, short,
+    Board, Letter, MemberRow, Moment, NOT_REPORTED, Need, NeedKind, ProblemKind, Spent, age, money,
+    short,
 };
 
 /// The most characters of a text in a row; the row is cut where the window ends.
@@ -253,7 +253,7 @@ impl Rows<'_> {
             return (words, style);
         }
         let all = letter.receipts.len();
-        let seen = letter.receipts.iter().filter(|one| one.status == ReceiptStatus::Seen).count();
+        let seen = letter.receipts.iter().filter(|one| one.status.is_seen()).count();
         match all {
             0 => ("nobody".to_owned(), Look::faint()),
             _ if self.is_wide() => (format!("{seen}/{all} seen"), Style::new()),

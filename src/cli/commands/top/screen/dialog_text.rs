@@ -96,6 +96,7 @@ impl Screen {
             line("– of tokens and costs: not reported (yet) by the agent"),
             line("Of a message: ○ unread   ◐ delivered   ● seen   - withdrawn   ✗ will not reach it"),
             line("Of live words: > calls a tool   → is told   - is noted"),
+            line("What its recipient says of it: ✓ acked   ■ resolved   □ superseded"),
             line(""),
             faint("Keys are bound in [top.keys] of your config.toml."),
         ]);

@@ -165,6 +165,9 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
             method: None,
             delivered_at: None,
             seen_at: None,
+            acknowledged_at: None,
+            note: None,
+            ended_at: None,
         }],
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::fixture::{Client, Team, shape};
 use crate::bus::rules::{Operation, Pick};
 use crate::domain::messaging::DeliveryMethod;
 use crate::mcp::LazyMembership;
+use crate::mcp::tests::fixture::{Client, Team, shape};
 use crate::mcp::tools::endpoint_tools;
 use crate::sys::random_ids;
 
@@ -32,7 +32,7 @@ async fn a_wait_ends_with_the_next_message() {
 }
 
 /// Waits until the list shows the member as waiting.
-async fn until_waiting(client: &mut super::fixture::Client, name: &str) {
+async fn until_waiting(client: &mut crate::mcp::tests::fixture::Client, name: &str) {
     loop {
         let listed = client.call("list_agents", json!({})).await;
         let mut agents = listed["agents"].as_array().unwrap().iter();

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::fixture::{Client, Team, shape};
 use crate::mcp::LazyMembership;
+use crate::mcp::tests::fixture::{Client, Team, shape};
 use crate::mcp::tools::endpoint_tools;
 
 fn contents(result: &Value) -> Vec<&str> {

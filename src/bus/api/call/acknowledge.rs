@@ -1,0 +1,52 @@
+//! Acknowledging messages within a call, or in the name of a program that makes no calls of tools.
+
+use crate::bus::api::call::Call;
+use crate::bus::error::BusError;
+use crate::bus::event::Event;
+use crate::bus::rules::Operation;
+use crate::bus::state::Delivery;
+use crate::domain::ids::MessageId;
+use crate::domain::messaging::Acknowledgement;
+
+/// A message as its recipient has acknowledged it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcknowledgedMessage {
+    pub id: MessageId,
+    /// How far it is now, which may be further than this call asked for.
+    pub status: Acknowledgement,
+    /// Whether this call has changed that.
+    pub is_new: bool,
+}
+
+impl Call {
+    /// Says what has become of messages to this member.
+    pub async fn acknowledge(
+        &mut self,
+        ids: Vec<MessageId>,
+        status: Acknowledgement,
+        note: Option<String>,
+    ) -> Result<Vec<AcknowledgedMessage>, BusError> {
+        let ask = Operation::Acknowledge { ids: ids.clone(), status, note };
+        let receipt = self.ask(ask).await?;
+        let is_new = |id: &MessageId| {
+            receipt.events.iter().any(|event| match event {
+                Event::MessageAcknowledged(acknowledged) => acknowledged.ids.contains(id),
+                _ => false,
+            })
+        };
+        let (bus, me) = (self.membership().bus(), self.membership().name());
+        let now = |id: &MessageId| {
+            let delivery = bus.look(|state| state.message(id).and_then(|one| one.delivery(me)));
+            match delivery {
+                Some(Delivery::Acknowledged(now)) => now,
+                // It is forgotten already.
+                _ => status,
+            }
+        };
+        let acknowledged = ids.into_iter().map(|id| {
+            let (status, is_new) = (now(&id), is_new(&id));
+            AcknowledgedMessage { id, status, is_new }
+        });
+        Ok(acknowledged.collect())
+    }
+}

@@ -1,0 +1,79 @@
+//! The parts of a state agree with each other, whatever has happened.
+
+use std::collections::BTreeSet;
+
+use crate::bus::state::{Delivery, Due, State};
+use crate::domain::messaging::MessageKind;
+
+/// Unread messages are in the inbox, messages in flight belong to their call, and nothing is in two places.
+pub(super) fn check_inboxes(state: &State) {
+    let mut unread = BTreeSet::new();
+    for (name, member) in &state.members {
+        let mut bytes = 0;
+        for (seq, id) in member.unread.iter() {
+            bytes += state.messages[id].body.bytes;
+            assert_eq!(state.messages[id].seq, *seq);
+            assert!(unread.insert((id.clone(), name.clone())));
+        }
+        assert_eq!(member.unread_bytes, bytes);
+    }
+    let mut in_flight = BTreeSet::new();
+    for session in state.sessions.values() {
+        for (call, ids) in &session.in_flight {
+            assert!(!ids.is_empty());
+            for id in ids {
+                let place = (id.clone(), session.name.clone(), session.id, *call);
+                assert!(in_flight.insert(place));
+            }
+        }
+    }
+    for message in state.messages.values() {
+        for (name, delivery) in message.deliveries.iter() {
+            let inbox = (message.id.clone(), name.clone());
+            match *delivery {
+                Delivery::Unread { .. } => assert!(unread.remove(&inbox), "{inbox:?}"),
+                Delivery::InFlight { session, call, .. } => {
+                    let (id, name) = inbox;
+                    assert!(in_flight.remove(&(id, name, session, call)));
+                }
+                _ => {}
+            }
+        }
+    }
+    assert_eq!((unread.len(), in_flight.len()), (0, 0), "{unread:?} {in_flight:?}");
+}
+
+/// A wait has a deadline and misses no unread message; a task is either queued or running.
+pub(super) fn check_sessions(state: &State) {
+    for session in state.sessions.values() {
+        for wait in &session.waits {
+            assert!(state.timers.runs(&Due::Wait(session.id, wait.call)));
+            assert!(!session.in_flight.contains_key(&wait.call));
+            let missed = state.unread(&session.name).find(|message| wait.fits(message));
+            assert_eq!(missed, None, "a wait misses nothing");
+        }
+        for (call, ids) in &session.in_flight {
+            let method = match state.messages[&ids[0]].delivery(&session.name) {
+                Some(Delivery::InFlight { method, .. }) => method,
+                other => panic!("{other:?}"),
+            };
+            let runs = state.timers.runs(&Due::Requeue(session.id, *call));
+            assert_ne!(runs, method.is_by_turn());
+        }
+        for call in session.unheard.values() {
+            let runs = state.timers.runs(&Due::Requeue(session.id, *call));
+            assert_ne!(runs, session.written.contains(call), "unheard for ever");
+        }
+        for call in &session.written {
+            assert!(state.holds(session.id, *call));
+        }
+    }
+    for task in state.tasks.values().filter(|task| !task.status.is_final()) {
+        let agent = &state.sessions[&task.session];
+        assert!(agent.queue.contains(&task.id) != (agent.running.as_ref() == Some(&task.id)));
+    }
+    for message in state.messages.values() {
+        let claimed = message.kind == MessageKind::Response && message.claimed_by.is_some();
+        assert!(!claimed || message.request.is_some());
+    }
+}

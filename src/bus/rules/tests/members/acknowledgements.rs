@@ -1,0 +1,221 @@
+//! Acknowledging messages: by their recipients alone, and never back.
+
+use crate::bus::event::MessageAcknowledged;
+use crate::bus::rules::tests::*;
+use crate::domain::limits;
+use crate::domain::messaging::Acknowledgement::{self, Acked, Resolved, Superseded};
+use crate::domain::wait_times;
+
+fn said(ids: &[&MessageId], status: Acknowledgement) -> Operation {
+    let ids = ids.iter().map(|id| (*id).clone()).collect();
+    Operation::Acknowledge { ids, status, note: None }
+}
+
+fn acknowledged(events: &[Event]) -> Vec<&MessageAcknowledged> {
+    let acknowledged = events.iter().filter_map(|event| match event {
+        Event::MessageAcknowledged(acknowledged) => Some(acknowledged),
+        _ => None,
+    });
+    acknowledged.collect()
+}
+
+/// Returns whether an acknowledgement was written after another one.
+fn goes_from(before: Acknowledgement, after: Acknowledgement) -> bool {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send(a, "b", "x");
+    world.take(b);
+    world.ask(b, said(&[&id], before));
+    let is_written = !world.ask(b, said(&[&id], after)).is_empty();
+    let expected = if is_written { after } else { before };
+    assert_eq!(world.delivery(&id, "b"), Some(Delivery::Acknowledged(expected)));
+    is_written
+}
+
+#[test]
+fn an_acknowledgement_goes_forward_only_and_the_same_again_writes_nothing() {
+    for before in [Acked, Resolved, Superseded] {
+        for after in [Acked, Resolved, Superseded] {
+            let expected = before == Acked && after != Acked;
+            assert_eq!(goes_from(before, after), expected, "{before:?} to {after:?}");
+        }
+    }
+}
+
+#[test]
+fn every_state_of_a_message_that_a_recipient_can_know_goes_on_to_each_acknowledgement() {
+    for status in [Acked, Resolved, Superseded] {
+        for state in ["unread", "in flight", "requeued", "seen"] {
+            let mut world = World::new();
+            let (a, b) = (world.peer("a"), world.peer("b"));
+            let id = world.send(a, "b", "x");
+            if state != "unread" {
+                let (call, _) = world.take(b);
+                match state {
+                    "requeued" => drop(world.settle(b, call, false)),
+                    "seen" => drop(world.settle(b, call, true)),
+                    _ => {}
+                }
+            }
+            let events = world.ask(b, said(&[&id], status));
+            let is_proven = events.iter().any(|event| matches!(event, Event::MessageSeen { .. }));
+            assert_eq!(is_proven, state == "in flight", "{state}");
+            assert_eq!(acknowledged(&events).len(), 1, "{state}");
+            assert_eq!(world.delivery(&id, "b"), Some(Delivery::Acknowledged(status)), "{state}");
+            assert_eq!(world.unread("b"), [], "{state}");
+            world.pass(10 * wait_times::HANDED_MS);
+            assert_eq!(world.due(), [], "{state}: no deadline is left");
+            assert!(world.take(b).1.is_empty(), "{state}");
+        }
+    }
+}
+
+#[test]
+fn acknowledging_one_message_of_a_call_proves_the_whole_call_and_no_other() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let with_it = [world.send(a, "b", "1"), world.send(a, "b", "2")];
+    let (call, _) = world.take(b);
+    let other = world.send(a, "b", "3");
+    world.take(b);
+    let events = world.ask(b, said(&[&with_it[1]], Acked));
+    assert!(matches!(&events[0], Event::MessageSeen { call: seen, .. } if *seen == call));
+    assert_eq!(world.delivery(&with_it[0], "b"), Some(Delivery::Seen));
+    assert_eq!(world.delivery(&with_it[1], "b"), Some(Delivery::Acknowledged(Acked)));
+    assert!(matches!(world.delivery(&other, "b"), Some(Delivery::InFlight { .. })));
+}
+
+#[test]
+fn an_acknowledged_message_leaves_the_sums_of_its_inbox_as_they_are_counted() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let ids = [world.send(a, "b", "12345"), world.send(a, "b", "678")];
+    world.ask(b, said(&[&ids[0]], Resolved));
+    let member = world.state.member(&name("b")).unwrap();
+    assert_eq!((member.unread.len(), member.unread_bytes), (1, 3));
+    assert_eq!(world.unread("b"), ids[1..]);
+}
+
+#[test]
+fn several_messages_are_acknowledged_by_one_event_or_not_at_all() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let ids = [world.send(a, "b", "1"), world.send(a, "b", "2"), world.send(a, "b", "3")];
+    let own = world.send(b, "a", "4");
+    world.take(b);
+    let refusal = world.refuse(b, said(&[&ids[0], &own], Acked));
+    assert_eq!(refusal, Refusal::OwnMessage { id: own });
+    world.ask(b, said(&[&ids[0]], Resolved));
+    let note = Some("merged".to_owned());
+    let all = vec![ids[0].clone(), ids[1].clone(), ids[1].clone(), ids[2].clone()];
+    let events = world.ask(b, Operation::Acknowledge { ids: all, status: Acked, note });
+    let [event] = acknowledged(&events)[..] else { panic!("{events:?}") };
+    assert_eq!(event.ids, ids[1..], "each once, and only those that go forward");
+    assert_eq!((event.member.as_str(), event.note.as_deref()), ("b", Some("merged")));
+}
+
+#[test]
+fn only_a_recipient_acknowledges_a_message() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send(a, "b", "x");
+    world.take(b);
+    let refusal = world.refuse(a, said(&[&id], Acked));
+    let expected = format!("you sent `{id}` yourself: its recipients acknowledge it");
+    assert_eq!(refusal.to_string(), expected);
+    let unknown = Refusal::UnknownMessage { id: id.clone() };
+    assert_eq!(world.refuse(c, said(&[&id], Acked)), unknown);
+    let never = MessageId::from_bits(7);
+    let unknown = Refusal::UnknownMessage { id: never.clone() };
+    assert_eq!(world.refuse(b, said(&[&never], Acked)), unknown);
+}
+
+#[test]
+fn a_message_that_ended_too_many_messages_ago_is_unknown() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let first = world.send(a, "b", "first");
+    let second = world.send(a, "b", "second");
+    world.take(b);
+    world.ask(b, said(&[&first, &second], Acked));
+    for _ in 0..limits::KEPT_ENDED - 1 {
+        let id = world.send(a, "b", "x");
+        world.ask(b, said(&[&id], Acked));
+    }
+    let unknown = Refusal::UnknownMessage { id: first.clone() };
+    assert_eq!(world.refuse(b, said(&[&first], Resolved)), unknown);
+    assert_eq!(world.ask(b, said(&[&second], Resolved)).len(), 1, "the last one that is kept");
+}
+
+#[test]
+fn a_message_that_was_withdrawn_or_has_expired_is_not_acknowledged() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let request = world.open(a);
+    let shown = world.shown(&request);
+    world.ask(b, Operation::Claim(request, CALL));
+    assert_eq!(world.delivery(&shown, "c"), Some(Delivery::Superseded));
+    let refusal = world.refuse(c, said(&[&shown], Acked)).to_string();
+    let expected =
+        format!("the message `{shown}` was withdrawn before you had read it: leave it out");
+    assert_eq!(refusal, expected);
+
+    let id = world.send(b, "a", "x");
+    let expired = Event::MessageExpired { id: id.clone(), member: name("a") };
+    let proposal = crate::bus::event::Proposal {
+        id: CommandId(world.fresh()),
+        by: None,
+        events: vec![expired],
+    };
+    world.append(proposal);
+    let refusal = world.refuse(a, said(&[&id], Acked)).to_string();
+    assert_eq!(refusal, format!("the message `{id}` expired before you had read it: leave it out"));
+}
+
+#[test]
+fn the_sizes_of_an_acknowledgement_are_bounded() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send(a, "b", "x");
+    assert_eq!(world.refuse(b, said(&[], Acked)), Refusal::NothingToAcknowledge);
+    let many = limits::ACKNOWLEDGED_AT_ONCE + 1;
+    let refusal = world.refuse(b, said(&vec![&id; many], Acked));
+    assert_eq!(refusal, Refusal::TooManyToAcknowledge { count: many });
+    let mut noting = |note: String| {
+        let ids = vec![id.clone()];
+        world.try_ask(b, Operation::Acknowledge { ids, status: Acked, note: Some(note) })
+    };
+    assert_eq!(noting(" \n".into()).unwrap_err(), Refusal::Empty { what: "note" });
+    let bytes = limits::ACKNOWLEDGEMENT_NOTE_BYTES + 1;
+    assert_eq!(noting("x".repeat(bytes)).unwrap_err(), Refusal::NoteTooLong { bytes });
+    assert_eq!(noting("x".repeat(bytes - 1)).unwrap().len(), 1);
+}
+
+#[test]
+fn acknowledging_the_message_of_a_request_changes_nothing_of_the_request() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let request = world.open(a);
+    let shown = world.shown(&request);
+    let before = world.state.request(&request).cloned();
+    let events = world.ask(b, said(&[&shown], Superseded));
+    assert_eq!(events.len(), 1);
+    assert_eq!(world.state.request(&request).cloned(), before);
+    assert!(!world.ask(b, Operation::Claim(request.clone(), CALL)).is_empty());
+    world.reply(b, "a", &request.to_string());
+    assert_eq!(world.delivery(&shown, "b"), Some(Delivery::Acknowledged(Superseded)));
+}
+
+#[test]
+fn a_broadcast_has_an_acknowledgement_of_each_recipient() {
+    let mut world = World::new();
+    let (lead, b, c) = (world.lead(), world.peer("b"), world.peer("c"));
+    let events = world.ask(lead, Operation::Broadcast(text("x")));
+    let id = sent(&events).id.clone();
+    world.ask(b, said(&[&id], Acked));
+    world.take(c);
+    world.ask(c, said(&[&id], Resolved));
+    let deliveries = ["b", "c"].map(|name| world.delivery(&id, name).unwrap());
+    assert_eq!(deliveries, [Acked, Resolved].map(Delivery::Acknowledged));
+    assert_eq!(world.refuse(lead, said(&[&id], Acked)), Refusal::OwnMessage { id });
+}

@@ -1,0 +1,5 @@
+//! Messages from a client's point of view: sent, read, waited for, and what becomes of them.
+
+mod messages;
+mod receipts;
+mod waiting;

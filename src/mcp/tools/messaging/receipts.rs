@@ -1,0 +1,178 @@
+//! The receipts of a member's own message: how far it has come with each recipient, from the log. Where the state still knows the
+//! message, it has the last word.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::event::{BodyRef, Entry, Event};
+use crate::bus::state::{Message, State};
+use crate::bus::{Bus, BusError};
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::time::iso8601;
+use crate::view::{Conversation, Letter, Receipt, ReceiptStatus, Texts};
+
+/// How far a message has come with one recipient.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ReceiptView {
+    /// The recipient.
+    name: String,
+    /// unread, handed (on its way to the model), seen, acked, resolved, superseded, withdrawn or expired.
+    state: &'static str,
+    /// How it was delivered last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way: Option<String>,
+    /// Since when it is in this state, in UTC, as far as that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    /// The id of the recipient's first reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+    /// What the recipient says of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+/// The receipts of one message.
+#[derive(Debug, Default)]
+pub(super) struct Receipts {
+    pub(super) shown: Vec<ReceiptView>,
+    /// How many more there are.
+    pub(super) left_out: usize,
+}
+
+/// Reads the receipts of a message, as many as have room.
+pub(super) fn receipts_of(bus: &Bus, message: &Message, room: usize) -> Result<Receipts, BusError> {
+    let id = message.id.to_string();
+    let mut found = Found::of(message.id.clone());
+    bus.entries_with_any(&[&id], |_, entry| {
+        bus.look(|state| found.take(&entry, state));
+    })?;
+    // A proof names its call alone, so it may stand in a part of the log without the message's id.
+    if bus.look(|state| found.misses_a_proof(state)) {
+        let calls: Vec<_> = found.calls.values().take(limits::SEARCHED_CALLS).cloned().collect();
+        let texts = calls.iter().map(String::as_str).chain([id.as_str()]);
+        let mut again = Found::of(message.id.clone());
+        bus.entries_with_any(&texts.collect::<Vec<_>>(), |_, entry| {
+            bus.look(|state| again.take(&entry, state));
+        })?;
+        found = again;
+    }
+    Ok(bus.look(|state| found.receipts(state, room)))
+}
+
+/// What the log says of one message.
+struct Found {
+    id: MessageId,
+    conversation: Conversation,
+    /// By recipient: the last call that carried it, the first reply, the note of the last acknowledgement.
+    calls: BTreeMap<String, String>,
+    answers: BTreeMap<String, String>,
+    notes: BTreeMap<String, String>,
+}
+
+impl Found {
+    fn of(id: MessageId) -> Self {
+        Self {
+            id,
+            conversation: Conversation::new(1, 1),
+            calls: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            notes: BTreeMap::new(),
+        }
+    }
+
+    fn take(&mut self, entry: &Entry, state: &State) {
+        let id = self.id.to_string();
+        let is_it = |letter: &Letter| letter.message_id == id;
+        self.conversation.take_some(entry, state, &mut NoTexts, &is_it);
+        for event in &entry.events {
+            match event {
+                Event::MessageHanded { ids, member, call, .. } if ids.contains(&self.id) => {
+                    self.calls.insert(member.to_string(), call.0.to_string());
+                }
+                Event::MessageSent(sent) if sent.reply_to.as_ref() == Some(&self.id) => {
+                    let answer = self.answers.entry(sent.from.to_string());
+                    answer.or_insert_with(|| sent.id.to_string());
+                }
+                Event::MessageAcknowledged(said) if said.ids.contains(&self.id) => {
+                    let member = said.member.to_string();
+                    match &said.note {
+                        Some(note) => self.notes.insert(member, note.clone()),
+                        None => self.notes.remove(&member),
+                    };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Says whether a delivery has ended that is not known to have: each that the state has forgotten has.
+    fn misses_a_proof(&self, state: &State) -> bool {
+        let known = state.message(&self.id);
+        let has_ended = |receipt: &Receipt| match known {
+            Some(known) => known
+                .deliveries
+                .iter()
+                .any(|(name, delivery)| name.as_str() == receipt.member && delivery.is_seen()),
+            None => true,
+        };
+        let mut receipts = self.conversation.letters().flat_map(|letter| &letter.receipts);
+        receipts.any(|receipt| receipt.status == ReceiptStatus::Delivered && has_ended(receipt))
+    }
+
+    fn receipts(mut self, state: &State, room: usize) -> Receipts {
+        let Some(mut letter) = self.conversation.letters().next().cloned() else {
+            return Receipts::default();
+        };
+        if let Some(known) = state.message(&self.id) {
+            letter.correct(known);
+        }
+        let (mut shown, mut bytes) = (Vec::new(), 0);
+        let all = letter.receipts.len();
+        for receipt in std::mem::take(&mut letter.receipts) {
+            let view = self.view(receipt, &letter);
+            bytes += serde_json::to_string(&view).map_or(usize::MAX, |text| text.len());
+            if shown.len() == limits::SHOWN_RECEIPTS || (bytes > room && !shown.is_empty()) {
+                break;
+            }
+            shown.push(view);
+        }
+        Receipts { left_out: all - shown.len(), shown }
+    }
+
+    fn view(&mut self, receipt: Receipt, letter: &Letter) -> ReceiptView {
+        let (state, at) = match receipt.status {
+            ReceiptStatus::Unread => ("unread", Some(letter.at)),
+            ReceiptStatus::Delivered => ("handed", receipt.delivered_at),
+            ReceiptStatus::Seen => ("seen", receipt.seen_at),
+            status @ (ReceiptStatus::Withdrawn | ReceiptStatus::Expired) => {
+                (status.as_str(), receipt.ended_at)
+            }
+            status => (status.as_str(), receipt.acknowledged_at),
+        };
+        ReceiptView {
+            state,
+            way: receipt.method,
+            at: at.map(|at| iso8601(at.0)),
+            answer: self.answers.remove(&receipt.member),
+            note: self.notes.remove(&receipt.member),
+            name: receipt.member,
+        }
+    }
+}
+
+/// The texts of the messages are not shown here.
+struct NoTexts;
+
+impl Texts for NoTexts {
+    fn text(&mut self, _: BodyRef) -> Option<String> {
+        None
+    }
+
+    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+        None
+    }
+}
