@@ -111,7 +111,8 @@ pub(super) fn judge_unusable(error: &LogError) -> Finding {
         }
         // The reason ends with the remedy.
         LogError::Refused { path, reason } => {
-            let (what, remedy) = reason.split_once(": ").unwrap_or((reason, "see docs/bus.md"));
+            let parts = reason.split_once(": ").or_else(|| reason.split_once("; "));
+            let (what, remedy) = parts.unwrap_or((reason, "see docs/bus.md"));
             Finding::problem(
                 &SUBJECT,
                 check,
@@ -193,7 +194,6 @@ mod tests {
         assert_eq!(finding.remedy.as_deref(), Some("run `chmod go-w` on it"));
         assert_eq!(judge_unusable(&LogError::Newer).level, Level::Problem);
         assert_eq!(judge_unusable(&LogError::Gone).level, Level::Unknown);
-    }
         let unproven = LogError::Refused {
             path: "/p".into(),
             reason: "the record of where it was created cannot be read; set HOME".into(),
@@ -209,4 +209,5 @@ mod tests {
         let finding = judge_read_only(Path::new("/p"), &["`log`".to_owned()]).unwrap();
         assert!(finding.says.contains("not write to it (`log`)"), "{}", finding.says);
         assert!(finding.remedy.unwrap().starts_with("run `chmod -R u+w /p`"));
+    }
 }
