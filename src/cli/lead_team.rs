@@ -56,6 +56,7 @@ pub(crate) fn launch_in(project: Project) -> Result<Launch, Failure> {
     Ok(Launch {
         own_binary: std::env::current_exe()?,
         environment: std::env::vars_os().collect(),
+        former: open_bus::former_projects(&project.bus_directory()),
         bus_dir: project.bus_directory(),
         project: project.root,
         ground: project.ground,

@@ -168,6 +168,16 @@ pub(super) fn keep_counterparts(directory: &Path) {
     }
 }
 
+/// Returns where the project of a bus was before it was moved, as far as that is recorded.
+pub(super) fn former_projects(directory: &Path) -> Vec<PathBuf> {
+    let former = StateDirectory::of_process()
+        .map_or(Ok(Vec::new()), |state| known_buses::former_projects(&state, directory));
+    former.unwrap_or_else(|error| {
+        tracing::debug!("failed to read where the project was: {error}");
+        Vec::new()
+    })
+}
+
 /// Opens a bus from outside, or creates it, on a thread of its own, so that the server answers meanwhile.
 pub(super) async fn open_bus_aside(outside: Outside) -> Result<OpenedBus, BusError> {
     let directory = outside.directory.clone();

@@ -161,7 +161,7 @@ async fn within(
             let says = format!("no answer within {} s", limit.as_secs());
             vec![
                 Finding::unknown(subject, "check", says)
-                    .with_remedy("check whether the disk hangs"),
+                    .with_remedy("try again when the machine is less busy; if it happens again, check whether the disk hangs"),
             ]
         }
     }

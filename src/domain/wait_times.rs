@@ -125,6 +125,9 @@ pub const HEARTBEAT: Duration = Duration::from_secs(10);
 /// A session counts as hung once a process has watched its heartbeat stand still for this long: three beats.
 pub const HUNG: Duration = Duration::from_secs(30);
 
+/// `orchestrator --adopt` opens the bus, although its input has ended: as long as reading a very large log takes on a busy machine.
+pub const ADOPTION: Duration = Duration::from_mins(1);
+
 /// An orchestrator looks this often whether its server has joined a bus, or another one. Nothing urgent depends on it.
 pub const LOOK_FOR_MEMBERSHIP: Duration = Duration::from_secs(10);
 

@@ -32,6 +32,8 @@ pub struct Launch {
     /// orchestrator runs.
     pub ground: PathBuf,
     pub bus_dir: PathBuf,
+    /// Where the project was before it was moved, the last place first.
+    pub former: Vec<PathBuf>,
     /// The user's approvals.
     pub trust: Trust,
 }

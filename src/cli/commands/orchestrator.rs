@@ -1,9 +1,10 @@
 //! `orchestrator`: the tools of every member and those for leading a team, for Claude Code or any other MCP client.
 //!
 //! When the client closes stdin, or a signal requests a stop (`cli::signal_policy`), it stops all agents that it started and leaves
-//! the bus. The log stays.
+//! the bus. The log stays. With `--adopt` it first opens the bus even if stdin has ended at once, so that a person can adopt a bus
+//! with `< /dev/null`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -16,11 +17,12 @@ use crate::cli::lead_team::{self, JoinTarget};
 use crate::cli::open_bus::Outside;
 use crate::cli::signal_policy::{self, StopRequests};
 use crate::cli::{
-    Failure, below_agent, find_project, load_config, open_bus, serve_endpoint, serve_mcp,
+    Failure, below_agent, find_project, load_config, open_bus, output, serve_endpoint, serve_mcp,
 };
 use crate::config::NotifySettings;
 use crate::domain::ids::SessionId;
 use crate::domain::name::Name;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
 use crate::mcp::LazyMembership;
 use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
@@ -56,6 +58,7 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     let config = load_config::load(&project.root, arguments.config.as_deref())?;
     load_config::warn_of_what_does_not_count(&config);
     let foreign = open_bus::foreign(arguments.adopt);
+    let adopts = arguments.adopt;
     let outside = Outside::new(project.bus_directory(), open_bus::networks(&config), foreign);
     let launch = lead_team::launch_in(project)?;
     lead_team::adopt_orphans();
@@ -70,7 +73,7 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     serve_mcp::greet_person();
     serve_mcp::run_team(async move || {
         signal_policy::obey(async move |stop| {
-            lead(target, team, notify, watch.as_deref(), stop).await
+            lead(target, team, notify, watch.as_deref(), Ending { adopts, stop }).await
         })
         .await
     })
@@ -81,10 +84,12 @@ async fn lead(
     team: OrchestratorTeam,
     notify: Notify,
     watch: Option<&str>,
-    mut stop: StopRequests,
+    ending: Ending,
 ) -> Result<(), Failure> {
+    let Ending { adopts, mut stop } = ending;
     let target = Arc::new(target);
     let directory = target.outside.directory().to_owned();
+    let place = directory.clone();
     let membership = LazyMembership::new(move || {
         let joining = lead_team::join(target.clone());
         async move { joining.await.map_err(open_bus::logged) }
@@ -99,9 +104,42 @@ async fn lead(
     )));
     serve_mcp::until_the_end_of_team(&server, &mut stop).await;
     drop((keeping, alerting, clearing));
+    let adopted =
+        if adopts { finish_adopting(&membership, &place, stop.clone()).await } else { Ok(()) };
     team.shutdown(stop.force_stop(|line| tracing::warn!("{line}"))).await;
     serve_mcp::leave(&membership).await;
-    Ok(())
+    adopted
+}
+
+/// How the command ends.
+struct Ending {
+    /// Whether the bus must have been opened by then.
+    adopts: bool,
+    stop: StopRequests,
+}
+
+/// Waits until the bus is open, unless a signal requests a stop, and says that it is.
+async fn finish_adopting(
+    membership: &LazyMembership,
+    bus: &Path,
+    mut stop: StopRequests,
+) -> Result<(), Failure> {
+    let opening = tokio::time::timeout(wait_times::ADOPTION, membership.membership());
+    let opened = tokio::select! {
+        biased;
+        opened = opening => opened,
+        _ = stop.next() => return Ok(()),
+    };
+    match opened {
+        Ok(Ok(_)) => {
+            output::tell(&format!("The bus in `{}` is adopted.", bus.shown()));
+            Ok(())
+        }
+        Ok(Err(error)) => Err(format!("failed to adopt the bus: {error}").into()),
+        Err(_) => {
+            Err("timed out while opening the bus, so it may not be adopted: try again".into())
+        }
+    }
 }
 
 /// How to notify the user, and of which project.

@@ -105,7 +105,10 @@ pub(super) fn judge(tried: &Tried, trial: &Trial) -> Finding {
         Trial::Silent => Finding::problem(
             &subject,
             "start",
-            format!("it was not ready within {} s", wait_times::DOCTOR_START.as_secs()),
+            format!(
+                "it was not ready within {} s (a busy machine may need longer: try again)",
+                wait_times::DOCTOR_START.as_secs()
+            ),
             remedy,
         ),
     }

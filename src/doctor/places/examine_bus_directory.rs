@@ -14,7 +14,7 @@ use crate::domain::member::MemberKind;
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::clock;
-use crate::sys::fs::network_fs;
+use crate::sys::fs::{disk, network_fs};
 use crate::sys::process::{self, descendants};
 use crate::team::run_mark;
 
@@ -64,6 +64,7 @@ pub(crate) fn examine(
         Examined::Bus(bus) => bus,
     };
     findings.push(Finding::ok(&SUBJECT, "place", directory.shown().to_string()));
+    findings.extend(judge_bus::judge_read_only(directory, &not_writable(directory)));
     findings.extend(judge_bus::judge(&bus));
     if let Ok(state) = &bus.state {
         let now_ns = i128::from(clock::now().wall_ms) * 1_000_000;
@@ -74,6 +75,13 @@ pub(crate) fn examine(
     findings.extend(judge_sessions::judge_presences(directory, &bus));
     findings.extend(put_aside(directory));
     findings
+}
+
+/// Returns the parts of a bus that sessions write to and this user may not.
+fn not_writable(directory: &Path) -> Vec<String> {
+    let parts = ["bus.json", "lock", "log", "snapshot", "presence", "bell", "tasks", "blobs"];
+    let closed = parts.into_iter().filter(|part| !disk::may_write(&directory.join(part)));
+    closed.map(|part| format!("`{part}`")).collect()
 }
 
 fn file_system(directory: &Path, place: NetworkPlace) -> Finding {

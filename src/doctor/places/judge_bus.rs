@@ -81,6 +81,25 @@ pub(super) fn judge_foreign(directory: &Path) -> Finding {
     )
 }
 
+/// Judges the parts of a bus that this user may not write to; no finding if there are none.
+pub(super) fn judge_read_only(directory: &Path, parts: &[String]) -> Option<Finding> {
+    if parts.is_empty() {
+        return None;
+    }
+    let place = directory.shown();
+    Some(Finding::problem(
+        &SUBJECT,
+        "writable",
+        format!(
+            "you may read {place} but not write to it ({}): commands show the team, and no session can lead or join it",
+            named(parts)
+        ),
+        format!(
+            "run `chmod -R u+w {place}`, or mount its file system so that it can be written to"
+        ),
+    ))
+}
+
 /// Judges a bus that cannot be used.
 pub(super) fn judge_unusable(error: &LogError) -> Finding {
     let check = "use";
@@ -92,7 +111,8 @@ pub(super) fn judge_unusable(error: &LogError) -> Finding {
         }
         // The reason ends with the remedy.
         LogError::Refused { path, reason } => {
-            let (what, remedy) = reason.split_once(": ").unwrap_or((reason, "see docs/bus.md"));
+            let parts = reason.split_once(": ").or_else(|| reason.split_once("; "));
+            let (what, remedy) = parts.unwrap_or((reason, "see docs/bus.md"));
             Finding::problem(
                 &SUBJECT,
                 check,
@@ -174,5 +194,20 @@ mod tests {
         assert_eq!(finding.remedy.as_deref(), Some("run `chmod go-w` on it"));
         assert_eq!(judge_unusable(&LogError::Newer).level, Level::Problem);
         assert_eq!(judge_unusable(&LogError::Gone).level, Level::Unknown);
+        let unproven = LogError::Refused {
+            path: "/p".into(),
+            reason: "the record of where it was created cannot be read; set HOME".into(),
+        };
+        let finding = judge_unusable(&unproven);
+        assert!(finding.says.ends_with("the record of where it was created cannot be read"));
+        assert_eq!(finding.remedy.as_deref(), Some("set HOME"));
+    }
+
+    #[test]
+    fn a_bus_that_can_only_be_read_is_to_be_made_writable() {
+        assert!(judge_read_only(Path::new("/p"), &[]).is_none());
+        let finding = judge_read_only(Path::new("/p"), &["`log`".to_owned()]).unwrap();
+        assert!(finding.says.contains("not write to it (`log`)"), "{}", finding.says);
+        assert!(finding.remedy.unwrap().starts_with("run `chmod -R u+w /p`"));
     }
 }

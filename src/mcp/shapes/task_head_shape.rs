@@ -18,6 +18,9 @@ pub(crate) struct TaskHeadView {
     /// The agent's profile, if still known.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
+    /// Whether a script played it, so that no model wrote its output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trial: Option<bool>,
     /// queued, starting, running, done, failed, cancelled or interrupted.
     status: String,
     /// The beginning of its prompt.
@@ -35,6 +38,7 @@ impl TaskHeadView {
             task_id: task.id.to_string(),
             agent: task.agent.to_string(),
             profile: state.profile_of(task).map(str::to_owned),
+            trial: state.is_of_trial(task).then_some(true),
             status: task_status(state, task).to_owned(),
             prompt: None,
             prompt_lost: None,

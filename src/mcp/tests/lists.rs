@@ -45,6 +45,7 @@ fn leading_with(project: &Path, programs: &Path) -> OrchestratorTeam {
         project: project.into(),
         ground: project.into(),
         bus_dir: "/project/.claude/bridge".into(),
+        former: Vec::new(),
         trust: Trust::default(),
     };
     OrchestratorTeam::new(Config::load(load).unwrap(), launch)
@@ -282,6 +283,7 @@ async fn the_first_answer_to_a_client_names_the_project() {
         project: "/src/main".into(),
         ground: ground.into(),
         bus_dir: "/src/main/.claude/bridge".into(),
+        former: Vec::new(),
         trust: Trust::kept_in(None),
     };
     let leading = |ground: &str| {

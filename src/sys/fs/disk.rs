@@ -168,7 +168,7 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(open_private(path, Writes::AtTheEnd)?))
+        Ok(Arc::new(open_as_allowed(path, Writes::AtTheEnd)?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -228,6 +228,10 @@ impl DiskFile for File {
         loop {
             match io::Write::write(&mut &*self, bytes) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // It could only be opened for reading.
+                Err(error) if error.raw_os_error() == Some(Errno::EBADF as i32) => {
+                    return Err(io::ErrorKind::PermissionDenied.into());
+                }
                 outcome => return outcome,
             }
         }
@@ -321,8 +325,35 @@ pub fn create_private(path: &Path, writes: Writes) -> io::Result<File> {
 
 /// Opens a file for reading and writing, if it is a plain file of this user.
 pub fn open_private(path: &Path, writes: Writes) -> io::Result<File> {
+    open_checked(path, &options(writes))
+}
+
+/// Opens such a file for reading alone.
+pub fn open_private_to_read(path: &Path) -> io::Result<File> {
+    open_checked(path, OpenOptions::new().read(true).custom_flags(NO_LINK))
+}
+
+/// Opens such a file for reading and writing, or for reading alone if this user may not write to it or its disk is read-only: programs
+/// that only look can use it, and a write fails.
+pub fn open_as_allowed(path: &Path, writes: Writes) -> io::Result<File> {
+    match open_private(path, writes) {
+        Err(error) if is_read_only(&error) => open_private_to_read(path),
+        outcome => outcome,
+    }
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Says whether this user may write to a file or into a directory.
+pub fn may_write(path: &Path) -> bool {
+    nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
+}
+
+fn open_checked(path: &Path, options: &OpenOptions) -> io::Result<File> {
     const NO_FILE: &str = "it is not a plain file: remove it";
-    let file = options(writes).open(path).map_err(|error| {
+    let file = options.open(path).map_err(|error| {
         if error.raw_os_error() == Some(Errno::ELOOP as i32) {
             untrusted("it is a symbolic link: remove it")
         } else if error.kind() == io::ErrorKind::IsADirectory {

@@ -69,9 +69,9 @@ impl LockFile {
         Self::of(file, path)
     }
 
-    /// Opens an existing lock file.
+    /// Opens an existing lock file, which this user may be allowed only to read.
     pub fn open_present(path: &Path) -> io::Result<Self> {
-        Self::of(disk::open_private(path, Writes::Anywhere)?, path)
+        Self::of(disk::open_as_allowed(path, Writes::Anywhere)?, path)
     }
 
     fn of(file: File, path: &Path) -> io::Result<Self> {
@@ -242,7 +242,7 @@ impl LifeLock {
 
     /// Says whether any process holds the lock of a file; a missing file is not held.
     pub fn is_held(path: &Path) -> io::Result<bool> {
-        let file = match disk::open_private(path, Writes::Anywhere) {
+        let file = match disk::open_as_allowed(path, Writes::Anywhere) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),

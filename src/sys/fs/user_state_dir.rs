@@ -15,7 +15,7 @@ use nix::unistd::{User, geteuid};
 
 use super::disk::{
     FileIdentity, PrivateDirectory, Writes, look_at_directory, open_or_create_private,
-    open_private, private_directory, touch, touched_ns,
+    open_private, open_private_to_read, private_directory, touch, touched_ns,
 };
 use super::temporary_file::{self, TemporaryFile};
 
@@ -113,7 +113,7 @@ impl StateDirectory {
                 Err(error) => return Err(named(&level, &error)),
             }
         }
-        let file = match open_private(&path, Writes::Anywhere) {
+        let file = match open_private_to_read(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(named(&path, &error)),

@@ -176,17 +176,34 @@ impl Team {
         }
     }
 
-    /// Resolves where a new agent works. A resumed conversation stays in its directory.
+    /// Resolves where a new agent works. A resumed conversation stays in its directory, unless that is gone.
     fn cwd_of(&self, assignment: &Assignment, source: &LaunchSource) -> Result<Ground, TeamError> {
-        let ground = self.cwd(assignment.cwd.as_deref().or(source.cwd.as_deref()))?;
-        match (&source.name, &source.cwd) {
-            (Some(agent), Some(before))
-                if source.earlier.is_some() && Path::new(before) != ground.cwd =>
-            {
+        let given = assignment.cwd.as_deref();
+        let Some(before) = source.cwd.as_deref().map(|before| self.earlier_cwd(before)) else {
+            return self.cwd(given);
+        };
+        if given.is_none() {
+            return before;
+        }
+        let ground = self.cwd(given)?;
+        match (&source.name, before) {
+            (Some(agent), Ok(before)) if source.earlier.is_some() && before.cwd != ground.cwd => {
                 Err(TeamError::OtherCwd { agent: agent.clone() })
             }
             _ => Ok(ground),
         }
+    }
+
+    /// Resolves where an ended agent worked. In a project that was moved since, that is the same place in the project.
+    fn earlier_cwd(&self, before: &str) -> Result<Ground, TeamError> {
+        self.cwd(Some(before)).or_else(|gone| {
+            let launch = &self.inner.launch;
+            let mut inside = launch.former.iter().filter_map(|former| {
+                let inside = Path::new(before).strip_prefix(former).ok()?;
+                self.cwd(Some(launch.project.join(inside).to_str()?)).ok()
+            });
+            inside.next().ok_or(gone)
+        })
     }
 
     /// Resolves where an agent works: the orchestrator's place by default, else a directory inside the project or in any worktree

@@ -37,6 +37,7 @@ impl Team {
         let names: BTreeSet<Name> = self.bus().look(|state| {
             let left = state.departed().filter(|left| left.past.is_some());
             let left = left.filter(|left| state.live(&left.name).is_none());
+            let left = left.filter(|left| !state.has_played_a_trial(left.session));
             left.map(|left| left.name.clone()).collect()
         });
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();

@@ -229,3 +229,48 @@ async fn the_mode_of_a_profile_applies_in_a_fresh_session_too() {
     lead.close().await;
     stage.check_nobody_is_left();
 }
+
+#[tokio::test]
+async fn an_agent_of_a_moved_project_is_resumed_where_its_directory_is_now() {
+    let mut stage = Stage::new(AGENTS);
+    for directory in ["inside", "gone"] {
+        std::fs::create_dir(stage.project().join(directory)).unwrap();
+    }
+    let lead = stage.orchestrator().await;
+    for (name, cwd) in [("ann", "."), ("ben", "inside"), ("cem", "gone")] {
+        let first = json!({ "agent": "scripted", "name": name, "prompt": "hello", "cwd": cwd });
+        assign(&lead, first).await;
+        end(&lead, name).await;
+    }
+    lead.close().await;
+    std::fs::remove_dir(stage.project().join("gone")).unwrap();
+    stage.move_project();
+
+    // The second session finds the place that the first one has noted.
+    for _ in 0..2 {
+        let lead = stage.orchestrator().await;
+        for (name, place) in [("ann", ""), ("ben", "inside")] {
+            let again = json!({ "agent": name, "prompt": "again", "resume": true });
+            let (_, result) = assign(&lead, again).await;
+            assert_eq!(result["context"], "resumed", "{result}");
+            let agents = lead.call("list_agents", json!({})).await;
+            let agents = agents["agents"].as_array().unwrap();
+            let agent = agents.iter().find(|agent| agent["name"] == name).unwrap();
+            let cwd = std::path::Path::new(agent["cwd"].as_str().unwrap());
+            assert_eq!(cwd, stage.project().join(place).canonicalize().unwrap());
+            end(&lead, name).await;
+        }
+        lead.close().await;
+    }
+    let lead = stage.orchestrator().await;
+    let other = json!({ "agent": "ben", "prompt": "again", "resume": true, "cwd": "." });
+    let refused = lead.refused("assign_task", other).await;
+    assert!(refused.contains("works in another directory"), "{refused}");
+    let nowhere = json!({ "agent": "cem", "prompt": "again", "resume": true });
+    let refused = lead.refused("assign_task", nowhere).await;
+    assert!(refused.contains("does not exist"), "{refused}");
+    let there = json!({ "agent": "cem", "prompt": "again", "resume": true, "cwd": "inside" });
+    let (assigned, _) = assign(&lead, there).await;
+    assert_eq!(assigned["agent"], "cem");
+    lead.close().await;
+}

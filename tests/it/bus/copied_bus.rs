@@ -140,3 +140,30 @@ async fn a_bus_that_is_adopted_keeps_its_messages() {
     ann.close().await;
     assert_eq!(aside(copy.project()).len(), 0);
 }
+
+#[tokio::test]
+async fn the_command_that_doctor_prints_adopts_a_copy_though_its_input_is_empty() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("ann", "hello").await;
+    lead.close().await;
+    let copy = stage.copied();
+    let project = copy.project().to_str().unwrap();
+
+    let (exit, said) = copy.ended(&["tasks", "--project", project], None).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    assert!(said.contains("cli-team-bridge orchestrator --adopt < /dev/null"), "{said}");
+    let adopt = ["orchestrator", "--adopt", "--project", project];
+    let (exit, said) = copy.ended(&adopt, None).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    assert!(said.contains("is adopted"), "{said}");
+    let (exit, said) = copy.ended(&["tasks", "--project", project], None).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    assert!(said.contains("ann"), "{said}");
+
+    std::fs::write(copy.bus().join("bus.json"), r#"{"format": 999}"#).unwrap();
+    let (exit, said) = copy.ended(&adopt, None).await;
+    assert_eq!(exit.code, Some(1), "{said}");
+    assert!(said.contains("error: failed to adopt the bus: "), "{said}");
+    assert_eq!(aside(copy.project()).len(), 0);
+}

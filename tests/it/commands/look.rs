@@ -297,3 +297,47 @@ async fn no_look_makes_or_changes_a_bus() {
     }
     assert_eq!(files(&stage.bus()), before);
 }
+
+/// Runs a command while the project and the user's home are on a read-only disk; none where this user may not make one.
+#[cfg(target_os = "linux")]
+fn on_a_read_only_disk(stage: &Stage, arguments: &[&str]) -> Option<(Option<i32>, String)> {
+    const READ_ONLY: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" || exit 99; shift; exec \"$@\"";
+    let place = stage.project().parent().unwrap();
+    let ran = std::process::Command::new("unshare")
+        .args(["-Urm", "sh", "-c", READ_ONLY, "sh"])
+        .arg(place)
+        .arg(env!("CARGO_BIN_EXE_cli-team-bridge"))
+        .args(arguments)
+        .arg("--project")
+        .arg(stage.project())
+        .env_clear()
+        .envs(stage.environment())
+        .stdin(std::process::Stdio::null())
+        .output()
+        .ok()?;
+    let said = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+    let is_possible = ran.status.code() != Some(99) && !said.contains("unshare failed");
+    is_possible.then_some((ran.status.code(), said))
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_bus_that_can_only_be_read_is_looked_at_and_named_by_doctor() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("cay", "count").await;
+    lead.close().await;
+    for look in LOOKS {
+        let Some((code, said)) = on_a_read_only_disk(&stage, &[look]) else {
+            return;
+        };
+        assert_eq!(code, Some(0), "{look}: {said}");
+    }
+    let (_, said) = on_a_read_only_disk(&stage, &["tasks"]).unwrap();
+    assert!(said.contains("cay"), "{said}");
+    let (_, said) = on_a_read_only_disk(&stage, &["doctor", "--no-start"]).unwrap();
+    assert!(said.contains("but not write to it (`bus.json`, `lock`, `log`"), "{said}");
+    assert!(said.contains("chmod -R u+w"), "{said}");
+    let (code, said) = on_a_read_only_disk(&stage, &["orchestrator", "--adopt"]).unwrap();
+    assert_eq!(code, Some(1), "{said}");
+}

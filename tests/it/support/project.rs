@@ -135,6 +135,13 @@ impl Stage {
         Self { root, project, home: self.home.clone(), env: self.env.clone() }
     }
 
+    /// Moves the project to another name, as `mv` does.
+    pub(crate) fn move_project(&mut self) {
+        let moved = self.project.with_file_name("moved");
+        std::fs::rename(&self.project, &moved).unwrap();
+        self.project = moved;
+    }
+
     /// Starts an orchestrator whose client's user fills in forms, and connects to it.
     pub(crate) async fn orchestrator_of(&self, lifecycle: Lifecycle, forms: Forms) -> Member {
         let (child, pipes) = self.start(&["orchestrator"]).await;

@@ -34,3 +34,44 @@ async fn the_agent_of_a_trial_is_not_taken_for_a_real_one() {
     drop(pipes);
     lead.close().await;
 }
+
+#[tokio::test]
+async fn an_agent_of_a_trial_is_neither_resumed_nor_quoted_as_a_real_one() {
+    let plan = "name = \"x\"\n[[steps]]\nname = \"a\"\nagent = \"red\"\nprompt = \"go\"\n";
+    let script = format!("[agents.default.start]\nload = true\n{SCRIPT}");
+    let stage = Stage::new(&script).with_scripted_profiles(&["red"]).with_plan(plan);
+    let lead = stage.orchestrator().await;
+    let real = lead.assign("red", "look").await;
+    lead.done(&real).await;
+    lead.close().await;
+
+    let (plan, script) = (stage.project().join("plan.toml"), stage.home().join("script.toml"));
+    let (plan, script) = (plan.to_str().unwrap(), script.to_str().unwrap());
+    let project = stage.project().to_str().unwrap();
+    let run = ["run", plan, "--scripted", script, "--project", project];
+    let (exit, said) = stage.ended(&run, None).await;
+    assert_eq!(exit.code, Some(0), "{said}");
+    let played = stage.events_of("task_assigned").pop().unwrap();
+    assert_eq!(played["agent"], "red");
+
+    let lead = stage.orchestrator().await;
+    let again = json!({ "agent": "red", "prompt": "on", "resume": true });
+    let resumed = lead.call("assign_task", again).await;
+    lead.ended(resumed["task_id"].as_str().unwrap()).await;
+    let runs = stage.events_of("agent_runs").into_iter();
+    let sessions: Vec<_> = runs.filter_map(|run| run.get("acp_session").cloned()).collect();
+    assert_eq!(sessions.len(), 3, "{sessions:?}");
+    assert_eq!(sessions[2], sessions[0], "the conversation of the real one goes on");
+    assert_ne!(sessions[2], sessions[1]);
+
+    let id = json!({ "task_id": played["id"] });
+    let status = lead.call("get_task_status", id.clone()).await;
+    assert_eq!(status["trial"], true, "{status}");
+    let result = lead.call("get_task_result", id).await;
+    assert_eq!(result["trial"], true, "{result}");
+    let list = lead.call("get_task_status", json!({})).await;
+    let tasks = list["tasks"].as_array().unwrap().iter();
+    let trials: Vec<_> = tasks.map(|task| &task["trial"]).collect();
+    assert_eq!(trials, [&json!(null), &json!(true), &json!(null)], "{list}");
+    lead.close().await;
+}

@@ -98,6 +98,8 @@ impl EndedSession {
     pub fn reason(&self) -> String {
         match &self.detail {
             Some(detail) => format!("{}: {detail}", self.departure.as_str()),
+            // Its status is `dead` already.
+            None if self.departure == Departure::Dead => "its process died".to_owned(),
             None => self.departure.as_str().to_owned(),
         }
     }

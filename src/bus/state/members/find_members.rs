@@ -70,9 +70,11 @@ impl State {
         self.departed.iter()
     }
 
-    /// Returns how to resume the last agent of a name, if that is still known.
+    /// Returns how to resume the last agent of a name, if that is still known. One that has played in a trial is passed over: it was
+    /// not the agent that its name says.
     pub fn past_agent(&self, name: &Name) -> Option<(&EndedSession, &ResumeInfo)> {
-        let mut of_name = self.departed.iter().rev().filter(|left| left.name == *name);
+        let of_name = self.departed.iter().rev().filter(|left| left.name == *name);
+        let mut of_name = of_name.filter(|left| !self.has_played_a_trial(left.session));
         of_name.find_map(|left| Some((left, left.past.as_ref()?)))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::bus::event::Event;
 use crate::bus::state::event_place::At;
-use crate::bus::state::{Session, State, StepRun, Workflow};
+use crate::bus::state::{Session, State, StepRun, Task, Workflow};
 use crate::domain::ids::{SessionId, TaskId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -32,6 +32,17 @@ impl State {
         let owner = agent.owner.filter(|owner| *owner != me);
         let mut led = owner.into_iter().flat_map(|owner| self.workflows_of(owner));
         led.any(|workflow| workflow.is_trial && !workflow.status.is_final())
+    }
+
+    /// Says whether a session has played its part of a script, as far as its tasks and their workflows are known.
+    pub fn has_played_a_trial(&self, agent: SessionId) -> bool {
+        self.tasks_of(agent).any(|task| self.is_of_trial(task))
+    }
+
+    /// Says whether a script plays a task, as far as its workflow is known.
+    pub fn is_of_trial(&self, task: &Task) -> bool {
+        let workflow = task.workflow.as_ref().and_then(|id| self.workflow(id));
+        workflow.is_some_and(|workflow| workflow.is_trial)
     }
 
     /// Says whether a session may read the output of a task: an orchestrator, or the agent of a running step that depends on the

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::io_failure::failed;
 use super::origin::bus_origin;
-use super::{FileLog, Networks, Options, Origin, Proof, bus_directory, bus_json};
+use super::{FileLog, Foreign, Networks, Options, Origin, Proof, bus_directory, bus_json};
 use crate::bus::storage::LogError;
 use crate::sys::fs::disk::{Disk, RealDisk};
 
@@ -38,7 +38,7 @@ pub(crate) fn open(directory: &Path, proof: &Proof) -> Result<Opened, LogError> 
     bus_directory::look_at(directory)?;
     let options = Options { networks: Networks::Allowed, ..Options::default() };
     let opening = bus_origin::Opening { directory, disk: &*disk, options: &options, proof };
-    if !opening.is_believed()? {
+    if proof.foreign != Foreign::TakenOver && !opening.is_own()? {
         return Ok(Opened::Foreign);
     }
     let options = Options { origin: Origin::Believed, ..options };

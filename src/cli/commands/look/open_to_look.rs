@@ -78,7 +78,10 @@ pub(in crate::cli::commands) fn whose() -> Proof {
 /// Says that a bus was not created where it is.
 pub(in crate::cli::commands) fn foreign(directory: &Path) -> Failure {
     let what = format!("the bus `{}` was not created here, so it is not read", directory.shown());
-    with_hint(what, "if it is yours, start an orchestrator once with --adopt")
+    with_hint(
+        what,
+        "if it is yours, run `cli-team-bridge orchestrator --adopt < /dev/null` in the project",
+    )
 }
 
 /// Says why a bus cannot be used.

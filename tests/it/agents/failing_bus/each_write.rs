@@ -73,6 +73,7 @@ impl FaultyBridge {
             ground: project.to_owned(),
             trust: Trust::kept_in(None),
             bus_dir: directory,
+            former: Vec::new(),
         };
         let team = Team::new(membership, config.unwrap(), launch, UserReachable::default());
         let first = Assignment {

@@ -250,6 +250,19 @@ async fn a_copied_bus_and_one_that_others_may_write_to_are_named() {
 }
 
 #[tokio::test]
+async fn a_bus_whose_record_cannot_be_read_is_not_called_foreign() {
+    let stage = stage();
+    stage.orchestrator().await.close().await;
+    let records = stage.home().join(".local/state/cli-team-bridge/buses");
+    let record = fs::read_dir(&records).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(&record).unwrap();
+    fs::create_dir(&record).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    let why = "the record of where it was created cannot be read";
+    check(&report, ("bus", "use"), "problem", why, "HOME or XDG_STATE_HOME");
+}
+
+#[tokio::test]
 async fn a_suspended_agent_is_named_with_how_to_continue_it() {
     let stage = stage();
     let lead = stage.orchestrator().await;

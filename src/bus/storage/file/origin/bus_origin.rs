@@ -45,6 +45,9 @@ struct Counterpart {
     /// The directory, for people.
     path: PathBuf,
     secret: String,
+    /// Where it was before it was moved; `known_buses` keeps it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    was: Vec<PathBuf>,
     #[serde(flatten)]
     seen: SeenDirectory,
 }
@@ -102,6 +105,15 @@ impl Opening<'_> {
             }
         }
         Err(LogError::Removed)
+    }
+
+    /// Says whether an existing bus was created here, without changing anything. If that cannot be known, no session may use the bus,
+    /// and the error says why.
+    pub(crate) fn is_own(&self) -> Result<bool, LogError> {
+        match self.look()? {
+            Ok(found) => Ok(found == BusFound::Own),
+            Err(why) => Err(self.refused(why.to_string())),
+        }
     }
 
     /// Says whether an existing bus may be read, without changing anything. The reason for a no is only logged.
@@ -254,7 +266,15 @@ impl Opening<'_> {
         let (id, secret) = bus;
         let seen = self.sighting()?;
         let name = name(id, &seen.site);
-        let counterpart = Counterpart { path: self.directory.to_owned(), secret, seen };
+        let before = counterparts.read(&name).ok().flatten();
+        let before: Option<Counterpart> =
+            before.and_then(|text| serde_json::from_slice(&text).ok());
+        // `known_buses` notes a move, so the path stays the former one until then.
+        let (path, was) = before.filter(|before| before.secret == secret).map_or_else(
+            || (self.directory.to_owned(), Vec::new()),
+            |before| (before.path, before.was),
+        );
+        let counterpart = Counterpart { path, secret, was, seen };
         let text = serde_json::to_vec(&counterpart)?;
         counterparts.write(&name, &text)
     }

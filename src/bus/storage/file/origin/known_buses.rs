@@ -17,6 +17,9 @@ use crate::sys::fs::user_state_dir::StateDirectory;
 /// The directory of all counterparts in the user's state directory.
 const COUNTERPARTS: &str = "buses";
 
+/// The most former places of a project that are remembered.
+const MOST_FORMER: usize = 8;
+
 /// The part of a counterpart that is read here.
 #[derive(Deserialize)]
 struct Kept {
@@ -61,26 +64,44 @@ pub fn known(state: &StateDirectory) -> io::Result<Vec<PathBuf>> {
     Ok(known)
 }
 
-/// Notes the use of a bus at its current path, to which its project may have been moved.
-pub fn note_use(state: &StateDirectory, directory: &Path) -> io::Result<()> {
-    let counterparts = state.inner(COUNTERPARTS);
+/// Returns where the project of a bus was before it was moved, the last place first.
+pub fn former_projects(state: &StateDirectory, directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let Some((_, kept)) = counterpart(state, directory)? else {
+        return Ok(Vec::new());
+    };
+    let was = kept["was"].as_array().into_iter().flatten();
+    let places = std::iter::once(&kept["path"]).chain(was).filter_map(Value::as_str).map(Path::new);
+    let former = places.filter(|place| *place != directory);
+    Ok(former.filter_map(|bus| Some(bus.parent()?.parent()?.to_owned())).collect())
+}
+
+/// Finds the counterpart of a bus, and its name.
+fn counterpart(state: &StateDirectory, directory: &Path) -> io::Result<Option<(String, Value)>> {
     let known = bus_json::look(&RealDisk, directory).ok().flatten();
     let Some(id) = known.and_then(|known| known.id) else {
-        return Ok(());
+        return Ok(None);
     };
     let inode = fs::symlink_metadata(directory)?.ino();
     let name = format!("{id}-{inode}.json");
-    let Some(text) = counterparts.read(&name)? else {
-        return Ok(()); // It was adopted without a record.
-    };
-    let Ok(mut kept) = serde_json::from_slice::<Value>(&text) else {
+    // There is none if the bus was adopted without a record.
+    let text = state.inner(COUNTERPARTS).read(&name)?;
+    Ok(text.and_then(|text| Some((name, serde_json::from_slice(&text).ok()?))))
+}
+
+/// Notes the use of a bus at its current path, to which its project may have been moved.
+pub fn note_use(state: &StateDirectory, directory: &Path) -> io::Result<()> {
+    let counterparts = state.inner(COUNTERPARTS);
+    let Some((name, mut kept)) = counterpart(state, directory)? else {
         return Ok(());
     };
     let path = directory.to_string_lossy();
     if kept["path"] == *path {
         return counterparts.renew(&name);
     }
-    kept["path"] = Value::String(path.into_owned());
+    let before = std::mem::replace(&mut kept["path"], Value::String(path.into_owned()));
+    let was = kept["was"].as_array().into_iter().flatten();
+    let was = std::iter::once(&before).chain(was).filter(|place| **place != kept["path"]);
+    kept["was"] = was.take(MOST_FORMER).cloned().collect();
     counterparts.write(&name, &serde_json::to_vec(&kept)?)
 }
 
@@ -162,6 +183,14 @@ mod tests {
         assert_eq!(user.known(), [user.bus("there")]);
         assert_eq!(forget_the_gone(&user.state, i64::MAX).unwrap(), 0);
         assert!(!user.open("there"), "it is its own still");
+        let former = |project: &str| former_projects(&user.state, &user.bus(project)).unwrap();
+        assert_eq!(former("there"), [user.base.path().join("here")]);
+        let [there, last] = ["there", "last"].map(|name| user.base.path().join(name));
+        fs::rename(&there, last).unwrap();
+        let both = [there, user.base.path().join("here")];
+        assert_eq!(former("last"), both, "before its use is noted");
+        note_use(&user.state, &user.bus("last")).unwrap();
+        assert_eq!(former("last"), both);
     }
 
     #[test]
