@@ -9,5 +9,5 @@ mod garbage;
 mod ledger;
 mod model_step;
 mod nothing_is_lost;
-mod step_inputs;
+mod model_inputs;
 mod world;

@@ -6,8 +6,8 @@ use proptest::sample::Index;
 use uuid::Uuid;
 
 use super::ledger::Ledger;
+use super::model_inputs::{choose, name, one_of_few_texts, task, text};
 use super::model_step::ModelStep;
-use super::step_inputs::{choose, name, one_of_few_texts, task, text};
 use crate::bus::error::BusError;
 use crate::bus::event::{Event, Starting, TaskReport};
 use crate::bus::replica::Replica;

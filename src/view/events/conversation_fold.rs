@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::in_flight::InFlight;
 use super::letter::Letter;
-use super::receipt::{Receipt, ReceiptStatus};
+use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::receipt::Receipt;
+use super::letter_receipt::Receipt;
 use crate::bus::state::Message;
 use crate::view::Moment;
 

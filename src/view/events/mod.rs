@@ -3,7 +3,7 @@
 mod conversation_fold;
 mod happening;
 mod in_flight;
-mod receipt;
+mod letter_receipt;
 mod letter;
 mod member_words;
 mod said;
@@ -17,5 +17,5 @@ mod workflow_words;
 pub use self::conversation_fold::Conversation;
 pub use self::happening::{Happening, Happenings};
 pub use self::letter::Letter;
-pub use self::receipt::{Receipt, ReceiptStatus};
+pub use self::letter_receipt::{Receipt, ReceiptStatus};
 pub use self::topic::Topic;
