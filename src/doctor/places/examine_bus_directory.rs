@@ -14,7 +14,7 @@ use crate::domain::member::MemberKind;
 use crate::domain::text::counted::counted_as;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::sys::clock;
-use crate::sys::fs::{disk, network_fs};
+use crate::sys::fs::{network_fs, rights_of_others};
 use crate::sys::process::{self, descendants};
 use crate::team::run_mark;
 
@@ -80,7 +80,8 @@ pub(crate) fn examine(
 /// Returns the parts of a bus that sessions write to and this user may not.
 fn not_writable(directory: &Path) -> Vec<String> {
     let parts = ["bus.json", "lock", "log", "snapshot", "presence", "bell", "tasks", "blobs"];
-    let closed = parts.into_iter().filter(|part| !disk::may_write(&directory.join(part)));
+    let closed =
+        parts.into_iter().filter(|part| !rights_of_others::may_write(&directory.join(part)));
     closed.map(|part| format!("`{part}`")).collect()
 }
 

@@ -1,5 +1,5 @@
 //! Reads files that other programs may have replaced: a named pipe, a device or a kernel file in place of a file causes neither an
-//! endless wait nor an endless read.
+//! endless wait nor an endless read. And searches a file of any length a part at a time.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-use super::disk::NO_LINK;
+use super::disk::{DiskFile, NO_LINK};
 
 /// Opens a regular file for reading. Kernel files (`/proc/kmsg`) claim to be regular: reading one never waits for more data.
 pub fn open(path: &Path) -> io::Result<File> {
@@ -48,6 +48,24 @@ pub fn read_end(path: &Path, max: u64) -> io::Result<(Vec<u8>, bool)> {
     // It may grow meanwhile.
     file.take(max).read_to_end(&mut bytes)?;
     Ok((bytes, begin > 0))
+}
+
+/// Says whether a file contains these bytes, of which it reads `at_once` at a time or a little more.
+pub fn contains(file: &dyn DiskFile, wanted: &[u8], at_once: usize) -> io::Result<bool> {
+    // The end of a part is searched again with the next one: the bytes may stand across both.
+    let kept = wanted.len().saturating_sub(1);
+    let mut buffer = vec![0; at_once.max(2 * wanted.len())];
+    let mut offset = 0;
+    loop {
+        let read = file.read_at(&mut buffer, offset)?;
+        if memchr::memmem::find(&buffer[..read], wanted).is_some() {
+            return Ok(true);
+        }
+        if read < buffer.len() {
+            return Ok(false);
+        }
+        offset += (read - kept) as u64;
+    }
 }
 
 #[cfg(test)]

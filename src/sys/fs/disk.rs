@@ -108,24 +108,6 @@ pub trait Disk: Send + Sync {
     }
 }
 
-/// Says whether a file contains these bytes, of which it reads `at_once` at a time or a little more.
-pub fn contains(file: &dyn DiskFile, wanted: &[u8], at_once: usize) -> io::Result<bool> {
-    // The end of a part is searched again with the next one: the bytes may stand across both.
-    let kept = wanted.len().saturating_sub(1);
-    let mut buffer = vec![0; at_once.max(2 * wanted.len())];
-    let mut offset = 0;
-    loop {
-        let read = file.read_at(&mut buffer, offset)?;
-        if memchr::memmem::find(&buffer[..read], wanted).is_some() {
-            return Ok(true);
-        }
-        if read < buffer.len() {
-            return Ok(false);
-        }
-        offset += (read - kept) as u64;
-    }
-}
-
 /// An open file of a disk.
 pub trait DiskFile: Send + Sync {
     /// Reads from an offset on. A short read means the end of the file.
@@ -344,11 +326,6 @@ pub fn open_as_allowed(path: &Path, writes: Writes) -> io::Result<File> {
 
 fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
-}
-
-/// Says whether this user may write to a file or into a directory.
-pub fn may_write(path: &Path) -> bool {
-    nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
 }
 
 fn open_checked(path: &Path, options: &OpenOptions) -> io::Result<File> {

@@ -247,6 +247,11 @@ fn close(opened: impl AsFd, stat: &Stat) -> io::Result<()> {
     Ok(rustix::fs::fchmod(opened, Mode::from_raw_mode(stat.st_mode & OWNER))?)
 }
 
+/// Says whether this user may write to a file or into a directory.
+pub fn may_write(path: &Path) -> bool {
+    nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

@@ -13,7 +13,8 @@ use crate::bus::storage::file::io_failure::failed;
 use crate::bus::storage::{LogError, LogPosition};
 use crate::domain::limits;
 use crate::sys::clock;
-use crate::sys::fs::disk::{Disk, DiskFile, Stamp, contains};
+use crate::sys::fs::bounded_file::contains;
+use crate::sys::fs::disk::{Disk, DiskFile, Stamp};
 
 /// How much is read at once, unless a line is longer.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
