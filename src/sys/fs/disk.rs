@@ -269,9 +269,8 @@ fn rename_after_a_check(from: &Path, to: &Path) -> io::Result<()> {
 fn is_unsupported(error: &io::Error) -> bool {
     let unsupported =
         [Errno::EINVAL, Errno::ENOSYS, Errno::EOPNOTSUPP, Errno::EPERM, Errno::EMLINK];
-    let number = error.raw_os_error();
-    error.kind() == io::ErrorKind::Unsupported
-        || unsupported.iter().any(|known| number == Some(*known as i32))
+    let is_number = |known: &Errno| error.raw_os_error() == Some(*known as i32);
+    error.kind() == io::ErrorKind::Unsupported || unsupported.iter().any(is_number)
 }
 
 /// The position of writes to a file.
