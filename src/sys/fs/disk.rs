@@ -314,17 +314,14 @@ pub fn open_private_to_read(path: &Path) -> io::Result<File> {
     open_checked(path, OpenOptions::new().read(true).custom_flags(NO_LINK))
 }
 
-/// Opens such a file for reading and writing, or for reading alone if this user may not write to it or its disk is read-only: programs
-/// that only look can use it, and a write fails.
+/// Opens such a file for reading and writing, or for reading alone if it may not be written to; then a write fails.
 pub fn open_as_allowed(path: &Path, writes: Writes) -> io::Result<File> {
-    match open_private(path, writes) {
-        Err(error) if is_read_only(&error) => open_private_to_read(path),
-        outcome => outcome,
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    let opened = open_private(path, writes);
+    match opened.as_ref().map_err(io::Error::kind) {
+        Err(PermissionDenied | ReadOnlyFilesystem) => open_private_to_read(path),
+        _ => opened,
     }
-}
-
-fn is_read_only(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 fn open_checked(path: &Path, options: &OpenOptions) -> io::Result<File> {
