@@ -90,7 +90,8 @@ pub(crate) async fn shows_results_in_full(kind: &Kind) {
 /// Many messages that came during a turn wake an agent once, and it shows its model each of them once.
 pub(crate) async fn is_woken_once_by_a_storm(kind: &Kind) {
     const STORM: usize = 50;
-    let profile = format!("[agents.{}]\nmid_turn = \"never\"", kind.name);
+    let limits = "[limits]\nmessages_per_minute = 0";
+    let profile = format!("{limits}\n[agents.{}]\nmid_turn = \"never\"", kind.name);
     let rules = vec![
         Rule::user("storm-49").says("all read"),
         Rule::user("think it over").behind("the storm is over").says("done"),

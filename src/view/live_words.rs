@@ -117,9 +117,8 @@ pub fn call_in_full(transcript: &str, title: &str) -> Vec<String> {
         None => (title.strip_suffix('…').unwrap_or(title), title.ends_with('…')),
     };
     let title = one_line(title);
-    let is_of = |shown: &str| match is_cut {
-        true => shown.starts_with(title.trim_end()),
-        false => shown == title,
+    let is_of = |shown: &str| {
+        if is_cut { shown.starts_with(title.trim_end()) } else { shown == title }
     };
     let mut known = BTreeMap::<String, Value>::new();
     let mut found = BTreeSet::new();
