@@ -262,7 +262,13 @@ mod tests {
     #[test]
     fn silence_and_missing_tools_are_problems() {
         let by_hand = Some("run `gemini --acp` by hand to see why");
-        check(&Trial::Silent, Level::Problem, "start", "it was not ready within 30 s", by_hand);
+        check(
+            &Trial::Silent,
+            Level::Problem,
+            "start",
+            "it was not ready within 30 s (a busy machine may need longer: try again)",
+            by_hand,
+        );
         let says = "it runs, but did not ask for the bridge's tools within 15 s, so its model cannot \
                     reach the team";
         let remedy =

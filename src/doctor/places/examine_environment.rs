@@ -69,7 +69,7 @@ fn state_directory(state: Option<&StateDirectory>) -> Finding {
             format!("cannot write to {}: {error}", present.shown()),
             format!(
                 "make {} writable for this user, or set XDG_STATE_HOME to a directory that is; \
-                 without it every bus counts as foreign and nothing can be approved",
+                 without it no bus can be made and nothing can be approved",
                 present.shown()
             ),
         ),
