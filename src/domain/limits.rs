@@ -2,6 +2,7 @@
 //!
 //! Times are in `wait_times`, the steps of shutdowns in `grace_periods`, and the values of settings in `config::defaults`.
 
+use crate::domain::is_zero::is_zero;
 use serde::{Deserialize, Serialize};
 
 /// The limits that a configuration can change. All processes of a team have to agree on them, so the bus stores them. Their defaults are
@@ -22,11 +23,6 @@ pub struct TeamLimits {
     /// Messages of one session at once, before that rate counts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub message_burst: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The messages of a session that are remembered while they may be sent a second time.

@@ -6,6 +6,7 @@ pub mod alert_kind;
 pub mod env_vars;
 pub mod grace_periods;
 pub mod ids;
+pub mod is_zero;
 pub mod limits;
 pub mod member;
 pub mod messaging;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::stretches::by_member;
 use super::{
     Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, Stretch, TaskRow,
     Texts, Totals, WorkflowTree, last_turns, needs, problems, waits,
@@ -118,19 +119,16 @@ impl Board {
 }
 
 impl Board {
-    /// Returns the board with what only the last stretches show: members that are just asking anew still wait, since they first
-    /// asked, and turns without a task. None if that is nothing.
-    pub fn with_last_stretches(&self, stretches: &[Stretch]) -> Option<Self> {
-        let mut members = self.members.clone();
-        let has_waits = waits::bridge(&mut members, stretches, self.at);
-        let has_turns = last_turns::add(&mut members, stretches);
-        if !has_waits && !has_turns {
-            return None;
-        }
-        waits::put_words(&mut members);
-        let mut board = Self { members, ..self.clone() };
-        problems::replace_circles(&mut board.problems, &board.members);
-        Some(board)
+    /// Adds what only the last stretches show: members that are just asking anew still wait, since they first asked, and turns without a
+    /// task. Every window shows that, so that they agree.
+    #[must_use]
+    pub fn with_last_stretches(mut self, stretches: &[Stretch]) -> Self {
+        let by_member = by_member(stretches);
+        waits::bridge(&mut self.members, &by_member, self.at);
+        last_turns::add(&mut self.members, &by_member);
+        waits::put_words(&mut self.members);
+        problems::replace_circles(&mut self.problems, &self.members);
+        self
     }
 
     /// Says whether somebody waits for a member that may be just asking anew: then the last stretches say whether it does.

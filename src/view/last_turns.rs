@@ -1,15 +1,16 @@
 //! The last turns of agents that have no task in their turn: in a turn without a task they read messages and may answer, which is
 //! told nowhere but in its transcript.
 
+use std::collections::BTreeMap;
+
 use super::{MemberRow, Stretch, StretchKind};
 
-/// Adds the turns of the last stretches to the rows. Says whether that has changed any.
-pub(super) fn add(members: &mut [MemberRow], stretches: &[Stretch]) -> bool {
-    let mut has_changed = false;
+/// Adds the turns of the last stretches to the rows.
+pub(super) fn add(members: &mut [MemberRow], by_member: &BTreeMap<&str, Vec<&Stretch>>) {
     let is_free = |row: &&mut MemberRow| row.task_id.is_none() && row.state != "left";
     for row in members.iter_mut().filter(is_free) {
-        let turns = stretches.iter().filter(|one| one.member == row.name);
-        let turns = turns.filter_map(|one| match &one.kind {
+        let own = by_member.get(row.name.as_str()).into_iter().flatten();
+        let turns = own.filter_map(|one| match &one.kind {
             StretchKind::Work { .. } => Some((one, None)),
             StretchKind::Reading { transcript } => Some((one, Some(transcript))),
             _ => None,
@@ -21,7 +22,5 @@ pub(super) fn add(members: &mut [MemberRow], stretches: &[Stretch]) -> bool {
         if last.until.is_none() {
             row.reading_since = Some(last.from);
         }
-        has_changed = true;
     }
-    has_changed
 }

@@ -60,13 +60,7 @@ struct Turn {
 
 /// Returns the last lines of a turn, at most so many. Of a transcript whose beginning is missing, they are the lines of the rest.
 pub fn live_lines(transcript: &str, most: usize) -> Vec<LiveLine> {
-    let mut turn = Turn::default();
-    for line in transcript.lines() {
-        // A line that is being written is read the next time.
-        if let Ok(value) = serde_json::from_str::<Value>(line) {
-            turn.take(&value);
-        }
-    }
+    let mut turn = Turn::of(transcript);
     turn.parts.extend(turn.used.take().map(|used| (LiveKind::Note, used)));
     let parts = turn.parts.iter();
     let lines = parts.flat_map(|(kind, text)| {
@@ -80,12 +74,7 @@ pub fn live_lines(transcript: &str, most: usize) -> Vec<LiveLine> {
 
 /// Returns the title of the call in which a turn is: the last one that has not ended, if its agent has said nothing since then.
 pub fn open_call(transcript: &str) -> Option<String> {
-    let mut turn = Turn::default();
-    for line in transcript.lines() {
-        if let Ok(value) = serde_json::from_str::<Value>(line) {
-            turn.take(&value);
-        }
-    }
+    let turn = Turn::of(transcript);
     let is_said = |kind: &LiveKind| matches!(kind, LiveKind::Words | LiveKind::Thought);
     let last = turn.parts.iter().rev().take_while(|(kind, _)| !is_said(kind));
     let mut calls = last.filter(|(kind, _)| *kind == LiveKind::Call);
@@ -98,12 +87,7 @@ pub fn open_call(transcript: &str) -> Option<String> {
 
 /// Returns what the agent has said last in its turn, if anything.
 pub fn last_words(transcript: &str) -> Option<String> {
-    let mut turn = Turn::default();
-    for line in transcript.lines() {
-        if let Ok(value) = serde_json::from_str::<Value>(line) {
-            turn.take(&value);
-        }
-    }
+    let turn = Turn::of(transcript);
     let last = turn.parts.iter().rev().find(|(kind, _)| *kind == LiveKind::Words);
     last.map(|(_, words)| words.trim().to_owned()).filter(|words| !words.is_empty())
 }
@@ -209,6 +193,18 @@ fn cut(line: &str) -> String {
 }
 
 impl Turn {
+    /// Folds the lines of a transcript.
+    fn of(transcript: &str) -> Self {
+        let mut turn = Self::default();
+        for line in transcript.lines() {
+            // A line that is being written is read the next time.
+            if let Ok(value) = serde_json::from_str::<Value>(line) {
+                turn.take(&value);
+            }
+        }
+        turn
+    }
+
     fn take(&mut self, value: &Value) {
         match text(value, "kind") {
             "text" => self.say(LiveKind::Words, text(value, "text")),

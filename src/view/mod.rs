@@ -45,5 +45,5 @@ pub use self::shown::{
 };
 pub use self::spent::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
 pub use self::stretches::{Stretch, StretchKind, Stretches};
-pub use self::text_source::{KnownTexts, KnownWords, Texts};
+pub use self::text_source::{KnownTexts, KnownWords, NoTexts, Texts};
 pub use self::totals::Totals;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::{State, Task};
 use crate::domain::ids::{SessionId, TaskId, WorkflowId};
+use crate::domain::is_zero::is_zero;
 use crate::domain::task::TaskStatus;
 use crate::domain::task::result::Usage;
 use crate::domain::time::iso8601;
@@ -132,11 +133,6 @@ pub struct UsageRow {
     pub unreported: u64,
     #[serde(flatten)]
     pub spent: Spent,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// An agent, as the rows name it.

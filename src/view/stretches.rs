@@ -147,6 +147,15 @@ impl Stretches {
     }
 }
 
+/// Returns the stretches of each member.
+pub(super) fn by_member(stretches: &[Stretch]) -> BTreeMap<&str, Vec<&Stretch>> {
+    let mut by_member = BTreeMap::<_, Vec<_>>::new();
+    for stretch in stretches {
+        by_member.entry(stretch.member.as_str()).or_default().push(stretch);
+    }
+    by_member
+}
+
 fn name_of(session: SessionId, state: &State) -> Option<String> {
     if let Some(live) = state.session(session) {
         return Some(live.name.to_string());

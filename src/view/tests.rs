@@ -12,23 +12,11 @@ use crate::bus::event::{
 use crate::bus::state::{BodyRef, State};
 use crate::bus::storage::LogPosition;
 use crate::bus::storage::file::upkeep::{BusFinding, BusReport};
-use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::messaging::{Audience, Author, DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
-
-struct NoTexts;
-
-impl Texts for NoTexts {
-    fn text(&mut self, _: BodyRef) -> Option<String> {
-        None
-    }
-
-    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-        None
-    }
-}
 
 /// Makes the row of an agent.
 pub(super) fn row(name: &str, state: &str) -> MemberRow {
@@ -112,7 +100,35 @@ fn entry(number: u64, event: Event) -> Entry {
 /// Starts an agent with the entry of this number. Returns its session.
 fn started(state: &mut State, number: u64, name: &str) -> SessionId {
     let session = SessionId(uuid::Uuid::from_u64_pair(0, number));
-    let starting = Starting {
+    let starting = starting(session, name);
+    state.apply(&entry(number, Event::MemberStarting(starting)), &[0], LogPosition::default());
+    session
+}
+
+/// Makes the event that gives an agent a task, maybe as a step of a workflow.
+pub(super) fn assigned(
+    id: TaskId,
+    session: SessionId,
+    agent: &str,
+    workflow: Option<WorkflowId>,
+) -> TaskAssigned {
+    let agent = Name::parse(agent).unwrap();
+    TaskAssigned {
+        id,
+        session,
+        by: agent.clone(),
+        agent,
+        prompt: Body::Text("do it".to_owned()),
+        model: None,
+        fresh: false,
+        permissions: None,
+        workflow,
+    }
+}
+
+/// Makes the event that starts an agent.
+pub(super) fn starting(session: SessionId, name: &str) -> Starting {
+    Starting {
         session,
         name: Name::parse(name).unwrap(),
         chosen: true,
@@ -122,9 +138,7 @@ fn started(state: &mut State, number: u64, name: &str) -> SessionId {
         roles: Vec::new(),
         owner: session,
         token_hash: String::new(),
-    };
-    state.apply(&entry(number, Event::MemberStarting(starting)), &[0], LogPosition::default());
-    session
+    }
 }
 
 #[test]
@@ -174,17 +188,7 @@ fn a_stalled_agent_says_in_what_it_is_silent() {
     let mut state = State::default();
     let session = started(&mut state, 1, "ann");
     let id = TaskId::from_bits(1);
-    let assigned = TaskAssigned {
-        id: id.clone(),
-        session,
-        by: Name::parse("ann").unwrap(),
-        agent: Name::parse("ann").unwrap(),
-        prompt: Body::Text("do it".to_owned()),
-        model: None,
-        fresh: false,
-        permissions: None,
-        workflow: None,
-    };
+    let assigned = assigned(id.clone(), session, "ann", None);
     let events =
         [Event::TaskAssigned(assigned), Event::TaskStarted { id }, Event::AgentStalled { session }];
     for (number, event) in (2..).zip(events) {

@@ -33,6 +33,19 @@ pub trait Texts {
     }
 }
 
+/// No texts, for what shows none.
+pub struct NoTexts;
+
+impl Texts for NoTexts {
+    fn text(&mut self, _: BodyRef) -> Option<String> {
+        None
+    }
+
+    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
+        None
+    }
+}
+
 /// The most beginnings that are kept: the open tasks and requests of a large team.
 const MOST_KNOWN: usize = 4_096;
 

@@ -94,18 +94,20 @@ pub(super) fn put_words(members: &mut [MemberRow]) {
 }
 
 /// Lets members whose wait has just ended without a message wait on while they ask anew, which takes a model some seconds: who waits
-/// for whom would flicker otherwise, and would be young again with each wait. Says whether that has changed anything.
-pub(super) fn bridge(members: &mut [MemberRow], stretches: &[Stretch], now: Moment) -> bool {
-    let mut has_changed = false;
+/// for whom would flicker otherwise, and would be young again with each wait.
+pub(super) fn bridge(
+    members: &mut [MemberRow],
+    by_member: &BTreeMap<&str, Vec<&Stretch>>,
+    now: Moment,
+) {
     let may_wait = |row: &&mut MemberRow| match row.state.as_str() {
         "running" => row.waits_for.is_none(),
         "waiting" => row.waits_for.is_some(),
         _ => false,
     };
     for row in members.iter_mut().filter(may_wait) {
-        let mut waits: Vec<_> = stretches
-            .iter()
-            .filter(|one| one.member == row.name)
+        let own = by_member.get(row.name.as_str()).into_iter().flatten();
+        let mut waits: Vec<_> = own
             .filter_map(|one| match &one.kind {
                 StretchKind::Wait { whom: Some(whom) } => Some((one, whom)),
                 _ => None,
@@ -124,9 +126,12 @@ pub(super) fn bridge(members: &mut [MemberRow], stretches: &[Stretch], now: Mome
             }
             row.waits_for = Some((*whom).clone());
             row.waits_since = Some(last.from);
-            has_changed = true;
         }
-        let first = row.waits_since.unwrap_or(now);
+        let going_on = waits
+            .first()
+            .filter(|(one, whom)| one.until.is_none() && Some(*whom) == row.waits_for.as_ref());
+        // Calls of older versions do not say when they were made.
+        let Some(first) = row.waits_since.or(going_on.map(|(one, _)| one.from)) else { continue };
         let mut since = first;
         for (earlier, whom) in waits.iter().filter(|(one, _)| one.from < first) {
             if Some(*whom) != row.waits_for.as_ref() || !is_asked_anew(earlier, since) {
@@ -134,10 +139,8 @@ pub(super) fn bridge(members: &mut [MemberRow], stretches: &[Stretch], now: Mome
             }
             since = earlier.from;
         }
-        has_changed |= since != first;
         row.waits_since = Some(since);
     }
-    has_changed
 }
 
 /// Says who waits in a circle.
@@ -153,6 +156,7 @@ pub(super) fn circle_in_words(circle: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::stretches::by_member;
     use crate::view::tests::row;
 
     fn team(waits: &[(&str, &str, Option<&str>)]) -> Vec<MemberRow> {
@@ -243,7 +247,7 @@ mod tests {
         let names = [("ann", "running", None), ("ben", "waiting", Some("ann"))];
         let bridged = |stretch: Stretch, now: i64| {
             let mut members = team(&names);
-            bridge(&mut members, &[stretch], Moment(now));
+            bridge(&mut members, &by_member(&[stretch]), Moment(now));
             put_words(&mut members);
             let circles = Waits::of(&members).circles(&members).len();
             (members[0].wait_words.clone().unwrap_or_default(), circles)
@@ -254,11 +258,13 @@ mod tests {
         let answered = wait("ann", Some(120_000), Some(ANSWERED));
         assert_eq!(bridged(answered, 123_000), (String::new(), 0));
         let mut alone = team(&[("ann", "running", None)]);
-        assert!(bridge(&mut alone, &[wait("ann", Some(5), None)], Moment(6)));
+        bridge(&mut alone, &by_member(&[wait("ann", Some(5), None)]), Moment(6));
+        assert!(alone[0].waits_for.is_some());
         put_words(&mut alone);
         assert_eq!(alone[0].wait_words.as_deref(), Some("waited for ben until just now"));
         let mut idle = team(&[("ann", "idle", None)]);
-        assert!(!bridge(&mut idle, &[wait("ann", Some(5), None)], Moment(6)), "its turn is over");
+        bridge(&mut idle, &by_member(&[wait("ann", Some(5), None)]), Moment(6));
+        assert_eq!(idle[0].waits_for, None, "its turn is over");
     }
 
     #[test]
@@ -273,7 +279,7 @@ mod tests {
         let since = |stretches: &[Stretch]| {
             let mut members = team(&[("ann", "waiting", Some("ben"))]);
             members[0].waits_since = Some(Moment(30_000));
-            bridge(&mut members, stretches, Moment(31_000));
+            bridge(&mut members, &by_member(stretches), Moment(31_000));
             members[0].waits_since.unwrap().0
         };
         let asked = [
@@ -290,7 +296,7 @@ mod tests {
         assert_eq!(since(&other), 20_000);
         // The board is newer than the stretches: the last wait has just ended.
         let mut members = team(&[("ann", "running", None)]);
-        assert!(bridge(&mut members, &asked, Moment(31_000)));
+        bridge(&mut members, &by_member(&asked), Moment(31_000));
         assert_eq!(members[0].waits_since, Some(Moment(10_000)));
     }
 }

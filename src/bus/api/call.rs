@@ -195,14 +195,7 @@ impl Call {
                 Addressees::Named(names) => names.clone(),
                 Addressees::AllBut(_) => recipients_in_state(),
             };
-            let is_live = |name: &Name| state.live(name).is_some();
-            names
-                .into_iter()
-                .map(|name| {
-                    let live = is_live(&name);
-                    (name, live)
-                })
-                .collect()
+            with_liveness(state, names)
         });
         Ok(SentMessage { id: sent.id.clone(), recipients, is_double: false })
     }
@@ -496,5 +489,11 @@ fn as_sent(event: &Event) -> Option<&MessageSent> {
 }
 
 mod again;
+/// Says of each member whether it is live.
+fn with_liveness(state: &State, names: impl IntoIterator<Item = Name>) -> Vec<(Name, bool)> {
+    let with = |name: Name| (state.live(&name).is_some(), name);
+    names.into_iter().map(with).map(|(live, name)| (name, live)).collect()
+}
+
 #[cfg(test)]
 mod tests;

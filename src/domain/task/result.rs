@@ -1,5 +1,6 @@
 //! The result of a task besides its output: the conversation it continued, changed files, failed calls, usage and cost.
 
+use crate::domain::is_zero::is_zero;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -150,11 +151,6 @@ impl Details {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// How far git could compare the files of a project.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::condition::{Field, StepReference, When};
 use crate::domain::ids::WorkflowId;
+use crate::domain::is_zero::is_zero;
 use crate::domain::name::Name;
 
 /// A step of a plan, without its prompt.
@@ -129,9 +130,4 @@ impl Step {
 pub struct StepOf {
     pub workflow: WorkflowId,
     pub step: Name,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }

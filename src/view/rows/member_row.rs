@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::bus::state::{EndedSession, Session, State};
 use crate::domain::ids::{CallId, SessionId, TaskId};
+use crate::domain::is_zero::is_zero;
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
@@ -111,11 +112,6 @@ pub struct MemberRow {
     /// What the turns of its session have used, as far as the state still has its tasks and the agent reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Spent>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl MemberRow {

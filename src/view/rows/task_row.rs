@@ -73,7 +73,6 @@ impl TaskRow {
     /// Makes the row of a task.
     pub fn of(state: &State, task: &Task, texts: &mut dyn Texts) -> Self {
         let error = task.error.as_ref();
-        let workflow = task.workflow.as_ref().and_then(|id| state.workflow(id));
         Self {
             task_id: task.id.to_string(),
             agent: task.agent.to_string(),
@@ -83,7 +82,7 @@ impl TaskRow {
             cancel_asked: task.cancel_asked && !task.status.is_final(),
             prompt: texts.first_words(task.prompt, limits::PROMPT_CHARS),
             workflow_id: task.workflow.as_ref().map(ToString::to_string),
-            is_trial: workflow.is_some_and(|workflow| workflow.is_trial),
+            is_trial: state.is_of_trial(task),
             queued_at: Moment(task.queued_ms),
             started_at: task.started_ms.map(Moment),
             ended_at: task.ended_ms.map(Moment),

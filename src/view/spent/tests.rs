@@ -1,13 +1,14 @@
 //! What turns have used, summed up.
 
 use super::*;
-use crate::bus::event::{Body, Created, Finished, Skip, Starting, TaskAssigned, TaskReport};
+use crate::bus::event::{Body, Created, Finished, Skip, TaskReport};
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::CommandId;
 use crate::domain::member::Departure;
 use crate::domain::name::Name;
 use crate::domain::task::result::Money;
 use crate::domain::time::Tick;
+use crate::view::tests::{assigned, starting};
 
 #[test]
 fn costs_add_up_exactly_and_currencies_stay_apart() {
@@ -56,8 +57,8 @@ fn folded_with(by: SpentBy, is_trial: bool) -> Vec<(String, u64, u64, u64)> {
         is_trial,
     })];
     for (number, name) in [(1, "ann"), (2, "ben")] {
-        let agent = Name::parse(name).unwrap();
         let (id, session) = (TaskId::from_bits(number), session(number));
+        let step = (number == 2).then(|| workflow.clone());
         let empty = Body::Text(String::new());
         let report = TaskReport {
             usage: Some(Usage { total_tokens: Some(10 * number), ..Usage::default() }),
@@ -65,28 +66,8 @@ fn folded_with(by: SpentBy, is_trial: bool) -> Vec<(String, u64, u64, u64)> {
         };
         let status = if number == 1 { TaskStatus::Done } else { TaskStatus::Failed };
         events.extend([
-            Event::MemberStarting(Starting {
-                session,
-                name: agent.clone(),
-                chosen: true,
-                profile: "codex".to_owned(),
-                model: None,
-                cwd: String::new(),
-                roles: Vec::new(),
-                owner: session,
-                token_hash: String::new(),
-            }),
-            Event::TaskAssigned(TaskAssigned {
-                id: id.clone(),
-                session,
-                by: agent.clone(),
-                agent,
-                prompt: empty.clone(),
-                model: None,
-                fresh: false,
-                permissions: None,
-                workflow: (number == 2).then(|| workflow.clone()),
-            }),
+            Event::MemberStarting(starting(session, name)),
+            Event::TaskAssigned(assigned(id.clone(), session, name, step)),
             Event::TaskFinished(Finished {
                 id,
                 status,
@@ -126,19 +107,8 @@ fn usage_is_summed_up_by_agent_profile_or_day() {
 #[test]
 fn a_turn_that_reports_nothing_is_counted() {
     let (session, id) = (SessionId(uuid::Uuid::nil()), TaskId::from_bits(1));
-    let name = Name::parse("ann").unwrap();
     let empty = Body::Text(String::new());
-    let assigned = Event::TaskAssigned(TaskAssigned {
-        id: id.clone(),
-        session,
-        by: name.clone(),
-        agent: name,
-        prompt: empty.clone(),
-        model: None,
-        fresh: false,
-        permissions: None,
-        workflow: None,
-    });
+    let assigned = Event::TaskAssigned(assigned(id.clone(), session, "ann", None));
     let finished = Event::TaskFinished(Finished {
         id: id.clone(),
         status: TaskStatus::Cancelled,
@@ -175,17 +145,7 @@ fn what_scripts_do_has_rows_of_its_own() {
 #[test]
 fn turns_without_a_task_count_for_their_agent_and_are_no_task() {
     let session = SessionId(uuid::Uuid::from_u64_pair(0, 1));
-    let starting = Starting {
-        session,
-        name: Name::parse("ann").unwrap(),
-        chosen: true,
-        profile: "codex".to_owned(),
-        model: None,
-        cwd: String::new(),
-        roles: Vec::new(),
-        owner: session,
-        token_hash: String::new(),
-    };
+    let starting = starting(session, "ann");
     let usage = Usage { total_tokens: Some(7), ..Usage::default() };
     let used = || Event::TurnUsed { session, usage: usage.clone(), skip: Skip };
     let entry = |seq, events| Entry {

@@ -20,9 +20,7 @@ pub(in crate::web) fn has_live_words(view: &View) -> bool {
 /// Returns the id of the transcript of the last turn of the member whose page a view is, if that turn has no task.
 pub(in crate::web) fn last_turn(snapshot: &Snapshot, view: &View) -> Option<TaskId> {
     let View::Member(name) = view else { return None };
-    let board = snapshot.board.as_deref()?;
-    let with_turns = board.with_last_stretches(&snapshot.stretches);
-    let members = &with_turns.as_ref().unwrap_or(board).members;
+    let members = &snapshot.board.as_deref()?.members;
     let row = members.iter().find(|row| row.name == *name && row.task_id.is_none())?;
     TaskId::parse(row.last_turn.as_ref()?).ok()
 }

@@ -201,7 +201,7 @@ impl Reading {
                     Arc::clone(&last.stretches),
                 )
             };
-            let board = Some(Arc::new(board));
+            let board = Some(Arc::new(board.with_last_stretches(&stretches)));
             let project = last.project.clone();
             Snapshot { bus: BusState::Open, project, board, letters, happenings, stretches }
         });

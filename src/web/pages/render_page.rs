@@ -1,7 +1,5 @@
 //! Renders a view as a document, and its live parts as fragments.
 
-use std::sync::Arc;
-
 use super::page_body::Body;
 use super::page_frame;
 use super::page_input::{PageContext, PageInput};
@@ -9,7 +7,6 @@ use super::parts::letter_row;
 use super::view_path::View;
 use super::views;
 use crate::view::Letter;
-use crate::web::Snapshot;
 
 /// A live part of a page: the element with this id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +20,6 @@ pub struct Fragment {
 pub fn page(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) -> String {
     let back = view.path();
     let context = &PageContext { back: &back, ..*context };
-    let renewed = with_last_stretches(input.snapshot);
-    let input = &PageInput { snapshot: renewed.as_ref().unwrap_or(input.snapshot), ..*input };
     let body = body(view, input, context);
     page_frame::document(view, &body, input, context).into_string()
 }
@@ -33,18 +28,10 @@ pub fn page(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) -> St
 pub fn fragments(view: &View, input: &PageInput<'_>, context: &PageContext<'_>) -> Vec<Fragment> {
     let back = view.path();
     let context = &PageContext { back: &back, ..*context };
-    let renewed = with_last_stretches(input.snapshot);
-    let input = &PageInput { snapshot: renewed.as_ref().unwrap_or(input.snapshot), ..*input };
     let body = body(view, input, context);
     let frame = page_frame::frame_parts(view, &body, input, context);
     let parts = frame.into_iter().chain(body.parts).chain(body.side).filter(|part| part.is_live);
     parts.map(|part| Fragment { id: part.id.to_owned(), html: part.html.into_string() }).collect()
-}
-
-/// Returns the snapshot with what only the last stretches show of its members, if that is anything.
-fn with_last_stretches(snapshot: &Snapshot) -> Option<Snapshot> {
-    let board = snapshot.board.as_deref()?.with_last_stretches(&snapshot.stretches)?;
-    Some(Snapshot { board: Some(Arc::new(board)), ..snapshot.clone() })
 }
 
 /// Renders messages as rows of the list `letters`, each with the id `letter-SEQ`, in the order given.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Call, SentMessage};
+use super::{Call, SentMessage, with_liveness};
 use crate::bus::rules::Operation;
 use crate::domain::ids::MessageId;
 use crate::domain::wait_times;
@@ -26,13 +26,7 @@ impl Call {
     pub(super) fn sent_before(&self, id: MessageId) -> SentMessage {
         let recipients = self.membership.bus().look(|state| {
             let deliveries = state.message(&id).map(|message| message.deliveries.iter());
-            let names = deliveries.into_iter().flatten().map(|(name, _)| name.clone());
-            names
-                .map(|name| {
-                    let live = state.live(&name).is_some();
-                    (name, live)
-                })
-                .collect()
+            with_liveness(state, deliveries.into_iter().flatten().map(|(name, _)| name.clone()))
         });
         SentMessage { id, recipients, is_double: true }
     }

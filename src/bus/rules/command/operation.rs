@@ -78,7 +78,7 @@ pub enum Operation {
     Runs(Box<Runs>),
     /// All processes of a dead agent have ended.
     Swept(SessionId),
-    /// A bridge reports that its agent shows signs of life.
+    /// A session shows signs of life: an agent whose bridge reports it, or the caller by a call that wrote nothing else.
     Stir(SessionId),
     /// A bridge reports that its agent has shown no sign of life in its turn for this time, in milliseconds.
     Stall(SessionId, u64),

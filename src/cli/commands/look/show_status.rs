@@ -9,7 +9,7 @@ use crate::bus::storage::file::Follower;
 use crate::cli::{Failure, output};
 use crate::reader::{board, last_stretches};
 use crate::sys::clock;
-use crate::view::{Board, Looked, Texts};
+use crate::view::{Board, Looked, NoTexts};
 
 /// How many ended tasks, workflows and members the status shows of each: the news, while `tasks` and `log` have the rest.
 const SHOWN_ENDED: usize = 5;
@@ -64,20 +64,11 @@ fn board_now(bus: &mut Follower) -> Board {
         return board;
     }
     let stretches = last_stretches(bus).unwrap_or_default();
-    board.with_last_stretches(&stretches).unwrap_or(board)
+    board.with_last_stretches(&stretches)
 }
 
 /// Returns the board of a project without a bus.
 fn empty() -> Board {
-    struct NoTexts;
-    impl Texts for NoTexts {
-        fn text(&mut self, _: crate::bus::event::BodyRef) -> Option<String> {
-            None
-        }
-        fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-            None
-        }
-    }
     let looked = Looked {
         state: &State::default(),
         seq: 0,

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::event::{BodyRef, Entry, Event};
+use crate::bus::event::{Entry, Event};
 use crate::bus::state::{Message, State};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::time::iso8601;
-use crate::view::{Conversation, Letter, Receipt, ReceiptStatus, Texts};
+use crate::view::{Conversation, Letter, NoTexts, Receipt, ReceiptStatus};
 
 /// How far a message has come with one recipient.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -161,18 +161,5 @@ impl Found {
             note: self.notes.remove(&receipt.member),
             name: receipt.member,
         }
-    }
-}
-
-/// The texts of the messages are not shown here.
-struct NoTexts;
-
-impl Texts for NoTexts {
-    fn text(&mut self, _: BodyRef) -> Option<String> {
-        None
-    }
-
-    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-        None
     }
 }

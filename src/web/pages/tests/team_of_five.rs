@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::bus::event::BodyRef;
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
 use crate::domain::task::result::{Money, Usage};
@@ -14,23 +13,11 @@ use crate::search::{HitKind, SearchHit};
 use crate::team::FileDiff;
 use crate::view::{
     Board, Group, Happening, Letter, LiveKind, LiveLine, Looked, MemberRow, Moment, Need, NeedKind,
-    PermissionRow, Problem, ProblemKind, Receipt, ReceiptStatus, RequestRow, Spent, StepNode,
-    Stretch, StretchKind, TaskRow, Texts, Topic, UsageRow, WorkflowTree,
+    NoTexts, PermissionRow, Problem, ProblemKind, Receipt, ReceiptStatus, RequestRow, Spent,
+    StepNode, Stretch, StretchKind, TaskRow, Topic, UsageRow, WorkflowTree,
 };
 use crate::web::pages::{Extra, PageContext, SearchResult, StepPrompt};
 use crate::web::{BusState, Snapshot};
-
-struct NoTexts;
-
-impl Texts for NoTexts {
-    fn text(&mut self, _: BodyRef) -> Option<String> {
-        None
-    }
-
-    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-        None
-    }
-}
 
 /// When the team is looked at: 2026-02-02T02:40:00Z.
 pub(super) const NOW: i64 = 1_770_000_000_000;
@@ -177,13 +164,15 @@ pub(super) fn snapshot() -> Snapshot {
     board.totals.usage = spent(144_600, 1.83);
     board.tasks = tasks();
     put_questions(&mut board);
+    let stretches = stretches();
+    let board = board.with_last_stretches(&stretches);
     Snapshot {
         bus: BusState::Open,
         project: "book".to_owned(),
         board: Some(Arc::new(board)),
         letters: Arc::new(letters()),
         happenings: Arc::new(happenings()),
-        stretches: Arc::new(stretches()),
+        stretches: Arc::new(stretches),
     }
 }
 

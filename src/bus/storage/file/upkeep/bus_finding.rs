@@ -1,5 +1,6 @@
 //! What `bus verify` finds: the report, and its findings.
 
+use crate::domain::is_zero::is_zero;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -142,11 +143,6 @@ pub struct BusReport {
     /// Further findings, which are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_findings: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl BusReport {

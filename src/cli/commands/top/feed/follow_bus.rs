@@ -202,8 +202,7 @@ impl Reader {
             let are_ages_due = self.ages.is_some_and(|at| at.0 <= bus.now().wall_ms);
             if seq != Some(bus.seq()) || now >= times.board || are_ages_due {
                 let board = board_again(bus, limits::WINDOW_ENDED, &mut known);
-                let renewed = board.with_last_stretches(&history.stretches());
-                let board = renewed.unwrap_or(board);
+                let board = board.with_last_stretches(&history.stretches());
                 let is_same = news.board.as_ref().is_some_and(|before| board.is_same_as(before));
                 // A board without news is not painted before an age changes.
                 if seq != Some(bus.seq()) || are_ages_due || !is_same {

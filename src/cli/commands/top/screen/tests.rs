@@ -11,7 +11,6 @@ use ratatui::style::Color;
 
 use super::state::{Dialog, Screen};
 use super::{Effect, Pane};
-use crate::bus::event::BodyRef;
 use crate::bus::state::State;
 use crate::cli::commands::top::keyboard::Input;
 use crate::cli::commands::top::news::{AskingStep, BusState, News};
@@ -24,21 +23,9 @@ use crate::domain::permission::Decision;
 use crate::domain::text::exactly::exactly;
 use crate::domain::time::{Now, Tick};
 use crate::view::{
-    Board, Group, Letter, LiveKind, LiveLine, Looked, MemberRow, Moment, Need, NeedKind,
-    PermissionRow, Receipt, ReceiptStatus, TaskRow, Texts,
+    Board, Group, Letter, LiveKind, LiveLine, Looked, MemberRow, Moment, Need, NeedKind, NoTexts,
+    PermissionRow, Receipt, ReceiptStatus, TaskRow,
 };
-
-struct NoTexts;
-
-impl Texts for NoTexts {
-    fn text(&mut self, _: BodyRef) -> Option<String> {
-        None
-    }
-
-    fn long_text(&mut self, _: uuid::Uuid) -> Option<String> {
-        None
-    }
-}
 
 const SESSION: SessionId = SessionId(uuid::Uuid::nil());
 
