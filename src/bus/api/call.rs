@@ -4,6 +4,7 @@
 //! them. So a call ends in [`Call::answered`] or [`Call::requeue`]; dropping a call requeues too.
 
 pub mod acknowledge;
+mod update_claim;
 
 use std::time::Duration;
 
@@ -333,7 +334,7 @@ impl Call {
         }
     }
 
-    /// Opens a request.
+    /// Opens a request whose claims last as long as their owners' sessions.
     pub async fn open_request(
         &mut self,
         description: String,
@@ -341,12 +342,28 @@ impl Call {
         nudge: Duration,
         ttl: Duration,
     ) -> Result<RequestId, BusError> {
+        self.open_leased_request((description, context), nudge, ttl, None).await
+    }
+
+    /// Opens a request whose claims end after this time without a sign of their owner.
+    pub async fn open_leased_request(
+        &mut self,
+        (description, context): (String, Option<String>),
+        nudge: Duration,
+        ttl: Duration,
+        lease: Option<Duration>,
+    ) -> Result<RequestId, BusError> {
         let description = Bus::body(description);
         let context = context.map(Bus::body);
         let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let receipt = self
-            .ask(Operation::Open { description, context, nudge_ms: ms(nudge), ttl_ms: ms(ttl) })
-            .await?;
+        let open = Operation::Open {
+            description,
+            context,
+            nudge_ms: ms(nudge),
+            ttl_ms: ms(ttl),
+            lease_ms: lease.map(ms),
+        };
+        let receipt = self.ask(open).await?;
         let opened = receipt.events.iter().find_map(|event| match event {
             Event::RequestOpened(opened) => Some(opened.id.clone()),
             _ => None,

@@ -35,6 +35,7 @@ impl State {
     fn remember(&mut self, entry: &Entry) {
         if let Some(session) = entry.by.and_then(|by| self.sessions.get_mut(&by)) {
             session.last_ms = entry.ts;
+            session.last_tick = Some(entry.tick);
         }
         if self.command_set.insert(entry.id) {
             self.commands.push_back(entry.id);
@@ -101,7 +102,17 @@ impl State {
             Event::RequestClaimed { id, by, session } => self.request_claimed(id, by, *session, at),
             Event::ClaimUnheard(unheard) => self.claim_unheard(unheard, at),
             Event::ClaimKnown(known) => self.claim_known(known),
-            Event::RequestReopened { id } => self.request_reopened(id, at),
+            Event::RequestReopened { id, lost_owners, .. } => {
+                self.request_reopened(id, *lost_owners, at);
+            }
+            Event::RequestRenewed { id, left_ms } => {
+                self.lease_runs(id, at.tick.ms, Some(*left_ms));
+            }
+            Event::RequestReminded { id } => self.owner_reminded(id, at.tick.ms),
+            Event::RequestHandedOver { id, to, session, .. } => {
+                self.request_handed_over(id, to, *session, at);
+            }
+            Event::RequestFailed { id } => self.request_ended(id, RequestStatus::Failed),
             Event::RequestCompleted { id, .. } => self.request_ended(id, RequestStatus::Completed),
             Event::RequestExpired { id } => self.request_ended(id, RequestStatus::Expired),
             Event::TaskAssigned(assigned) => self.task_assigned(assigned, at),

@@ -76,7 +76,11 @@ pub(in crate::bus::rules) fn send_as_human(
 }
 
 /// Refuses a message that the session has just sent, and one that comes too fast after the others.
-fn check_pace(writer: &Writer<'_>, me: &Session, post: &Post) -> Result<(), Refusal> {
+pub(in crate::bus::rules) fn check_pace(
+    writer: &Writer<'_>,
+    me: &Session,
+    post: &Post,
+) -> Result<(), Refusal> {
     let limits = writer.state.limits();
     let Some(pace) = me.pace.as_ref().filter(|_| limits.messages_per_minute > 0) else {
         return Ok(());
@@ -99,7 +103,7 @@ fn check_pace(writer: &Writer<'_>, me: &Session, post: &Post) -> Result<(), Refu
 }
 
 /// Refuses a message for a full inbox.
-fn check_room(writer: &Writer<'_>, to: &Name) -> Result<(), Refusal> {
+pub(in crate::bus::rules) fn check_room(writer: &Writer<'_>, to: &Name) -> Result<(), Refusal> {
     if writer.has_room(to, 1) {
         return Ok(());
     }

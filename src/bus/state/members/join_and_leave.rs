@@ -34,6 +34,7 @@ impl Session {
             since_seq: at.seq,
             since: at.tick,
             last_ms: at.ts,
+            last_tick: Some(at.tick),
             running: None,
             queue: VecDeque::new(),
             stop: None,
@@ -84,6 +85,7 @@ impl State {
             session.activity = activity;
             session.stalled = false;
             session.last_ms = at.ts;
+            session.last_tick = Some(at.tick);
         }
     }
 

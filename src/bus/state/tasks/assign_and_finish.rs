@@ -52,6 +52,7 @@ impl State {
             session.activity = Activity::Running;
             session.stalled = false;
             session.last_ms = at.ts;
+            session.last_tick = Some(at.tick);
         }
     }
 
@@ -75,6 +76,7 @@ impl State {
                 session.running = None;
                 if session.activity == Activity::Running {
                     session.activity = Activity::Idle;
+                    session.last_tick = Some(at.tick);
                 }
             }
         }

@@ -1,0 +1,39 @@
+//! The lease of a claim is due: its owner has given a sign meanwhile, or is reminded, or loses the claim.
+
+use super::reopen::owner_lost;
+use crate::bus::event::Event;
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::notice::notice;
+use crate::domain::ids::RequestId;
+use crate::domain::messaging::RequestStatus;
+
+pub(in crate::bus::rules) fn lease_due(writer: &mut Writer<'_>, id: &RequestId) {
+    let state = writer.state;
+    let request = state.request(id).filter(|one| one.status == RequestStatus::Claimed);
+    let found = request.and_then(|one| Some((one.lease?, one.owner.as_ref()?)));
+    let Some((lease, owner)) = found else {
+        return;
+    };
+    let now = writer.now.tick;
+    let sign_ms = state.session(owner.session).and_then(|session| session.last_sign_ms(now));
+    let until_ms = sign_ms.map(|sign| sign.saturating_add(lease.until_reminder_ms()));
+    match until_ms.map(|until| until.saturating_sub(now.ms)) {
+        Some(left_ms) if left_ms > 0 => {
+            writer.push(Event::RequestRenewed { id: id.clone(), left_ms });
+        }
+        _ if !lease.reminded => {
+            writer.push(Event::RequestReminded { id: id.clone() });
+            let left_s = lease.after_reminder_ms() / 1000;
+            let text = notice![
+                "you have claimed ",
+                *id,
+                " and were silent for a while: in ",
+                left_s,
+                " s it is offered to others again. Any call of these tools keeps it; update_claim releases it, or hands it over"
+            ];
+            // Not a notice about the request, which would end waits for it.
+            writer.notice(&owner.by, text);
+        }
+        _ => owner_lost(writer, id, "gave no sign in the time of its lease"),
+    }
+}
