@@ -35,7 +35,6 @@ impl State {
     fn remember(&mut self, entry: &Entry) {
         if let Some(session) = entry.by.and_then(|by| self.sessions.get_mut(&by)) {
             session.last_ms = entry.ts;
-            session.last_tick = Some(entry.tick);
         }
         if self.command_set.insert(entry.id) {
             self.commands.push_back(entry.id);

@@ -14,10 +14,9 @@ pub(in crate::bus::rules) fn lease_due(writer: &mut Writer<'_>, id: &RequestId) 
     let Some((lease, owner)) = found else {
         return;
     };
-    let now = writer.now.tick;
-    let sign_ms = state.session(owner.session).and_then(|session| session.last_sign_ms(now));
-    let until_ms = sign_ms.map(|sign| sign.saturating_add(lease.until_reminder_ms()));
-    match until_ms.map(|until| until.saturating_sub(now.ms)) {
+    let session = state.session(owner.session);
+    let silent_ms = session.map_or(u64::MAX, |session| session.silent_ms(writer.now));
+    match lease.until_reminder_ms().checked_sub(silent_ms) {
         Some(left_ms) if left_ms > 0 => {
             writer.push(Event::RequestRenewed { id: id.clone(), left_ms });
         }

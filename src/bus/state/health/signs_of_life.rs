@@ -17,7 +17,6 @@ impl State {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.stalled = false;
                     session.last_ms = at.wall_ms();
-                    session.last_tick = Some(at.tick);
                 }
             }
             Event::AgentStalled { session } => {
@@ -29,7 +28,6 @@ impl State {
                 if let Some(session) = self.sessions.get_mut(session) {
                     session.stuck = matches!(event, Event::AgentStuck { .. });
                     session.last_ms = at.wall_ms();
-                    session.last_tick = Some(at.tick);
                 }
             }
             Event::AgentCrashed { session, .. } => self.agent_crashed(*session, at),

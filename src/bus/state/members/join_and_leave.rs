@@ -34,7 +34,6 @@ impl Session {
             since_seq: at.seq,
             since: at.tick,
             last_ms: at.ts,
-            last_tick: Some(at.tick),
             running: None,
             queue: VecDeque::new(),
             stop: None,
@@ -85,7 +84,6 @@ impl State {
             session.activity = activity;
             session.stalled = false;
             session.last_ms = at.ts;
-            session.last_tick = Some(at.tick);
         }
     }
 

@@ -72,9 +72,6 @@ pub struct Session {
     pub since: Tick,
     /// When it was last active, in wall time.
     pub last_ms: i64,
-    /// The same in the machine's own time, without the returns of its heartbeat: the leases of its claims count from it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_tick: Option<Tick>,
     /// The task of its current turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<TaskId>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::bus::state::{Due, Session, State};
 use crate::domain::ids::RequestId;
 use crate::domain::member::Activity;
-use crate::domain::time::Tick;
+use crate::domain::time::Now;
 
 /// The lease of the claims of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,15 +36,15 @@ impl Lease {
 }
 
 impl Session {
-    /// Returns when the session last gave a sign, in milliseconds of this boot: now, if its model is in a turn or waits for a message.
-    /// None if that was in an earlier boot.
-    pub(in crate::bus) fn last_sign_ms(&self, now: Tick) -> Option<u64> {
+    /// Returns the milliseconds since the session last gave a sign: none, if its model is in a turn or waits for a message. In wall
+    /// time: a clock that was set ahead costs the owner a reminder at most, as the lease itself runs in the machine's own time.
+    pub(in crate::bus) fn silent_ms(&self, now: Now) -> u64 {
         let is_agent = self.owner.is_some();
         let works = is_agent && matches!(self.activity, Activity::Starting | Activity::Running);
         if works || !self.waits.is_empty() {
-            return Some(now.ms);
+            return 0;
         }
-        self.last_tick.filter(|last| last.boot == now.boot).map(|last| last.ms)
+        u64::try_from(now.wall_ms.saturating_sub(self.last_ms)).unwrap_or_default()
     }
 }
 

@@ -52,7 +52,6 @@ impl State {
             session.activity = Activity::Running;
             session.stalled = false;
             session.last_ms = at.ts;
-            session.last_tick = Some(at.tick);
         }
     }
 
@@ -76,7 +75,6 @@ impl State {
                 session.running = None;
                 if session.activity == Activity::Running {
                     session.activity = Activity::Idle;
-                    session.last_tick = Some(at.tick);
                 }
             }
         }
