@@ -116,8 +116,7 @@ async fn an_owner_reports_hands_over_and_completes() {
     let over =
         json!({ "id": id, "action": "hand_over", "to": "eve", "content": "the tests are left" });
     let given = bob.call("update_claim", over).await;
-    let expected =
-        json!({ "request_id": "a request", "status": "claimed", "owner": "eve" });
+    let expected = json!({ "request_id": "a request", "status": "claimed", "owner": "eve" });
     assert_eq!(shape(&given), expected);
     let late = bob
         .refused("update_claim", json!({ "id": id, "action": "complete", "content": "mine" }))
