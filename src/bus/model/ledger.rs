@@ -9,7 +9,7 @@ use crate::bus::event::{
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::SessionNumber;
+use crate::domain::member::{Activity, SessionNumber};
 use crate::domain::messaging::RequestStatus;
 use crate::domain::messaging::{Acknowledgement, Author, MessageKind};
 use crate::domain::name::Name;
@@ -461,7 +461,13 @@ impl Ledger {
                 let owner = request.owner.as_ref().expect("a claimed request has an owner");
                 assert_eq!((Some(owner.session), owner.fence), (asked.owner, asked.fence));
                 assert!(self.is_live(owner.session) || runs(Due::Reopen));
-                assert_eq!(runs(Due::Lease), asked.leased, "its lease runs");
+                let session = state.session(owner.session);
+                let works = session.is_some_and(|session| {
+                    let in_turn =
+                        matches!(session.activity, Activity::Starting | Activity::Running);
+                    session.owner.is_some() && in_turn
+                });
+                assert_eq!(runs(Due::Lease), asked.leased && !works, "its lease runs");
                 assert_eq!(request.lost_owners, asked.lost_owners);
             }
             if asked.status == RequestStatus::Open {

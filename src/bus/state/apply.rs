@@ -105,9 +105,9 @@ impl State {
                 self.request_reopened(id, *lost_owners, at);
             }
             Event::RequestRenewed { id, left_ms } => {
-                self.lease_runs(id, at.tick.ms, Some(*left_ms));
+                self.lease_runs(id, at, Some(*left_ms));
             }
-            Event::RequestReminded { id } => self.owner_reminded(id, at.tick.ms),
+            Event::RequestReminded { id } => self.owner_reminded(id, at),
             Event::RequestHandedOver { id, to, session, .. } => {
                 self.request_handed_over(id, to, *session, at);
             }

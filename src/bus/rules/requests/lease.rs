@@ -15,9 +15,8 @@ pub(in crate::bus::rules) fn lease_due(writer: &mut Writer<'_>, id: &RequestId) 
         return;
     };
     let session = state.session(owner.session);
-    let silent_ms = session.map_or(u64::MAX, |session| session.silent_ms(writer.now));
-    match lease.until_reminder_ms().checked_sub(silent_ms) {
-        Some(left_ms) if left_ms > 0 => {
+    match session.and_then(|session| lease.left_ms(session, writer.now.wall_ms)) {
+        Some(left_ms) => {
             writer.push(Event::RequestRenewed { id: id.clone(), left_ms });
         }
         _ if !lease.reminded => {

@@ -2,7 +2,6 @@
 
 use crate::bus::state::{Request, State};
 use crate::domain::ids::{RequestId, SessionId};
-use crate::domain::messaging::RequestStatus;
 use crate::domain::name::Name;
 
 impl State {
@@ -23,10 +22,8 @@ impl State {
 
     /// Returns the requests that a session has claimed and not answered.
     pub fn claimed_by(&self, session: SessionId) -> impl Iterator<Item = &Request> {
-        self.requests.values().filter(move |request| {
-            request.status == RequestStatus::Claimed
-                && request.owner.as_ref().is_some_and(|owner| owner.session == session)
-        })
+        let held = self.unanswered.claimed.get(&session).into_iter().flatten();
+        held.filter_map(|id| self.requests.get(id))
     }
 
     /// Returns the open requests, oldest first.

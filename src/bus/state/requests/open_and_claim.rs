@@ -57,7 +57,7 @@ impl State {
         self.timers.stop(&nudge);
         self.timers.stop(&expire);
         self.timers.stop(&Due::Reopen(id.clone()));
-        self.lease_runs(id, at.tick.ms, None);
+        self.lease_runs(id, at, None);
     }
 
     /// Gives the claim of a request to another session.
@@ -68,14 +68,15 @@ impl State {
         session: SessionId,
         at: &At,
     ) {
+        if self.request(id).is_none_or(|request| request.status != RequestStatus::Claimed) {
+            return;
+        }
         self.end_unheard(id);
-        let is_known = self.change_request(id, |request| {
+        self.change_request(id, |request| {
             request.owner = Some(Claim { by: to.clone(), session, fence: at.seq });
         });
-        if is_known {
-            self.timers.stop(&Due::Reopen(id.clone()));
-            self.lease_runs(id, at.tick.ms, None);
-        }
+        self.timers.stop(&Due::Reopen(id.clone()));
+        self.lease_runs(id, at, None);
     }
 
     pub(in crate::bus::state) fn request_reopened(
