@@ -51,6 +51,9 @@ pub(super) struct Ledger {
     paces: BTreeMap<SessionId, Vec<(u64, MessageSent)>>,
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
+    /// The calls that carry messages in their answers, and those whose answers were written.
+    by_answer: BTreeSet<(SessionId, CallId)>,
+    written: BTreeSet<(SessionId, CallId)>,
     /// The deliveries that ended without a reader, and what recipients say of the others.
     ended: BTreeSet<(MessageId, Name)>,
     acknowledged: BTreeMap<(MessageId, Name), Acknowledgement>,
@@ -160,12 +163,20 @@ impl Ledger {
                     let place = (id.clone(), name.clone());
                     let is_held = matches!(self.places.get(&place), Some(Where::InFlight(..)));
                     assert!(!is_held, "a message in flight is not delivered twice");
+                    // A new session of the name is shown the request afresh.
                     self.ended.remove(&place);
+                    self.acknowledged.remove(&place);
                     self.places.insert(place, Where::Unread(None));
                 }
             }
-            Event::MessageHanded { ids, member, session, call, .. } => {
+            Event::MessageHanded { ids, member, session, call, method } => {
                 self.deliver(ids, member, (*session, *call));
+                if !method.is_by_turn() {
+                    self.by_answer.insert((*session, *call));
+                }
+            }
+            Event::AnswerWritten(written) => {
+                self.written.insert((written.session, written.call));
             }
             Event::MessageReturned { session, call } => {
                 self.requeue(|holder, held_by| (holder, held_by) == (*session, *call));
@@ -338,7 +349,11 @@ impl Ledger {
         for id in &said.ids {
             let key = (id.clone(), said.member.clone());
             let place = self.places.get_mut(&key).expect("only recipients acknowledge");
-            assert!(!matches!(place, Where::InFlight(..)), "its call is proven with it");
+            if let Where::InFlight(session, call) = *place {
+                let by = (session, call);
+                let may_be_read = !self.by_answer.contains(&by) || self.written.contains(&by);
+                assert!(may_be_read, "nobody has had the answer that carries it");
+            }
             assert!(!self.ended.contains(&key), "it has ended unread");
             *place = Where::Final;
             let before = self.acknowledged.insert(key, said.status);
