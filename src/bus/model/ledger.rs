@@ -45,10 +45,11 @@ pub(super) struct Ledger {
     silent: BTreeSet<SessionId>,
     /// Chosen names, whose mail waits for a return.
     chosen: BTreeSet<Name>,
-    /// The limits of the team, and what each session has sent since they, or the boot, began.
+    /// The limits of the team, and what each member has sent since they, or the boot, or its generated name began; a request has no text
+    /// that is compared.
     limits: TeamLimits,
     boot: u32,
-    paces: BTreeMap<SessionId, Vec<(u64, MessageSent)>>,
+    paces: BTreeMap<Name, Vec<(u64, Option<MessageSent>)>>,
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
     /// The calls that carry messages in their answers, and those whose answers were written.
@@ -89,38 +90,57 @@ impl Ledger {
             self.boot = entry.tick.boot;
             self.paces.clear();
         }
-        for event in &entry.events {
+        for (seq, event) in (entry.seq..).zip(&entry.events) {
             match event {
                 Event::LimitsSet(limits) => {
                     self.limits = *limits;
                     self.paces.clear();
                 }
-                Event::MessageSent(sent) => self.check_pace(entry, sent),
+                Event::MessageSent(sent) if self.is_counted(entry.by, sent) => {
+                    self.check_pace(entry, sent.from.member(), Some(sent));
+                }
+                Event::RequestOpened(opened) => self.check_pace(entry, Some(&opened.from), None),
                 _ => {}
             }
-        }
-        for (seq, event) in (entry.seq..).zip(&entry.events) {
             self.enter_event(seq, event);
         }
     }
 
-    /// Checks that a session sends neither too fast nor the same twice at once, as plainly as possible.
-    fn check_pace(&mut self, entry: &Entry, sent: &MessageSent) {
-        let is_counted = matches!(sent.kind, MessageKind::Message | MessageKind::Broadcast);
+    /// Says whether a message counts for the rate: all but notices, the news of a claim, and the answer of an owner to its requester.
+    fn is_counted(&self, by: Option<SessionId>, sent: &MessageSent) -> bool {
+        let asked = sent.request.as_ref().and_then(|id| self.requests.get(id));
+        let is_owners = asked.is_some_and(|asked| {
+            asked.owner == by && by.is_some() && sent.to.named() == [asked.from.clone()]
+        });
+        match sent.kind {
+            MessageKind::Message | MessageKind::Broadcast => true,
+            MessageKind::Response => sent.claimed_by.is_none() && !is_owners,
+            _ => false,
+        }
+    }
+
+    /// Checks that a member sends neither too fast nor the same twice at once, as plainly as possible.
+    fn check_pace(&mut self, entry: &Entry, from: Option<&Name>, sent: Option<&MessageSent>) {
         let (rate, burst) = (self.limits.messages_per_minute, self.limits.message_burst);
-        let (true, Some(by), Author::Member(_)) = (is_counted && rate > 0, entry.by, &sent.from)
-        else {
+        let Some(from) = from.filter(|_| rate > 0) else {
             return;
         };
         let now_ms = entry.tick.ms;
-        let pace = self.paces.entry(by).or_default();
+        let pace = self.paces.entry(from.clone()).or_default();
         let what = |sent: &MessageSent| {
             (sent.kind, sent.audience.clone(), sent.reply_to.clone(), sent.body.clone())
         };
-        let is_double =
-            |(ms, other): &(u64, MessageSent)| now_ms - ms < 2_000 && what(other) == what(sent);
+        let is_double = |(ms, other): &(u64, Option<MessageSent>)| {
+            let both = other.as_ref().zip(sent);
+            let has_ended = |other: &MessageSent| {
+                let mut to = other.to.named().iter();
+                to.all(|name| self.ended.contains(&(other.id.clone(), name.clone())))
+            };
+            now_ms - ms < 2_000
+                && both.is_some_and(|(other, sent)| what(other) == what(sent) && !has_ended(other))
+        };
         assert!(!pace.iter().any(is_double), "the same message twice in 2 s: {sent:?}");
-        pace.push((now_ms, sent.clone()));
+        pace.push((now_ms, sent.cloned()));
         for (index, (since_ms, _)) in pace.iter().enumerate() {
             let count = (pace.len() - index) as u64;
             let allowed = burst * 60_000 + (now_ms - since_ms) * rate;
@@ -147,8 +167,14 @@ impl Ledger {
                 assert!(self.live.remove(session), "it leaves once");
                 self.requeue(|holder, _| holder == *session);
                 self.unheard.retain(|_, (holder, _)| holder != session);
+                if !self.chosen.contains(&self.names[session]) {
+                    self.paces.remove(&self.names[session]);
+                }
             }
-            Event::MemberForgotten { name } => drop(self.chosen.remove(name)),
+            Event::MemberForgotten { name } => {
+                self.chosen.remove(name);
+                self.paces.remove(name);
+            }
             Event::MessageSent(sent) => {
                 assert!(!sent.to.named().is_empty());
                 let author = sent.from.member();
