@@ -2,6 +2,7 @@
 
 use crate::bus::state::{Request, State};
 use crate::domain::ids::{RequestId, SessionId};
+use crate::domain::messaging::RequestStatus;
 use crate::domain::name::Name;
 
 impl State {
@@ -24,6 +25,16 @@ impl State {
     pub fn claimed_by(&self, session: SessionId) -> impl Iterator<Item = &Request> {
         let held = self.unanswered.claimed.get(&session).into_iter().flatten();
         held.filter_map(|id| self.requests.get(id))
+    }
+
+    /// Says whether an answer of this session to that member completes a request: the one owns it, the other has opened it.
+    pub(in crate::bus) fn completes(&self, id: &RequestId, session: SessionId, to: &Name) -> bool {
+        self.requests.get(id).is_some_and(|request| {
+            let owner = request.owner.as_ref();
+            request.status == RequestStatus::Claimed
+                && owner.is_some_and(|owner| owner.session == session)
+                && request.from == *to
+        })
     }
 
     /// Returns the open requests, oldest first.

@@ -208,6 +208,7 @@ fn an_owner_that_updates_its_claim_knows_of_it() {
     let request = world.open_leased(asker, Some(300_000));
     let call = world.call();
     world.ask(agent, Operation::Claim(request.clone(), call));
+    world.ask(agent, Operation::AnswerWritten(call));
     world.ask(agent, Operation::UpdateClaim(request.clone(), ClaimUpdate::Renew));
     world.ask(lead, Operation::EndCalls(agent));
     assert_eq!(world.state.request(&request).unwrap().status, RequestStatus::Claimed);
