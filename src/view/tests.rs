@@ -269,6 +269,7 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            quiet: false,
             body: Body::Text(text.to_owned()),
         })
     };
@@ -342,6 +343,7 @@ fn mail_to_a_generated_name_that_has_left_is_unread_by_nobody() {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            quiet: false,
             body: Body::Text("the workflow is done".to_owned()),
         });
         let left = Event::MemberLeft { session, departure: Departure::Closed, detail: None };

@@ -132,6 +132,8 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             messages::send(writer, me, to, (body, *priority), reply_to.as_deref())
         }
         Operation::Broadcast(body) => messages::broadcast(writer, me, body),
+        Operation::FollowTopic(topic) => messages::follow_topic(writer, me, topic),
+        Operation::LeaveTopic(topic) => messages::leave_topic(writer, me, topic),
         Operation::Take { session, call, method, pick } => {
             messages::take(writer, me, *session, (*call, *method), pick)
         }

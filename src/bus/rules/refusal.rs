@@ -1,11 +1,12 @@
 //! Why a command is refused, in sentences that a model can act on.
 
+use super::nobody_fits::NobodyFits;
 use crate::domain::ids::{
     IdError, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::{self, TeamLimits};
-use crate::domain::member::SessionNumber;
-use crate::domain::messaging::RequestStatus;
+use crate::domain::member::{Label, SessionNumber};
+use crate::domain::messaging::{AddressError, RequestStatus};
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -77,8 +78,8 @@ pub enum Refusal {
     ToBridge,
     /// The recipient is a list of names.
     #[error(
-        "send_message reaches one member, and {text:?} is not one name: make one call for each \
-            member"
+        "{text:?} is not one address: make one call for each member, or send to a group such as \
+            `@role`, `#topic` or `all`"
     )]
     ToSeveral { text: String },
     #[error("`{id}` cannot be answered with reply_to: {hint}")]
@@ -252,10 +253,26 @@ pub enum Refusal {
     )]
     QueueFull { name: Name, limit: usize },
     #[error(
-        "send_message reaches one member: an orchestrator can reach all with `broadcast`, and \
-            `request_task` offers work to all"
+        "no member has that name: `all` reaches all members, and `request_task` offers work to all"
     )]
     ToAll,
+    /// A group of which there is no live member.
+    #[error(transparent)]
+    NobodyFits(Box<NobodyFits>),
+    #[error("there is no other live member that could read it")]
+    NobodyElse,
+    #[error("`{tag}:` is another project: messages reach the members of this one only")]
+    OtherProject { tag: Label },
+    /// The text begins as a group, and goes on otherwise.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error(
+        "you follow {}, which is the limit: leave one first",
+        counted(*.limit, "topic")
+    )]
+    TooManyTopics { limit: usize },
+    #[error("you do not follow `#{topic}`")]
+    NotFollowed { topic: Label },
     #[error("only the bridge that runs this agent can do this")]
     NotTheOwner,
     #[error("there is no key `{id}`")]

@@ -297,6 +297,7 @@ mod tests {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            quiet: false,
             body: Body::Text(text.to_owned()),
         })
     }

@@ -41,6 +41,7 @@ impl Message {
             reply_to: sent.reply_to.clone(),
             thread: sent.thread.clone().unwrap_or_else(|| sent.id.clone()),
             priority: sent.priority,
+            quiet: sent.quiet,
             body: origin.body(sent.body.bytes()),
             deliveries: Deliveries::default(),
         }
@@ -61,6 +62,7 @@ impl Message {
             reply_to: None,
             thread: opened.message.clone(),
             priority: Priority::Normal,
+            quiet: false,
             body: origin.body(opened.bytes()),
             deliveries: Deliveries::default(),
         }
