@@ -57,7 +57,7 @@ pub(super) fn pieces(event: &Event) -> Vec<Piece> {
                 kind: HitKind::Request,
                 text: PieceText::Body(text.clone()),
                 from: Some(opened.from.to_string()),
-                to: Some("all".to_owned()),
+                to: Some(opened.audience().to_string()),
                 id: opened.id.to_string(),
                 open: format!("messages --thread {}", opened.id),
             };

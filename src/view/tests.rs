@@ -249,6 +249,7 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
             message: MessageId::from_bits(number),
             from: name(from),
             to: Vec::<Name>::new().into(),
+            only: None,
             description: Body::Text("a question".to_owned()),
             context: None,
             nudge_ms: 1,

@@ -193,6 +193,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             message: message(b),
             from: name(c),
             to: addressees(odd, d, e),
+            only: (e > 200).then(|| Audience::Group(group(a))),
             description: body(a),
             context: Some(body(e)),
             nudge_ms: u64::from(d),
@@ -414,7 +415,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Operation {
             session: session(a),
             call: call(b),
             method: DeliveryMethod::Pull,
-            pick: Pick { only: None, from: None, kind: None, limit: 3, bytes: 10, head_bytes: 10 },
+            pick: Pick { only: None, from: None, to: None, kind: None, limit: 3, bytes: 10, head_bytes: 10 },
         },
         _ => Operation::Leave { session: session(a), departure: Departure::Failed, detail: None },
     }

@@ -248,6 +248,7 @@ impl World {
                 let open = Operation::Open {
                     description: text(),
                     context: None,
+                    to: None,
                     nudge_ms: 30_000,
                     ttl_ms: if *long { 300_000 } else { 20_000 },
                 };
@@ -353,6 +354,7 @@ impl World {
         let pick = Pick {
             only: None,
             from: None,
+            to: None,
             kind: None,
             limit,
             bytes: usize::MAX,

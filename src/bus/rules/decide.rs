@@ -156,8 +156,9 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             messages::wait(writer, me, *call, (from.as_ref(), request.as_ref()), *timeout_ms)
         }
         Operation::EndWait { call } => messages::end_wait(writer, me, *call),
-        Operation::Open { description, context, nudge_ms, ttl_ms } => {
-            requests::open(writer, me, description, context.as_ref(), (*nudge_ms, *ttl_ms))
+        Operation::Open { description, context, to, nudge_ms, ttl_ms } => {
+            let texts = (description, context.as_ref());
+            requests::open(writer, me, to.as_deref(), texts, (*nudge_ms, *ttl_ms))
         }
         Operation::Claim(id, call) => requests::claim(writer, me, id, *call),
         Operation::Release(id, call) => requests::release(writer, me, (id, *call)),

@@ -6,7 +6,7 @@ use crate::domain::ids::{
 };
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::{Label, SessionNumber};
-use crate::domain::messaging::{AddressError, RequestStatus};
+use crate::domain::messaging::{AddressError, Audience, RequestStatus};
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -167,6 +167,14 @@ pub enum Refusal {
     UnknownRequest { id: RequestId },
     #[error("the request `{id}` is your own: another member has to claim it")]
     OwnRequest { id: RequestId },
+    /// The request is for others.
+    #[error("the request `{id}` is for `{only}` alone{}", who_may(.who))]
+    NotForYou {
+        id: RequestId,
+        only: Audience,
+        /// The live members that may claim it.
+        who: Vec<Name>,
+    },
     /// Another member claimed it first, or the request has ended. Shown as a value, not an error.
     #[error("the request `{id}` is {}{}", .status.as_str(), .by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
     ClaimLost {
@@ -291,6 +299,16 @@ fn with_article(kind: &str) -> String {
 fn words(offers: &[Decision]) -> String {
     let words: Vec<_> = offers.iter().map(|offer| offer.as_str()).collect();
     words.join(", ")
+}
+
+fn who_may(who: &[Name]) -> String {
+    let shown = &who[..who.len().min(limits::SHOWN_GROUP_WORDS)];
+    let names: Vec<_> = shown.iter().map(|name| format!("`{name}`")).collect();
+    match who.len() - shown.len() {
+        _ if who.is_empty() => ": none of them is live now".to_owned(),
+        0 => format!(": {} may claim it", names.join(", ")),
+        more => format!(": {} and {more} more may claim it", names.join(", ")),
+    }
 }
 
 fn ended_hint(name: Option<&Name>) -> String {

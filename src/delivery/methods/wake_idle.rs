@@ -106,6 +106,7 @@ pub fn pick(prompt_bytes: usize) -> Pick {
     Pick {
         only: None,
         from: None,
+        to: None,
         kind: None,
         limit: limits::MAX_CHECK_LIMIT,
         bytes: prompt_bytes,

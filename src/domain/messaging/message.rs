@@ -125,6 +125,11 @@ impl Audience {
         }
     }
 
+    /// Says whether it is this group.
+    pub fn is_to(&self, group: &Group) -> bool {
+        self.group().is_some_and(|own| own.is_same(group))
+    }
+
     /// Says whether it is one member, and not several.
     pub fn is_one(&self) -> bool {
         matches!(self, Self::One(_))

@@ -38,7 +38,7 @@ impl Tool for Odd {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let pick =
-            Pick { only: None, from: None, kind: None, limit: 10, bytes: 1000, head_bytes: 1000 };
+            Pick { only: None, from: None, to: None, kind: None, limit: 10, bytes: 1000, head_bytes: 1000 };
         let taken = caller.call.receive(DeliveryMethod::Pull, pick).await?;
         self.took.send(taken.len()).unwrap();
         match input.then.as_str() {

@@ -152,6 +152,8 @@ pub enum Operation {
     Open {
         description: Body,
         context: Option<Body>,
+        /// Who alone sees and may claim it, as the caller wrote the address; everybody if it is missing.
+        to: Option<String>,
         /// Milliseconds to the nudge.
         nudge_ms: u64,
         /// Milliseconds of open time.

@@ -3,7 +3,7 @@
 use crate::bus::event::LogPosition;
 use crate::bus::event::{MessageSent, RequestOpened};
 use crate::bus::state::{BodyRef, Deliveries, Message};
-use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Author, MessageKind, Priority};
 
 /// The position and the time of an event.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,7 +55,7 @@ impl Message {
             sent_ms: origin.wall_ms,
             kind: MessageKind::Request,
             from: Author::Member(opened.from.clone()),
-            audience: Audience::All,
+            audience: opened.audience(),
             request: Some(opened.id.clone()),
             task: None,
             claimed_by: None,

@@ -194,6 +194,7 @@ async fn take(me: &Membership, id: &MessageId) -> Result<(), BusError> {
     let pick = Pick {
         only: Some(vec![id.clone()]),
         from: None,
+        to: None,
         kind: None,
         limit: 1,
         bytes: usize::MAX,
