@@ -26,7 +26,8 @@ pub(super) fn said(
                 Some(only) => only.to_string(),
             };
             let words = format!("{} asks {whom}: {asks} ({})", opened.from, opened.id);
-            let about = [Some(opened.from.to_string()), opened.only.as_ref().map(ToString::to_string)];
+            let about =
+                [Some(opened.from.to_string()), opened.only.as_ref().map(ToString::to_string)];
             let said = Said::new(Topic::Request, words).about(about.into_iter().flatten());
             Some(said.with_ids([opened.id.to_string(), opened.message.to_string()]))
         }

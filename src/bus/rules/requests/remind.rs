@@ -54,5 +54,7 @@ pub(in crate::bus::rules) fn remind(writer: &mut Writer<'_>, request: &Request, 
 /// Returns the live members that may claim a request, without a session that leaves by this decision.
 pub(super) fn claimants(writer: &Writer<'_>, request: &Request) -> Vec<Name> {
     let live = writer.state.claimants(request).into_iter();
-    live.filter(|session| !writer.is_leaving(session.id)).map(|session| session.name.clone()).collect()
+    live.filter(|session| !writer.is_leaving(session.id))
+        .map(|session| session.name.clone())
+        .collect()
 }

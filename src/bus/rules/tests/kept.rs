@@ -74,9 +74,7 @@ fn held(state: &State) -> usize {
         keys,
     } = state;
     let timers: Vec<(Due, u64, u64)> = timers.clone().into();
-    let of_sessions = sessions
-        .values()
-        .map(|session| {
+    let of_sessions = sessions.values().map(|session| {
         let topics = session.traits.topics.len();
         session.in_flight.len() + session.waits.len() + session.queue.len() + topics
     });

@@ -169,11 +169,7 @@ fn requested(input: Input) -> Result<Request, ToolError> {
 }
 
 /// Delivers unread messages. Whoever so reads a topic follows it.
-async fn unread(
-    caller: &mut Caller,
-    filter: Filter,
-    limit: usize,
-) -> Result<Output, ToolError> {
+async fn unread(caller: &mut Caller, filter: Filter, limit: usize) -> Result<Output, ToolError> {
     let chosen = Chosen::of(caller, filter)?;
     if let Some(Group::Topic(topic)) = &chosen.to {
         caller.call.ask(Operation::FollowTopic(topic.clone())).await?;

@@ -150,8 +150,9 @@ fn why_refused(refusal: &Refusal) -> Problem {
         Refusal::OwnRequest { .. } => {
             conflict("own-request", "A request is claimed by another member than the one who asks")
         }
-        Refusal::NotForYou { .. } => conflict("not-for-you", "The request is for others")
-            .with_detail(refusal.to_string()),
+        Refusal::NotForYou { .. } => {
+            conflict("not-for-you", "The request is for others").with_detail(refusal.to_string())
+        }
         Refusal::ClaimLost { .. } => conflict("claim-lost", "The request is no longer free")
             .with_detail(refusal.to_string())
             .with_hint("`/api/v1/requests` lists those without an answer"),

@@ -293,3 +293,86 @@ fn a_message_to_a_group_is_its_authors_and_its_addressees_alone() {
     let seers: Vec<_> = seers.filter(|one| message.is_visible_to(&name(one))).collect();
     assert_eq!(seers, ["me", "ann", "bob"]);
 }
+
+fn open_for(world: &mut World, by: SessionId, to: &str) -> RequestId {
+    let open = Operation::Open {
+        description: text("look at this"),
+        context: None,
+        to: Some(to.into()),
+        nudge_ms: 30_000,
+        ttl_ms: 900_000,
+    };
+    let events = world.ask(by, open);
+    let opened = events.iter().find_map(|event| match event {
+        Event::RequestOpened(opened) => Some(opened.id.clone()),
+        _ => None,
+    });
+    opened.unwrap()
+}
+
+#[test]
+fn a_request_for_some_is_shown_to_them_and_to_those_who_join_them_and_claimed_by_no_other() {
+    let (mut world, me) = team();
+    let request = open_for(&mut world, me, "@reviewer");
+    let shown = world.shown(&request);
+    assert_eq!(world.state.message(&shown).unwrap().audience.to_string(), "@reviewer");
+    let carl = world.state.live(&name("carl")).unwrap().id;
+    assert_eq!(world.unread("carl"), []);
+    assert_eq!(world.unread("bob"), [shown.clone()]);
+    let refusal = world.refuse(carl, Operation::Claim(request.clone(), CALL));
+    let expected =
+        format!("the request `{request}` is for `@reviewer` alone: `ann`, `bob` may claim it");
+    assert_eq!(refusal.to_string(), expected);
+    // Whoever joins with that role sees it, and nobody else.
+    join(&mut world, "dora", &Says { roles: &["reviewers"], ..Says::default() });
+    join(&mut world, "eric", &Says { roles: &["tester"], ..Says::default() });
+    world.due();
+    assert_eq!((world.unread("dora"), world.unread("eric")), (vec![shown.clone()], vec![]));
+    // Only they are reminded.
+    world.pass(30_000);
+    let events = world.due();
+    let nudge = all_sent(&events).find(|sent| sent.kind == MessageKind::Nudge).unwrap();
+    assert_eq!(nudge.audience.to_string(), "@reviewer");
+    assert_eq!(nudge.to.named(), [name("ann"), name("bob"), name("dora")]);
+    let told = notices(&events, "me");
+    assert!(told[0].contains("Those who may claim it were reminded"), "{told:?}");
+    // Once it is open again they alone see it.
+    let bob = world.state.live(&name("bob")).unwrap().id;
+    world.ask(bob, Operation::Claim(request.clone(), CALL));
+    assert!(!world.unread("dora").contains(&shown));
+    world.leave(bob);
+    assert!(world.unread("dora").contains(&shown) && world.unread("ann").contains(&shown));
+    assert_eq!((world.unread("carl"), world.unread("eric")), (vec![], vec![]));
+}
+
+#[test]
+fn a_request_for_one_member_waits_for_it() {
+    let (mut world, me) = team();
+    let request = open_for(&mut world, me, "gone");
+    let shown = world.shown(&request);
+    let ann = world.state.live(&name("ann")).unwrap().id;
+    assert_eq!(world.unread("ann"), []);
+    let refusal = world.refuse(ann, Operation::Claim(request.clone(), CALL));
+    let expected = format!("the request `{request}` is for `gone` alone: none of them is live now");
+    assert_eq!(refusal.to_string(), expected);
+    let gone = world.peer("gone");
+    world.due();
+    assert_eq!(world.unread("gone"), [shown]);
+    world.ask(gone, Operation::Claim(request, CALL));
+    let all = open_for(&mut world, me, "all");
+    assert_eq!(world.state.request(&all).unwrap().only, None);
+    assert!(world.unread("ann").contains(&world.shown(&all)));
+}
+
+#[test]
+fn a_request_to_a_topic_follows_it() {
+    let (mut world, me) = team();
+    let request = open_for(&mut world, me, "#releases");
+    assert!(world.state.session(me).unwrap().follows(&label("releases")));
+    let bob = world.state.live(&name("bob")).unwrap().id;
+    let refusal = world.refuse(bob, Operation::Claim(request.clone(), CALL));
+    assert!(matches!(refusal, Refusal::NotForYou { .. }));
+    // Who follows it later may claim it.
+    world.ask(bob, Operation::FollowTopic(label("releases")));
+    world.ask(bob, Operation::Claim(request, CALL));
+}
