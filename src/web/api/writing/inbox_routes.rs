@@ -51,7 +51,7 @@ struct UnreadMessage {
     at: Moment,
     /// The sender; `bridge` is the bus itself, `human` the person at the command line.
     from: String,
-    /// A name, or `all`.
+    /// A name, `all`, or a group such as `@role`.
     to: String,
     /// message, request, response, nudge, broadcast, shutdown or notice.
     kind: String,
