@@ -25,25 +25,16 @@ pub fn role_of(agent: &str) -> Option<Label> {
     }
 }
 
-/// Returns the words by which a profile's agents are addressed.
-pub(super) fn words_of(profile: &Profile) -> impl Iterator<Item = &str> {
-    let lane = profile.lane.iter().map(|lane| lane.value.as_str());
-    let roles = profile.roles.value.iter().map(String::as_str);
-    let capabilities = profile.capabilities.value.iter().map(Label::as_str);
-    roles.chain(lane).chain(capabilities)
-}
-
 /// Returns the first profile with a role whose program is installed, else the first with it.
 pub(crate) fn profile_with<'a>(
     config: &'a Config,
     launch: &Launch,
     role: &Label,
 ) -> Option<&'a Profile> {
-    let has_it =
-        |profile: &&Profile| words_of(profile).any(|word| is_same_word(word, role.as_str()));
+    let has_it = |profile: &&Profile| profile.has_word(role);
     let is_installed = |profile: &&Profile| launch.program(profile).is_ok();
-    let mut with_it = config.profiles().filter(has_it);
-    with_it.clone().find(is_installed).or_else(|| with_it.next())
+    let installed = config.profiles().filter(has_it).find(is_installed);
+    installed.or_else(|| config.profiles().find(has_it))
 }
 
 impl Team {
@@ -88,6 +79,8 @@ impl Team {
                 && !live.stuck
                 && !live.hung
                 && !state.plays_a_trial_of_another(live, me)
+                // A trial gives real agents no work.
+                && (!self.config().plays_script() || live.owner == Some(me))
                 && (assignment.step.is_none() || live.cwd.as_deref() == Some(root.as_ref()))
         };
         let busy = |live: &Session| usize::from(live.running.is_some()) + live.queue.len();

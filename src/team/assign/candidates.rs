@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use super::by_role::words_of;
+use super::by_role::role_of;
 use super::unknown_agent::unknown_agent;
 use crate::bus::BusError;
 use crate::bus::state::{Session, Task};
@@ -43,8 +43,11 @@ pub enum Assignee {
 }
 
 impl Candidates {
-    /// Returns whether the program of this profile is not installed.
+    /// Returns whether the program of this profile, or of all profiles with this role, is not installed.
     pub fn is_missing(&self, name: &str) -> bool {
+        if let Some(role) = role_of(name) {
+            return self.missing_for_role(&role).is_some();
+        }
         self.missing.iter().any(|(missing, _)| missing.as_str() == name)
     }
 
@@ -80,7 +83,7 @@ impl Candidates {
             Self { search_path: launch.search_path().map(OsStr::to_owned), ..Self::default() };
         for profile in config.profiles() {
             let reason = launch.program(profile).err().map(|missing| missing.to_string());
-            let words = words_of(profile).map(|word| (word.to_owned(), reason.clone()));
+            let words = profile.words().map(|word| (word.to_owned(), reason.clone()));
             known.words.extend(words);
             match reason {
                 None => known.profiles.push(profile.name.clone()),

@@ -69,8 +69,11 @@ async fn a_topic_is_read_by_those_who_follow_it_and_shown_in_the_log() {
     let sent = ann.send("#releases", "I try it").await;
     assert_eq!(sent["recipients"].as_array().unwrap().len(), 2, "{sent}");
     let project = stage.project().to_str().unwrap();
-    let (exit, stderr) = stage.ended(&["log", "--project", project], None).await;
-    assert_eq!(exit.code, Some(0), "{stderr}");
+    let (exit, log) = stage.ended(&["log", "--project", project], None).await;
+    assert_eq!(exit.code, Some(0), "{log}");
+    for line in ["bob → #releases", "eve follows #releases"] {
+        assert!(log.contains(line), "{log}");
+    }
     for member in [ann, bob, eve] {
         member.close().await;
     }
