@@ -161,6 +161,7 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             requests::open(writer, me, to.as_deref(), texts, (*nudge_ms, *ttl_ms))
         }
         Operation::Claim(id, call) => requests::claim(writer, me, id, *call),
+        Operation::GiveBack(id) => requests::give_back(writer, me, id),
         Operation::Release(id, call) => requests::release(writer, me, (id, *call)),
         Operation::Assign { session, task } => tasks::assign(writer, me, *session, task),
         Operation::StartTask(id) => tasks::start(writer, me, id),

@@ -167,6 +167,13 @@ pub enum Refusal {
     UnknownRequest { id: RequestId },
     #[error("the request `{id}` is your own: another member has to claim it")]
     OwnRequest { id: RequestId },
+    #[error("the request `{id}` is not yours to release: it is {}{}", .status.as_str(), .by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
+    NotYourClaim {
+        id: RequestId,
+        status: RequestStatus,
+        /// Its owner, or the last one.
+        by: Option<Name>,
+    },
     /// The request is for others.
     #[error("the request `{id}` is for `{only}` alone{}", who_may(.who))]
     NotForYou {
@@ -275,7 +282,7 @@ pub enum Refusal {
     #[error(transparent)]
     Address(#[from] AddressError),
     #[error(
-        "you follow {}, which is the limit: leave one first",
+        "you follow {}, which is the limit: leave one with update_claim",
         counted(*.limit, "topic")
     )]
     TooManyTopics { limit: usize },

@@ -161,6 +161,8 @@ pub enum Operation {
     },
     /// Claims a request. The claimer learns of it from the answer of this call.
     Claim(RequestId, CallId),
+    /// Gives a claimed request back, so that others may claim it.
+    GiveBack(RequestId),
     /// Releases a claim because the claimer did not get the answer of this call, unless it knows of the claim by other means.
     Release(RequestId, CallId),
     /// Assigns work to a live agent.

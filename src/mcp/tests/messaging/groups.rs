@@ -110,3 +110,28 @@ async fn a_request_for_a_role_is_seen_and_claimed_by_it_alone() {
     let refused = ann.refused("request_task", nobody).await;
     assert!(refused.starts_with("`@tester` reaches nobody"), "{refused}");
 }
+
+#[tokio::test]
+async fn a_topic_is_left_and_a_claimed_request_is_given_back() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    bob.call("check_messages", json!({ "to": "#news" })).await;
+    ann.call("send_message", json!({ "to": "#news", "content": "1" })).await;
+    let release = |id: &Value| json!({ "id": id, "action": "release" });
+    let left = bob.call("update_claim", release(&json!("#News"))).await;
+    assert_eq!((&left["id"], &left["status"]), (&json!("#News"), &json!("left")));
+    let refused = ann.refused("send_message", json!({ "to": "#news", "content": "2" })).await;
+    assert!(refused.starts_with("`#news` reaches nobody"), "{refused}");
+    let refused = bob.refused("update_claim", release(&json!("#news"))).await;
+    assert_eq!(refused, "you do not follow `#news`");
+    let refused = bob.refused("update_claim", release(&json!("@role"))).await;
+    assert!(refused.starts_with("id is a request"), "{refused}");
+
+    let request = ann.call("request_task", json!({ "description": "x" })).await;
+    let id = &request["request_id"];
+    bob.call("claim_request", json!({ "request_id": id })).await;
+    let given = bob.call("update_claim", release(id)).await;
+    assert_eq!(given["status"], "open", "{given}");
+    let again = bob.call("claim_request", json!({ "request_id": id })).await;
+    assert_eq!(again["claimed"], true, "{again}");
+}

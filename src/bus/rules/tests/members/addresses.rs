@@ -245,7 +245,10 @@ fn a_session_follows_a_limited_number_of_topics() {
         world.ask(me, Operation::FollowTopic(label(&format!("t{number}"))));
     }
     let refusal = world.refuse(me, sending("#releases", "x", None));
-    assert_eq!(refusal.to_string(), "you follow 64 topics, which is the limit: leave one first");
+    assert_eq!(
+        refusal.to_string(),
+        "you follow 64 topics, which is the limit: leave one with update_claim"
+    );
     // A log that has one more nevertheless is a fact, and does no harm.
     let followed = Followed { session: me, topic: label("more") };
     let proposal = crate::bus::storage::Proposal {
@@ -375,4 +378,28 @@ fn a_request_to_a_topic_follows_it() {
     // Who follows it later may claim it.
     world.ask(bob, Operation::FollowTopic(label("releases")));
     world.ask(bob, Operation::Claim(request, CALL));
+}
+
+#[test]
+fn an_owner_gives_a_request_back_and_nobody_else_does() {
+    let (mut world, me) = team();
+    let request = world.open(me);
+    let ann = world.state.live(&name("ann")).unwrap().id;
+    let give_back = || Operation::GiveBack(request.clone());
+    let refusal = world.refuse(ann, give_back());
+    let expected = format!("the request `{request}` is not yours to release: it is open");
+    assert_eq!(refusal.to_string(), expected);
+    world.ask(ann, Operation::Claim(request.clone(), CALL));
+    let refusal = world.refuse(me, give_back());
+    let expected = format!("the request `{request}` is not yours to release: it is claimed by ann");
+    assert_eq!(refusal.to_string(), expected);
+    let events = world.ask(ann, give_back());
+    assert!(matches!(&events[0], Event::RequestReopened { id } if *id == request));
+    let told = notices(&events, "me");
+    assert!(told[0].ends_with("is open again: ann, which claimed it, gave it back"), "{told:?}");
+    let bob = world.state.live(&name("bob")).unwrap().id;
+    world.ask(bob, Operation::Claim(request.clone(), CALL));
+    world.reply(bob, "me", &request.to_string());
+    let refusal = world.refuse(bob, give_back());
+    assert!(matches!(refusal, Refusal::NotYourClaim { .. }), "{refusal}");
 }
