@@ -1,6 +1,7 @@
 //! Assigning work: the candidates, the choice among them, and room for a new agent.
 
 pub(crate) mod assign_task;
+pub(crate) mod by_role;
 pub(crate) mod candidates;
 pub(crate) mod free_a_slot;
 pub(crate) mod installed_profiles;

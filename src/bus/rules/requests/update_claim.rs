@@ -107,7 +107,11 @@ fn hand_over(
         return Err(Refusal::HandedToAuthor { id: request.id.clone(), name: to });
     }
     let heir = state.live(&to).filter(|heir| !heir.hung && heir.stop.is_none());
-    let session = heir.ok_or_else(|| Refusal::NobodyThere { name: to.clone() })?.id;
+    let heir = heir.ok_or_else(|| Refusal::NobodyThere { name: to.clone() })?;
+    if !state.may_claim(heir, request) {
+        return Err(not_for(writer, heir, request));
+    }
+    let session = heir.id;
     if let Some(content) = content {
         check_body("content", content)?;
         check_room(writer, &to)?;

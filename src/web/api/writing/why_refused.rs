@@ -98,11 +98,19 @@ fn why_refused(refusal: &Refusal) -> Problem {
             unprocessable("wrong-recipient", "A program does not write to itself")
                 .with_hint("`/api/v1/members` lists the others")
         }
-        Refusal::ToAll => unprocessable("wrong-recipient", "A message has one recipient")
-            .with_hint("`/api/v1/broadcast` writes to all"),
-        Refusal::ToSeveral { .. } => {
-            unprocessable("wrong-recipient", "A message has one recipient")
-                .with_hint("send one to each")
+        Refusal::ToAll => unprocessable("wrong-recipient", "There is no such member")
+            .with_hint("`all` reaches all members"),
+        Refusal::ToSeveral { .. } => unprocessable("wrong-recipient", "A message has one address")
+            .with_hint("send one to each, or write to a group, such as `@role`"),
+        Refusal::NobodyFits(nobody) => {
+            missing("nobody-fits", "The group has no live member").with_detail(nobody.to_string())
+        }
+        Refusal::NobodyElse => missing("nobody-fits", "No other member is live"),
+        Refusal::Address(error) => {
+            unprocessable("wrong-recipient", "This is no address").with_detail(error.to_string())
+        }
+        Refusal::OtherProject { .. } => {
+            unprocessable("wrong-recipient", "Messages reach the members of this project only")
         }
         Refusal::ToUser { .. } | Refusal::ToBridge | Refusal::Name(_) => {
             unprocessable("wrong-recipient", "This is no member that reads messages")
@@ -141,6 +149,9 @@ fn why_refused(refusal: &Refusal) -> Problem {
         }
         Refusal::OwnRequest { .. } => {
             conflict("own-request", "A request is claimed by another member than the one who asks")
+        }
+        Refusal::NotForYou { .. } => {
+            conflict("not-for-you", "The request is for others").with_detail(refusal.to_string())
         }
         Refusal::ClaimLost { .. } => conflict("claim-lost", "The request is no longer free")
             .with_detail(refusal.to_string())
