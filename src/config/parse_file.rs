@@ -68,7 +68,10 @@ fn set_optional<T>(field: &mut Option<T>, value: Option<T>) {
 
 impl DocumentReader<'_, '_> {
     fn document(mut self, document: &DeTable<'_>) {
-        for entry in entries(document) {
+        let mut all = entries(document);
+        // No name of a pool is one of a profile, wherever in the file that is.
+        all.sort_by_key(|entry| entry.key == "names");
+        for entry in all {
             match entry.key {
                 "agents" => self.profiles(entry.value),
                 "limits" => self.limits(entry.value),
@@ -110,7 +113,8 @@ impl DocumentReader<'_, '_> {
     fn names(&mut self, value: &Spanned<DeValue<'_>>) {
         for entry in self.reader.table(value, "`names`").unwrap_or_default() {
             if entry.key == defaults::POOL.name {
-                let pool = self.reader.pool(entry.value, "`pool` of [names]");
+                let profiles: Vec<_> = self.merged.profiles.keys().cloned().collect();
+                let pool = self.reader.pool(entry.value, "`pool` of [names]", &profiles);
                 let pool = self.sourced(pool);
                 set(&mut self.merged.pool, pool);
             } else {

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Problem, hint, shown};
 use crate::domain::limits;
-use crate::domain::member::Label;
+use crate::domain::member::{Label, is_word_for_members};
 use crate::domain::name::Name;
 use crate::domain::text::counted::counted;
 use crate::domain::text::suggest::nearest;
@@ -245,14 +245,28 @@ impl<'a> Reader<'a> {
         self.array_of(value, what, limits::MEMBER_LABELS, Self::label)
     }
 
-    /// Reads the words of a pool of names, each of which people can say aloud.
-    pub(super) fn pool(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Vec<Name>> {
+    /// Reads the words of a pool of names, each of which people can say aloud, and none of which a profile has.
+    pub(super) fn pool(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+        profiles: &[Name],
+    ) -> Option<Vec<Name>> {
         let mut words: Vec<Name> = Vec::new();
         let word = |reader: &mut Self, value: &Spanned<DeValue<'_>>, each: &str| {
             let text = reader.string(value, each)?;
             let is_spoken = (1..=limits::POOL_WORD_LETTERS).contains(&text.len())
                 && text.bytes().all(|byte| byte.is_ascii_alphabetic());
             let problem = match Name::parse(&text) {
+                Ok(name) if is_spoken && is_word_for_members(&name) => {
+                    "others look under it for a member of that kind, and it would be any peer: \
+                        choose a name"
+                        .to_owned()
+                }
+                Ok(name) if is_spoken && profiles.contains(&name) => {
+                    "a profile has this name, and its agents are called after it: choose another"
+                        .to_owned()
+                }
                 Ok(name) if is_spoken => match words.iter().find(|word| **word == name) {
                     None => {
                         words.push(name.clone());

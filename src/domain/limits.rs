@@ -151,8 +151,8 @@ pub const ACKNOWLEDGEMENT_NOTE_BYTES: usize = 2_000;
 /// The most receipts of a message that a tool returns.
 pub const SHOWN_RECEIPTS: usize = 100;
 
-/// The most bytes of these receipts: room for one with the longest note, however it is escaped.
-pub const RECEIPTS_BYTES: usize = 13 * 1024;
+/// The most bytes of these receipts, with their notes: room for as many receipts of the longest names.
+pub const RECEIPTS_BYTES: usize = 24 * 1024;
 
 /// The most calls by which a message was delivered whose ends are searched for in the log.
 pub const SEARCHED_CALLS: usize = 16;

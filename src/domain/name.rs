@@ -36,8 +36,18 @@ pub enum NameError {
 }
 
 impl Name {
-    /// Parses a name.
+    /// Parses a name that a member, a profile or a step may get.
     pub fn parse(text: &str) -> Result<Self, NameError> {
+        let name = Self::stored(text)?;
+        if is_like_a_session(text) {
+            return Err(NameError::Reserved(text.to_owned()));
+        }
+        Ok(name)
+    }
+
+    /// Parses a name that is stored. It may be one that nobody gets any more, as long as nobody takes it for everybody, the bridge or
+    /// the user.
+    pub fn stored(text: &str) -> Result<Self, NameError> {
         let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
         let bytes = text.as_bytes();
         if bytes.is_empty()
@@ -51,7 +61,7 @@ impl Name {
             let shown: String = text.chars().take(MAX_NAME_BYTES + 1).collect();
             return Err(NameError::Malformed(shown));
         }
-        if is_reserved(text) {
+        if RESERVED.iter().any(|word| word.eq_ignore_ascii_case(text)) {
             return Err(NameError::Reserved(text.to_owned()));
         }
         Ok(Self(text.into()))
@@ -80,12 +90,10 @@ impl Name {
     }
 }
 
-/// `s` with digits alone stands for a position in the log, never for a member.
-fn is_reserved(text: &str) -> bool {
+/// `s` with digits alone stands for a session, never for a new member.
+fn is_like_a_session(text: &str) -> bool {
     let digits = text.strip_prefix(['s', 'S']);
-    RESERVED.iter().any(|word| word.eq_ignore_ascii_case(text))
-        || digits
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    digits.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl PartialEq for Name {
@@ -146,7 +154,7 @@ impl Visitor<'_> for NameVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Name, E> {
-        Name::parse(text).map_err(E::custom)
+        Name::stored(text).map_err(E::custom)
     }
 }
 
@@ -189,6 +197,17 @@ mod tests {
     fn reserved_words_are_refused_in_any_case() {
         for word in ["all", "ALL", "*", "human", "Bridge", "you", "s12", "S0"] {
             assert_eq!(Name::parse(word), Err(NameError::Reserved(word.to_owned())));
+        }
+    }
+
+    #[test]
+    fn a_stored_name_may_be_one_that_nobody_gets_any_more() {
+        let read = |text: &str| serde_json::from_value::<Name>(text.into());
+        for text in ["s1", "S007", "codex"] {
+            assert_eq!(read(text).unwrap().as_str(), text);
+        }
+        for text in ["all", "Bridge", "human", "two words", ""] {
+            assert!(read(text).is_err(), "{text}");
         }
     }
 

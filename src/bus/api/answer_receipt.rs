@@ -50,6 +50,11 @@ impl Answer {
         matches!(*self.fate.borrow(), Fate::Given { sent } if sent <= at)
     }
 
+    /// Says whether the client has the answer.
+    pub fn is_given(&self) -> bool {
+        matches!(*self.fate.borrow(), Fate::Given { .. })
+    }
+
     /// Waits until the answer is written or cancelled, and says whether it was written. Cancel-safe.
     pub async fn was_given(&self) -> bool {
         let mut fate = self.fate.subscribe();

@@ -4,6 +4,8 @@
 //! them. So a call ends in [`Call::answered`] or [`Call::requeue`]; dropping a call requeues too.
 
 pub mod acknowledge;
+mod again;
+mod sent_message;
 
 use std::time::Duration;
 
@@ -14,12 +16,12 @@ use super::bus::Bus;
 use super::membership::{Answered, Membership};
 use super::message_text::LoadedMessage;
 use crate::bus::error::BusError;
-use crate::bus::event::{Addressees, Event, MessageSent};
+use crate::bus::event::Event;
 use crate::bus::rules::{Operation, Pick, Refusal};
 use crate::bus::shared::Receipt;
 use crate::bus::state::{Message, Request, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
-use crate::domain::messaging::{Author, DeliveryMethod, MessageKind, Priority, RequestStatus};
+use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority, RequestStatus};
 use crate::domain::name::Name;
 use crate::sys::random_ids;
 
@@ -171,33 +173,13 @@ impl Call {
             }
             outcome => outcome?,
         };
+        if let Some(id) = self.sent_on_in(&receipt) {
+            return Ok(Some(self.sent_before(id)));
+        }
         match self.sent_in(&receipt, &[MessageKind::Broadcast]) {
             Ok(sent) => Ok(Some(sent)),
             Err(_) => Ok(None),
         }
-    }
-
-    /// Finds this member's message among a command's events. Overdue events stand before it.
-    fn sent_in(&self, receipt: &Receipt, kinds: &[MessageKind]) -> Result<SentMessage, BusError> {
-        let is_own = |sent: &&MessageSent| {
-            kinds.contains(&sent.kind) && sent.from.member() == Some(self.membership.name())
-        };
-        let sent =
-            receipt.events.iter().rev().filter_map(as_sent).find(is_own).ok_or(BusError::Closed)?;
-        let recipients = self.membership.bus().look(|state| {
-            let recipients_in_state = || {
-                let message = state.message(&sent.id);
-                let deliveries = message.map(|message| message.deliveries.iter());
-                let names = deliveries.into_iter().flatten().map(|(name, _)| name);
-                names.cloned().collect()
-            };
-            let names: Vec<Name> = match &sent.to {
-                Addressees::Named(names) => names.clone(),
-                Addressees::AllBut(_) => recipients_in_state(),
-            };
-            with_liveness(state, names)
-        });
-        Ok(SentMessage { id: sent.id.clone(), recipients, is_double: false })
     }
 
     /// Receives the unread messages whose texts can be read. It is an error if none of the texts can be read.
@@ -479,20 +461,6 @@ async fn requeue(membership: &Membership, call: CallId) -> Result<(), BusError> 
             .map(drop),
         Err(error) => Err(error),
     }
-}
-
-fn as_sent(event: &Event) -> Option<&MessageSent> {
-    match event {
-        Event::MessageSent(sent) if matches!(sent.from, Author::Member(_)) => Some(sent),
-        _ => None,
-    }
-}
-
-mod again;
-/// Says of each member whether it is live.
-fn with_liveness(state: &State, names: impl IntoIterator<Item = Name>) -> Vec<(Name, bool)> {
-    let with = |name: Name| (state.live(&name).is_some(), name);
-    names.into_iter().map(with).map(|(live, name)| (name, live)).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::membership::Membership;
+use super::membership::{Answered, Membership};
 use super::retry_pauses::Retries;
 use crate::bus::error::BusError;
 use crate::bus::event::Event;
@@ -60,7 +60,8 @@ impl Membership {
         outcome.map(drop)
     }
 
-    /// Notes which requests this session has written about: its client knows of its claims on them.
+    /// Notes which requests this session has written about: its client knows of its claims on them, if it had the answers to them.
+    /// Whoever writes without that answer may know the request alone.
     pub(crate) fn note_wrote(&self, receipt: &Receipt) {
         for event in &receipt.events {
             let Event::MessageSent(sent) = event else {
@@ -76,9 +77,15 @@ impl Membership {
             });
             if let Some(request) = about
                 && sent.from.member() == Some(self.name())
+                && self.has_answer_to_claim(&request)
             {
                 self.claims().know(&request);
             }
         }
+    }
+
+    fn has_answer_to_claim(&self, request: &RequestId) -> bool {
+        let is_answer = |one: &Answered| one.claimed.as_ref() == Some(request);
+        self.answered().iter().any(|one| is_answer(one) && one.answer.is_given())
     }
 }

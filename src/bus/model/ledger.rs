@@ -45,12 +45,16 @@ pub(super) struct Ledger {
     silent: BTreeSet<SessionId>,
     /// Chosen names, whose mail waits for a return.
     chosen: BTreeSet<Name>,
-    /// The limits of the team, and what each session has sent since they, or the boot, began.
+    /// The limits of the team, and what each member has sent since they, or the boot, or its generated name began; a request has no text
+    /// that is compared.
     limits: TeamLimits,
     boot: u32,
-    paces: BTreeMap<SessionId, Vec<(u64, MessageSent)>>,
+    paces: BTreeMap<Name, Vec<(u64, Option<MessageSent>)>>,
     messages: BTreeMap<MessageId, (u64, Author)>,
     places: BTreeMap<(MessageId, Name), Where>,
+    /// The calls that carry messages in their answers, and those whose answers were written.
+    by_answer: BTreeSet<(SessionId, CallId)>,
+    written: BTreeSet<(SessionId, CallId)>,
     /// The deliveries that ended without a reader, and what recipients say of the others.
     ended: BTreeSet<(MessageId, Name)>,
     acknowledged: BTreeMap<(MessageId, Name), Acknowledgement>,
@@ -86,38 +90,57 @@ impl Ledger {
             self.boot = entry.tick.boot;
             self.paces.clear();
         }
-        for event in &entry.events {
+        for (seq, event) in (entry.seq..).zip(&entry.events) {
             match event {
                 Event::LimitsSet(limits) => {
                     self.limits = *limits;
                     self.paces.clear();
                 }
-                Event::MessageSent(sent) => self.check_pace(entry, sent),
+                Event::MessageSent(sent) if self.is_counted(entry.by, sent) => {
+                    self.check_pace(entry, sent.from.member(), Some(sent));
+                }
+                Event::RequestOpened(opened) => self.check_pace(entry, Some(&opened.from), None),
                 _ => {}
             }
-        }
-        for (seq, event) in (entry.seq..).zip(&entry.events) {
             self.enter_event(seq, event);
         }
     }
 
-    /// Checks that a session sends neither too fast nor the same twice at once, as plainly as possible.
-    fn check_pace(&mut self, entry: &Entry, sent: &MessageSent) {
-        let is_counted = matches!(sent.kind, MessageKind::Message | MessageKind::Broadcast);
+    /// Says whether a message counts for the rate: all but notices, the news of a claim, and the answer of an owner to its requester.
+    fn is_counted(&self, by: Option<SessionId>, sent: &MessageSent) -> bool {
+        let asked = sent.request.as_ref().and_then(|id| self.requests.get(id));
+        let is_owners = asked.is_some_and(|asked| {
+            asked.owner == by && by.is_some() && sent.to.named() == [asked.from.clone()]
+        });
+        match sent.kind {
+            MessageKind::Message | MessageKind::Broadcast => true,
+            MessageKind::Response => sent.claimed_by.is_none() && !is_owners,
+            _ => false,
+        }
+    }
+
+    /// Checks that a member sends neither too fast nor the same twice at once, as plainly as possible.
+    fn check_pace(&mut self, entry: &Entry, from: Option<&Name>, sent: Option<&MessageSent>) {
         let (rate, burst) = (self.limits.messages_per_minute, self.limits.message_burst);
-        let (true, Some(by), Author::Member(_)) = (is_counted && rate > 0, entry.by, &sent.from)
-        else {
+        let Some(from) = from.filter(|_| rate > 0) else {
             return;
         };
         let now_ms = entry.tick.ms;
-        let pace = self.paces.entry(by).or_default();
+        let pace = self.paces.entry(from.clone()).or_default();
         let what = |sent: &MessageSent| {
             (sent.kind, sent.audience.clone(), sent.reply_to.clone(), sent.body.clone())
         };
-        let is_double =
-            |(ms, other): &(u64, MessageSent)| now_ms - ms < 2_000 && what(other) == what(sent);
+        let is_double = |(ms, other): &(u64, Option<MessageSent>)| {
+            let both = other.as_ref().zip(sent);
+            let has_ended = |other: &MessageSent| {
+                let mut to = other.to.named().iter();
+                to.all(|name| self.ended.contains(&(other.id.clone(), name.clone())))
+            };
+            now_ms - ms < 2_000
+                && both.is_some_and(|(other, sent)| what(other) == what(sent) && !has_ended(other))
+        };
         assert!(!pace.iter().any(is_double), "the same message twice in 2 s: {sent:?}");
-        pace.push((now_ms, sent.clone()));
+        pace.push((now_ms, sent.cloned()));
         for (index, (since_ms, _)) in pace.iter().enumerate() {
             let count = (pace.len() - index) as u64;
             let allowed = burst * 60_000 + (now_ms - since_ms) * rate;
@@ -144,8 +167,14 @@ impl Ledger {
                 assert!(self.live.remove(session), "it leaves once");
                 self.requeue(|holder, _| holder == *session);
                 self.unheard.retain(|_, (holder, _)| holder != session);
+                if !self.chosen.contains(&self.names[session]) {
+                    self.paces.remove(&self.names[session]);
+                }
             }
-            Event::MemberForgotten { name } => drop(self.chosen.remove(name)),
+            Event::MemberForgotten { name } => {
+                self.chosen.remove(name);
+                self.paces.remove(name);
+            }
             Event::MessageSent(sent) => {
                 assert!(!sent.to.named().is_empty());
                 let author = sent.from.member();
@@ -160,12 +189,20 @@ impl Ledger {
                     let place = (id.clone(), name.clone());
                     let is_held = matches!(self.places.get(&place), Some(Where::InFlight(..)));
                     assert!(!is_held, "a message in flight is not delivered twice");
+                    // A new session of the name is shown the request afresh.
                     self.ended.remove(&place);
+                    self.acknowledged.remove(&place);
                     self.places.insert(place, Where::Unread(None));
                 }
             }
-            Event::MessageHanded { ids, member, session, call, .. } => {
+            Event::MessageHanded { ids, member, session, call, method } => {
                 self.deliver(ids, member, (*session, *call));
+                if !method.is_by_turn() {
+                    self.by_answer.insert((*session, *call));
+                }
+            }
+            Event::AnswerWritten(written) => {
+                self.written.insert((written.session, written.call));
             }
             Event::MessageReturned { session, call } => {
                 self.requeue(|holder, held_by| (holder, held_by) == (*session, *call));
@@ -338,7 +375,11 @@ impl Ledger {
         for id in &said.ids {
             let key = (id.clone(), said.member.clone());
             let place = self.places.get_mut(&key).expect("only recipients acknowledge");
-            assert!(!matches!(place, Where::InFlight(..)), "its call is proven with it");
+            if let Where::InFlight(session, call) = *place {
+                let by = (session, call);
+                let may_be_read = !self.by_answer.contains(&by) || self.written.contains(&by);
+                assert!(may_be_read, "nobody has had the answer that carries it");
+            }
             assert!(!self.ended.contains(&key), "it has ended unread");
             *place = Where::Final;
             let before = self.acknowledged.insert(key, said.status);

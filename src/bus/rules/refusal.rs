@@ -146,6 +146,12 @@ pub enum Refusal {
         /// In the past tense.
         how: &'static str,
     },
+    /// A call carries it whose answer the caller has not had yet.
+    #[error(
+        "the message `{id}` is in the answer of another call, which had not reached you when you \
+            wrote this one: read it there, then call again"
+    )]
+    NotReadYet { id: MessageId },
     #[error("`ids` is empty: name the messages that you have read")]
     NothingToAcknowledge,
     #[error(

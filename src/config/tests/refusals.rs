@@ -411,6 +411,22 @@ fn a_pool_has_words_that_people_can_say_each_of_them_once() {
         ("['']", 9, "``: it must be 1 to 12 of the letters A-Z a-z"),
         ("['two words']", 9, "`two words`: it must be 1 to 12 of the letters A-Z a-z"),
         ("['bridge']", 9, "`bridge`: `bridge` is reserved: choose another name"),
+        (
+            "['Ada', 'Orchestrator']",
+            16,
+            "`Orchestrator`: others look under it for a member of that kind, and it would be any \
+             peer: choose a name",
+        ),
+        (
+            "['CODEX']\n[agents.codex]\nroles = ['x']",
+            9,
+            "`CODEX`: a profile has this name, and its agents are called after it: choose another",
+        ),
+        (
+            "['kim']\n[agents.Kim]\ncommand = 'kim'",
+            9,
+            "`kim`: a profile has this name, and its agents are called after it: choose another",
+        ),
     ] {
         check_refused(
             &format!("[names]\npool = {pool}"),

@@ -2,10 +2,12 @@
 
 mod kind_and_status;
 mod label;
+mod pool_word;
 mod session_number;
 mod traits;
 
 pub use self::kind_and_status::{Activity, Departure, MemberKind, PLAN_ROLE, ProcessMark, Tools};
 pub use self::label::{Label, LabelError};
+pub use self::pool_word::is_word_for_members;
 pub use self::session_number::SessionNumber;
 pub use self::traits::Traits;

@@ -84,7 +84,7 @@ impl TryFrom<Cow<'_, str>> for Author {
         match text.as_ref() {
             "bridge" => Ok(Self::Bridge),
             "human" => Ok(Self::Human),
-            name => Name::parse(name).map(Self::Member),
+            name => Name::stored(name).map(Self::Member),
         }
     }
 }
@@ -117,7 +117,7 @@ impl TryFrom<Cow<'_, str>> for Audience {
     type Error = NameError;
 
     fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
-        if text == "all" { Ok(Self::All) } else { Name::parse(&text).map(Self::One) }
+        if text == "all" { Ok(Self::All) } else { Name::stored(&text).map(Self::One) }
     }
 }
 

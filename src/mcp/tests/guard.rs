@@ -179,6 +179,44 @@ async fn two_calls_written_at_once_do_not_prove_each_others_answers() {
     }
 }
 
+#[tokio::test]
+async fn an_acknowledgement_written_with_the_call_that_carries_its_message_proves_nothing() {
+    let team = Team::new();
+    let mut ann = team.member("ann").await;
+    let membership = team.membership("bob").await;
+    let mut bob = Client::of(endpoint_tools::server(LazyMembership::taken(membership.clone())));
+    bob.initialize().await;
+    for round in 0..10 {
+        let mut ids = Vec::new();
+        for part in ["first", "second"] {
+            let content = format!("{part} of {round}");
+            let sent = ann.call("send_message", json!({ "to": "bob", "content": content })).await;
+            ids.push(sent["message_id"].clone());
+        }
+        let call = |id: &str, tool: &str, arguments: serde_json::Value| {
+            let params = json!({ "name": tool, "arguments": arguments });
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+        };
+        let reads = call("reads", "check_messages", json!({}));
+        let acknowledges = call("acks", "acknowledge", json!({ "ids": [ids[1]] }));
+        bob.line(&[reads.to_string(), acknowledges.to_string()].join("\n")).await;
+        let answers = [bob.next().await, bob.next().await];
+        let of = |id: &str| answers.iter().find(|answer| answer["id"] == id).unwrap();
+        let is_acknowledged = of("acks")["result"]["isError"] != true;
+        // The answer with the messages never arrives.
+        bob.notify("notifications/cancelled", json!({ "requestId": "reads" })).await;
+        let wait = json!({ "timeout_seconds": 20 });
+        let mut again = vec![bob.call("wait_for_message", wait.clone()).await];
+        if !is_acknowledged {
+            again.push(bob.call("wait_for_message", wait).await);
+        }
+        let again: Vec<_> = again.iter().map(|read| read["message"]["id"].clone()).collect();
+        assert_eq!(again, ids[..again.len()], "{answers:?}");
+        bob.call("list_agents", json!({})).await;
+        assert!(holds_nothing(&membership));
+    }
+}
+
 /// Waits until this many calls of a session wait for a message.
 async fn all_wait(membership: &Membership, calls: usize) {
     let mut changes = membership.bus().changes();

@@ -93,6 +93,7 @@ impl Conversation {
                     }
                 }
                 Event::MessageAcknowledged(said) => {
+                    self.in_flight.acknowledge(&said.member, &said.ids);
                     let note = said.note.as_ref().map(|note| beginning(note, self.chars));
                     for id in &said.ids {
                         self.change(id, said.member.as_str(), |receipt| {
@@ -180,13 +181,14 @@ impl Conversation {
                     letter.receipt(name.as_str()).begins();
                 }
             }
+            // Only those come anew from whom it was withdrawn.
             Addressees::AllBut(_) => {
                 let Some(known) = state.message(id) else {
                     self.vague.insert(seq);
                     return;
                 };
                 for (name, _) in known.deliveries.iter() {
-                    letter.receipt(name.as_str()).begins();
+                    letter.receipt(name.as_str()).begins_unless_read();
                 }
             }
         }
@@ -415,6 +417,29 @@ mod tests {
         let bob = &resolved.letters().next().unwrap().receipts[0];
         assert_eq!((bob.status, &bob.note), (ReceiptStatus::Resolved, &None));
         assert_eq!((bob.seen_at, bob.acknowledged_at), (Some(Moment(2)), Some(Moment(3))));
+    }
+
+    #[test]
+    fn a_failed_delivery_does_not_take_an_acknowledgement_back_and_a_later_session_begins_afresh() {
+        let session = SessionId(uuid::Uuid::nil());
+        let one = CallId(uuid::Uuid::from_u64_pair(1, 1));
+        let acked = Event::MessageAcknowledged(MessageAcknowledged {
+            ids: vec![id(1)],
+            member: name("bob"),
+            status: Acknowledgement::Acked,
+            note: Some("on it".to_owned()),
+        });
+        let mut events = vec![
+            sent(1, &["bob"], "x"),
+            handed(1, "bob", one),
+            acked,
+            Event::MessageReturned { session, call: one },
+        ];
+        assert_eq!(statuses(&folded(9, events.clone())), [[("bob", ReceiptStatus::Acked)]]);
+        events.push(Event::MessageAddressed { id: id(1), to: vec![name("bob")].into() });
+        let again = folded(9, events);
+        let bob = &again.letters().next().unwrap().receipts[0];
+        assert_eq!((bob.status, &bob.note), (ReceiptStatus::Unread, &None));
     }
 
     #[test]

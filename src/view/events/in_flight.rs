@@ -33,6 +33,13 @@ impl InFlight {
         carried.ids.extend_from_slice(ids);
     }
 
+    /// Notes that a member has acknowledged messages: their calls do not carry them any more.
+    pub(super) fn acknowledge(&mut self, member: &Name, ids: &[MessageId]) {
+        let mine = self.calls.values_mut().filter(|carried| carried.member == *member);
+        mine.for_each(|carried| carried.ids.retain(|id| !ids.contains(id)));
+        self.calls.retain(|_, carried| !carried.ids.is_empty());
+    }
+
     /// Returns what a call carried that has ended; none if it carried nothing, or was begun before the first entry.
     pub(super) fn settle(&mut self, session: SessionId, call: CallId) -> Option<Carried> {
         self.calls.remove(&(session, call))

@@ -135,10 +135,17 @@ impl Receipt {
         }
     }
 
-    /// Notes that the message is in the inbox, also again after it was withdrawn.
+    /// Notes that the message is in the inbox, also again: a later session of the member is shown a request afresh.
     pub(super) fn begins(&mut self) {
-        if self.status == ReceiptStatus::Withdrawn {
+        if self.status.is_final() {
             *self = Self::unread(std::mem::take(&mut self.member));
+        }
+    }
+
+    /// Notes that the message is in the inbox, unless the member has seen it or will not.
+    pub(super) fn begins_unless_read(&mut self) {
+        if self.status == ReceiptStatus::Withdrawn {
+            self.begins();
         }
     }
 

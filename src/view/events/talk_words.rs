@@ -53,6 +53,7 @@ pub(super) fn said(
             Some(receipt(words, [carried.member.to_string()], &carried.ids))
         }
         Event::MessageAcknowledged(said) => {
+            in_flight.acknowledge(&said.member, &said.ids);
             let (ids, member) = (listed(&said.ids), &said.member);
             let note = after_colon(said.note.as_deref());
             let words = match said.status {

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Call, SentMessage, with_liveness};
+use super::sent_message::with_liveness;
+use super::{Call, SentMessage};
+use crate::bus::event::Event;
 use crate::bus::rules::Operation;
+use crate::bus::shared::Receipt;
 use crate::domain::ids::MessageId;
+use crate::domain::messaging::MessageKind;
 use crate::domain::wait_times;
 
 impl Call {
@@ -22,11 +26,30 @@ impl Call {
         }
     }
 
+    /// Finds the broadcast of a moment ago that a command has delivered to more members.
+    pub(super) fn sent_on_in(&self, receipt: &Receipt) -> Option<MessageId> {
+        let addressed = receipt.events.iter().filter_map(|event| match event {
+            Event::MessageAddressed { id, .. } => Some(id),
+            _ => None,
+        });
+        self.membership.bus().look(|state| {
+            let is_mine = |id: &&MessageId| {
+                state.message(id).is_some_and(|message| {
+                    message.kind == MessageKind::Broadcast
+                        && message.from.member() == Some(self.membership.name())
+                })
+            };
+            addressed.rev().find(is_mine).cloned()
+        })
+    }
+
     /// Describes a message of a moment ago, which this call has sent again.
     pub(super) fn sent_before(&self, id: MessageId) -> SentMessage {
         let recipients = self.membership.bus().look(|state| {
             let deliveries = state.message(&id).map(|message| message.deliveries.iter());
-            with_liveness(state, deliveries.into_iter().flatten().map(|(name, _)| name.clone()))
+            let deliveries = deliveries.into_iter().flatten();
+            let lasting = deliveries.filter(|(_, one)| !one.is_final() || one.is_seen());
+            with_liveness(state, lasting.map(|(name, _)| name.clone()))
         });
         SentMessage { id, recipients, is_double: true }
     }

@@ -11,7 +11,7 @@ use crate::bus::event::TaskReport;
 use crate::bus::rules::{Description, Ending, NameChoice, NewTask};
 use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining};
-use crate::domain::limits;
+use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::task::TaskStatus;
 use crate::domain::wait_times;
@@ -49,6 +49,28 @@ async fn a_broadcast_reaches_each_of_very_many_waiting_members() {
     let (answers, ()) = tokio::join!(join_all(memberships.iter().map(waiting)), sending);
     let has_message = |answer: &Result<Waited, BusError>| matches!(answer, Ok(Waited::Message(_)));
     assert!(answers.iter().all(has_message));
+    bus.close().await;
+}
+
+#[tokio::test]
+async fn a_repeated_broadcast_is_the_first_one_and_reaches_who_has_joined_since() {
+    let store = Store::new(Arc::new(clock::now));
+    let bus = Bus::open(Box::new(store.log())).unwrap();
+    let choice = NameChoice::Chosen(Name::parse("lead").unwrap());
+    let (kind, roles, description) = (MemberKind::Orchestrator, Vec::new(), Description::default());
+    let lead = Membership::join(&bus, Joining { choice, kind, roles, description }).await.unwrap();
+    let _bob = bus.join_peer("bob").await;
+    let limits = TeamLimits { messages_per_minute: 60, ..TeamLimits::default() };
+    lead.ask(Operation::Limit(limits)).await.unwrap();
+    let first = lead.call().broadcast("hello".into()).await.unwrap().unwrap();
+    assert!(!first.is_double);
+    let cay = bus.join_peer("cay").await;
+    let again = lead.call().broadcast("hello".into()).await.unwrap().unwrap();
+    let recipients: Vec<_> = again.recipients.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((again.id, again.is_double, &recipients[..]), (first.id, true, &["bob", "cay"][..]));
+    assert_eq!(bus.look(|state| state.unread(cay.name()).count()), 1);
+    let third = lead.call().broadcast("hello".into()).await.unwrap().unwrap();
+    assert!(third.is_double && third.recipients.len() == 2);
     bus.close().await;
 }
 

@@ -119,20 +119,30 @@ async fn a_late_cancel_keeps_a_claim_that_another_endpoint_has_made() {
 }
 
 #[tokio::test]
-async fn a_late_cancel_keeps_a_claim_that_its_claimer_has_written_about() {
-    for (is_agent, writes) in [(true, true), (true, false), (false, true), (false, false)] {
+async fn a_late_cancel_keeps_a_claim_that_its_claimer_has_written_about_after_the_answer() {
+    let cases = [(true, true), (true, false), (false, true), (false, false)];
+    for ((is_agent, writes), is_given) in
+        cases.into_iter().flat_map(|case| [(case, true), (case, false)])
+    {
         let offered = offered(&Faults::default()).await;
         let claimer =
             if is_agent { offered.endpoint() } else { offered.bus.join_peer("ann").await };
-        let stuck = offered.claim(&claimer, Answer::default()).await;
+        let answer = Answer::default();
+        let stuck = offered.claim(&claimer, answer.clone()).await;
+        if is_given {
+            // The next request may have begun before this was noted.
+            answer.give(10);
+            claimer.written(stuck).await.unwrap();
+        }
         if writes {
-            let mut call = claimer.call();
+            let mut call = claimer.call_at(9);
             let about = Some(offered.request.to_string());
             let sent = call.send("lead".into(), "on it".into(), about);
             sent.await.unwrap();
         }
         claimer.unanswered(stuck).await.unwrap();
-        assert_ne!(offered.is_free().await, writes, "an agent: {is_agent}");
+        let is_kept = writes && is_given;
+        assert_ne!(offered.is_free().await, is_kept, "an agent: {is_agent}, writes: {writes}");
         offered.bus.close().await;
     }
 }

@@ -1,6 +1,7 @@
 //! Acknowledging messages: what their recipient says has become of them.
 //!
-//! Whoever names a message has read it, and with it the answer of the call that carries it.
+//! Whoever names a message knows of it, though not always from the answer that carries it: looking back shows ids too. So an
+//! acknowledgement proves the messages that it names, and nothing else of the calls that carry them.
 
 use crate::bus::event::{Event, MessageAcknowledged};
 use crate::bus::rules::event_writer::Writer;
@@ -20,20 +21,14 @@ pub(in crate::bus::rules) fn acknowledge(
 ) -> Result<(), Refusal> {
     check_sizes(ids, note)?;
     let holder = writer.session(me)?;
-    let (mut forward, mut carrying) = (Vec::new(), Vec::new());
+    let mut forward = Vec::new();
     for id in ids {
         let delivery = delivery_to(writer.state, &holder.name, id)?;
-        if let Delivery::InFlight { session, call, .. } = delivery {
-            carrying.push((session, call));
+        if is_on_its_way(writer, delivery) {
+            return Err(Refusal::NotReadYet { id: id.clone() });
         }
         if delivery.goes_on_to(status) && !forward.contains(id) {
             forward.push(id.clone());
-        }
-    }
-    for (session, call) in carrying {
-        // A message that was requeued may be known from elsewhere, such as the history: it proves nothing about its call.
-        if session == me && !writer.seen_calls().any(|seen| seen == (session, call)) {
-            writer.push(Event::MessageSeen { session, call });
         }
     }
     if !forward.is_empty() {
@@ -42,6 +37,18 @@ pub(in crate::bus::rules) fn acknowledge(
         writer.push(Event::MessageAcknowledged(acknowledged));
     }
     Ok(())
+}
+
+/// Says whether a message is in the answer of a call that its reader cannot have had before this command: nothing proves that answer,
+/// and nothing says that it was written. If it never arrives, the message has to be delivered again.
+fn is_on_its_way(writer: &Writer<'_>, delivery: Delivery) -> bool {
+    match delivery {
+        Delivery::InFlight { session, call, method } if !method.is_by_turn() => {
+            let is_proven = writer.seen_calls().any(|seen| seen == (session, call));
+            !is_proven && !writer.state.is_written(session, call)
+        }
+        _ => false,
+    }
 }
 
 fn check_sizes(ids: &[MessageId], note: Option<&str>) -> Result<(), Refusal> {

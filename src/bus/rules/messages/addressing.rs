@@ -10,10 +10,14 @@ use crate::domain::member::SessionNumber;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 
-/// Finds the member that a text names: by its name, or by the number of its live session.
+/// Finds the member that a text names: by its name, or by the number of its live session. A name like a number counts as long as a
+/// member lives under it, and then comes first.
 pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusal> {
     if let Some(number) = SessionNumber::parse(text) {
-        return member_numbered(state, number);
+        return match state.live_as(text) {
+            Some(live) => Ok(&live.name),
+            None => Err(no_session(state, number)),
+        };
     }
     // A malformed name may be a typo, so it gets suggestions, too.
     let known = Name::parse(text).ok().and_then(|name| state.member(&name));
@@ -24,14 +28,11 @@ pub fn known_member<'a>(state: &'a State, text: &str) -> Result<&'a Name, Refusa
     })
 }
 
-/// Finds the member whose live session has that number. An ended session has no successor: only the name lasts.
-fn member_numbered(state: &State, number: SessionNumber) -> Result<&Name, Refusal> {
-    let live = state.numbered(number).map(|live| &live.name);
-    live.ok_or_else(|| {
-        let mut departed = state.departed().rev();
-        let left = departed.find(|left| left.number == Some(number));
-        Refusal::NoSession { number, name: left.map(|left| left.name.clone()) }
-    })
+/// Returns the refusal of a number without a live session. An ended session has no successor: only the name lasts.
+fn no_session(state: &State, number: SessionNumber) -> Refusal {
+    let mut departed = state.departed().rev();
+    let left = departed.find(|left| left.number == Some(number));
+    Refusal::NoSession { number, name: left.map(|left| left.name.clone()) }
 }
 
 /// Finds the member to whom `me` sends.

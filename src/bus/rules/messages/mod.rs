@@ -1,6 +1,7 @@
 //! Rules of messages: sending, receiving, waiting, proofs of reading, and acknowledging.
 
 mod addressing;
+mod rates;
 mod send;
 mod receive;
 mod wait;
@@ -14,6 +15,7 @@ pub(in crate::bus) use self::delivery_proofs::unprinted_by_hooks;
 pub(super) use self::delivery_proofs::{
     end_calls, end_hooks, note_received, note_written, settle, take_notice,
 };
+pub(super) use self::rates::check_rate;
 pub(in crate::bus) use self::receive::picked;
 pub(super) use self::receive::take;
 pub(super) use self::send::{broadcast, send, send_as_human};

@@ -1,11 +1,12 @@
 //! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
 use super::addressing::{check_body, known_member, recipient};
-use crate::bus::event::Body;
+use super::rates::{check_pace, just_sent};
+use crate::bus::event::{Body, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{note_known, respond};
-use crate::bus::state::{Likeness, Session, State};
+use crate::bus::state::State;
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::messaging::{Audience, MessageKind, Priority};
 use crate::domain::name::Name;
@@ -13,7 +14,7 @@ use crate::domain::name::Name;
 /// The message or request that a reply answers.
 enum ReplyTo {
     Message { id: MessageId, thread: MessageId },
-    Request { id: RequestId },
+    Request { id: RequestId, message: MessageId },
 }
 
 pub(in crate::bus::rules) fn send(
@@ -41,11 +42,13 @@ pub(in crate::bus::rules) fn send(
             post.thread = Some(thread);
             writer.post(post);
         }
-        Some(ReplyTo::Request { id }) => {
-            if let Some(request) = writer.state.request(&id) {
-                note_known(writer, me, &request.message);
-            }
+        Some(ReplyTo::Request { id, message }) => {
             post.kind = MessageKind::Response;
+            post.reply_to = Some(message.clone());
+            if !writer.state.completes(&id, me.id, &to) {
+                check_pace(writer, me, &post)?;
+            }
+            note_known(writer, me, &message);
             respond(writer, me, &id, post);
         }
     }
@@ -75,29 +78,6 @@ pub(in crate::bus::rules) fn send_as_human(
     Ok(())
 }
 
-/// Refuses a message that the session has just sent, and one that comes too fast after the others.
-fn check_pace(writer: &Writer<'_>, me: &Session, post: &Post) -> Result<(), Refusal> {
-    let limits = writer.state.limits();
-    let Some(pace) = me.pace.as_ref().filter(|_| limits.messages_per_minute > 0) else {
-        return Ok(());
-    };
-    let likeness = Likeness {
-        kind: post.kind,
-        audience: &post.audience,
-        reply_to: post.reply_to.as_ref(),
-        is_urgent: !post.priority.is_normal(),
-        body: &post.body,
-    };
-    let now_ms = writer.now.tick.ms;
-    if let Some(id) = pace.double(&likeness, now_ms) {
-        return Err(Refusal::Double { id: id.clone() });
-    }
-    match pace.wait_ms(&limits, now_ms) {
-        Some(wait_ms) => Err(Refusal::TooFast { limits, wait_ms }),
-        None => Ok(()),
-    }
-}
-
 /// Refuses a message for a full inbox.
 fn check_room(writer: &Writer<'_>, to: &Name) -> Result<(), Refusal> {
     if writer.has_room(to, 1) {
@@ -119,7 +99,7 @@ fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
     if text.starts_with("req-") {
         let id = RequestId::parse(text)?;
         return match state.request(&id) {
-            Some(_) => Ok(ReplyTo::Request { id }),
+            Some(request) => Ok(ReplyTo::Request { id, message: request.message.clone() }),
             None => Err(Refusal::UnknownRequest { id }),
         };
     }
@@ -138,7 +118,7 @@ fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
         Some(request)
             if message.kind == MessageKind::Request && state.request(request).is_some() =>
         {
-            Ok(ReplyTo::Request { id: request.clone() })
+            Ok(ReplyTo::Request { id: request.clone(), message: id })
         }
         _ => Ok(ReplyTo::Message { id, thread: message.thread.clone() }),
     }
@@ -162,8 +142,30 @@ pub(in crate::bus::rules) fn broadcast(
     let mut post =
         Post::new(MessageKind::Broadcast, me.name.clone(), me.name.clone(), body.clone());
     post.audience = Audience::All;
+    if let Some(id) = just_sent(writer, &me.name, &post) {
+        return broadcast_again(writer, id, &to);
+    }
     post.to = to;
     check_pace(writer, me, &post)?;
     writer.post(post);
+    Ok(())
+}
+
+/// Delivers a broadcast of a moment ago to those who have joined since, or had no room for it. The others have it.
+fn broadcast_again(
+    writer: &mut Writer<'_>,
+    id: &MessageId,
+    everyone: &[Name],
+) -> Result<(), Refusal> {
+    let double = || Refusal::Double { id: id.clone() };
+    let message = writer.state.message(id).ok_or_else(double)?;
+    let lacks = |name: &&Name| message.delivery(name).is_none();
+    let to: Vec<_> = everyone.iter().filter(lacks).cloned().collect();
+    if to.is_empty() {
+        return Err(double());
+    }
+    let addressees = writer.addressees(to.clone());
+    writer.push(Event::MessageAddressed { id: id.clone(), to: addressees });
+    writer.deliver_to_waits(message, &to);
     Ok(())
 }

@@ -63,9 +63,7 @@ pub(in crate::bus::rules) fn respond(
     let Some(request) = writer.state.request(id) else {
         return;
     };
-    let owned = request.status == RequestStatus::Claimed
-        && request.owner.as_ref().is_some_and(|owner| owner.session == me.id);
-    let completes = owned && post.to.first() == Some(&request.from);
+    let completes = post.to.first().is_some_and(|to| writer.state.completes(id, me.id, to));
     post.request = Some(id.clone());
     post.reply_to = Some(request.message.clone());
     post.thread = Some(request.message.clone());

@@ -2,7 +2,7 @@
 
 use crate::bus::event::{Body, Event, RequestOpened};
 use crate::bus::rules::event_writer::Writer;
-use crate::bus::rules::messages::check_body;
+use crate::bus::rules::messages::{check_body, check_rate};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Message, Origin};
 use crate::domain::ids::{RequestId, SessionId};
@@ -25,6 +25,7 @@ pub(in crate::bus::rules) fn open(
         let limit = limits::MAX_OWN_REQUESTS;
         return Err(Refusal::TooManyRequests { limit });
     }
+    check_rate(writer, &me.name)?;
     let message = writer.message_id();
     let id = writer.new_id(RequestId::from_bits, |state, id| state.requests.contains_key(id));
     // A member with a full inbox is shown the request if it is reopened after a claim, and can claim it anyway.

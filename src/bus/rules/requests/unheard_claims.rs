@@ -47,8 +47,8 @@ fn is_seen_now(writer: &Writer<'_>, session: SessionId, call: CallId) -> bool {
     seen_now.any(|seen| seen == (session, call))
 }
 
-/// Writes that a session knows of its claim, because it writes in the thread of the request. This proves nothing else in the
-/// answer of the claiming call.
+/// Writes that a session knows of its claim, because the answer to it was written and the session writes in the thread of the request.
+/// Without that answer it may know the thread alone. This proves nothing else in the answer of the claiming call.
 pub(in crate::bus::rules) fn note_known(writer: &mut Writer<'_>, me: &Session, thread: &MessageId) {
     let of_thread = |id: &RequestId| {
         let request = writer.state.request(id);
@@ -56,6 +56,7 @@ pub(in crate::bus::rules) fn note_known(writer: &mut Writer<'_>, me: &Session, t
     };
     let known = me.unheard.iter().find(|(id, _)| of_thread(id));
     if let Some((request, call)) = known
+        && me.written.contains(call)
         && !is_seen_now(writer, me.id, *call)
     {
         writer.push(Event::ClaimKnown(ProvenClaim {

@@ -106,13 +106,24 @@ fn a_claim_stays_when_its_agent_writes_about_the_request() {
     let cases: [&dyn Fn(&ClaimedByCall) -> String; 2] = [&by_request, &by_message];
     for reply_to in cases {
         let mut claimed = claimed();
-        let (agent, reply_to) = (claimed.agent, reply_to(&claimed));
+        let (agent, call, reply_to) = (claimed.agent, claimed.call, reply_to(&claimed));
+        claimed.world.ask(agent, Operation::AnswerWritten(call));
         claimed.world.reply(agent, "other", &reply_to);
         claimed.end_turn();
         claimed.check(RequestStatus::Claimed);
         claimed.world.reply(agent, "asker", &reply_to);
         claimed.check(RequestStatus::Completed);
     }
+}
+
+#[test]
+fn a_reply_to_a_request_does_not_prove_a_claim_whose_answer_was_not_written() {
+    let mut claimed = claimed();
+    let (agent, reply_to) = (claimed.agent, claimed.request.to_string());
+    let events = claimed.world.ask(agent, sending("other", "what is it?", Some(&reply_to)));
+    assert_eq!(events.len(), 1, "{events:?}");
+    claimed.end_turn();
+    claimed.check(RequestStatus::Open);
 }
 
 #[test]
@@ -124,6 +135,7 @@ fn a_reply_to_a_request_proves_its_claim_but_not_the_messages_that_came_with_it(
         Operation::Take { session: agent, call, method: DeliveryMethod::Piggyback, pick: all() };
     claimed.world.ask(agent, take);
     assert_eq!(claimed.world.held(agent, call), std::slice::from_ref(&beside));
+    claimed.world.ask(agent, Operation::AnswerWritten(call));
     let reply_to = claimed.request.to_string();
     claimed.world.reply(agent, "other", &reply_to);
     assert_eq!(claimed.world.held(agent, call), std::slice::from_ref(&beside));

@@ -29,12 +29,10 @@ impl State {
         self.sessions.values().find(|session| session.number == Some(number))
     }
 
-    /// Returns the live session that a text names: by its number, such as `s7`, or by its member's name.
+    /// Returns the live session that a text names: by its member's name, or else by its number, such as `s7`.
     pub fn live_as(&self, text: &str) -> Option<&Session> {
-        match SessionNumber::parse(text) {
-            Some(number) => self.numbered(number),
-            None => self.live(&Name::parse(text).ok()?),
-        }
+        let named = Name::stored(text).ok().and_then(|name| self.live(&name));
+        named.or_else(|| self.numbered(SessionNumber::parse(text)?))
     }
 
     /// Returns the number of the session that began last, if any has one.

@@ -48,7 +48,6 @@ impl Session {
             hung: false,
             restarts: 0,
             used_beside_tasks: None,
-            pace: None,
             methods: Vec::new(),
         }
     }
@@ -153,6 +152,7 @@ impl State {
             session: None,
             unread: Chunked::default(),
             unread_bytes: 0,
+            pace: None,
         });
         member.name = name;
         member.chosen = chosen;
@@ -195,6 +195,8 @@ impl State {
             && member.session == Some(id)
         {
             member.session = None;
+            let limits = &self.limits;
+            member.pace = member.pace.take().filter(|pace| pace.lasts(limits, at.tick.ms));
             // If mail does not wait, the messages that did not fit into the append of the departure are abandoned at once.
             let waits = member.chosen || departure.leaves_mail_waiting(session.kind);
             self.name_is_absent(&session.name, waits.then_some(at.ts));

@@ -28,6 +28,10 @@ pub struct Member {
     /// The size of their texts.
     #[serde(skip)]
     pub unread_bytes: u64,
+    /// How fast it sends, once it has sent while the team had a limit of that. It outlives a session as long as the name is known, so a
+    /// new session begins no new burst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Box<Pace>>,
 }
 
 /// A live session.
@@ -115,9 +119,6 @@ pub struct Session {
     /// What its turns have used besides what the reports of its tasks count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_beside_tasks: Option<Usage>,
-    /// How fast it sends, once it has sent while the team had a limit of that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pace: Option<Box<Pace>>,
     /// The methods by which its bridge can deliver messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "ways")]
     pub methods: Vec<DeliveryMethod>,

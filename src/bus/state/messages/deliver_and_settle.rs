@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::bus::event::LogPosition;
 use crate::bus::event::{Addressees, AnswerWritten, MessageSent};
 use crate::bus::state::event_place::At;
-use crate::bus::state::{Delivery, Due, Likeness, Message, Pace, State, Wait};
+use crate::bus::state::{Delivery, Due, Likeness, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::Activity;
@@ -29,12 +29,11 @@ impl State {
 
     /// Counts a message of a member for its rate, if the team has a limit of that.
     fn note_pace(&mut self, sent: &MessageSent, at: &At) {
-        if self.limits.messages_per_minute == 0 || !Pace::counts(sent) {
+        if self.limits.messages_per_minute == 0 || !self.is_counted(sent) {
             return;
         }
-        let from = sent.from.member().and_then(|name| self.members.get(name));
-        let session = from.and_then(|member| member.session);
-        if let Some(session) = session.and_then(|id| self.sessions.get_mut(&id)) {
+        let from = sent.from.member().and_then(|name| self.members.get_mut(name));
+        if let Some(member) = from {
             let likeness = Likeness {
                 kind: sent.kind,
                 audience: &sent.audience,
@@ -42,8 +41,25 @@ impl State {
                 is_urgent: !sent.priority.is_normal(),
                 body: &sent.body,
             };
-            let pace = session.pace.get_or_insert_default();
+            let pace = member.pace.get_or_insert_default();
             pace.note((&sent.id, &likeness), &self.limits, at.tick.ms);
+        }
+    }
+
+    /// Says whether a message counts for the rate of its sender: what a member writes of its own accord. Notices, the news of a claim,
+    /// and the answer that a claim obliges to do not count.
+    fn is_counted(&self, sent: &MessageSent) -> bool {
+        match sent.kind {
+            MessageKind::Message | MessageKind::Broadcast => true,
+            MessageKind::Response => {
+                let from = sent.from.member().and_then(|name| self.members.get(name)?.session);
+                let completes = || {
+                    let (id, to) = sent.request.as_ref().zip(sent.to.named().first())?;
+                    from.map(|session| self.completes(id, session, to))
+                };
+                sent.claimed_by.is_none() && completes() != Some(true)
+            }
+            _ => false,
         }
     }
 

@@ -1,4 +1,4 @@
-//! How fast a session sends, and what it sent last: for the limit of its rate, and for messages that it sends twice.
+//! How fast a member sends, and what it sent last: for the limit of its rate, and for messages that it sends twice.
 //!
 //! A bucket leaks: each message pours into it, and time drains it at the allowed rate. It never holds more than the burst. All numbers
 //! are integers, so every process computes the same.
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::bus::event::{Body, MessageSent};
+use crate::bus::event::Body;
 use crate::domain::ids::MessageId;
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::messaging::{Audience, MessageKind};
@@ -18,7 +18,7 @@ use crate::domain::wait_times;
 /// millisecond.
 const MESSAGE: u64 = 60_000;
 
-/// How fast a session sends.
+/// How fast a member sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
     /// What is in the bucket.
@@ -77,12 +77,6 @@ impl Likeness<'_> {
 }
 
 impl Pace {
-    /// Says whether the bucket of a sender counts this message: what a member writes of its own accord. Answers to requests, notices and
-    /// tasks do not count.
-    pub(in crate::bus::state) fn counts(sent: &MessageSent) -> bool {
-        matches!(sent.kind, MessageKind::Message | MessageKind::Broadcast) && sent.request.is_none()
-    }
-
     /// Returns after how many milliseconds the next message is allowed, if it is not now.
     pub(in crate::bus) fn wait_ms(&self, limits: &TeamLimits, now_ms: u64) -> Option<u64> {
         let rate = limits.messages_per_minute;
@@ -101,6 +95,18 @@ impl Pace {
         self.lately.iter().rev().find(is_double).map(|sent| &sent.id)
     }
 
+    /// Says whether anything in it still counts.
+    pub(in crate::bus::state) fn lasts(&self, limits: &TeamLimits, now_ms: u64) -> bool {
+        self.filled_at(limits.messages_per_minute, now_ms) > 0
+            || self.lately.iter().any(|sent| sent.is_fresh(now_ms))
+    }
+
+    /// Notes one more message, or a request.
+    pub(in crate::bus::state) fn fill(&mut self, limits: &TeamLimits, now_ms: u64) {
+        self.filled = self.filled_at(limits.messages_per_minute, now_ms).saturating_add(MESSAGE);
+        self.at_ms = now_ms;
+    }
+
     /// Notes a message that was sent.
     pub(in crate::bus::state) fn note(
         &mut self,
@@ -108,8 +114,7 @@ impl Pace {
         limits: &TeamLimits,
         now_ms: u64,
     ) {
-        self.filled = self.filled_at(limits.messages_per_minute, now_ms).saturating_add(MESSAGE);
-        self.at_ms = now_ms;
+        self.fill(limits, now_ms);
         self.lately.retain(|sent| sent.is_fresh(now_ms));
         if let Some(digest) = likeness.digest() {
             self.lately.push_back(SentLately { id: id.clone(), digest, at_ms: now_ms });

@@ -29,6 +29,16 @@ impl State {
         })
     }
 
+    /// Says whether an answer of this session to that member completes a request: the one owns it, the other has opened it.
+    pub(in crate::bus) fn completes(&self, id: &RequestId, session: SessionId, to: &Name) -> bool {
+        self.requests.get(id).is_some_and(|request| {
+            let owner = request.owner.as_ref();
+            request.status == RequestStatus::Claimed
+                && owner.is_some_and(|owner| owner.session == session)
+                && request.from == *to
+        })
+    }
+
     /// Returns the open requests, oldest first.
     pub fn open_requests(&self) -> impl DoubleEndedIterator<Item = &Request> {
         let open = self.unanswered.open.keys();

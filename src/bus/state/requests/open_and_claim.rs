@@ -27,6 +27,11 @@ impl State {
         self.timers.start(Due::Nudge(opened.id.clone()), at.tick.ms, opened.nudge_ms);
         self.timers.start(Due::Expire(opened.id.clone()), at.tick.ms, opened.ttl_ms);
         self.put_request(request);
+        if self.limits.messages_per_minute > 0
+            && let Some(member) = self.members.get_mut(&opened.from)
+        {
+            member.pace.get_or_insert_default().fill(&self.limits, at.tick.ms);
+        }
         let message = Message::opened(opened, at.origin());
         self.message_arrives(message, &opened.to);
     }

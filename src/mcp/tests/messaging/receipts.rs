@@ -148,10 +148,36 @@ async fn receipts_of_long_notes_are_cut_to_the_room_of_an_answer() {
     let mut ann = Client::of(endpoint_tools::server(LazyMembership::taken(ann)));
     ann.initialize().await;
     let read = ann.call("check_messages", json!({ "id": id })).await;
-    let shown = read["receipts"].as_array().unwrap().len();
-    assert_eq!((shown, &read["more_receipts"]), (1, &json!(8)));
+    let shown = read["receipts"].as_array().unwrap();
+    assert_eq!((shown.len(), read.get("more_receipts")), (9, None), "states come before notes");
+    for receipt in shown {
+        assert_eq!(receipt["state"], "acked");
+        let note = receipt["note"].as_str().unwrap();
+        assert!(note.ends_with("\u{fffd}…") && note.len() > 1_000, "{} bytes", note.len());
+    }
     let bytes = read.to_string().len();
     assert!(bytes <= limits::ANSWER_BYTES, "{bytes} bytes");
+    // One of them alone has room for its whole note.
+    let read = ann.call("check_messages", json!({ "id": id, "agent_id": "Bob-7" })).await;
+    let [receipt] = &read["receipts"].as_array().unwrap()[..] else { panic!("{read}") };
+    let whole = "\u{fffd}".repeat(limits::ACKNOWLEDGEMENT_NOTE_BYTES);
+    assert_eq!((&receipt["name"], &receipt["note"]), (&json!("bob-7"), &json!(whole)));
+    let refused = ann.refused("check_messages", json!({ "id": id, "agent_id": "cay" })).await;
+    assert_eq!(refused, "your message did not go to \"cay\": leave out agent_id");
+    let refused = bobs[0].refused("check_messages", json!({ "id": id, "agent_id": "ann" })).await;
+    assert_eq!(refused, "with the id of a message to you, leave out agent_id");
+}
+
+#[tokio::test]
+async fn a_note_has_no_letters_that_act_on_a_terminal_or_deceive_its_reader() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let sent = ann.call("send_message", json!({ "to": "bob", "content": "well?" })).await;
+    let id = &sent["message_id"];
+    let note = "a\u{1b}[2J\u{202e}b\0c\r\nnext\tline";
+    bob.call("acknowledge", json!({ "ids": [id], "note": note })).await;
+    let [receipt] = &receipts(&mut ann, id).await[..] else { panic!("not one receipt") };
+    assert_eq!(receipt["note"], "a\u{fffd}[2J\u{fffd}b\u{fffd}c\nnext\tline");
 }
 
 #[tokio::test]

@@ -22,6 +22,9 @@ pub(crate) struct Output {
     delivered_to: Vec<String>,
     /// Live members it could not reach: their inbox is full, or they are hung.
     failed: Vec<String>,
+    /// Whether you have just sent the same: who had it then does not get it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<bool>,
 }
 
 impl Tool for Broadcast {
@@ -34,6 +37,7 @@ impl Tool for Broadcast {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         caller.bus().reap_dead_sessions().await?;
         let sent = caller.call.broadcast(input.content).await?;
+        let duplicate = sent.as_ref().is_some_and(|sent| sent.is_double).then_some(true);
         let delivered: BTreeSet<_> =
             sent.into_iter().flat_map(|sent| sent.recipients).map(|(name, _)| name).collect();
         let me = caller.membership().name().clone();
@@ -46,6 +50,7 @@ impl Tool for Broadcast {
         Ok(Output {
             delivered_to: delivered.into_iter().map(|name| name.to_string()).collect(),
             failed,
+            duplicate,
         })
     }
 }

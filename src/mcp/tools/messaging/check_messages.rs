@@ -21,7 +21,7 @@ pub(crate) struct CheckMessages;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Only from this member.
+    /// Only from this member; with id, only its receipt.
     agent_id: Option<String>,
     /// 1 to 500; default 20.
     limit: Option<u64>,
@@ -43,7 +43,7 @@ pub(crate) struct Output {
     /// How far your own message has come with each recipient.
     #[serde(skip_serializing_if = "Option::is_none")]
     receipts: Option<Vec<ReceiptView>>,
-    /// How many more receipts had no room.
+    /// How many more receipts had no room: ask for one with `agent_id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     more_receipts: Option<usize>,
 }
@@ -69,6 +69,8 @@ enum Request {
     Rest {
         id: MessageId,
         offset: usize,
+        /// Only the receipt of this recipient.
+        only: Option<String>,
     },
     /// The output of an earlier step of the workflow whose step the reader does.
     Output {
@@ -91,7 +93,7 @@ impl Tool for CheckMessages {
         match requested(input)? {
             Request::Unread { from, limit } => unread(caller, from, limit).await,
             Request::History { cursor, from, limit } => past(caller, cursor, from, limit).await,
-            Request::Rest { id, offset } => rest(caller, id, offset).await,
+            Request::Rest { id, offset, only } => rest(caller, id, offset, only).await,
             Request::Output { task, offset } => said_before(caller, task, offset).await,
         }
     }
@@ -101,14 +103,17 @@ fn requested(input: Input) -> Result<Request, ToolError> {
     let refuse = |text: &str| Err(ToolError::Arguments(text.to_owned()));
     let offset = usize::try_from(input.offset.unwrap_or(0)).unwrap_or(usize::MAX);
     if let Some(id) = input.id {
-        if input.agent_id.is_some() || input.cursor.is_some() || input.limit.is_some() {
-            return refuse("with id, give only offset: leave out agent_id, cursor and limit");
+        if input.cursor.is_some() || input.limit.is_some() {
+            return refuse("with id, give only offset or agent_id: leave out cursor and limit");
         }
         if let Ok(task) = TaskId::parse(&id) {
+            if input.agent_id.is_some() {
+                return refuse("with the id of a task, give only offset: leave out agent_id");
+            }
             return Ok(Request::Output { task, offset });
         }
         let id = MessageId::parse(&id)?;
-        return Ok(Request::Rest { id, offset });
+        return Ok(Request::Rest { id, offset, only: input.agent_id });
     }
     if input.offset.is_some() {
         return refuse("offset needs the id of its message");
@@ -203,7 +208,13 @@ fn look_back(
 }
 
 /// Reads one message from an offset on, with its receipts if the reader has sent it, and changes nothing.
-async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Output, ToolError> {
+async fn rest(
+    caller: &mut Caller,
+    id: MessageId,
+    offset: usize,
+    only: Option<String>,
+) -> Result<Output, ToolError> {
+    let asked = only.clone();
     let membership = caller.membership().clone();
     let read = blocking_read(move || {
         let bus = membership.bus();
@@ -213,13 +224,28 @@ async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Outpu
         if header.from.member() != Some(membership.name()) {
             return Ok((bus.load_message(header, offset, room)?, None));
         }
-        let for_receipts = limits::RECEIPTS_BYTES.min(room / 2);
-        let receipts = receipts_of(bus, &header, for_receipts)?;
-        Ok((bus.load_message(header, offset, room - for_receipts)?, Some(receipts)))
+        // The message keeps a third of the room.
+        let for_receipts = limits::RECEIPTS_BYTES.min(room / 3 * 2);
+        let only = only.map(|text| {
+            let named = bus.look(|state| state.live_as(&text).map(|live| live.name.to_string()));
+            named.unwrap_or(text)
+        });
+        let receipts = receipts_of(bus, &header, only.as_deref(), for_receipts)?;
+        let rest = room.saturating_sub(receipts.bytes);
+        Ok((bus.load_message(header, offset, rest)?, Some(receipts)))
     });
     let (letter, receipts) = read.await?;
+    if let Some(asked) = asked
+        && receipts.as_ref().is_none_or(|receipts| receipts.shown.is_empty())
+    {
+        let problem = match receipts {
+            None => "with the id of a message to you, leave out agent_id".to_owned(),
+            Some(_) => format!("your message did not go to {asked:?}: leave out agent_id"),
+        };
+        return Err(ToolError::Arguments(problem));
+    }
     let mut output = Output::of(views(vec![letter]), None);
-    if let Some(Receipts { shown, left_out }) = receipts {
+    if let Some(Receipts { shown, left_out, .. }) = receipts {
         output.receipts = Some(shown);
         output.more_receipts = (left_out > 0).then_some(left_out);
     }

@@ -6,13 +6,18 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::bus::api::message_text::{shown_len, shown_part};
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::{Message, State};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
+use crate::domain::text::visible_letters::seen;
 use crate::domain::time::iso8601;
 use crate::view::{Conversation, Letter, NoTexts, Receipt, ReceiptStatus};
+
+/// The bytes of a note's field around its text.
+const NOTE_FIELD_BYTES: usize = r#","note":"""#.len();
 
 /// How far a message has come with one recipient.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -30,7 +35,7 @@ pub(crate) struct ReceiptView {
     /// The id of the recipient's first reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<String>,
-    /// What the recipient says of it.
+    /// What the recipient says of it; `…` where it is cut, and with `agent_id` as much as fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -41,10 +46,17 @@ pub(super) struct Receipts {
     pub(super) shown: Vec<ReceiptView>,
     /// How many more there are.
     pub(super) left_out: usize,
+    /// How many bytes of the answer they take.
+    pub(super) bytes: usize,
 }
 
-/// Reads the receipts of a message, as many as have room.
-pub(super) fn receipts_of(bus: &Bus, message: &Message, room: usize) -> Result<Receipts, BusError> {
+/// Reads the receipts of a message, or of one of its recipients: as many as have room, then as much of their notes.
+pub(super) fn receipts_of(
+    bus: &Bus,
+    message: &Message,
+    only: Option<&str>,
+    room: usize,
+) -> Result<Receipts, BusError> {
     let id = message.id.to_string();
     let mut found = Found::of(message.id.clone());
     bus.entries_with_any(&[&id], |_, entry| {
@@ -60,7 +72,7 @@ pub(super) fn receipts_of(bus: &Bus, message: &Message, room: usize) -> Result<R
         })?;
         found = again;
     }
-    Ok(bus.look(|state| found.receipts(state, room)))
+    Ok(bus.look(|state| found.receipts(state, only, room)))
 }
 
 /// What the log says of one message.
@@ -123,24 +135,58 @@ impl Found {
         receipts.any(|receipt| receipt.status == ReceiptStatus::Delivered && has_ended(receipt))
     }
 
-    fn receipts(mut self, state: &State, room: usize) -> Receipts {
+    fn receipts(mut self, state: &State, only: Option<&str>, room: usize) -> Receipts {
         let Some(mut letter) = self.conversation.letters().next().cloned() else {
             return Receipts::default();
         };
         if let Some(known) = state.message(&self.id) {
             letter.correct(known);
         }
-        let (mut shown, mut bytes) = (Vec::new(), 0);
-        let all = letter.receipts.len();
-        for receipt in std::mem::take(&mut letter.receipts) {
+        let is_chosen =
+            |receipt: &Receipt| only.is_none_or(|only| receipt.member.eq_ignore_ascii_case(only));
+        let mut chosen = std::mem::take(&mut letter.receipts);
+        chosen.retain(is_chosen);
+        let (mut shown, mut bytes) = (Vec::new(), 0_usize);
+        let all = chosen.len();
+        for receipt in chosen {
             let view = self.view(receipt, &letter);
-            bytes += serde_json::to_string(&view).map_or(usize::MAX, |text| text.len());
-            if shown.len() == limits::SHOWN_RECEIPTS || (bytes > room && !shown.is_empty()) {
+            let more = serde_json::to_string(&view).map_or(usize::MAX, |text| text.len() + 1);
+            let is_full = bytes.saturating_add(more) > room && !shown.is_empty();
+            if shown.len() == limits::SHOWN_RECEIPTS || is_full {
                 break;
             }
+            bytes += more;
             shown.push(view);
         }
-        Receipts { left_out: all - shown.len(), shown }
+        bytes += self.add_notes(&mut shown, room.saturating_sub(bytes));
+        Receipts { left_out: all - shown.len(), shown, bytes }
+    }
+
+    /// Adds the notes to receipts: the short ones whole, the longer ones cut to equal shares of the room. Returns how many bytes they
+    /// take.
+    fn add_notes(&mut self, shown: &mut [ReceiptView], room: usize) -> usize {
+        let mut notes: Vec<_> = shown
+            .iter_mut()
+            .filter_map(|view| {
+                let note = seen(&self.notes.remove(&view.name)?);
+                Some((shown_len(&note), note, &mut view.note))
+            })
+            .collect();
+        notes.sort_by_key(|(bytes, ..)| *bytes);
+        let (mut left, mut more) = (room, notes.len());
+        for (bytes, note, place) in notes {
+            let share = (left / more).saturating_sub(NOTE_FIELD_BYTES);
+            let shown = if bytes <= share {
+                note
+            } else {
+                let (_, head) = shown_part(&note, 0, share.saturating_sub('…'.len_utf8()));
+                format!("{head}…")
+            };
+            left = left.saturating_sub(shown_len(&shown) + NOTE_FIELD_BYTES);
+            more -= 1;
+            *place = Some(shown);
+        }
+        room - left
     }
 
     fn view(&mut self, receipt: Receipt, letter: &Letter) -> ReceiptView {
@@ -158,7 +204,7 @@ impl Found {
             way: receipt.method,
             at: at.map(|at| iso8601(at.0)),
             answer: self.answers.remove(&receipt.member),
-            note: self.notes.remove(&receipt.member),
+            note: None,
             name: receipt.member,
         }
     }

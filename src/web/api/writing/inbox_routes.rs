@@ -11,7 +11,7 @@ use super::why_refused::why_not;
 use crate::bus::rules::{Operation, Pick, Refusal};
 use crate::bus::state::{Delivery, Message};
 use crate::bus::{BusError, LoadedMessage, Membership};
-use crate::domain::ids::MessageId;
+use crate::domain::ids::{CallId, MessageId};
 use crate::domain::limits;
 use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
 use crate::sys::random_ids;
@@ -179,7 +179,14 @@ async fn settle(me: &Membership, id: &MessageId) -> Result<&'static str, BusErro
     match delivery {
         Some(Delivery::Superseded) => return Ok("withdrawn"),
         Some(Delivery::Expired) => return Ok("expired"),
-        Some(Delivery::Unread { .. }) => take(me, id).await?,
+        Some(Delivery::Unread { .. }) => {
+            let call = take(me, id).await?;
+            note_read(me, call).await?;
+        }
+        // An earlier request got no further than this.
+        Some(Delivery::InFlight { session, call, .. }) if session == me.session() => {
+            note_read(me, call).await?;
+        }
         Some(Delivery::InFlight { .. } | Delivery::Seen | Delivery::Acknowledged(_)) | None => {}
     }
     let mut call = me.call();
@@ -189,7 +196,7 @@ async fn settle(me: &Membership, id: &MessageId) -> Result<&'static str, BusErro
 }
 
 /// Notes by which way a message has come: the program has read it in its inbox.
-async fn take(me: &Membership, id: &MessageId) -> Result<(), BusError> {
+async fn take(me: &Membership, id: &MessageId) -> Result<CallId, BusError> {
     let (session, call) = (me.session(), random_ids::call());
     let pick = Pick {
         only: Some(vec![id.clone()]),
@@ -199,5 +206,12 @@ async fn take(me: &Membership, id: &MessageId) -> Result<(), BusError> {
         bytes: usize::MAX,
         head_bytes: usize::MAX,
     };
-    me.ask(Operation::Take { session, call, method: DeliveryMethod::Pull, pick }).await.map(drop)
+    me.ask(Operation::Take { session, call, method: DeliveryMethod::Pull, pick }).await?;
+    Ok(call)
+}
+
+/// Notes that a program has read what a call carries: only messages that it names are ever taken for it.
+async fn note_read(me: &Membership, call: CallId) -> Result<(), BusError> {
+    let read = Operation::Settle { session: me.session(), call, seen: true };
+    me.ask(read).await.map(drop)
 }

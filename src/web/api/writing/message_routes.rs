@@ -68,6 +68,9 @@ pub(in crate::web::api) struct SentBroadcast {
     delivered_to: Vec<String>,
     /// The live members that it does not reach: their inbox is full, or they do not respond.
     failed: Vec<String>,
+    /// Whether the program has just written the same: who had it then does not get it again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    duplicate: bool,
 }
 
 pub(in crate::web::api) async fn send(
@@ -121,6 +124,7 @@ pub(in crate::web::api) async fn broadcast_as(
     let sent = call.broadcast(new.content).await.map_err(|error| why_not(&error))?;
     call.answered().await;
     let message_id = sent.as_ref().map(|sent| sent.id.to_string());
+    let duplicate = sent.as_ref().is_some_and(|sent| sent.is_double);
     let reached: BTreeSet<_> =
         sent.into_iter().flat_map(|sent| sent.recipients).map(|(name, _)| name).collect();
     let failed = me.bus().look(|state| {
@@ -129,5 +133,5 @@ pub(in crate::web::api) async fn broadcast_as(
         missed.map(|name| name.to_string()).collect()
     });
     let delivered_to = reached.into_iter().map(|name| name.to_string()).collect();
-    Ok(SentBroadcast { message_id, delivered_to, failed })
+    Ok(SentBroadcast { message_id, delivered_to, failed, duplicate })
 }

@@ -24,7 +24,8 @@ fn goes_from(before: Acknowledgement, after: Acknowledgement) -> bool {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let id = world.send(a, "b", "x");
-    world.take(b);
+    let (call, _) = world.take(b);
+    world.settle(b, call, true);
     world.ask(b, said(&[&id], before));
     let is_written = !world.ask(b, said(&[&id], after)).is_empty();
     let expected = if is_written { after } else { before };
@@ -45,21 +46,26 @@ fn an_acknowledgement_goes_forward_only_and_the_same_again_writes_nothing() {
 #[test]
 fn every_state_of_a_message_that_a_recipient_can_know_goes_on_to_each_acknowledgement() {
     for status in [Acked, Resolved, Superseded] {
-        for state in ["unread", "in flight", "requeued", "seen"] {
+        for state in ["unread", "by a hook", "written", "proven now", "requeued", "seen"] {
             let mut world = World::new();
             let (a, b) = (world.peer("a"), world.peer("b"));
             let id = world.send(a, "b", "x");
-            if state != "unread" {
+            let mut command = world.command(b, said(&[&id], status));
+            if state == "by a hook" {
+                let (call, method) = (world.call(), DeliveryMethod::Hook);
+                world.ask(b, Operation::Take { session: b, call, method, pick: all() });
+            } else if state != "unread" {
                 let (call, _) = world.take(b);
                 match state {
+                    "written" => drop(world.ask(b, Operation::AnswerWritten(call))),
+                    "proven now" => command.received = vec![call],
                     "requeued" => drop(world.settle(b, call, false)),
-                    "seen" => drop(world.settle(b, call, true)),
-                    _ => {}
+                    _ => drop(world.settle(b, call, true)),
                 }
             }
-            let events = world.ask(b, said(&[&id], status));
+            let events = world.run(&command).unwrap();
             let is_proven = events.iter().any(|event| matches!(event, Event::MessageSeen { .. }));
-            assert_eq!(is_proven, state == "in flight", "{state}");
+            assert_eq!(is_proven, state == "proven now", "{state}");
             assert_eq!(acknowledged(&events).len(), 1, "{state}");
             assert_eq!(world.delivery(&id, "b"), Some(Delivery::Acknowledged(status)), "{state}");
             assert_eq!(world.unread("b"), [], "{state}");
@@ -71,18 +77,57 @@ fn every_state_of_a_message_that_a_recipient_can_know_goes_on_to_each_acknowledg
 }
 
 #[test]
-fn acknowledging_one_message_of_a_call_proves_the_whole_call_and_no_other() {
+fn acknowledging_one_message_of_a_call_proves_no_other_of_it() {
     let mut world = World::new();
     let (a, b) = (world.peer("a"), world.peer("b"));
     let with_it = [world.send(a, "b", "1"), world.send(a, "b", "2")];
     let (call, _) = world.take(b);
-    let other = world.send(a, "b", "3");
-    world.take(b);
+    world.ask(b, Operation::AnswerWritten(call));
     let events = world.ask(b, said(&[&with_it[1]], Acked));
-    assert!(matches!(&events[0], Event::MessageSeen { call: seen, .. } if *seen == call));
-    assert_eq!(world.delivery(&with_it[0], "b"), Some(Delivery::Seen));
+    assert_eq!((events.len(), acknowledged(&events).len()), (1, 1));
     assert_eq!(world.delivery(&with_it[1], "b"), Some(Delivery::Acknowledged(Acked)));
-    assert!(matches!(world.delivery(&other, "b"), Some(Delivery::InFlight { .. })));
+    assert_eq!(world.held(b, call), with_it[..1]);
+    world.settle(b, call, false);
+    assert_eq!(world.unread("b"), with_it[..1]);
+}
+
+#[test]
+fn a_message_in_an_answer_that_nobody_has_had_is_not_acknowledged_yet() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let ids = [world.send(a, "b", "1"), world.send(a, "b", "2")];
+    world.take(b);
+    let refusal = world.refuse(b, said(&[&ids[1]], Acked));
+    let expected = format!(
+        "the message `{}` is in the answer of another call, which had not reached you when you \
+         wrote this one: read it there, then call again",
+        ids[1]
+    );
+    assert_eq!(refusal.to_string(), expected);
+    // Its process dies with the answer: the next session of the name reads both.
+    world.reap(&[b]);
+    let next = world.peer("b");
+    assert_eq!(world.take(next).1, ids);
+}
+
+#[test]
+fn a_request_that_a_session_acknowledged_before_it_died_is_shown_to_the_next_one_afresh() {
+    let mut world = World::new();
+    let (asker, a) = (world.peer("asker"), world.peer("a"));
+    let request = world.open(asker);
+    let shown = world.shown(&request);
+    world.ask(a, said(&[&shown], Resolved));
+    world.reap(&[a]);
+    let next = world.peer("a");
+    assert_eq!(world.unread("a"), std::slice::from_ref(&shown));
+    world.ask(next, said(&[&shown], Acked));
+    assert_eq!(world.delivery(&shown, "a"), Some(Delivery::Acknowledged(Acked)));
+    world.reap(&[next]);
+    world.peer("a");
+    world.leave(asker);
+    world.pass(10 * wait_times::ABSENT_MAIL_MS);
+    world.due();
+    assert_eq!(world.delivery(&shown, "a"), Some(Delivery::Superseded));
 }
 
 #[test]
@@ -102,7 +147,6 @@ fn several_messages_are_acknowledged_by_one_event_or_not_at_all() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let ids = [world.send(a, "b", "1"), world.send(a, "b", "2"), world.send(a, "b", "3")];
     let own = world.send(b, "a", "4");
-    world.take(b);
     let refusal = world.refuse(b, said(&[&ids[0], &own], Acked));
     assert_eq!(refusal, Refusal::OwnMessage { id: own });
     world.ask(b, said(&[&ids[0]], Resolved));
@@ -136,7 +180,6 @@ fn a_message_that_ended_too_many_messages_ago_is_unknown() {
     let (a, b) = (world.peer("a"), world.peer("b"));
     let first = world.send(a, "b", "first");
     let second = world.send(a, "b", "second");
-    world.take(b);
     world.ask(b, said(&[&first, &second], Acked));
     for _ in 0..limits::KEPT_ENDED - 1 {
         let id = world.send(a, "b", "x");
@@ -213,7 +256,6 @@ fn a_broadcast_has_an_acknowledgement_of_each_recipient() {
     let events = world.ask(lead, Operation::Broadcast(text("x")));
     let id = sent(&events).id.clone();
     world.ask(b, said(&[&id], Acked));
-    world.take(c);
     world.ask(c, said(&[&id], Resolved));
     let deliveries = ["b", "c"].map(|name| world.delivery(&id, name).unwrap());
     assert_eq!(deliveries, [Acked, Resolved].map(Delivery::Acknowledged));

@@ -1,4 +1,4 @@
-//! Rates and doubles: a session sends at most so fast, and the same message once.
+//! Rates and doubles: a member sends at most so fast, and the same message once.
 
 use crate::bus::rules::tests::*;
 use crate::domain::limits::TeamLimits;
@@ -33,15 +33,83 @@ fn a_member_that_sends_too_fast_is_told_when_to_go_on() {
          (`messages_per_minute` under [limits] of the configuration). Go on in 1 second, or put \
          what you have to say into one message"
     );
-    // The others are not held up, and nor is another session of its name.
+    // The others are not held up.
     world.send(lead, "bob", "from the lead");
     world.pass(999);
     assert_eq!(too_fast(&mut world, ann, sending("bob", "one more", None)), 1);
     world.pass(1);
     world.send(ann, "bob", "one more");
+}
+
+#[test]
+fn a_new_session_of_a_member_goes_on_where_the_last_one_was() {
+    let (mut world, _, ann) = team(60, 2);
+    let first = world.send(ann, "bob", "hello");
+    world.send(ann, "bob", "and more");
     world.leave(ann);
     let next = world.peer("ann");
-    world.send(next, "bob", "and another");
+    assert_eq!(world.refuse(next, sending("bob", "hello", None)), Refusal::Double { id: first });
+    assert_eq!(too_fast(&mut world, next, sending("bob", "one more", None)), 1_000);
+    world.pass(60_000);
+    world.leave(next);
+    let member = world.state.member(&name("ann")).unwrap();
+    assert!(member.pace.is_none(), "nothing of it counts any more");
+}
+
+#[test]
+fn only_the_answer_that_a_claim_obliges_to_is_free() {
+    let (mut world, lead, ann) = team(1, 1);
+    let bob = world.state.live(&name("bob")).unwrap().id;
+    let request = world.open(lead);
+    let about = request.to_string();
+    world.ask(ann, Operation::Claim(request, CALL));
+    // To others, or by others, it is a message like any other.
+    let first = world.ask(ann, sending("bob", "who knows?", Some(&about)));
+    let double = Refusal::Double { id: sent(&first).id.clone() };
+    assert_eq!(world.refuse(ann, sending("bob", "who knows?", Some(&about))), double);
+    assert_eq!(too_fast(&mut world, ann, sending("bob", "tell me", Some(&about))), 60_000);
+    world.ask(bob, sending("orchestrator", "I do not", Some(&about)));
+    too_fast(&mut world, bob, sending("orchestrator", "or do I?", Some(&about)));
+    too_fast(&mut world, bob, sending("ann", "or do I?", Some(&about)));
+    world.reply(ann, "orchestrator", &about);
+    too_fast(&mut world, ann, sending("orchestrator", "it is answered", Some(&about)));
+}
+
+#[test]
+fn requests_count_too() {
+    let (mut world, _, ann) = team(60, 2);
+    world.open(ann);
+    world.open(ann);
+    let open = |world: &mut World| {
+        let (description, context) = (text("one more"), None);
+        let opening = Operation::Open { description, context, nudge_ms: 1_000, ttl_ms: 60_000 };
+        too_fast(world, ann, opening)
+    };
+    assert_eq!(open(&mut world), 1_000);
+    assert_eq!(too_fast(&mut world, ann, sending("bob", "one more", None)), 1_000);
+    world.pass(1_000);
+    world.send(ann, "bob", "one more");
+    assert_eq!(open(&mut world), 1_000);
+}
+
+#[test]
+fn a_broadcast_that_is_repeated_reaches_those_who_have_joined_since() {
+    let (mut world, lead, ann) = team(60, 2);
+    let events = world.ask(lead, Operation::Broadcast(text("hello")));
+    let id = sent(&events).id.clone();
+    let cay = world.peer("cay");
+    let call = world.wait(cay);
+    let again = world.ask(lead, Operation::Broadcast(text("hello")));
+    assert!(all_sent(&again).next().is_none(), "{again:?}");
+    assert_eq!(world.held(cay, call), std::slice::from_ref(&id));
+    assert_eq!(world.take(ann).1, std::slice::from_ref(&id), "once");
+    let refusal = world.refuse(lead, Operation::Broadcast(text("hello")));
+    assert_eq!(refusal, Refusal::Double { id: id.clone() });
+    // It is no new message, so one more is allowed.
+    world.send(lead, "cay", "and more");
+    world.pass(2_000);
+    let later = world.ask(lead, Operation::Broadcast(text("hello")));
+    assert_ne!(sent(&later).id, id);
 }
 
 #[test]
@@ -54,11 +122,9 @@ fn broadcasts_count_and_notices_tasks_and_answers_to_requests_do_not() {
     assert_eq!(too_fast(&mut world, ann, sending("bob", "three", None)), 60_000);
     assert_eq!(too_fast(&mut world, ann, Operation::Broadcast(text("three"))), 60_000);
     world.reply(ann, "orchestrator", &request.to_string());
-    world.open(ann);
     let new = world.new_agent(NameChoice::Like(name("codex")));
-    for number in 0..2 {
-        world.send(lead, "ann", &format!("{number}"));
-    }
+    // Beside the request.
+    world.send(lead, "ann", "and more");
     too_fast(&mut world, lead, sending("ann", "too much", None));
     // Its tasks, and the notices that follow from them, go on.
     let events = world.ask(lead, Operation::Start(Box::new(new), Some(task())));
@@ -98,8 +164,21 @@ fn the_same_message_twice_within_two_seconds_is_one_message() {
     world.pass(2_000);
     let again = world.send(ann, "bob", "hello");
     assert_ne!(again, first);
-    let pace = world.state.session(ann).unwrap().pace.as_ref().unwrap();
+    let pace = world.state.member(&name("ann")).unwrap().pace.as_ref().unwrap();
     assert_eq!(pace.remembered(), 1, "those of more than two seconds ago are forgotten");
+}
+
+#[test]
+fn a_message_that_ended_without_a_reader_is_sent_anew() {
+    let (mut world, lead, ann) = team(60, 20);
+    let agent = world.agent(lead, "codex");
+    let first = world.send(ann, "codex", "hello");
+    let stopped = Operation::Leave { session: agent, departure: Departure::Stopped, detail: None };
+    world.ask(lead, stopped);
+    let next = world.agent(lead, "codex");
+    assert_eq!(world.delivery(&first, "codex"), Some(Delivery::Expired));
+    let again = world.send(ann, "codex", "hello");
+    assert_eq!(world.take(next).1, [again]);
 }
 
 #[test]
@@ -117,5 +196,5 @@ fn without_a_limit_nothing_is_counted() {
     for _ in 0..50 {
         unled.send(bob, "ann", "hello");
     }
-    assert!(unled.state.session(bob).unwrap().pace.is_none());
+    assert!(unled.state.member(&name("bob")).unwrap().pace.is_none());
 }

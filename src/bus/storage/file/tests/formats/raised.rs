@@ -10,7 +10,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::bus::event::Event;
-use crate::bus::rules::{Command, Description, NameChoice, NewMember, Operation, decide};
+use crate::bus::rules::{
+    Command, Description, NameChoice, NewMember, Operation, Refusal, decide, known_member,
+};
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::contract::{append, name, sent};
 use crate::bus::storage::file::log::snapshot;
@@ -22,8 +24,9 @@ use crate::bus::storage::file::upkeep::{
 use crate::bus::storage::file::{FileLog, Foreign, Options, Proof, line_format};
 use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica, Verdict};
 use crate::domain::ids::{CommandId, MessageId, RequestId, SessionId, TaskId, WorkflowId};
-use crate::domain::member::{MemberKind, SessionNumber};
+use crate::domain::member::{Departure, MemberKind, SessionNumber};
 use crate::domain::messaging::RequestStatus;
+use crate::domain::name::Name;
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
 use crate::sys::fs::disk::{Disk, RealDisk};
@@ -345,6 +348,33 @@ fn an_old_bus_is_verified_and_exported_before_and_after_it_is_raised() {
         assert!(text.contains("Then wait for the reviewer"));
         assert_eq!(text.contains("member_described"), is_raised);
     }
+}
+
+#[test]
+fn a_member_of_an_old_bus_may_have_a_name_like_a_number_and_is_addressed_by_it_while_it_lives() {
+    let project = old_bus();
+    let lines = |name: &str| {
+        let paths = project.names(name).into_iter();
+        paths.map(|path| (fs::read_to_string(&path).unwrap(), path))
+    };
+    for (text, path) in lines("log").chain(lines("snapshot")).collect::<Vec<_>>() {
+        // As long as before, so all places in the log stay.
+        let renamed = text.lines().flat_map(|line| {
+            let (object, _) = line.rsplit_once(",\"crc\"").unwrap();
+            line_format::seal(object.replace("\"bob\"", "\"s22\"") + "}")
+        });
+        fs::write(path, renamed.collect::<Vec<u8>>()).unwrap();
+    }
+    let (mut log, mut replica) = open(&project);
+    let s22 = Name::stored("s22").unwrap();
+    let bob = replica.state.live(&s22).unwrap().id;
+    assert_eq!(replica.state.unread(&s22).count(), 1);
+    assert_eq!(known_member(&replica.state, "S22").unwrap(), &s22);
+    assert!(matches!(known_member(&replica.state, "s1"), Err(Refusal::NoSession { .. })));
+    let left = Event::MemberLeft { session: bob, departure: Departure::Closed, detail: None };
+    append(&mut log, &mut replica, vec![left]).unwrap();
+    let ended = known_member(&replica.state, "s22");
+    assert!(matches!(ended, Err(Refusal::NoSession { .. })), "nobody lives under it any more");
 }
 
 #[test]
