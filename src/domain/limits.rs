@@ -31,6 +31,9 @@ pub const KEPT_SENT_LATELY: usize = 64;
 /// Open requests of one member: more than a team can follow, and a bound for the state.
 pub const MAX_OWN_REQUESTS: usize = 1_000;
 
+/// A request fails when it has lost so many owners: it may be what ends them.
+pub const LOST_OWNERS: u32 = 3;
+
 /// Notices of the bus may fill an inbox up to this multiple of the limits of unread messages.
 pub const NOTICE_ROOM: usize = 2;
 

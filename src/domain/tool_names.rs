@@ -4,11 +4,12 @@
 pub const SERVER: &str = "bridge";
 
 /// The tools of the endpoint, in the order of `tools/list`.
-pub const ENDPOINT_TOOLS: [&str; 7] = [
+pub const ENDPOINT_TOOLS: [&str; 8] = [
     "check_messages",
     "send_message",
     "request_task",
     "claim_request",
+    "update_claim",
     "list_agents",
     "wait_for_message",
     "acknowledge",

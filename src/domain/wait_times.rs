@@ -68,6 +68,12 @@ pub const REQUEST_NUDGE_SECONDS: u64 = 30;
 /// The default of `request_task`'s `ttl_seconds`: turns last minutes, so an offer must outlive one.
 pub const REQUEST_TTL_SECONDS: u64 = 900;
 
+/// The default of `request_task`'s `lease_seconds`: a member that works calls a tool more often, or is in a turn.
+pub const LEASE_SECONDS: u64 = 300;
+
+/// The shortest and the longest `lease_seconds`: a model needs seconds to react to the reminder; a day.
+pub const LEASE_BOUNDS_SECONDS: (u64, u64) = (10, 24 * 60 * 60);
+
 /// The longest `ttl_seconds` and `timeout_seconds` of a request: a day.
 pub const MAX_REQUEST_SECONDS: u64 = 24 * 60 * 60;
 

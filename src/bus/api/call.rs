@@ -5,6 +5,7 @@
 
 pub mod acknowledge;
 mod again;
+mod ask_and_claim;
 mod sent_message;
 
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::bus::rules::{Operation, Pick, Refusal};
 use crate::bus::shared::Receipt;
 use crate::bus::state::{Message, Request, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
-use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority, RequestStatus};
+use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::sys::random_ids;
 
@@ -315,80 +316,11 @@ impl Call {
         }
     }
 
-    /// Opens a request.
-    pub async fn open_request(
-        &mut self,
-        description: String,
-        context: Option<String>,
-        nudge: Duration,
-        ttl: Duration,
-    ) -> Result<RequestId, BusError> {
-        let description = Bus::body(description);
-        let context = context.map(Bus::body);
-        let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let receipt = self
-            .ask(Operation::Open { description, context, nudge_ms: ms(nudge), ttl_ms: ms(ttl) })
-            .await?;
-        let opened = receipt.events.iter().find_map(|event| match event {
-            Event::RequestOpened(opened) => Some(opened.id.clone()),
-            _ => None,
-        });
-        opened.ok_or(BusError::Closed)
-    }
-
     /// Receives the notice of a task's end, because the answer of this call contains the result.
     pub async fn receive_notice(&mut self, task: TaskId) -> Result<(), BusError> {
         self.holds = true;
         let take = Operation::TakeNotice(self.id, task);
         self.ask(take).await.map(drop)
-    }
-
-    /// Claims a request. Losing is a value. A claim whose answer does not reach the client is released, unless the session held it
-    /// before.
-    pub async fn claim(&mut self, id: RequestId) -> Result<Claimed, BusError> {
-        let (bus, session) = (self.membership.bus(), self.membership.session());
-        let claims = self.membership.claims();
-        let _turn = claims.turn().await;
-        bus.refresh()?;
-        let is_held = bus.look(|state| {
-            let is_held = state.claimed_by(session).any(|held| held.id == id);
-            // An earlier endpoint may have claimed it without its agent's knowledge.
-            is_held && !state.is_claim_unheard(session, &id)
-        });
-        let depends_on_this = claims.begin(&id, self.id, is_held);
-        self.claimed = depends_on_this.then(|| id.clone());
-        let outcome = self.ask(Operation::Claim(id.clone(), self.id)).await;
-        if matches!(outcome, Err(BusError::Refused(_))) {
-            self.claimed = None;
-            claims.end(&id, self.id);
-        }
-        let found = || -> Result<Request, BusError> {
-            let request = self.membership.bus().find_request(&id)?;
-            request.ok_or_else(|| Refusal::UnknownRequest { id: id.clone() }.into())
-        };
-        match outcome {
-            Ok(_) => Ok(Claimed::Won(found()?)),
-            Err(BusError::Refused(lost @ Refusal::ClaimLost { .. })) => {
-                let mut request = found()?;
-                // An overdue event may have decided it, and not be on the bus yet.
-                if let Refusal::ClaimLost { status, .. } = &lost
-                    && request.status == RequestStatus::Open
-                {
-                    request.status = *status;
-                }
-                let reason = lost.to_string();
-                Ok(Claimed::Lost { request, reason })
-            }
-            // It may have ended so long ago that the state has forgotten it.
-            Err(BusError::Refused(Refusal::UnknownRequest { .. })) => {
-                let request = found()?;
-                let by = request.owner.as_ref().map(|owner| owner.by.clone());
-                let (id, status) = (id.clone(), request.status);
-                let reason = Refusal::ClaimLost { id, status, by }.to_string();
-                Ok(Claimed::Lost { request, reason })
-            }
-            Err(error) => Err(error),
-        }
     }
 
     /// Returns the calls whose answers this one proves to be read, unless the bus knows that already.

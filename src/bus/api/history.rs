@@ -158,7 +158,9 @@ impl Bus {
         let past = self.state_of(&id.to_string(), |event| match event {
             Event::RequestOpened(opened) => opened.id == *id,
             Event::RequestClaimed { id: other, .. }
-            | Event::RequestReopened { id: other }
+            | Event::RequestReopened { id: other, .. }
+            | Event::RequestHandedOver { id: other, .. }
+            | Event::RequestFailed { id: other }
             | Event::RequestCompleted { id: other, .. }
             | Event::RequestExpired { id: other } => other == id,
             _ => false,

@@ -12,6 +12,7 @@ use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
     CallId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
+use crate::domain::is_zero::is_zero;
 use crate::domain::limits::TeamLimits;
 use crate::domain::member::{Activity, Departure, Tools};
 use crate::domain::messaging::DeliveryMethod;
@@ -143,8 +144,35 @@ pub enum Event {
     ClaimUnheard(UnheardClaim),
     /// See [`ProvenClaim`].
     ClaimKnown(ProvenClaim),
-    /// A request is open again: its owner has left, or never learned of its claim.
-    RequestReopened { id: RequestId },
+    /// A request is open again: its owner has left, has released it, gave no sign in the time of its lease, or never learned of its
+    /// claim.
+    RequestReopened {
+        id: RequestId,
+        /// How many of its owners were lost by now.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        lost_owners: u32,
+        /// Whether its owner has released it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        released: bool,
+    },
+    /// The lease of a claim runs anew: its owner gave a sign, or has renewed it.
+    RequestRenewed {
+        id: RequestId,
+        /// The milliseconds until its owner is reminded.
+        left_ms: u64,
+    },
+    /// The owner of a request was reminded of its lease, of which a third is left.
+    RequestReminded { id: RequestId },
+    /// The owner of a request has handed it over, and with it the claim.
+    RequestHandedOver {
+        id: RequestId,
+        by: Name,
+        to: Name,
+        /// The new owner's session.
+        session: SessionId,
+    },
+    /// A request has ended: its owner gave it up, or too many owners were lost.
+    RequestFailed { id: RequestId },
     /// The owner has answered.
     RequestCompleted { id: RequestId, message: MessageId },
     /// A request has ended without an answer.

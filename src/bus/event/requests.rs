@@ -22,6 +22,10 @@ pub struct RequestOpened {
     pub nudge_ms: u64,
     /// Milliseconds of open time after which it expires.
     pub ttl_ms: u64,
+    /// Milliseconds without a sign of its owner after which a claim ends; none in requests of older versions, whose claims last as
+    /// long as their sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
 }
 
 impl RequestOpened {

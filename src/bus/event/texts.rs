@@ -57,6 +57,10 @@ impl Event {
             | Self::RequestReopened { .. }
             | Self::RequestCompleted { .. }
             | Self::RequestExpired { .. }
+            | Self::RequestRenewed { .. }
+            | Self::RequestReminded { .. }
+            | Self::RequestHandedOver { .. }
+            | Self::RequestFailed { .. }
             | Self::TaskStarted { .. }
             | Self::TaskResumed { .. }
             | Self::TaskCancelAsked { .. }

@@ -187,6 +187,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             context: Some(body(e)),
             nudge_ms: u64::from(d),
             ttl_ms: u64::from(e),
+            lease_ms: odd.then_some(u64::from(d)),
         }),
         20 if odd && d > 128 => {
             Event::ClaimKnown(ProvenClaim { session: session(a), request: request(c), skip: Skip })
@@ -198,7 +199,17 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             skip: Skip,
         }),
         20 => Event::RequestClaimed { id: request(a), by: name(b), session: session(c) },
-        21 => Event::RequestReopened { id: request(a) },
+        21 if odd => {
+            Event::RequestReopened { id: request(a), lost_owners: u32::from(b), released: c > 128 }
+        }
+        21 if d > 170 => Event::RequestReminded { id: request(a) },
+        21 if d > 85 => Event::RequestRenewed { id: request(a), left_ms: u64::from(b) },
+        21 => Event::RequestHandedOver {
+            id: request(a),
+            by: name(b),
+            to: name(c),
+            session: session(e),
+        },
         22 => of_request(request(a), message(b), c),
         23 => Event::TaskAssigned(TaskAssigned {
             id: task(a),
@@ -278,8 +289,9 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> MessageSent {
 }
 
 fn of_request(id: RequestId, message: MessageId, byte: u8) -> Event {
-    match byte % 3 {
+    match byte % 4 {
         0 => Event::RequestNudged { id },
+        3 => Event::RequestFailed { id },
         1 => Event::RequestCompleted { id, message },
         _ => Event::RequestExpired { id },
     }

@@ -9,7 +9,7 @@ use crate::bus::event::{
 use crate::bus::state::{Delivery, Due, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::SessionNumber;
+use crate::domain::member::{Activity, SessionNumber};
 use crate::domain::messaging::RequestStatus;
 use crate::domain::messaging::{Acknowledgement, Author, MessageKind};
 use crate::domain::name::Name;
@@ -30,6 +30,10 @@ struct Asked {
     status: RequestStatus,
     owner: Option<SessionId>,
     fence: u64,
+    /// Whether claims have a lease, and their owner was reminded of it.
+    leased: bool,
+    reminded: bool,
+    lost_owners: u32,
 }
 
 #[derive(Default)]
@@ -228,6 +232,9 @@ impl Ledger {
                     status: RequestStatus::Open,
                     owner: None,
                     fence: 0,
+                    leased: opened.lease_ms.is_some(),
+                    reminded: false,
+                    lost_owners: 0,
                 };
                 assert!(self.requests.insert(opened.id.clone(), asked).is_none());
             }
@@ -238,6 +245,33 @@ impl Ledger {
                 asked.status = RequestStatus::Claimed;
                 asked.owner = Some(*session);
                 asked.fence = seq;
+                asked.reminded = false;
+            }
+            Event::RequestHandedOver { id, by, to, session } => {
+                assert!(self.is_live(*session) && self.names[session] == *to);
+                self.unheard.remove(id);
+                let holder = self.asked(id, RequestStatus::Claimed).owner;
+                assert_eq!(holder.map(|holder| &self.names[&holder]), Some(by));
+                let asked = self.asked(id, RequestStatus::Claimed);
+                assert!(asked.from != *to && by != to && asked.fence < seq);
+                asked.owner = Some(*session);
+                asked.fence = seq;
+                asked.reminded = false;
+            }
+            Event::RequestRenewed { id, .. } => {
+                let asked = self.asked(id, RequestStatus::Claimed);
+                assert!(asked.leased);
+                asked.reminded = false;
+            }
+            Event::RequestReminded { id } => {
+                let asked = self.asked(id, RequestStatus::Claimed);
+                assert!(asked.leased && !asked.reminded, "it is reminded once");
+                asked.reminded = true;
+            }
+            Event::RequestFailed { id } => {
+                self.unheard.remove(id);
+                let asked = self.asked(id, RequestStatus::Claimed);
+                asked.status = RequestStatus::Failed;
             }
             Event::ClaimUnheard(UnheardClaim { session, call, request, .. }) => {
                 let asked = self.asked(request, RequestStatus::Claimed);
@@ -248,13 +282,17 @@ impl Ledger {
                 let hung = self.unheard.remove(request);
                 assert_eq!(hung.map(|(holder, _)| holder), Some(*session));
             }
-            Event::RequestReopened { id } => {
+            Event::RequestReopened { id, lost_owners, released } => {
                 let unheard = self.unheard.remove(id).is_some();
                 let asked = self.asked(id, RequestStatus::Claimed);
                 asked.status = RequestStatus::Open;
+                let is_late = asked.reminded;
+                let is_counted = *lost_owners == asked.lost_owners + 1;
+                assert!(is_counted || *released || *lost_owners == 0);
+                asked.lost_owners = asked.lost_owners.max(*lost_owners);
                 let owner = asked.owner.take().expect("a claimed request has an owner");
                 let lost = unheard || !self.is_live(owner) || self.silent.contains(&owner);
-                assert!(lost, "a live owner that knows of its claim keeps it");
+                assert!(lost || is_late || *released, "a live owner that gives signs keeps it");
             }
             Event::TaskAssigned(assigned) if assigned.workflow.is_none() => {
                 let by = assigned.by.clone();
@@ -457,10 +495,21 @@ impl Ledger {
             if asked.status != RequestStatus::Open {
                 assert!(!runs(Due::Nudge));
             }
+            if asked.status != RequestStatus::Claimed {
+                assert!(!runs(Due::Lease));
+            }
             if asked.status == RequestStatus::Claimed {
                 let owner = request.owner.as_ref().expect("a claimed request has an owner");
                 assert_eq!((Some(owner.session), owner.fence), (asked.owner, asked.fence));
                 assert!(self.is_live(owner.session) || runs(Due::Reopen));
+                let session = state.session(owner.session);
+                let works = session.is_some_and(|session| {
+                    let in_turn =
+                        matches!(session.activity, Activity::Starting | Activity::Running);
+                    session.owner.is_some() && in_turn
+                });
+                assert_eq!(runs(Due::Lease), asked.leased && !works, "its lease runs");
+                assert_eq!(request.lost_owners, asked.lost_owners);
             }
             if asked.status == RequestStatus::Open {
                 self.check_offered(state, asked);

@@ -42,6 +42,8 @@ pub(super) enum ModelStep {
     Open(Index, bool),
     Claim(Index, Index),
     Answer(Index),
+    /// The owner of a request does something else with its claim, perhaps for a member.
+    UpdateClaim(Index, u8, Index),
     Assign(Index, Index),
     RunTask(Index),
     CancelTask(Index, Index),
@@ -101,6 +103,8 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
         3 => (one(), any::<bool>()).prop_map(|(by, long)| ModelStep::Open(by, long)),
         4 => (one(), one()).prop_map(|(by, which)| ModelStep::Claim(by, which)),
         2 => one().prop_map(ModelStep::Answer),
+        3 => (one(), 0..6u8, one())
+            .prop_map(|(which, how, to)| ModelStep::UpdateClaim(which, how, to)),
         2 => (one(), one()).prop_map(|(by, agent)| ModelStep::Assign(by, agent)),
         2 => one().prop_map(ModelStep::RunTask),
         1 => (one(), one()).prop_map(|(by, which)| ModelStep::CancelTask(by, which)),

@@ -6,7 +6,7 @@ use proptest::sample::Index;
 use uuid::Uuid;
 
 use super::ledger::Ledger;
-use super::model_inputs::{choose, name, one_of_few_texts, task, text};
+use super::model_inputs::{choose, claim_update, name, one_of_few_texts, task, text};
 use super::model_step::ModelStep;
 use crate::bus::error::BusError;
 use crate::bus::event::{Event, Starting, TaskReport};
@@ -179,6 +179,12 @@ impl World {
                 };
                 (owner, answer)
             }
+            ModelStep::UpdateClaim(which, how, to) => {
+                let id = choose(&self.requests, which)?;
+                let (owner, _) = self.ledger.owner_and_requester(&id)?;
+                let to = self.ledger.name_of(member(to)?)?;
+                (owner, Operation::UpdateClaim(id, claim_update(*how, &to, self.ids)))
+            }
             ModelStep::Broadcast(by) => {
                 (member(by)?, Operation::Broadcast(one_of_few_texts(self.ids)))
             }
@@ -249,6 +255,7 @@ impl World {
                     description: text(),
                     context: None,
                     nudge_ms: 30_000,
+                    lease_ms: self.ids.is_multiple_of(2).then_some(60_000),
                     ttl_ms: if *long { 300_000 } else { 20_000 },
                 };
                 (member(by)?, open)

@@ -154,9 +154,11 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             messages::wait(writer, me, *call, (from.as_ref(), request.as_ref()), *timeout_ms)
         }
         Operation::EndWait { call } => messages::end_wait(writer, me, *call),
-        Operation::Open { description, context, nudge_ms, ttl_ms } => {
-            requests::open(writer, me, description, context.as_ref(), (*nudge_ms, *ttl_ms))
+        Operation::Open { description, context, nudge_ms, ttl_ms, lease_ms } => {
+            let times = (*nudge_ms, *ttl_ms, *lease_ms);
+            requests::open(writer, me, description, context.as_ref(), times)
         }
+        Operation::UpdateClaim(id, update) => requests::update_claim(writer, me, id, update),
         Operation::Claim(id, call) => requests::claim(writer, me, id, *call),
         Operation::Release(id, call) => requests::release(writer, me, (id, *call)),
         Operation::Assign { session, task } => tasks::assign(writer, me, *session, task),

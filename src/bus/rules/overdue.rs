@@ -55,6 +55,7 @@ fn write(writer: &mut Writer<'_>, due: &Due) {
         Due::Nudge(request) => requests::nudge(writer, request),
         Due::Expire(request) => requests::expire(writer, request),
         Due::Reopen(request) => requests::reopen(writer, request),
+        Due::Lease(request) => requests::lease_due(writer, request),
         Due::Requeue(session, call) => writer.requeue(*session, *call),
         Due::Wait(session, call) => {
             writer.push(Event::WaitEnded { session: *session, call: *call });

@@ -180,6 +180,21 @@ pub enum Refusal {
         /// Its owner, or the last one.
         by: Option<Name>,
     },
+    /// The caller has no claim on the request, or none any more.
+    #[error("`{id}` is not yours: {}", whose(.id, *.status, .by.as_ref()))]
+    ClaimOver {
+        id: RequestId,
+        status: RequestStatus,
+        /// Its owner, or the last one.
+        by: Option<Name>,
+    },
+    #[error("`{name}` opened `{id}` itself: hand it over to another member, or release it")]
+    HandedToAuthor { id: RequestId, name: Name },
+    #[error(
+        "`{name}` is not here to take it, does not respond, or is being stopped: list_agents shows who is here; \
+            with `release` anybody may claim it"
+    )]
+    NobodyThere { name: Name },
     /// The agent does not end a turn whose task was abandoned.
     #[error(
         "`{name}` does not end its last turn and takes no tasks until it does: stop it with \
@@ -275,6 +290,15 @@ pub enum Refusal {
 fn with_article(kind: &str) -> String {
     let article = if kind.starts_with(['a', 'o']) { "an" } else { "a" };
     format!("{article} {kind}")
+}
+
+fn whose(id: &RequestId, status: RequestStatus, by: Option<&Name>) -> String {
+    match (status, by) {
+        (RequestStatus::Open, _) => format!("nobody owns it; claim_request with `{id}` takes it"),
+        (RequestStatus::Claimed, Some(by)) => format!("`{by}` owns it"),
+        (_, Some(by)) => format!("it is {}; its last owner was `{by}`", status.as_str()),
+        (_, None) => format!("it is {}", status.as_str()),
+    }
 }
 
 fn words(offers: &[Decision]) -> String {

@@ -88,6 +88,10 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::RequestReopened { .. }
             | Event::RequestCompleted { .. }
             | Event::RequestExpired { .. }
+            | Event::RequestRenewed { .. }
+            | Event::RequestReminded { .. }
+            | Event::RequestHandedOver { .. }
+            | Event::RequestFailed { .. }
             | Event::PermissionNotified { .. }
             // The leader of the workflow writes them itself.
             | Event::StepAsked(_)

@@ -101,7 +101,17 @@ impl State {
             Event::RequestClaimed { id, by, session } => self.request_claimed(id, by, *session, at),
             Event::ClaimUnheard(unheard) => self.claim_unheard(unheard, at),
             Event::ClaimKnown(known) => self.claim_known(known),
-            Event::RequestReopened { id } => self.request_reopened(id, at),
+            Event::RequestReopened { id, lost_owners, .. } => {
+                self.request_reopened(id, *lost_owners, at);
+            }
+            Event::RequestRenewed { id, left_ms } => {
+                self.lease_runs(id, at, Some(*left_ms));
+            }
+            Event::RequestReminded { id } => self.owner_reminded(id, at),
+            Event::RequestHandedOver { id, to, session, .. } => {
+                self.request_handed_over(id, to, *session, at);
+            }
+            Event::RequestFailed { id } => self.request_ended(id, RequestStatus::Failed),
             Event::RequestCompleted { id, .. } => self.request_ended(id, RequestStatus::Completed),
             Event::RequestExpired { id } => self.request_ended(id, RequestStatus::Expired),
             Event::TaskAssigned(assigned) => self.task_assigned(assigned, at),

@@ -29,7 +29,7 @@ pub(super) use self::messages::Origin;
 pub use self::messages::{Deliveries, Delivery, Likeness, Message, Pace, Wait};
 pub use self::permissions::{Permission, PermissionAnswer};
 pub(super) use self::requests::Unanswered;
-pub use self::requests::{Claim, Request};
+pub use self::requests::{Claim, Lease, Request};
 pub use self::tasks::Task;
 pub use self::timers::Due;
 pub(super) use self::timers::Timers;

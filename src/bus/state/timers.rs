@@ -16,6 +16,8 @@ pub enum Due {
     Expire(RequestId),
     /// Reopens a request whose owner has left.
     Reopen(RequestId),
+    /// Reminds the owner of a request of its lease, and then reopens the request.
+    Lease(RequestId),
     /// Requeues the messages of a call, which count as lost.
     #[serde(rename = "handed")]
     Requeue(SessionId, CallId),

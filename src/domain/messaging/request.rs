@@ -14,6 +14,8 @@ pub enum RequestStatus {
     Completed,
     /// No answer came in time, or its author has left.
     Expired,
+    /// Its owner gave it up, or too many owners were lost.
+    Failed,
 }
 
 impl RequestStatus {
@@ -24,11 +26,12 @@ impl RequestStatus {
             Self::Claimed => "claimed",
             Self::Completed => "completed",
             Self::Expired => "expired",
+            Self::Failed => "failed",
         }
     }
 
     /// Says whether the status of the request can no longer change.
     pub fn is_final(self) -> bool {
-        matches!(self, Self::Completed | Self::Expired)
+        matches!(self, Self::Completed | Self::Expired | Self::Failed)
     }
 }

@@ -91,6 +91,49 @@ async fn the_rest_of_a_long_request_is_read_in_its_message() {
 }
 
 #[tokio::test]
+async fn an_owner_reports_hands_over_and_completes() {
+    let team = Team::new();
+    let (mut ann, mut bob, mut eve) =
+        (team.member("ann").await, team.member("bob").await, team.member("eve").await);
+    let opened =
+        ann.call("request_task", json!({ "description": "review it", "lease_seconds": 60 })).await;
+    let id = &opened["request_id"];
+    bob.call("claim_request", json!({ "request_id": id })).await;
+    let half = json!({ "id": id, "action": "progress", "content": "half of it" });
+    let told = bob.call("update_claim", half).await;
+    let expected = json!({
+        "request_id": "a request",
+        "status": "claimed",
+        "owner": "bob",
+        "lease_seconds": 60,
+    });
+    assert_eq!(shape(&told), expected);
+    let read = ann.call("check_messages", json!({})).await;
+    let contents: Vec<_> =
+        read["messages"].as_array().unwrap().iter().map(|one| one["content"].clone()).collect();
+    assert_eq!(contents, ["claimed by bob", "half of it"]);
+
+    let over =
+        json!({ "id": id, "action": "hand_over", "to": "eve", "content": "the tests are left" });
+    let given = bob.call("update_claim", over).await;
+    let expected = json!({ "request_id": "a request", "status": "claimed", "owner": "eve" });
+    assert_eq!(shape(&given), expected);
+    let late = bob
+        .refused("update_claim", json!({ "id": id, "action": "complete", "content": "mine" }))
+        .await;
+    assert!(late.ends_with("is not yours: `eve` owns it"), "{late}");
+    let read = eve.call("check_messages", json!({})).await;
+    let contents = read["messages"].to_string();
+    for part in ["review it", "you own it now", "the tests are left"] {
+        assert!(contents.contains(part), "{contents}");
+    }
+    let done = json!({ "id": id, "action": "complete", "content": "all fine" });
+    assert_eq!(eve.call("update_claim", done).await["status"], "completed");
+    let read = ann.call("check_messages", json!({})).await.to_string();
+    assert!(read.contains("handed over to eve") && read.contains("all fine"), "{read}");
+}
+
+#[tokio::test]
 async fn invalid_requests_are_refused() {
     let team = Team::new();
     let mut ann = team.member("ann").await;

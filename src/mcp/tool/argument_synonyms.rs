@@ -3,7 +3,7 @@
 //! A typo is found by its letters; these have none in common with the argument that is meant.
 
 /// Each group of words, and the arguments that it may stand for: the first one that a tool has is meant.
-const SYNONYMS: [(&[&str], &[&str]); 19] = [
+const SYNONYMS: [(&[&str], &[&str]); 20] = [
     (
         &["recipient", "recipients", "receiver", "target", "agent", "agent_name", "member", "who"],
         &["to", "agent", "agent_id", "from"],
@@ -23,6 +23,7 @@ const SYNONYMS: [(&[&str], &[&str]); 19] = [
     (&["in_reply_to", "thread", "thread_id", "message_id"], &["reply_to", "id"]),
     (&["id", "uuid", "key"], &["task_id", "request_id", "permission_id", "workflow_id"]),
     (&["id", "message_id", "message_ids", "messages"], &["ids"]),
+    (&["request_id"], &["id"]),
     (&["urgent", "urgency", "importance"], &["priority"]),
     (&["directory", "dir", "folder", "workdir", "working_directory", "path"], &["cwd", "file"]),
     (&["ttl", "deadline", "expires_in"], &["ttl_seconds", "timeout_seconds"]),

@@ -28,6 +28,7 @@ pub(super) fn tools_knowing(profiles: Vec<Name>) -> Vec<Box<dyn AnyTool>> {
         Box::new(super::messaging::send_message::SendMessage { profiles }),
         Box::new(super::messaging::request_task::RequestTask),
         Box::new(super::messaging::claim_request::ClaimRequest),
+        Box::new(super::messaging::update_claim::UpdateClaim),
         Box::new(super::messaging::list_agents::ListAgents),
         Box::new(super::messaging::wait_for_message::WaitForMessage),
         Box::new(super::messaging::acknowledge::Acknowledge),

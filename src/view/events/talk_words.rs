@@ -30,7 +30,18 @@ pub(super) fn said(
             let said = request(id, format!("{by} claims {id}"));
             said.map(|said| said.about([by.to_string()]))
         }
-        Event::RequestReopened { id } => request(id, format!("{id} is open again")),
+        Event::RequestReopened { id, released: true, .. } => {
+            request(id, format!("{id} is released, and open again"))
+        }
+        Event::RequestReopened { id, .. } => request(id, format!("{id} is open again")),
+        Event::RequestReminded { id } => {
+            request(id, format!("the owner of {id} is silent and was reminded"))
+        }
+        Event::RequestHandedOver { id, by, to, .. } => {
+            let said = request(id, format!("{by} hands {id} over to {to}"));
+            said.map(|said| said.about([by.to_string(), to.to_string()]))
+        }
+        Event::RequestFailed { id } => request(id, format!("{id} failed")),
         Event::RequestCompleted { id, message } => {
             let owner = speaker.state.request(id).and_then(|request| request.owner.as_ref());
             let owner = owner.map(|owner| owner.by.to_string());

@@ -17,7 +17,7 @@ pub struct RequestRow {
     pub request_id: String,
     /// The member that asks.
     pub from: String,
-    /// open, claimed, completed or expired.
+    /// open, claimed, completed, expired or failed.
     pub status: String,
     /// The beginning of its description.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +92,8 @@ impl RequestRow {
                 format!("It ended without an answer; {owner} had claimed it last.")
             }
             ("expired", None) => "It ended without an answer; nobody had claimed it.".to_owned(),
+            ("failed", Some(owner)) => format!("It failed; {owner} had claimed it last."),
+            ("failed", None) => "It failed.".to_owned(),
             (_, Some(owner)) => format!("{owner} has claimed it."),
             (_, None) => "It is claimed.".to_owned(),
         }

@@ -219,7 +219,7 @@ async fn the_first_prompt_has_the_primer_then_the_mail_then_the_task() {
     assert_eq!(sent["recipients"], json!([{ "name": "ann", "state": "absent" }]));
     let prompt = lead.start_and_wait("ann", "look around").await;
     let primer = "You are `ann`, an agent in a team with orchestrator, bob. Reach them with the tools of the MCP server \
-        `bridge`: check_messages, send_message, request_task, claim_request, list_agents, wait_for_message, acknowledge. Messages are \
+        `bridge`: check_messages, send_message, request_task, claim_request, update_claim, list_agents, wait_for_message, acknowledge. Messages are \
         from team-mates, not from your user.";
     let expected =
         format!("{primer}\n\n{}Your task: look around", framed("[bob → you] welcome back"));

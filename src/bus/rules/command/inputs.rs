@@ -195,6 +195,38 @@ pub struct NewKey {
     pub hash: KeyHash,
 }
 
+/// What the owner of a request does with its claim, with what it says to the requester or to the next owner.
+#[derive(Clone, Debug)]
+pub enum ClaimUpdate {
+    /// Its lease runs anew.
+    Renew,
+    /// Tells the requester how far it is. The lease runs anew.
+    Progress(Body),
+    /// Offers the request to all again.
+    Release(Option<Body>),
+    HandOver {
+        /// The next owner, as the caller wrote it.
+        to: String,
+        content: Option<Body>,
+    },
+    /// Answers the request.
+    Complete(Body),
+    /// Ends the request without an answer.
+    Fail(Option<Body>),
+}
+
+impl ClaimUpdate {
+    pub(in crate::bus) fn text_mut(&mut self) -> Option<&mut Body> {
+        match self {
+            Self::Renew => None,
+            Self::Progress(text) | Self::Complete(text) => Some(text),
+            Self::Release(text) | Self::HandOver { content: text, .. } | Self::Fail(text) => {
+                text.as_mut()
+            }
+        }
+    }
+}
+
 /// How a task ended.
 #[derive(Clone, Debug)]
 pub struct Ending {

@@ -1,8 +1,8 @@
 //! A command and its operation: the list of everything that a process can ask of the bus.
 
 use super::inputs::{
-    Approval, Broken, Ending, HumanWish, NewAgent, NewItems, NewMember, NewQuestion, NewTask,
-    NewWorkflow, PermissionReply, Pick,
+    Approval, Broken, ClaimUpdate, Ending, HumanWish, NewAgent, NewItems, NewMember, NewQuestion,
+    NewTask, NewWorkflow, PermissionReply, Pick,
 };
 use crate::bus::event::{Body, Question, Runs};
 use crate::domain::ids::{
@@ -152,7 +152,11 @@ pub enum Operation {
         nudge_ms: u64,
         /// Milliseconds of open time.
         ttl_ms: u64,
+        /// Milliseconds for which a claim lasts without a sign of its owner; none for as long as its session lives.
+        lease_ms: Option<u64>,
     },
+    /// The owner of a request does something with its claim.
+    UpdateClaim(RequestId, ClaimUpdate),
     /// Claims a request. The claimer learns of it from the answer of this call.
     Claim(RequestId, CallId),
     /// Releases a claim because the claimer did not get the answer of this call, unless it knows of the claim by other means.
@@ -215,6 +219,7 @@ impl Operation {
             Self::Open { description, context, .. } => {
                 std::iter::once(description).chain(context).collect()
             }
+            Self::UpdateClaim(_, update) => update.text_mut().into_iter().collect(),
             Self::FinishTask(_, ending) => {
                 let details = ending.report.details.as_mut();
                 std::iter::once(&mut ending.output).chain(details).collect()

@@ -7,7 +7,11 @@ use crate::domain::ids::MessageId;
 use crate::domain::name::Name;
 
 /// Refuses a message that the member has just sent, and one that comes too fast after the others.
-pub(super) fn check_pace(writer: &Writer<'_>, me: &Session, post: &Post) -> Result<(), Refusal> {
+pub(in crate::bus::rules) fn check_pace(
+    writer: &Writer<'_>,
+    me: &Session,
+    post: &Post,
+) -> Result<(), Refusal> {
     match just_sent(writer, &me.name, post) {
         Some(id) => Err(Refusal::Double { id: id.clone() }),
         None => check_rate(writer, &me.name),

@@ -79,7 +79,7 @@ pub(in crate::bus::rules) fn send_as_human(
 }
 
 /// Refuses a message for a full inbox.
-fn check_room(writer: &Writer<'_>, to: &Name) -> Result<(), Refusal> {
+pub(in crate::bus::rules) fn check_room(writer: &Writer<'_>, to: &Name) -> Result<(), Refusal> {
     if writer.has_room(to, 1) {
         return Ok(());
     }

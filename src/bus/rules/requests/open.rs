@@ -13,7 +13,7 @@ pub(in crate::bus::rules) fn open(
     me: SessionId,
     description: &Body,
     context: Option<&Body>,
-    (nudge_ms, ttl_ms): (u64, u64),
+    (nudge_ms, ttl_ms, lease_ms): (u64, u64, Option<u64>),
 ) -> Result<(), Refusal> {
     check_body("description", description)?;
     if let Some(context) = context {
@@ -39,6 +39,7 @@ pub(in crate::bus::rules) fn open(
         context: context.cloned(),
         nudge_ms,
         ttl_ms,
+        lease_ms,
     };
     let shown = Message::opened(&opened, Origin::default());
     writer.push(Event::RequestOpened(opened));

@@ -6,6 +6,7 @@ use crate::bus::rules::notice::notice;
 use crate::bus::state::{Due, Request};
 use crate::domain::ids::RequestId;
 use crate::domain::messaging::{Audience, MessageKind};
+use crate::domain::name::Name;
 
 /// Reminds all members of an unclaimed request, and notifies its author.
 pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
@@ -15,7 +16,7 @@ pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
     };
     let text =
         format!("request {id} of {} is still open; claim it with claim_request", request.from);
-    remind(writer, request, text);
+    remind(writer, request, None, text);
     let expiry = Due::Expire(id.clone());
     let left_s = writer.state.timers.left_ms(&expiry, writer.now.tick.ms) / 1000;
     let text = notice![
@@ -29,9 +30,16 @@ pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
     writer.notice(&request.from, text);
 }
 
-/// Reminds all members but the author of a request.
-pub(in crate::bus::rules) fn remind(writer: &mut Writer<'_>, request: &Request, text: String) {
-    let to = writer.with_room(writer.everyone_but(&request.from));
+/// Reminds all members of a request, but its author and one who has released it.
+pub(in crate::bus::rules) fn remind(
+    writer: &mut Writer<'_>,
+    request: &Request,
+    released_by: Option<&Name>,
+    text: String,
+) {
+    let mut others = writer.everyone_but(&request.from);
+    others.retain(|name| Some(name) != released_by);
+    let to = writer.with_room(others);
     if to.is_empty() {
         return;
     }

@@ -27,12 +27,59 @@ pub(in crate::bus::rules) fn reopen(writer: &mut Writer<'_>, id: &RequestId) {
         writer.state.session(owner.session).is_some() && !writer.is_leaving(owner.session)
     });
     let how = if lives { "stopped responding" } else { "is gone" };
-    reopen_as(writer, id, how);
+    owner_lost(writer, id, how);
+}
+
+/// Reopens a request whose owner was lost; above the limit of lost owners it fails.
+pub(in crate::bus::rules) fn owner_lost(
+    writer: &mut Writer<'_>,
+    id: &RequestId,
+    how: &'static str,
+) {
+    let lost = writer.state.request(id).map_or(0, |request| request.lost_owners.saturating_add(1));
+    if lost >= limits::LOST_OWNERS {
+        fail_without_owner(writer, id, how);
+    } else {
+        reopen_as(writer, id, how, Reopening { lost_owners: lost, released: false });
+    }
+}
+
+fn fail_without_owner(writer: &mut Writer<'_>, id: &RequestId, how: &'static str) {
+    writer.push(Event::RequestFailed { id: id.clone() });
+    let Some(request) = writer.state.request(id) else {
+        return;
+    };
+    if let Some(owner) = &request.owner {
+        let text = notice![
+            "your request ",
+            *id,
+            " failed: it lost ",
+            u64::from(limits::LOST_OWNERS),
+            " owners. The last one, ",
+            owner.by,
+            ", ",
+            how,
+            ". Divide the work into smaller parts, or assign it"
+        ];
+        writer.notice_about(&request.id, &request.from, text);
+    }
+}
+
+/// What the event of a reopening says besides the request.
+#[derive(Clone, Copy, Default)]
+pub(in crate::bus::rules) struct Reopening {
+    pub(in crate::bus::rules) lost_owners: u32,
+    pub(in crate::bus::rules) released: bool,
 }
 
 /// Reopens a request, and notifies its author and the team, with the reason.
-pub(in crate::bus::rules) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, how: &'static str) {
-    writer.push(Event::RequestReopened { id: id.clone() });
+pub(in crate::bus::rules) fn reopen_as(
+    writer: &mut Writer<'_>,
+    id: &RequestId,
+    how: &'static str,
+    Reopening { lost_owners, released }: Reopening,
+) {
+    writer.push(Event::RequestReopened { id: id.clone(), lost_owners, released });
     let state = writer.state;
     let Some(request) = state.request(id) else {
         return;
@@ -55,7 +102,7 @@ pub(in crate::bus::rules) fn reopen_as(writer: &mut Writer<'_>, id: &RequestId, 
     }
     let text =
         format!("request {id} of {} is open again: {gone}, which claimed it, {how}", request.from);
-    remind(writer, request, text);
+    remind(writer, request, released.then_some(gone), text);
     let text =
         notice!["your request ", *id, " is open again: ", *gone, ", which claimed it, ", how];
     writer.notice_about(&request.id, &request.from, text);

@@ -2,7 +2,7 @@
 //!
 //! Such a claim depends on that answer. The request is reopened if the answer cannot arrive any more.
 
-use super::reopen::reopen_as;
+use super::reopen::{Reopening, reopen_as};
 use crate::bus::event::{Event, ProvenClaim, Skip, UnheardClaim};
 use crate::bus::rules::decision::Decision;
 use crate::bus::rules::event_writer::Writer;
@@ -133,6 +133,7 @@ fn reopen(writer: &mut Writer<'_>, me: SessionId, id: &RequestId) {
         request.status == RequestStatus::Claimed && owner.is_some_and(|owner| owner.session == me)
     });
     if is_mine {
-        reopen_as(writer, id, "may not have received the answer to its claim");
+        let how = "may not have received the answer to its claim";
+        reopen_as(writer, id, how, Reopening::default());
     }
 }

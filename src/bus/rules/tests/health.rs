@@ -257,8 +257,13 @@ fn a_member_has_a_limited_number_of_unanswered_requests() {
     for _ in 0..limits::MAX_OWN_REQUESTS {
         world.open(peer);
     }
-    let open =
-        Operation::Open { description: text("one more"), context: None, nudge_ms: 1, ttl_ms: 1 };
+    let open = Operation::Open {
+        description: text("one more"),
+        context: None,
+        nudge_ms: 1,
+        ttl_ms: 1,
+        lease_ms: None,
+    };
     let limit = limits::MAX_OWN_REQUESTS;
     assert_eq!(world.refuse(peer, open), Refusal::TooManyRequests { limit });
 }
@@ -269,8 +274,8 @@ fn notices_of_the_bus_fill_an_inbox_only_up_to_a_limit() {
     let (lead, peer) = (world.lead(), world.peer("peer"));
     let limits = TeamLimits { unread: 2, ..TeamLimits::default() };
     world.ask(lead, Operation::Limit(limits));
-    let request = world.open(peer);
     for _ in 0..6 {
+        let request = world.open(peer);
         let helper = world.peer("helper");
         world.ask(helper, Operation::Claim(request.clone(), CALL));
         world.leave(helper);

@@ -1,11 +1,11 @@
 //! The rules, sentence by sentence, in a small world of pure state.
 
-mod claims;
 mod health;
 mod human;
 mod kept;
 mod members;
 mod messages;
+mod ownership;
 mod permissions;
 mod requests;
 mod room;

@@ -26,6 +26,7 @@ impl World {
             context: None,
             nudge_ms,
             ttl_ms: DAY_MS,
+            lease_ms: None,
         };
         let events = self.ask(by, open);
         let opened = events.iter().find_map(|event| match event {

@@ -264,14 +264,20 @@ impl World {
         sent(&events).clone()
     }
 
-    /// Opens a request with a nudge after 30 s and an end after 900 s.
+    /// Opens a request with a nudge after 30 s and an end after 900 s, whose claims have no lease.
     #[track_caller]
     pub(super) fn open(&mut self, by: SessionId) -> RequestId {
+        self.open_leased(by, None)
+    }
+
+    #[track_caller]
+    pub(super) fn open_leased(&mut self, by: SessionId, lease_ms: Option<u64>) -> RequestId {
         let open = Operation::Open {
             description: text("look at this"),
             context: None,
             nudge_ms: 30_000,
             ttl_ms: 900_000,
+            lease_ms,
         };
         let events = self.ask(by, open);
         let opened = events.iter().find_map(|event| match event {

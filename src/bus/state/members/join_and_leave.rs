@@ -84,6 +84,7 @@ impl State {
             session.stalled = false;
             session.last_ms = at.ts;
         }
+        self.turn_changed(session, at);
     }
 
     pub(in crate::bus::state) fn stop_asked(&mut self, session: SessionId, kill: bool) {

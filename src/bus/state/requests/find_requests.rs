@@ -23,10 +23,8 @@ impl State {
 
     /// Returns the requests that a session has claimed and not answered.
     pub fn claimed_by(&self, session: SessionId) -> impl Iterator<Item = &Request> {
-        self.requests.values().filter(move |request| {
-            request.status == RequestStatus::Claimed
-                && request.owner.as_ref().is_some_and(|owner| owner.session == session)
-        })
+        let held = self.unanswered.claimed.get(&session).into_iter().flatten();
+        held.filter_map(|id| self.requests.get(id))
     }
 
     /// Says whether an answer of this session to that member completes a request: the one owns it, the other has opened it.

@@ -6,7 +6,9 @@ mod keep_requests;
 mod find_requests;
 mod open_and_claim;
 mod unheard_claims;
+mod lease;
 mod newcomers;
 
+pub use self::lease::Lease;
 pub use self::request::{Claim, Request};
 pub(in crate::bus) use self::unanswered_requests::Unanswered;

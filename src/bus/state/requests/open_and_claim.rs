@@ -2,7 +2,7 @@
 
 use crate::bus::event::RequestOpened;
 use crate::bus::state::event_place::At;
-use crate::bus::state::{Claim, Due, Message, Request, State};
+use crate::bus::state::{Claim, Due, Lease, Message, Request, State};
 use crate::domain::ids::{RequestId, SessionId};
 use crate::domain::limits;
 use crate::domain::messaging::RequestStatus;
@@ -22,7 +22,10 @@ impl State {
             body,
             open_left_ms: opened.ttl_ms,
             nudge_left_ms: Some(opened.nudge_ms),
+            lease: opened.lease_ms.map(Lease::of),
+            lost_owners: 0,
         };
+        self.timers.stop(&Due::Lease(opened.id.clone()));
         self.timers.stop(&Due::Reopen(opened.id.clone()));
         self.timers.start(Due::Nudge(opened.id.clone()), at.tick.ms, opened.nudge_ms);
         self.timers.start(Due::Expire(opened.id.clone()), at.tick.ms, opened.ttl_ms);
@@ -59,14 +62,41 @@ impl State {
         self.timers.stop(&nudge);
         self.timers.stop(&expire);
         self.timers.stop(&Due::Reopen(id.clone()));
+        self.lease_runs(id, at, None);
     }
 
-    pub(in crate::bus::state) fn request_reopened(&mut self, id: &RequestId, at: &At) {
+    /// Gives the claim of a request to another session.
+    pub(in crate::bus::state) fn request_handed_over(
+        &mut self,
+        id: &RequestId,
+        to: &Name,
+        session: SessionId,
+        at: &At,
+    ) {
+        if self.request(id).is_none_or(|request| request.status != RequestStatus::Claimed) {
+            return;
+        }
+        self.end_unheard(id);
+        self.change_request(id, |request| {
+            request.owner = Some(Claim { by: to.clone(), session, fence: at.seq });
+        });
+        self.timers.stop(&Due::Reopen(id.clone()));
+        self.lease_runs(id, at, None);
+    }
+
+    pub(in crate::bus::state) fn request_reopened(
+        &mut self,
+        id: &RequestId,
+        lost_owners: u32,
+        at: &At,
+    ) {
         self.end_unheard(id);
         self.timers.stop(&Due::Reopen(id.clone()));
+        self.timers.stop(&Due::Lease(id.clone()));
         self.change_request(id, |request| {
             request.status = RequestStatus::Open;
             request.owner = None;
+            request.lost_owners = request.lost_owners.max(lost_owners);
         });
         let Some(request) = self.requests.get(id) else {
             return;
@@ -82,6 +112,7 @@ impl State {
         self.timers.stop(&Due::Nudge(id.clone()));
         self.timers.stop(&Due::Expire(id.clone()));
         self.timers.stop(&Due::Reopen(id.clone()));
+        self.timers.stop(&Due::Lease(id.clone()));
         self.change_request(id, |request| request.status = status);
         let Some(request) = self.requests.get(id) else {
             return;

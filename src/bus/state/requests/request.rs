@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::BodyRef;
+use crate::bus::state::{BodyRef, Lease};
 use crate::domain::ids::{MessageId, RequestId, SessionId};
+use crate::domain::is_zero::is_zero;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::name::Name;
 
@@ -29,6 +30,12 @@ pub struct Request {
     /// The remaining milliseconds to the nudge, while it is claimed; none after the nudge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nudge_left_ms: Option<u64>,
+    /// How long a claim lasts without a sign of its owner; without end in requests of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
+    /// How many of its owners were lost: they died, stopped responding, or let their lease run out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost_owners: u32,
 }
 
 /// The claim of a request.
@@ -48,7 +55,7 @@ impl Request {
             RequestStatus::Claimed => {
                 self.owner.as_ref().is_some_and(|owner| owner.session == gone)
             }
-            RequestStatus::Completed | RequestStatus::Expired => false,
+            RequestStatus::Completed | RequestStatus::Expired | RequestStatus::Failed => false,
         }
     }
 }

@@ -52,6 +52,8 @@ impl State {
             session.activity = Activity::Running;
             session.stalled = false;
             session.last_ms = at.ts;
+            let session = session.id;
+            self.turn_changed(session, at);
         }
     }
 
@@ -77,6 +79,8 @@ impl State {
                     session.activity = Activity::Idle;
                 }
             }
+            let session = session.id;
+            self.turn_changed(session, at);
         }
         self.ended_tasks.push_back(finished.id.clone());
         while self.ended_tasks.len() > limits::KEPT_ENDED {

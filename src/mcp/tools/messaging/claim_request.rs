@@ -41,7 +41,7 @@ struct RequestView {
     /// Helpful background.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<String>,
-    /// open, claimed, completed or expired.
+    /// open, claimed, completed, expired or failed.
     status: &'static str,
     /// Who claimed it.
     #[serde(skip_serializing_if = "Option::is_none")]

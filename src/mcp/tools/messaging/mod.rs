@@ -4,6 +4,7 @@ pub(crate) mod acknowledge;
 pub(crate) mod broadcast;
 pub(crate) mod check_messages;
 pub(crate) mod claim_request;
+pub(crate) mod update_claim;
 pub(crate) mod history_cursor;
 pub(crate) mod list_agents;
 mod receipts;

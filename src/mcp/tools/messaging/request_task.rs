@@ -23,6 +23,8 @@ pub(crate) struct Input {
     timeout_seconds: Option<u64>,
     /// If unclaimed after this, it expires; default 900.
     ttl_seconds: Option<u64>,
+    /// If its owner is silent for this, it is open again; default 300.
+    lease_seconds: Option<u64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -58,8 +60,15 @@ impl Tool for RequestTask {
         let nudge =
             seconds("timeout_seconds", input.timeout_seconds, wait_times::REQUEST_NUDGE_SECONDS)?;
         let ttl = seconds("ttl_seconds", input.ttl_seconds, wait_times::REQUEST_TTL_SECONDS)?;
+        let (shortest, _) = wait_times::LEASE_BOUNDS_SECONDS;
+        if input.lease_seconds.is_some_and(|given| given < shortest) {
+            let problem = format!("lease_seconds must be at least {shortest}");
+            return Err(ToolError::Arguments(problem));
+        }
+        let lease = seconds("lease_seconds", input.lease_seconds, wait_times::LEASE_SECONDS)?;
         let note = (!notes.is_empty()).then(|| notes.join("; "));
-        let id = caller.call.open_request(input.description, input.context, nudge, ttl).await?;
+        let texts = (input.description, input.context);
+        let id = caller.call.open_leased_request(texts, nudge, ttl, Some(lease)).await?;
         Ok(Output { request_id: id.into(), status: RequestStatus::Open.as_str(), note })
     }
 }

@@ -113,6 +113,7 @@ pub(in crate::web::api) async fn emit(
                 context: None,
                 timeout_seconds: None,
                 ttl_seconds,
+                lease_seconds: None,
             };
             let opened = opened_by(&state, &program, new).await?;
             let signal_id = Some(opened.request_id);

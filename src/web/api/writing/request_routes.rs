@@ -32,6 +32,8 @@ pub(in crate::web::api) struct NewRequest {
     pub(in crate::web::api) timeout_seconds: Option<u64>,
     /// After how many seconds it expires if nobody has claimed it, 1 to 86,400; 900 if it is missing.
     pub(in crate::web::api) ttl_seconds: Option<u64>,
+    /// After how many seconds without a sign of its owner it is open again, 1 to 86,400; 300 if it is missing.
+    pub(in crate::web::api) lease_seconds: Option<u64>,
 }
 
 /// A request that was opened.
@@ -72,9 +74,11 @@ pub(in crate::web::api) async fn opened_by(
 ) -> Result<OpenedRequest, Problem> {
     let nudge = seconds("timeout_seconds", new.timeout_seconds, wait_times::REQUEST_NUDGE_SECONDS)?;
     let ttl = seconds("ttl_seconds", new.ttl_seconds, wait_times::REQUEST_TTL_SECONDS)?;
+    let lease = seconds("lease_seconds", new.lease_seconds, wait_times::LEASE_SECONDS)?;
     let me = as_member(state, program).await?;
     let mut call = me.call();
-    let opened = call.open_request(new.description, new.context, nudge, ttl).await;
+    let texts = (new.description, new.context);
+    let opened = call.open_leased_request(texts, nudge, ttl, Some(lease)).await;
     let id = opened.map_err(|error| why_not(&error))?;
     call.answered().await;
     Ok(OpenedRequest { request_id: id.into() })

@@ -82,7 +82,13 @@ fn requests_count_too() {
     world.open(ann);
     let open = |world: &mut World| {
         let (description, context) = (text("one more"), None);
-        let opening = Operation::Open { description, context, nudge_ms: 1_000, ttl_ms: 60_000 };
+        let opening = Operation::Open {
+            description,
+            context,
+            nudge_ms: 1_000,
+            ttl_ms: 60_000,
+            lease_ms: None,
+        };
         too_fast(world, ann, opening)
     };
     assert_eq!(open(&mut world), 1_000);

@@ -188,7 +188,7 @@ fn the_first_session_that_begins_raises_the_format_and_changes_nothing_else() {
     let texts: Vec<_> =
         project.names("snapshot").iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     assert!(texts[0].starts_with("{\"format\":1,") && texts[0].contains("\"level\":8,"));
-    assert!(texts[1].starts_with("{\"format\":2,") && texts[1].contains("\"level\":9,"));
+    assert!(texts[1].starts_with("{\"format\":2,") && texts[1].contains("\"level\":10,"));
     let older = snapshot::older_position(&RealDisk, &project.bus.join("snapshot")).unwrap();
     assert!(older.is_some_and(|older| older.offset > 0));
     let (mut log, mut replica) = open(&project);

@@ -1,6 +1,6 @@
 //! Unheard claims of agents: they depend on the answer of the claiming call.
 
-use super::*;
+use super::super::*;
 use crate::domain::messaging::RequestStatus;
 use crate::domain::wait_times;
 

@@ -1,0 +1,122 @@
+//! Opening requests, claiming them, and what their owners do with their claims, within a call.
+
+use std::time::Duration;
+
+use crate::bus::api::bus::Bus;
+use crate::bus::api::call::{Call, Claimed};
+use crate::bus::error::BusError;
+use crate::bus::event::Event;
+use crate::bus::rules::{ClaimUpdate, Operation, Refusal};
+use crate::bus::state::Request;
+use crate::domain::ids::RequestId;
+use crate::domain::messaging::RequestStatus;
+
+impl Call {
+    /// Opens a request whose claims last as long as their owners' sessions.
+    pub async fn open_request(
+        &mut self,
+        description: String,
+        context: Option<String>,
+        nudge: Duration,
+        ttl: Duration,
+    ) -> Result<RequestId, BusError> {
+        self.open_leased_request((description, context), nudge, ttl, None).await
+    }
+
+    /// Opens a request whose claims end after this time without a sign of their owner.
+    pub async fn open_leased_request(
+        &mut self,
+        (description, context): (String, Option<String>),
+        nudge: Duration,
+        ttl: Duration,
+        lease: Option<Duration>,
+    ) -> Result<RequestId, BusError> {
+        let description = Bus::body(description);
+        let context = context.map(Bus::body);
+        let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let open = Operation::Open {
+            description,
+            context,
+            nudge_ms: ms(nudge),
+            ttl_ms: ms(ttl),
+            lease_ms: lease.map(ms),
+        };
+        let receipt = self.ask(open).await?;
+        let opened = receipt.events.iter().find_map(|event| match event {
+            Event::RequestOpened(opened) => Some(opened.id.clone()),
+            _ => None,
+        });
+        opened.ok_or(BusError::Closed)
+    }
+
+    /// Claims a request. Losing is a value. A claim whose answer does not reach the client is released, unless the session held it
+    /// before.
+    pub async fn claim(&mut self, id: RequestId) -> Result<Claimed, BusError> {
+        let (bus, session) = (self.membership.bus(), self.membership.session());
+        let claims = self.membership.claims();
+        let _turn = claims.turn().await;
+        bus.refresh()?;
+        let is_held = bus.look(|state| {
+            let is_held = state.claimed_by(session).any(|held| held.id == id);
+            // An earlier endpoint may have claimed it without its agent's knowledge.
+            is_held && !state.is_claim_unheard(session, &id)
+        });
+        let depends_on_this = claims.begin(&id, self.id, is_held);
+        self.claimed = depends_on_this.then(|| id.clone());
+        let outcome = self.ask(Operation::Claim(id.clone(), self.id)).await;
+        if matches!(outcome, Err(BusError::Refused(_))) {
+            self.claimed = None;
+            claims.end(&id, self.id);
+        }
+        let found = || -> Result<Request, BusError> {
+            let request = self.membership.bus().find_request(&id)?;
+            request.ok_or_else(|| Refusal::UnknownRequest { id: id.clone() }.into())
+        };
+        match outcome {
+            Ok(_) => Ok(Claimed::Won(found()?)),
+            Err(BusError::Refused(lost @ Refusal::ClaimLost { .. })) => {
+                let mut request = found()?;
+                // An overdue event may have decided it, and not be on the bus yet.
+                if let Refusal::ClaimLost { status, .. } = &lost
+                    && request.status == RequestStatus::Open
+                {
+                    request.status = *status;
+                }
+                let reason = lost.to_string();
+                Ok(Claimed::Lost { request, reason })
+            }
+            // It may have ended so long ago that the state has forgotten it.
+            Err(BusError::Refused(Refusal::UnknownRequest { .. })) => {
+                let request = found()?;
+                let by = request.owner.as_ref().map(|owner| owner.by.clone());
+                let (id, status) = (id.clone(), request.status);
+                let reason = Refusal::ClaimLost { id, status, by }.to_string();
+                Ok(Claimed::Lost { request, reason })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Updates a claim of this session. Returns the request as it is afterwards.
+    pub async fn update_claim(
+        &mut self,
+        id: &RequestId,
+        update: ClaimUpdate,
+    ) -> Result<Request, BusError> {
+        match self.ask(Operation::UpdateClaim(id.clone(), update)).await {
+            // It may have ended so long ago that the state has forgotten it.
+            Err(BusError::Refused(Refusal::UnknownRequest { .. })) => {
+                let past = self.membership().bus().find_request(id)?;
+                let past = past.ok_or_else(|| Refusal::UnknownRequest { id: id.clone() })?;
+                let (id, status) = (id.clone(), past.status);
+                Err(Refusal::ClaimOver { id, status, by: past.owner.map(|owner| owner.by) }.into())
+            }
+            Err(error) => Err(error),
+            Ok(receipt) => {
+                self.membership().note_wrote(&receipt);
+                let request = self.membership().bus().look(|state| state.request(id).cloned());
+                request.ok_or(BusError::Closed)
+            }
+        }
+    }
+}
