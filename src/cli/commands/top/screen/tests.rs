@@ -3,6 +3,7 @@
 mod decisions;
 mod head_and_ages;
 mod problems;
+mod scrolling;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
