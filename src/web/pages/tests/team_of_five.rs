@@ -452,6 +452,7 @@ pub(super) fn extra() -> Extra {
                 tasks: 4,
                 done: 3,
                 unreported: 0,
+                beside_tasks: Spent::default(),
                 spent: spent(96_400, 1.22),
             },
             UsageRow {
@@ -459,6 +460,7 @@ pub(super) fn extra() -> Extra {
                 tasks: 2,
                 done: 2,
                 unreported: 1,
+                beside_tasks: spent(4_100, 0.04),
                 spent: spent(48_200, 0.61),
             },
         ],
