@@ -43,15 +43,24 @@ pub(crate) fn run(arguments: &TaskArguments) -> Result<(), Failure> {
     if arguments.follow {
         return follow(&mut bus, &arguments.id, &bell);
     }
-    let task = whole_task(&mut bus, &arguments.id)?;
-    let task = task.ok_or_else(|| unknown(&arguments.id))?;
-    if arguments.place.json {
-        print_json(&task);
-    } else {
-        let now = Moment(bus.now().wall_ms);
-        for line in task_lines::of(&task, now) {
-            output::say(&line);
+    let now = Moment(bus.now().wall_ms);
+    let lines = if let Some(task) = whole_task(&mut bus, &arguments.id)? {
+        if arguments.place.json {
+            print_json(&task);
+            return Ok(());
         }
+        task_lines::of(&task, now)
+    } else {
+        let turn = unlisted_turn(&mut bus, &arguments.id)?;
+        let turn = turn.ok_or_else(|| unknown(&arguments.id))?;
+        if arguments.place.json {
+            print_json(&turn);
+            return Ok(());
+        }
+        task_lines::of_turn(&turn, now)
+    };
+    for line in lines {
+        output::say(&line);
     }
     Ok(())
 }

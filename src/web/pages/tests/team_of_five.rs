@@ -60,6 +60,7 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
         task_since: None,
         reading_since: None,
         last_turn: None,
+        reading_turns: Vec::new(),
         silent_in: None,
         queued: 0,
         unread: 0,
@@ -410,6 +411,7 @@ pub(super) fn extra() -> Extra {
     let line = |kind, text: &str| LiveLine { kind, text: text.to_owned() };
     let diff = "diff --git a/chapters/leases.md b/chapters/leases.md\n--- a/chapters/leases.md\n+++ b/chapters/leases.md\n@@ -1,3 +1,4 @@\n # Leases\n-A lease ends by your clock.\n+A lease ends by the clock of whoever gave it.\n+So keep a margin.\n";
     Extra {
+        turn: None,
         task: Some(WholeTask {
             row: task("task-ben", "ben", "done", "Draft the outline of the book"),
             whole_prompt: Some(
