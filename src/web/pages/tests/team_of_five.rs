@@ -400,6 +400,13 @@ fn stretches() -> Vec<Stretch> {
         stretch("dan", work("task-dan"), 620, Some(560), Some("failed")),
         stretch("cay", wait("ben"), 600, Some(480), None),
         stretch("ann", work("task-ann"), 500, None, None),
+        stretch(
+            "cay",
+            StretchKind::Reading { transcript: "task-cay".to_owned() },
+            110,
+            Some(95),
+            None,
+        ),
         stretch("ben", work("task-ben2"), 95, None, None),
         stretch("cay", wait("ben"), 90, None, None),
         stretch("ann", StretchKind::Asking, 42, None, None),
