@@ -184,6 +184,35 @@ async fn a_task_shows_its_texts_its_files_and_what_it_used() {
 }
 
 #[tokio::test]
+async fn what_an_agent_answered_in_a_turn_without_a_task_can_be_read_after_its_next_task() {
+    let stage = Stage::new(
+        r#"
+[[agents.default.turns]]
+when = "Your task: "
+steps = [{ say = "done" }]
+[[agents.default.turns]]
+steps = [{ say = "It is free." }]
+"#,
+    );
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("ann", "hello").await;
+    lead.send("ann", "Is it free?").await;
+    until("the answer", || !stage.events_of("message_seen").is_empty()).await;
+    lead.until_idle("ann").await;
+    lead.assign_and_wait("ann", "go on").await;
+    let log = shown(&stage, &["log", "--json"]).await;
+    let said = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut said = said.filter(|line| line["words"].as_str().unwrap().contains("It is free."));
+    let id = said.next().expect(&log)["ids"][0].as_str().unwrap().to_owned();
+    let turn = shown(&stage, &["task", &id]).await;
+    assert!(turn.contains("a turn of ann") && turn.contains("Is it free?"), "{turn}");
+    assert!(turn.contains("It is free."), "{turn}");
+    let turn = json_of(&stage, &["task", &id]).await;
+    assert_eq!((&turn["turn_id"], &turn["output"]), (&json!(id), &json!("It is free.")));
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn the_log_goes_on_with_what_happens() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
