@@ -1,4 +1,4 @@
-//! What a call does again: a sign of life after a while, and a message that was just sent.
+//! What happens again in a call: a sign of life after a while, a message that was just sent, one that was delivered before.
 
 use std::time::Duration;
 
@@ -20,6 +20,15 @@ impl Call {
         if is_due && let Err(error) = self.ask(Operation::Stir(session)).await {
             tracing::debug!("failed to record the activity of {}: {error}", self.membership.name());
         }
+    }
+
+    /// Returns the unread messages that were delivered before, without proof that they were read.
+    pub(super) fn returned(&self) -> Vec<MessageId> {
+        let name = self.membership.name();
+        self.membership.bus().look(|state| {
+            let unread = state.unread(name).filter(|message| message.is_returned_to(name));
+            unread.map(|message| message.id.clone()).collect()
+        })
     }
 
     /// Describes a message of a moment ago, which this call has sent again.
