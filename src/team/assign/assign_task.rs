@@ -152,6 +152,7 @@ impl Team {
             model: assignment.model.or(source.model),
             ground,
             earlier: source.earlier,
+            is_on_trial: false,
         };
         let Started { session, name: agent } = self.start_new(new, Some(task)).await?;
         let task = self.bus().look(|state| Some(state.tasks_of(session).next()?.id.clone()));
