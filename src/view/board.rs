@@ -215,6 +215,12 @@ impl Board {
         shown
     }
 
+    /// Returns how many tasks that have ended have no row, of those that the state still has.
+    pub fn ended_tasks_without_row(&self) -> usize {
+        let shown = self.tasks.iter().filter(|task| task.ended_at.is_some()).count();
+        (self.totals.tasks_done + self.totals.tasks_not_done).saturating_sub(shown)
+    }
+
     /// Says how many things wait for a person; nothing if there are none.
     pub fn needs_in_words(&self) -> Option<String> {
         match self.needs_you.len() {

@@ -231,7 +231,9 @@ impl UsageFold {
                     let Some(open) = self.open.remove(&end.id).or_else(known) else {
                         continue;
                     };
-                    let row = self.row(open.session, state.task(&end.id), entry.ts, state);
+                    let task = state.task(&end.id);
+                    let ended = task.and_then(|task| task.ended_ms).unwrap_or(entry.ts);
+                    let row = self.row(open.session, task, ended, state);
                     row.tasks += 1;
                     let is_unreported = open.has_begun && end.report.usage.is_none();
                     row.unreported += u64::from(is_unreported);

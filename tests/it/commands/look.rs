@@ -370,3 +370,24 @@ async fn a_bus_that_can_only_be_read_is_looked_at_and_named_by_doctor() {
     let (code, said) = on_a_read_only_disk(&stage, &["orchestrator", "--adopt"]).unwrap();
     assert_eq!(code, Some(1), "{said}");
 }
+
+#[tokio::test]
+async fn the_status_says_how_many_ended_tasks_it_leaves_out() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let tasks = |status: &str| {
+        status.lines().find(|line| line.starts_with("Tasks")).unwrap_or_default().to_owned()
+    };
+    lead.start_and_wait("cay", "go").await;
+    for _ in 1..5 {
+        lead.assign_and_wait("cay", "go on").await;
+    }
+    assert_eq!(tasks(&shown(&stage, &["status"]).await), "Tasks");
+    for _ in 5..7 {
+        lead.assign_and_wait("cay", "go on").await;
+    }
+    let expected = "Tasks (2 more have ended: `cli-team-bridge tasks`)";
+    assert_eq!(tasks(&shown(&stage, &["status"]).await), expected);
+    lead.close().await;
+    stage.check_nobody_is_left();
+}

@@ -45,7 +45,11 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         let heading = format!("{heading}{older}");
         block(&mut lines, &heading, members.map(|row| cells::member(row, board)));
     }
-    block(&mut lines, "Tasks", board.tasks.iter().map(|task| cells::task(task, now)));
+    let heading = match board.ended_tasks_without_row() {
+        0 => "Tasks".to_owned(),
+        some => format!("Tasks ({some} more have ended: `cli-team-bridge tasks`)"),
+    };
+    block(&mut lines, &heading, board.tasks.iter().map(|task| cells::task(task, now)));
     let requests = board.requests.iter().chain(&board.ended_requests);
     let requests = requests.map(|request| cells::request(request, now));
     block(&mut lines, "Requests", requests);
