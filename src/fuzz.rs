@@ -235,7 +235,7 @@ fn letter(from: &Name, you: &Name, text: String, number: usize) -> LoadedMessage
         deliveries: Deliveries::default(),
     };
     let total = text.len() + number % 7;
-    LoadedMessage { header, text, offset: 0, total, lost: None }
+    LoadedMessage { header, text, offset: 0, total, lost: None, is_again: false }
 }
 
 #[cfg(test)]

@@ -81,6 +81,13 @@ async function violations(page, what) {
   return violations.map(({ id, nodes }) => `${what}: ${id}: ${nodes[0].target} ${nodes[0].failureSummary}`);
 }
 
+// Says whether a drawing shows its newest end, and beside it who is who.
+function newestInSight() {
+  const frame = document.querySelector("[data-newest]");
+  const edges = [frame, frame.querySelector(".names")].map((part) => Math.round(part.getBoundingClientRect().left));
+  return frame.scrollLeft + frame.clientWidth >= frame.scrollWidth - 2 && edges[1] - edges[0] < 12;
+}
+
 async function everyView(browser, signedIn, server) {
   const wrong = [];
   const looks = [["light", 1280, 860], ["dark", 1280, 860], ["light", 360, 740], ["dark", 360, 740]];
@@ -94,6 +101,7 @@ async function everyView(browser, signedIn, server) {
       wrong.push(...(await violations(page, what)));
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       if (wide > 0) wrong.push(`${what}: ${wide} px too wide`);
+      if (name === "timeline" && !(await page.evaluate(newestInSight))) wrong.push(`${what}: the newest is out of sight`);
       if (scheme === "light" && width > 1000 && ["team", "workflow", "timeline"].includes(name)) await picture(page, name);
       if (scheme === "dark" && width > 1000 && name === "member") await picture(page, name);
       if (scheme === "dark" && width < 1000 && name === "team") await picture(page, "phone");

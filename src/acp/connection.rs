@@ -163,6 +163,12 @@ impl Connection {
         self.setting_call("session/close", json!({"sessionId": session.as_str()})).await
     }
 
+    /// Makes the agent forget a session that it has stored.
+    pub async fn delete_session(&self, session: &AcpSessionId) -> Result<(), AcpError> {
+        self.offered("session/delete", Feature::Delete)?;
+        self.setting_call("session/delete", json!({"sessionId": session.as_str()})).await
+    }
+
     /// Chooses the session's model: by the setting of the category `model` if the session has one, else by the legacy
     /// `session/set_model`, which gemini still needs. Agents disagree on whether a name has to be one that they listed.
     pub async fn set_model(&self, session: &SessionInfo, model: &str) -> Result<(), AcpError> {

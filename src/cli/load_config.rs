@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use super::{Failure, find_project};
-use crate::config::{Author, Config, Load, NamedFile};
+use crate::config::{Author, Config, ConfigError, Load, NamedFile};
+use crate::mcp::ToolError;
 use crate::sys::fs::real_path;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::random_ids;
 use crate::team::{Trust, trust_command};
 
 /// Loads the configuration of a project. `explicit` is the file named with `--config`.
-pub(super) fn load(project: &Path, explicit: Option<&Path>) -> Result<Config, Failure> {
+pub(super) fn load(project: &Path, explicit: Option<&Path>) -> Result<Config, ConfigError> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let config_home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let mut config = Config::load(Load {
@@ -35,7 +36,47 @@ pub(super) fn author_of(file: &Path, project: &Path) -> Author {
 
 /// Loads the user's own configuration, as it is outside of every project.
 pub(super) fn load_without_project() -> Result<Config, Failure> {
-    load(&nowhere(), None)
+    Ok(load(&nowhere(), None)?)
+}
+
+/// The configuration files of an MCP server, which serves on while they are invalid: a client shows nothing of a server that ends, but
+/// it shows the answers of tools.
+#[derive(Clone, Debug)]
+pub(super) struct ServerConfig {
+    pub(super) project: PathBuf,
+    /// The file named with `--config`.
+    pub(super) explicit: Option<PathBuf>,
+}
+
+impl ServerConfig {
+    /// Reads the files for a call, away from the thread that serves.
+    pub(super) async fn load_for_call(&self) -> Result<Config, ToolError> {
+        let files = self.clone();
+        let loaded =
+            tokio::task::spawn_blocking(move || load(&files.project, files.explicit.as_deref()));
+        match loaded.await {
+            Ok(Ok(config)) => Ok(config),
+            Ok(Err(error)) => Err(ToolError::Unavailable(explain(&error))),
+            Err(_) => Err(ToolError::Unavailable("the bridge is ending".to_owned())),
+        }
+    }
+}
+
+/// Explains to a model why no tool works.
+fn explain(error: &ConfigError) -> String {
+    format!(
+        "The bridge does nothing until its configuration is valid:\n{error}\nCorrect it, or tell your user what is wrong. Then \
+         call again: each call reads the configuration anew."
+    )
+}
+
+/// Says at the start of a session why no tool works. It quotes nothing from the file, which a repository may have brought.
+pub(super) fn trouble(error: &ConfigError) -> String {
+    format!(
+        "No tool of this server works at present, because its configuration is invalid ({}). Each call says what is wrong, until \
+         that is corrected.",
+        error.place()
+    )
 }
 
 /// Returns the path of a project that does not exist, and so has no configuration.

@@ -35,10 +35,6 @@ impl Outside {
         Self { directory, networks, origin: proven(foreign), notice: KeptNotice::default() }
     }
 
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     fn open(&self) -> Result<OpenedBus, BusError> {
         let log = open(&self.directory, self.networks, self.origin.clone())?;
         if let Some(aside) = log.put_aside() {

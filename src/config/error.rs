@@ -73,6 +73,21 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// Returns the file at fault, with the line and the column of the first problem where they are known: nothing that stands in it.
+    pub fn place(&self) -> String {
+        match self {
+            Self::Missing { path }
+            | Self::NotAFile { path, .. }
+            | Self::LeadsOut { path, .. }
+            | Self::TooLarge { path, .. }
+            | Self::Unreadable { path, .. } => path.shown().to_string(),
+            Self::NotUtf8 { path, line } => format!("{}:{line}", path.shown()),
+            Self::Invalid { problems } => problems.first().map(Problem::place).unwrap_or_default(),
+        }
+    }
+}
+
 /// A problem and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -85,10 +100,16 @@ pub struct Problem {
     pub message: String,
 }
 
+impl Problem {
+    fn place(&self) -> String {
+        let Self { file, line, column, .. } = self;
+        format!("{}:{line}:{column}", file.shown())
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, column, message } = self;
-        write!(f, "{}:{line}:{column}: {message}", file.shown())
+        write!(f, "{}: {}", self.place(), self.message)
     }
 }
 

@@ -43,7 +43,14 @@ fn message(from: &str, audience: Audience, text: &str) -> LoadedMessage {
         body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),
     };
-    LoadedMessage { header, text: text.to_owned(), offset: 0, total: text.len(), lost: None }
+    LoadedMessage {
+        header,
+        text: text.to_owned(),
+        offset: 0,
+        total: text.len(),
+        lost: None,
+        is_again: false,
+    }
 }
 
 #[test]

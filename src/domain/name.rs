@@ -72,6 +72,18 @@ impl Name {
         &self.0
     }
 
+    /// Says whether it is what the bridge calls an agent of this profile: the same, or with a number appended.
+    pub fn is_like(&self, profile: &str) -> bool {
+        let Some((base, tail)) = self.0.split_at_checked(profile.len()) else {
+            return false;
+        };
+        let is_number = |tail: &str| {
+            let digits = tail.strip_prefix('-').unwrap_or_default();
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        base.eq_ignore_ascii_case(profile) && (tail.is_empty() || is_number(tail))
+    }
+
     /// Returns this name with a number appended, shortened if needed to stay a name: `codex-2`.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Self {

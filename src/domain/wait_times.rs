@@ -160,6 +160,9 @@ pub const WINDOW_AGES: Duration = Duration::from_secs(5);
 /// The live words of an agent are read this often while they are shown: nothing reports that a transcript grows.
 pub const WINDOW_LIVE: Duration = Duration::from_millis(300);
 
+/// What came of an act stands in a window's last rows for so long, or until the next key: long enough to be read after a look aside.
+pub const NOTICE_SHOWN: Duration = Duration::from_secs(10);
+
 /// The rest of a key that begins with an escape character arrives within this; otherwise the character was the key Esc.
 pub const REST_OF_KEY: Duration = Duration::from_millis(50);
 

@@ -1,6 +1,6 @@
 //! The team of an orchestrator's tools: one per membership, made when the first tool needs it.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::ToolError;
 use crate::bus::Membership;
@@ -18,7 +18,8 @@ pub struct OrchestratorTeam {
 }
 
 struct Inner {
-    config: Config,
+    /// Missing as long as the user's files are invalid.
+    config: OnceLock<Config>,
     launch: Launch,
     human: UserReachable,
     /// The team of the current membership, with its workflows, is the last one; before it are those of memberships on buses that were
@@ -29,14 +30,31 @@ struct Inner {
 impl OrchestratorTeam {
     /// Makes it without a team; the team is made later with these values.
     pub fn new(config: Config, launch: Launch) -> Self {
+        let made = Self::without_config(launch);
+        made.configure(config);
+        made
+    }
+
+    /// Makes it without a configuration, which it gets before the first membership is taken.
+    pub fn without_config(launch: Launch) -> Self {
         Self {
             shared: Arc::new(Inner {
-                config,
+                config: OnceLock::new(),
                 launch,
                 human: UserReachable::default(),
                 teams: Mutex::default(),
             }),
         }
+    }
+
+    /// Gives it its configuration. The first one stays.
+    pub fn configure(&self, config: Config) {
+        self.shared.config.get_or_init(|| config);
+    }
+
+    /// Returns its configuration, once it has one.
+    pub fn config(&self) -> Option<&Config> {
+        self.shared.config.get()
     }
 
     /// Returns the team of a membership.
@@ -47,6 +65,10 @@ impl OrchestratorTeam {
     }
 
     /// Returns the workflows of a membership's team.
+    ///
+    /// # Panics
+    ///
+    /// Panics without a configuration: with none, no membership is taken.
     pub fn workflows(&self, membership: &Membership) -> Workflows {
         let mut teams = self.teams();
         match teams.last() {
@@ -56,9 +78,10 @@ impl OrchestratorTeam {
             Some(stale) => stale.end_at_once(),
             None => {}
         }
+        let config = self.config().expect("no membership is taken without a configuration");
         let team = Team::new(
             membership.clone(),
-            self.shared.config.clone(),
+            config.clone(),
             self.shared.launch.clone(),
             self.shared.human.clone(),
         );
@@ -77,14 +100,14 @@ impl OrchestratorTeam {
         format!("{sentence}; agents work in {} by default.", ground.shown())
     }
 
-    /// Looks up which profiles are installed.
-    pub(crate) fn installed_profiles(&self) -> InstalledProfiles {
-        InstalledProfiles::look(&self.shared.config, &self.shared.launch)
+    /// Looks up which profiles are installed, once there is a configuration.
+    pub(crate) fn installed_profiles(&self) -> Option<InstalledProfiles> {
+        Some(InstalledProfiles::look(self.config()?, &self.shared.launch))
     }
 
-    /// Returns the names of the profiles from which agents can be started.
-    pub(crate) fn profiles(&self) -> Vec<Name> {
-        self.shared.config.profiles().map(|profile| profile.name.clone()).collect()
+    /// Says whether agents can be started from a profile of this name.
+    pub(crate) fn has_profile(&self, name: &Name) -> bool {
+        self.config().is_some_and(|config| config.profile(name.as_str()).is_ok())
     }
 
     /// Returns the record of whether the client's user can be asked.

@@ -6,6 +6,7 @@ mod asking_prompt;
 mod log_texts;
 mod read_board;
 mod recent_history;
+mod unlisted_turn;
 mod walk_log;
 mod whole_task;
 
@@ -13,5 +14,6 @@ pub use self::asking_prompt::asking_prompt;
 pub use self::log_texts::LogTexts;
 pub use self::read_board::{board, board_again};
 pub use self::recent_history::{History, last_stretches};
+pub use self::unlisted_turn::{UnlistedTurn, unlisted_turn};
 pub use self::walk_log::{walk, walk_all};
 pub use self::whole_task::{WholeTask, no_such_task, whole_task};

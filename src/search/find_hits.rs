@@ -16,7 +16,6 @@ use super::search_error::SearchError;
 use super::search_hit::{HitKind, SearchHit};
 use super::word_index::{IndexedText, TextPlace, WordIndex};
 use crate::bus::storage::LogError;
-use crate::bus::storage::file::TRANSCRIPTS;
 use crate::bus::storage::file::upkeep::HistoryReader;
 use crate::domain::ids::TaskId;
 use crate::domain::wait_times;
@@ -207,11 +206,7 @@ fn hit(
                 return Ok(None);
             };
             let agent = index.task(task)?.map(|(agent, _)| agent);
-            let open = match &agent {
-                Some(_) => format!("cli-team-bridge task {task}"),
-                // That of a wakeup, which is no task.
-                None => format!(".claude/bridge/{TRANSCRIPTS}/{task}.jsonl"),
-            };
+            let open = format!("cli-team-bridge task {task}");
             let text = excerpt::around(&words, query.words());
             SearchHit { at, kind, seq: None, from: agent, to: None, id: task.clone(), text, open }
         }

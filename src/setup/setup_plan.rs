@@ -7,7 +7,7 @@ use super::edits::config_edit::{
     EditError, Edited, Entry, FileEdits, JsonEdit, has_form, key_of, named_fields, runs_bridge,
     started_by,
 };
-use super::edits::{edit_json, edit_toml};
+use super::edits::{edit_json, edit_toml, mend_command};
 use super::setup_record::SetupRecord;
 
 /// An earlier change of a file by setup.
@@ -82,14 +82,7 @@ pub fn plan_addition(
     if added.is_empty() && removed.is_empty() {
         return Ok(Addition::Nothing);
     }
-    let original = match earlier {
-        Some(earlier) => match plan_removal(text, earlier)? {
-            Removal::Nothing => Some(text.to_owned()),
-            Removal::Write(text) => Some(text),
-            Removal::Delete => None,
-        },
-        None => Some(text.to_owned()),
-    };
+    let original = original(text, earlier)?;
     let is_left = |path: &&Vec<String>| {
         !made.contains(path) && matches!(value_at(&after, edits, path), Ok(Some(_)))
     };
@@ -97,6 +90,87 @@ pub fn plan_addition(
     made.sort_by_key(Vec::len);
     let ours = edits.of_same_kind([kept, added.each()].concat());
     Ok(Addition::Write { after, original, added, removed, ours, made })
+}
+
+/// What decides whether an entry is corrected that setup did not write as it is.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Says whether a program is missing.
+    pub is_missing: &'a dyn Fn(&str) -> bool,
+    /// Whether the file belongs to a project, whose repository may have brought it.
+    pub is_of_project: bool,
+}
+
+/// Plans like [`plan_addition`]. Before that, it corrects the program of an entry that the user has written or changed, if it starts the
+/// bridge from a place where it no longer is; in a project's file only if the entry has nothing that setup does not write.
+pub fn plan_correction(
+    now: Option<&str>,
+    edits: &FileEdits,
+    client: &str,
+    earlier: Option<&Earlier>,
+    around: Surroundings<'_>,
+) -> Result<Addition, EditError> {
+    let Some(text) = now else {
+        return plan_addition(now, edits, client, earlier);
+    };
+    let is_gone = |present: &Value| {
+        let command = present["command"].as_str().unwrap_or_default();
+        runs_bridge(present) && (around.is_missing)(command)
+    };
+    let must_be = |entry: &Entry, present: &Value| {
+        let is_ours = || !around.is_of_project || judge_form(present, &entry.value).is_ok();
+        is_gone(present)
+            && present.get("args") == entry.value.get("args")
+            && !is_recorded(entry, present, earlier)
+            && is_ours()
+    };
+    let Some(mended) = mend_command::mend(text, edits, must_be)? else {
+        return plan_addition(now, edits, client, earlier).map_err(|error| match error {
+            EditError::Moved { path, command } => {
+                let present = value_at(text, edits, &path).ok().flatten();
+                match present.filter(is_gone) {
+                    Some(gone) => EditError::Gone { path, gone: started_by(&gone), command },
+                    None => EditError::Moved { path, command },
+                }
+            }
+            other => other,
+        });
+    };
+    let joined =
+        |ours: FileEdits, more: FileEdits| edits.of_same_kind([ours.each(), more.each()].concat());
+    Ok(match plan_addition(Some(&mended.text), edits, client, earlier)? {
+        Addition::Nothing => Addition::Write {
+            after: mended.text,
+            original: original(text, earlier)?,
+            added: mended.added,
+            removed: mended.removed,
+            ours: earlier.map_or_else(
+                || edits.of_same_kind(Vec::new()),
+                |earlier| earlier.record.added.clone(),
+            ),
+            made: earlier.map(|earlier| earlier.record.made.clone()).unwrap_or_default(),
+        },
+        Addition::Write { after, added, removed, ours, made, .. } => Addition::Write {
+            after,
+            original: original(text, earlier)?,
+            added: joined(mended.added, added),
+            removed: joined(mended.removed, removed),
+            ours,
+            made,
+        },
+    })
+}
+
+/// Returns a file without the edits of an earlier setup; none if there would be no file.
+fn original(text: &str, earlier: Option<&Earlier>) -> Result<Option<String>, EditError> {
+    let Some(earlier) = earlier else {
+        return Ok(Some(text.to_owned()));
+    };
+    Ok(match plan_removal(text, earlier)? {
+        Removal::Nothing => Some(text.to_owned()),
+        Removal::Write(text) => Some(text),
+        Removal::Delete => None,
+    })
 }
 
 /// The edits of an earlier setup that a file has.

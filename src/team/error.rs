@@ -8,6 +8,7 @@ use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::config::UnknownProfile;
 use crate::domain::limits;
+use crate::domain::member::SessionNumber;
 use crate::domain::missing_program::MissingProgram;
 use crate::domain::name::{Name, NameError};
 
@@ -64,6 +65,9 @@ pub enum TeamError {
         /// Similar names, else all.
         nearest: Vec<String>,
     },
+    /// The conversation of that ended session goes on in a live agent.
+    #[error("the conversation of `{number}` goes on already, as `{agent}`: assign to `{agent}`")]
+    GoesOn { number: SessionNumber, agent: Name },
     /// A live agent cannot change its directory.
     #[error(
         "`{agent}` works in another directory: assign without `cwd`, or start a new agent with `name`"

@@ -36,4 +36,5 @@ pub use self::results::git_query::is_tracked as is_tracked_by_git;
 pub use self::results::read_output::TaskOutput;
 pub use self::results::wait_for_task::Waited;
 pub use self::team_handle::Team;
-pub(crate) use self::turn::transcript::output as output_of_transcript;
+pub(crate) use self::turn::joined_words::JoinedWords;
+pub(crate) use self::turn::transcript::{output as output_of_transcript, read_output};

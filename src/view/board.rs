@@ -205,6 +205,22 @@ impl Board {
         if group == Group::Ended { self.totals.ended.saturating_sub(rows) } else { 0 }
     }
 
+    /// Returns what is wrong and does not stand among what needs a person, the ends of members last, each with the row that shows it,
+    /// if there is one. Every window lists and counts these.
+    pub fn problems_beside_needs(&self) -> Vec<(&Problem, Option<&MemberRow>)> {
+        let beside = self.problems.iter().filter(|problem| !problem.is_among_needs());
+        let row_of = |problem: &Problem| self.members.iter().find(|row| problem.is_end_of(row));
+        let mut shown: Vec<_> = beside.map(|problem| (problem, row_of(problem))).collect();
+        shown.sort_by_key(|(_, row)| row.is_some());
+        shown
+    }
+
+    /// Returns how many tasks that have ended have no row, of those that the state still has.
+    pub fn ended_tasks_without_row(&self) -> usize {
+        let shown = self.tasks.iter().filter(|task| task.ended_at.is_some()).count();
+        (self.totals.tasks_done + self.totals.tasks_not_done).saturating_sub(shown)
+    }
+
     /// Says how many things wait for a person; nothing if there are none.
     pub fn needs_in_words(&self) -> Option<String> {
         match self.needs_you.len() {

@@ -1,26 +1,73 @@
-//! The last turns of agents that have no task in their turn: in a turn without a task they read messages and may answer, which is
-//! told nowhere but in its transcript.
+//! The last turns of agents without a task: in them they read messages and may answer, which is told nowhere but in their transcripts.
 
 use std::collections::BTreeMap;
 
-use super::{MemberRow, Stretch, StretchKind};
+use super::{MemberRow, ReadingTurn, Stretch, StretchKind};
+
+/// The most turns without a task that a row has.
+const MOST: usize = 5;
 
 /// Adds the turns of the last stretches to the rows.
 pub(super) fn add(members: &mut [MemberRow], by_member: &BTreeMap<&str, Vec<&Stretch>>) {
-    let is_free = |row: &&mut MemberRow| row.task_id.is_none() && row.state != "left";
-    for row in members.iter_mut().filter(is_free) {
+    for row in members.iter_mut().filter(|row| row.state != "left") {
         let own = by_member.get(row.name.as_str()).into_iter().flatten();
         let turns = own.filter_map(|one| match &one.kind {
-            StretchKind::Work { .. } => Some((one, None)),
-            StretchKind::Reading { transcript } => Some((one, Some(transcript))),
+            StretchKind::Work { .. } => Some((*one, None)),
+            StretchKind::Reading { transcript } => Some((*one, Some(transcript))),
             _ => None,
         });
-        let Some((last, Some(transcript))) = turns.max_by_key(|(one, _)| one.from) else {
+        let mut turns: Vec<_> = turns.collect();
+        turns.sort_by_key(|(one, _)| one.from);
+        let reading = turns.iter().rev().filter_map(|(one, transcript)| {
+            let turn_id = (*transcript)?.clone();
+            Some(ReadingTurn { turn_id, began_at: one.from, ended_at: one.until })
+        });
+        row.reading_turns = reading.take(MOST).collect();
+        if row.task_id.is_some() {
             continue;
-        };
-        row.last_turn = Some(transcript.clone());
-        if last.until.is_none() {
-            row.reading_since = Some(last.from);
         }
+        if let Some((last, Some(transcript))) = turns.last() {
+            row.last_turn = Some((*transcript).clone());
+            if last.until.is_none() {
+                row.reading_since = Some(last.from);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::row;
+    use super::*;
+    use crate::view::Moment;
+
+    #[test]
+    fn turns_without_a_task_can_be_found_afterwards_also_behind_a_task() {
+        let stretch = |kind, from, until: Option<i64>| Stretch {
+            member: "ann".to_owned(),
+            kind,
+            from: Moment(from),
+            until: until.map(Moment),
+            ended: None,
+        };
+        let reads = |number: i64| {
+            let transcript = format!("task-{number}");
+            stretch(StretchKind::Reading { transcript }, number, Some(number + 1))
+        };
+        let mut all: Vec<_> = (0..9).map(reads).collect();
+        all.push(stretch(StretchKind::Work { task: "task-w".to_owned() }, 20, None));
+        let all: Vec<_> = all.iter().collect();
+        let by_member = BTreeMap::from([("ann", all)]);
+        let found = |task: Option<&str>| {
+            let mut rows =
+                [MemberRow { task_id: task.map(str::to_owned), ..row("ann", "running") }];
+            add(&mut rows, &by_member);
+            let [row] = rows;
+            let turns: Vec<_> = row.reading_turns.into_iter().map(|turn| turn.turn_id).collect();
+            (row.last_turn, turns)
+        };
+        let turns = || [8, 7, 6, 5, 4].map(|number| format!("task-{number}")).to_vec();
+        assert_eq!(found(Some("task-w")), (None, turns()));
+        assert_eq!(found(None), (None, turns()), "its last turn had a task");
     }
 }

@@ -56,12 +56,17 @@ struct Turn {
     calls: BTreeMap<String, usize>,
     /// What the agent has last said about what it uses.
     used: Option<String>,
+    /// The tokens that it has reported in this turn.
+    tokens: u64,
+    /// Whether the transcript begins with the prompt: otherwise its beginning is missing.
+    is_whole: bool,
 }
 
 /// Returns the last lines of a turn, at most so many. Of a transcript whose beginning is missing, they are the lines of the rest.
 pub fn live_lines(transcript: &str, most: usize) -> Vec<LiveLine> {
     let mut turn = Turn::of(transcript);
-    turn.parts.extend(turn.used.take().map(|used| (LiveKind::Note, used)));
+    let used: Vec<_> = turn.tokens_so_far().into_iter().chain(turn.used.take()).collect();
+    turn.parts.extend((!used.is_empty()).then(|| (LiveKind::Note, used.join(", "))));
     let parts = turn.parts.iter();
     let lines = parts.flat_map(|(kind, text)| {
         let clean = cleaned(text);
@@ -220,16 +225,32 @@ impl Turn {
                 let reason = value["stop_reason"].as_str().map(|reason| format!("ended: {reason}"));
                 let words = error.map(|error| format!("ended: {error}")).or(reason);
                 self.parts.extend(words.map(|words| (LiveKind::Note, words)));
+                // The end counts the whole turn.
+                if let Some(all) = value["usage"]["total"].as_u64() {
+                    (self.tokens, self.is_whole) = (all, true);
+                }
             }
             "full" => self.parts.push((LiveKind::Note, text(value, "told").to_owned())),
             "usage" => self.used = used(value).or(self.used.take()),
-            "prompt" | "user" | "git" => {}
+            "tokens" => {
+                let all = value["total"].as_u64().unwrap_or_default();
+                self.tokens = self.tokens.saturating_add(all);
+            }
+            "prompt" => self.is_whole = true,
+            "user" | "git" => {}
             // What was delivered into the turn has the method as its kind.
             _ if value["text"].is_string() => {
                 self.parts.push((LiveKind::Told, text(value, "text").to_owned()));
             }
             _ => {}
         }
+    }
+
+    /// Says what the agent has used in this turn so far, if it reports each of its requests.
+    fn tokens_so_far(&self) -> Option<String> {
+        let at_least = if self.is_whole { "" } else { "more than " };
+        (self.tokens > 0)
+            .then(|| format!("{at_least}{} tokens in this turn", thousands(self.tokens)))
     }
 
     /// Adds words, which come in pieces.
@@ -356,6 +377,15 @@ mod tests {
         ]);
         let used = "context 31,400 of 200,000 tokens, conversation so far 0.25 USD".to_owned();
         assert_eq!(lines, [(LiveKind::Words, "one".to_owned()), (LiveKind::Note, used)]);
+        let tokens = |total: u64| json!({ "kind": "tokens", "input": 1, "total": total });
+        let prompt = json!({ "kind": "prompt", "text": "do it" });
+        let so_far = |lines: &[Value]| shown(lines).pop().unwrap().1;
+        let begun = [prompt, tokens(1_200), usage(31_400, Value::Null), tokens(300)];
+        let words = "1,500 tokens in this turn, context 31,400 of 200,000 tokens";
+        assert_eq!(so_far(&begun), words);
+        assert_eq!(so_far(&begun[1..2]), "more than 1,200 tokens in this turn");
+        let end = json!({ "kind": "end", "stop_reason": "end_turn", "usage": { "total": 1_600 } });
+        assert_eq!(so_far(&[begun[3].clone(), end]), "1,600 tokens in this turn");
         let odd = "\u{1b}[2J".repeat(9);
         let odd = json!({ "kind": "usage", "cost": { "amount": 1, "currency": odd } });
         assert!(!shown(&[odd])[0].1.contains('\u{1b}'));

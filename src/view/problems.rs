@@ -12,7 +12,7 @@ use crate::domain::text::visible_letters::beginning;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::view::waits::{Waits, circle_in_words};
-use crate::view::{MemberRow, Need, NeedKind, Trouble};
+use crate::view::{MemberRow, Trouble};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -59,16 +59,9 @@ impl Problem {
             }
     }
 
-    /// Says whether a need says the same.
-    pub fn is_need(&self, need: &Need) -> bool {
-        need.kind == NeedKind::Stuck
-            && self.member.as_ref() == Some(&need.who)
-            && matches!(self.kind, ProblemKind::Hung | ProblemKind::Stalled | ProblemKind::Stuck)
-    }
-
-    /// Says whether it is not about one member: it is about the bus, or about several members.
-    pub fn is_of_team(&self) -> bool {
-        self.member.is_none()
+    /// Says whether it stands among what needs a person: as the need of its member, or of the bridge that holds that.
+    pub(super) fn is_among_needs(&self) -> bool {
+        matches!(self.kind, ProblemKind::Hung | ProblemKind::Stalled | ProblemKind::Stuck)
     }
 
     /// Says what a person can do about it, where its words do not say so.

@@ -131,8 +131,32 @@ pub struct UsageRow {
     /// Those whose turn had begun and of which nobody knows what it used.
     #[serde(skip_serializing_if = "is_zero")]
     pub unreported: u64,
+    /// What of it turns without a task have used.
+    #[serde(skip_serializing_if = "Spent::is_nothing")]
+    pub beside_tasks: Spent,
     #[serde(flatten)]
     pub spent: Spent,
+}
+
+impl UsageRow {
+    /// Says what of it turns without a task have used, if they have.
+    pub fn beside_tasks_in_words(&self) -> Option<String> {
+        let used = self.beside_tasks.in_words();
+        (!used.is_empty()).then(|| format!("of which {used} beside tasks"))
+    }
+
+    /// Returns the sum of several rows.
+    pub fn sum(rows: &[Self]) -> Self {
+        let count = |of: fn(&Self) -> u64| rows.iter().map(of).sum();
+        Self {
+            name: "all".to_owned(),
+            tasks: count(|row| row.tasks),
+            done: count(|row| row.done),
+            unreported: count(|row| row.unreported),
+            beside_tasks: Spent::sum(rows.iter().map(|row| &row.beside_tasks)),
+            spent: Spent::sum(rows.iter().map(|row| &row.spent)),
+        }
+    }
 }
 
 /// An agent, as the rows name it.
@@ -207,7 +231,9 @@ impl UsageFold {
                     let Some(open) = self.open.remove(&end.id).or_else(known) else {
                         continue;
                     };
-                    let row = self.row(open.session, state.task(&end.id), entry.ts, state);
+                    let task = state.task(&end.id);
+                    let ended = task.and_then(|task| task.ended_ms).unwrap_or(entry.ts);
+                    let row = self.row(open.session, task, ended, state);
                     row.tasks += 1;
                     let is_unreported = open.has_begun && end.report.usage.is_none();
                     row.unreported += u64::from(is_unreported);
@@ -222,7 +248,9 @@ impl UsageFold {
                     }
                 }
                 Event::TurnUsed { session, usage, .. } => {
-                    self.row(*session, None, entry.ts, state).spent.add(usage);
+                    let row = self.row(*session, None, entry.ts, state);
+                    row.spent.add(usage);
+                    row.beside_tasks.add(usage);
                 }
                 _ => {}
             }

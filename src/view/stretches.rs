@@ -6,7 +6,7 @@ use super::Moment;
 use crate::bus::event::{Entry, Event};
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, PermissionId, SessionId, TaskId};
-use crate::domain::member::Activity;
+use crate::domain::member::{Activity, Departure};
 use crate::domain::messaging::DeliveryMethod;
 
 /// Why a stretch is worth showing.
@@ -79,6 +79,9 @@ impl Stretches {
                     self.begin(Cause::Task(id.clone()), task.session, member, (kind, at));
                 }
                 Event::TaskFinished(end) => {
+                    // The end of an agent whose bridge was killed is found later.
+                    let ended = state.task(&end.id).and_then(|task| task.ended_ms);
+                    let at = ended.map_or(at, |ended| Moment(ended.min(entry.ts)));
                     self.end(&Cause::Task(end.id.clone()), at, Some(end.status.as_str()));
                 }
                 Event::WaitStarted { session, call, from, .. } => {
@@ -109,7 +112,13 @@ impl Stretches {
                 Event::PermissionAnswered(answered) => {
                     self.end(&Cause::Question(answered.id.clone()), at, None);
                 }
-                Event::MemberLeft { session, .. } => self.end_all_of(*session, at),
+                Event::MemberLeft { session, departure, .. } => {
+                    let mut left = state.departed().rev();
+                    let died = left.find(|left| left.session == *session).map(|left| left.last_ms);
+                    let died = died.filter(|_| *departure == Departure::Dead);
+                    let at = died.map_or(at, |died| Moment(died.min(entry.ts)));
+                    self.end_all_of(*session, at);
+                }
                 _ => {}
             }
         }
@@ -131,7 +140,8 @@ impl Stretches {
 
     fn end(&mut self, cause: &Cause, at: Moment, ended: Option<&'static str>) {
         if let Some((_, stretch)) = self.open.remove(cause) {
-            self.ended.push_back(Stretch { until: Some(at), ended, ..stretch });
+            let until = Some(Moment(at.0.max(stretch.from.0)));
+            self.ended.push_back(Stretch { until, ended, ..stretch });
             while self.ended.len() > self.most {
                 self.ended.pop_front();
             }
@@ -169,7 +179,7 @@ mod tests {
     use super::*;
     use crate::bus::event::{Joined, LogPosition, PermissionAnswered, PermissionAsked, Question};
     use crate::domain::ids::CommandId;
-    use crate::domain::member::{Departure, MemberKind};
+    use crate::domain::member::MemberKind;
     use crate::domain::name::Name;
     use crate::domain::permission::{Decider, Decision};
     use crate::domain::time::Tick;

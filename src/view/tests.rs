@@ -36,6 +36,7 @@ pub(super) fn row(name: &str, state: &str) -> MemberRow {
         task_since: None,
         reading_since: None,
         last_turn: None,
+        reading_turns: Vec::new(),
         silent_in: None,
         queued: 0,
         unread: 0,

@@ -28,6 +28,8 @@ pub enum Feature {
     Resume,
     /// `session/close`.
     Close,
+    /// `session/delete`.
+    Delete,
     /// `_session/steering`: text into a running turn.
     Steering,
 }
@@ -57,6 +59,7 @@ impl AgentInfo {
             (Feature::Load, on("/agentCapabilities/loadSession")),
             (Feature::Resume, session_offers("resume")),
             (Feature::Close, session_offers("close")),
+            (Feature::Delete, session_offers("delete")),
             // Agents advertise it at the top level of the answer. The capabilities are searched too, where it belongs.
             (
                 Feature::Steering,

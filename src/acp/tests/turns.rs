@@ -334,12 +334,13 @@ async fn methods_that_are_not_offered_are_not_called() {
     let work = Path::new("/work");
     for refused in [
         connection.close_session(&session.id).await.err(),
+        connection.delete_session(&session.id).await.err(),
         connection.load_session(&session.id, work, &[]).await.err(),
         connection.resume_session(&session.id, work, &[]).await.err(),
     ] {
         assert!(matches!(refused, Some(AcpError::NotOffered { .. })), "{refused:?}");
     }
-    let all = json!({"agentCapabilities": {"loadSession": true, "sessionCapabilities": {"close": {}, "resume": {}}}});
+    let all = json!({"agentCapabilities": {"loadSession": true, "sessionCapabilities": {"close": {}, "delete": {}, "resume": {}}}});
     let (connection, mut events, mut fake, session) =
         in_session(ConnectOptions::default(), all, json!({})).await;
     let agent = async {
@@ -358,6 +359,9 @@ async fn methods_that_are_not_offered_are_not_called() {
     fake.answering(connection.close_session(&session.id), "session/close", json!({}))
         .await
         .expect("it is closed");
+    fake.answering(connection.delete_session(&session.id), "session/delete", json!({}))
+        .await
+        .expect("it is deleted");
 }
 
 #[tokio::test]

@@ -96,24 +96,10 @@ impl Membership {
         }
         Call::new(self.clone(), received)
     }
-
-    /// Begins a call which shows that the model began a step after all output of hooks, and so has read it. A tool call does not show
-    /// that, nor does the hook after it: one step of a model may call several tools.
-    pub fn call_after_a_step(&self) -> Call {
-        let printed_by_hooks = |state: &State| {
-            let mut calls = state.calls_in_flight_by(self.session(), DeliveryMethod::Hook);
-            calls.retain(|call| state.is_written(self.session(), *call));
-            calls
-        };
-        let printed = self.bus().look(printed_by_hooks).into_iter();
-        let received =
-            printed.map(|call| Answered { call, answer: Answer::given(), claimed: None });
-        Call::new(self.clone(), received.collect())
-    }
 }
 
 impl Call {
-    fn new(membership: Membership, received: Vec<Answered>) -> Self {
+    pub(super) fn new(membership: Membership, received: Vec<Answered>) -> Self {
         Self { membership, id: random_ids::call(), received, holds: false, claimed: None }
     }
 
@@ -227,15 +213,17 @@ impl Call {
         }
     }
 
-    /// Reads the message that was delivered to the wait of this call.
-    fn delivered(&self) -> Result<Option<LoadedMessage>, BusError> {
+    /// Reads the message that was delivered to the wait of this call. `returned` are those that had been delivered before.
+    fn delivered(&self, returned: &[MessageId]) -> Result<Option<LoadedMessage>, BusError> {
         let bus = self.membership.bus();
         let in_flight: Option<Message> = bus.look(|state| {
             let in_flight = state.in_flight_to(self.membership.session(), self.id);
             in_flight.into_iter().next().cloned()
         });
         let read = |message| bus.load_message(message, 0, self.membership.text_room());
-        in_flight.map(read).transpose()
+        let is_again = in_flight.as_ref().is_some_and(|message| returned.contains(&message.id));
+        let read = in_flight.map(read).transpose()?;
+        Ok(read.map(|loaded| LoadedMessage { is_again, ..loaded }))
     }
 
     /// Waits for a message. After a dropped future, [`Call::requeue`] or the drop of the call ends the wait.
@@ -250,6 +238,7 @@ impl Call {
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         self.holds = true;
         let in_turn = self.steered()?;
+        let returned = self.returned();
         let wait = Operation::Wait { call: self.id, from, request, timeout_ms };
         let receipt = self.ask(wait.clone()).await?;
         let begins = |event: &Event| match event {
@@ -259,7 +248,7 @@ impl Call {
         // Other messages were requeued at their deadline, and were in no turn.
         let is_requeued = |event: &Event| matches!(event, Event::MessageReturned { call, .. } if in_turn.contains(call));
         if receipt.events.iter().any(is_requeued)
-            && let Some(message) = self.delivered()?
+            && let Some(message) = self.delivered(&returned)?
         {
             return Ok(Waited::AlsoInTurn(Box::new(message)));
         }
@@ -282,7 +271,7 @@ impl Call {
                 self.ask(wait.clone()).await?;
                 continue;
             }
-            if let Some(message) = self.delivered()? {
+            if let Some(message) = self.delivered(&returned)? {
                 return Ok(Waited::Message(Box::new(message)));
             }
             if !live {
@@ -292,7 +281,7 @@ impl Call {
                 return Ok(if timeout_ms == 0 { Waited::TimedOut } else { Waited::Ended });
             }
             if tokio::time::timeout_at(deadline, changes.changed()).await.is_err() {
-                return self.end_wait().await;
+                return self.end_wait(&returned).await;
             }
         }
     }
@@ -305,10 +294,10 @@ impl Call {
     }
 
     /// Ends the wait at its deadline, unless a message has just come.
-    async fn end_wait(&mut self) -> Result<Waited, BusError> {
+    async fn end_wait(&mut self, returned: &[MessageId]) -> Result<Waited, BusError> {
         match self.ask(Operation::EndWait { call: self.id }).await {
             Ok(_) => Ok(Waited::TimedOut),
-            Err(BusError::Refused(Refusal::AlreadyDelivered)) => match self.delivered()? {
+            Err(BusError::Refused(Refusal::AlreadyDelivered)) => match self.delivered(returned)? {
                 Some(message) => Ok(Waited::Message(Box::new(message))),
                 None => Ok(Waited::TimedOut),
             },

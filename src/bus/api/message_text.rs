@@ -23,6 +23,8 @@ pub struct LoadedMessage {
     pub total: usize,
     /// Why the text is lost, if it is.
     pub lost: Option<String>,
+    /// Whether it was delivered to this reader before, without proof that it was read.
+    pub is_again: bool,
 }
 
 /// The beginning of a request's two texts.
@@ -135,13 +137,21 @@ impl Bus {
                     offset: 0,
                     total: 0,
                     lost: Some(why.to_string()),
+                    is_again: false,
                     header,
                 });
             }
             read => read?,
         };
         let (offset, text) = shown_part(&whole, offset, max);
-        Ok(LoadedMessage { text: text.to_owned(), offset, total: whole.len(), lost: None, header })
+        Ok(LoadedMessage {
+            text: text.to_owned(),
+            offset,
+            total: whole.len(),
+            lost: None,
+            is_again: false,
+            header,
+        })
     }
 
     /// Finds a message that a member sent or received, even one that the state has forgotten.

@@ -27,27 +27,30 @@ impl Bus {
         let mut readable = Readable::default();
         let mut unreadable: Vec<MessageId> = Vec::new();
         loop {
-            let candidates: Vec<Message> = self.look(|state| {
+            let candidates: Vec<(Message, bool)> = self.look(|state| {
                 let name = state.session(session).map(|session| &session.name);
+                let is_again =
+                    |message: &Message| name.is_some_and(|name| message.is_returned_to(name));
                 let left_out = |message: &Message| {
                     unreadable.contains(&message.id)
                         || name.is_some_and(|name| is_proven(message, name, session, proven))
                 };
                 let picked = name.map(|name| picked(state, name, pick, left_out));
-                picked.into_iter().flatten().cloned().collect()
+                let picked = picked.into_iter().flatten();
+                picked.map(|message| (message.clone(), is_again(message))).collect()
             });
-            readable
-                .messages
-                .retain(|loaded| candidates.iter().any(|message| message.id == loaded.header.id));
+            readable.messages.retain(|loaded| {
+                candidates.iter().any(|(message, _)| message.id == loaded.header.id)
+            });
             let failures = unreadable.len();
-            for message in candidates {
+            for (message, is_again) in candidates {
                 let known = |loaded: &LoadedMessage| loaded.header.id == message.id;
                 if readable.messages.iter().any(known) {
                     continue;
                 }
                 let id = message.id.clone();
                 match self.load_message(message, 0, pick.head_bytes) {
-                    Ok(loaded) => readable.messages.push(loaded),
+                    Ok(loaded) => readable.messages.push(LoadedMessage { is_again, ..loaded }),
                     Err(error) => {
                         tracing::warn!("failed to read {id}, which stays unread: {error}");
                         readable.failed = Some(error);

@@ -229,8 +229,11 @@ async fn deliver(
 ) -> Result<(), Failure> {
     let membership = Membership::beside(bus, session)?;
     end_earlier(&membership).await;
-    let mut call =
-        if outlet.is_behind_a_step() { membership.call_after_a_step() } else { membership.call() };
+    let mut call = match outlet {
+        // It may be one of several in one step, and proves nothing.
+        Outlet::BesideResult => membership.call(),
+        Outlet::NextTurn(_) => membership.call_at_stop(),
+    };
     let id = call.id();
     // A session that was kept from stopping once may stop now: talkative agents must not keep their orchestrator busy for ever.
     let messages = if matches!(outlet, Outlet::NextTurn(_)) && again {
@@ -285,15 +288,6 @@ async fn receive(call: &mut Call) -> Result<Vec<LoadedMessage>, Failure> {
 }
 
 impl Outlet {
-    /// Returns whether the model has been called since the earlier tools answered. A hook after a tool may be one of several in one
-    /// step.
-    fn is_behind_a_step(self) -> bool {
-        match self {
-            Self::BesideResult => false,
-            Self::NextTurn(_) => true,
-        }
-    }
-
     /// Returns the answer in the form that the client reads.
     fn answer(self, words: &str) -> String {
         match self {

@@ -1,31 +1,37 @@
 //! `orchestrator`: the tools of every member and those for leading a team, for Claude Code or any other MCP client.
 //!
+//! It serves even if the configuration is invalid: a client shows nothing of a server that ends, but it shows the answers of tools, which
+//! then say what is wrong.
+//!
 //! When the client closes stdin, or a signal requests a stop (`cli::signal_policy`), it stops all agents that it started and leaves
 //! the bus. The log stays. With `--adopt` it first opens the bus even if stdin has ended at once, so that a person can adopt a bus
 //! with `< /dev/null`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::alerts::Alerts;
+use crate::bus::Membership;
 use crate::bus::rules::NameChoice;
+use crate::bus::storage::file::Foreign;
 use crate::cli::how_to_watch::watch_command;
 use crate::cli::lead_team::{self, JoinTarget};
+use crate::cli::load_config::ServerConfig;
 use crate::cli::open_bus::Outside;
 use crate::cli::signal_policy::{self, StopRequests};
 use crate::cli::{
     Failure, below_agent, find_project, load_config, open_bus, output, serve_endpoint, serve_mcp,
 };
-use crate::config::NotifySettings;
+use crate::config::Config;
 use crate::domain::ids::SessionId;
 use crate::domain::name::Name;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
-use crate::mcp::LazyMembership;
-use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
+use crate::mcp::tools::orchestrator_tools::{self, Introduction, OrchestratorTeam};
+use crate::mcp::{LazyMembership, ToolError};
 
 /// The name of an orchestrator without `--name`.
 const NAME: &str = "orchestrator";
@@ -55,57 +61,99 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         return serve_endpoint::serve_instead_of("lead a team");
     }
     let project = find_project::find(arguments.project.as_deref())?;
-    let config = load_config::load(&project.root, arguments.config.as_deref())?;
-    load_config::warn_of_what_does_not_count(&config);
-    let foreign = open_bus::foreign(arguments.adopt);
+    let files = ServerConfig { project: project.root.clone(), explicit: arguments.config };
     let adopts = arguments.adopt;
-    let outside = Outside::new(project.bus_directory(), open_bus::networks(&config), foreign);
+    let bus = project.bus_directory();
     let launch = lead_team::launch_in(project)?;
     lead_team::adopt_orphans();
     let choice = match arguments.name {
         Some(name) => NameChoice::Chosen(name),
         None => NameChoice::Like(Name::parse(NAME)?),
     };
-    let target = JoinTarget::of(outside, &config, choice, Vec::new());
     let watch = (!arguments.no_watch).then(|| watch_command(&launch.project));
-    let notify = Notify { settings: config.notify().clone(), project: launch.project.clone() };
-    let team = OrchestratorTeam::new(config, launch);
+    let project = launch.project.clone();
+    let team = OrchestratorTeam::without_config(launch);
+    let foreign = open_bus::foreign(adopts);
+    let place = LeaderPlace { bus, foreign, choice, team, files, target: OnceLock::new() };
+    let trouble = place.read_config();
     serve_mcp::greet_person();
     serve_mcp::run_team(async move || {
         signal_policy::obey(async move |stop| {
-            lead(target, team, notify, watch.as_deref(), Ending { adopts, stop }).await
+            let introduction = Introduction { watch, trouble };
+            lead(Arc::new(place), project, introduction, Ending { adopts, stop }).await
         })
         .await
     })
 }
 
-async fn lead(
-    target: JoinTarget,
+/// Where and as whom this session joins, as soon as its configuration is valid.
+struct LeaderPlace {
+    bus: PathBuf,
+    foreign: Foreign,
+    choice: NameChoice,
     team: OrchestratorTeam,
-    notify: Notify,
-    watch: Option<&str>,
+    files: ServerConfig,
+    target: OnceLock<Arc<JoinTarget>>,
+}
+
+impl LeaderPlace {
+    /// Reads the configuration at the start. If it is invalid, returns what a model is told of that; each call then tries again.
+    fn read_config(&self) -> Option<String> {
+        match load_config::load(&self.files.project, self.files.explicit.as_deref()) {
+            Ok(config) => {
+                self.configure(config);
+                None
+            }
+            Err(error) => {
+                tracing::error!("no tool works until the configuration is valid: {error}");
+                Some(load_config::trouble(&error))
+            }
+        }
+    }
+
+    fn configure(&self, config: Config) -> Arc<JoinTarget> {
+        load_config::warn_of_what_does_not_count(&config);
+        let networks = open_bus::networks(&config);
+        let outside = Outside::new(self.bus.clone(), networks, self.foreign);
+        let target = JoinTarget::of(outside, &config, self.choice.clone(), Vec::new());
+        self.team.configure(config);
+        self.target.get_or_init(|| Arc::new(target)).clone()
+    }
+
+    async fn join(self: Arc<Self>) -> Result<Membership, ToolError> {
+        let target = match self.target.get() {
+            Some(target) => target.clone(),
+            None => self.configure(self.files.load_for_call().await?),
+        };
+        lead_team::join(target).await.map_err(open_bus::logged)
+    }
+}
+
+async fn lead(
+    place: Arc<LeaderPlace>,
+    project: PathBuf,
+    introduction: Introduction,
     ending: Ending,
 ) -> Result<(), Failure> {
     let Ending { adopts, mut stop } = ending;
-    let target = Arc::new(target);
-    let directory = target.outside.directory().to_owned();
-    let place = directory.clone();
-    let membership = LazyMembership::new(move || {
-        let joining = lead_team::join(target.clone());
-        async move { joining.await.map_err(open_bus::logged) }
-    });
-    let server = orchestrator_tools::server_with_doorbell(membership.clone(), &team, watch);
+    let (bus, team) = (place.bus.clone(), place.team.clone());
+    let membership = LazyMembership::new(move || place.clone().join());
+    let server = orchestrator_tools::server_with_doorbell(membership.clone(), &team, introduction);
     let keeping =
         AbortOnDropHandle::new(tokio::spawn(clean_up_and_resume(membership.clone(), team.clone())));
-    let alerting = AbortOnDropHandle::new(tokio::spawn(notify_user(membership.clone(), notify)));
+    let alerting = AbortOnDropHandle::new(tokio::spawn(notify_user(
+        membership.clone(),
+        team.clone(),
+        project,
+    )));
     let clearing = AbortOnDropHandle::new(tokio::spawn(forget_deleted_projects(
         membership.clone(),
-        directory,
+        bus.clone(),
     )));
     serve_mcp::until_the_end_of_team(&server, &mut stop).await;
     drop((keeping, alerting, clearing));
     let adopted =
-        if adopts { finish_adopting(&membership, &place, stop.clone()).await } else { Ok(()) };
+        if adopts { finish_adopting(&membership, &bus, stop.clone()).await } else { Ok(()) };
     team.shutdown(stop.force_stop(|line| tracing::warn!("{line}"))).await;
     serve_mcp::leave(&membership).await;
     adopted
@@ -142,17 +190,13 @@ async fn finish_adopting(
     }
 }
 
-/// How to notify the user, and of which project.
-struct Notify {
-    settings: NotifySettings,
-    project: PathBuf,
-}
-
 /// Notifies the user of what happens on the bus that the server has joined, and on one that replaces it.
-async fn notify_user(membership: LazyMembership, notify: Notify) {
+async fn notify_user(membership: LazyMembership, team: OrchestratorTeam, project: PathBuf) {
     loop {
-        if let Ok(held) = membership.membership().await {
-            let alerts = Alerts::start(held.clone(), &notify.settings, &notify.project);
+        if let Ok(held) = membership.membership().await
+            && let Some(config) = team.config()
+        {
+            let alerts = Alerts::start(held.clone(), config.notify(), &project);
             if alerts.is_none() {
                 return;
             }

@@ -1,17 +1,20 @@
 //! `peer`: the endpoint's tools for a session that no bridge started.
 
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 
 use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::file::Networks;
 use crate::bus::{Joining, Membership};
+use crate::cli::load_config::ServerConfig;
 use crate::cli::open_bus::Outside;
 use crate::cli::{
     Failure, below_agent, failure, find_project, load_config, open_bus, serve_endpoint, serve_mcp,
     signal_policy,
 };
+use crate::config::Config;
 use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind, Traits};
 use crate::domain::name::Name;
@@ -53,22 +56,24 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
         return serve_endpoint::serve_instead_of("join under another name");
     }
     let project = find_project::find(arguments.project.as_deref())?;
-    // A peer needs no profiles, but the setting of where the bus may be, and the pool of names.
-    let (networks, pool) = match load_config::load(&project.root, None) {
-        Ok(config) => (open_bus::networks(&config), config.pool().to_vec()),
-        Err(error) if arguments.name.is_none() => return Err(error),
-        Err(error) => {
+    check_labels(&arguments)?;
+    let files = ServerConfig { project: project.root.clone(), explicit: None };
+    let place =
+        Arc::new(PeerPlace { bus: project.bus_directory(), arguments, found: OnceLock::new() });
+    match load_config::load(&project.root, None) {
+        Ok(config) => drop(place.find(Some(&config))?),
+        Err(error) if place.arguments.name.is_some() => {
             tracing::warn!("ignored the configuration: {error}");
-            (Networks::Refused, Vec::new())
+            drop(place.find(None)?);
         }
-    };
-    let foreign = open_bus::foreign(arguments.adopt);
-    let outside = Outside::new(project.bus_directory(), networks, foreign);
-    let joining = joining(arguments, pool)?;
+        Err(error) => {
+            tracing::error!("this session has no name until the configuration is valid: {error}");
+        }
+    }
     serve_mcp::greet_person();
     serve_mcp::run(async move || {
         signal_policy::obey(async move |mut stop| {
-            let membership = LazyMembership::new(move || join(outside.clone(), joining.clone()));
+            let membership = LazyMembership::new(move || join(place.clone(), files.clone()));
             let server = endpoint_tools::server_of_peer(membership.clone(), &project.root);
             serve_mcp::until_the_end(&server, &mut stop).await;
             serve_mcp::leave(&membership).await;
@@ -78,34 +83,71 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     })
 }
 
-/// Returns as whom the session joins.
-fn joining(arguments: PeerArguments, pool: Vec<Name>) -> Result<Joining, Failure> {
-    let PeerArguments { name, roles, capabilities, lane, topics, surface, .. } = arguments;
-    for (flag, words) in [("--capability", &capabilities), ("--topic", &topics)] {
+/// Refuses more labels than a member may have.
+fn check_labels(arguments: &PeerArguments) -> Result<(), Failure> {
+    let PeerArguments { capabilities, topics, .. } = arguments;
+    for (flag, words) in [("--capability", capabilities), ("--topic", topics)] {
         if words.len() > limits::MEMBER_LABELS {
             let most = limits::MEMBER_LABELS;
             let count = words.len();
             return Err(format!("{flag} is there {count} times; the limit is {most}").into());
         }
     }
-    let here = std::env::current_dir().ok();
-    let cwd = here.map(|here| here.to_string_lossy().into_owned());
-    let choice = match name {
-        Some(name) => NameChoice::Chosen(name),
-        None if pool.is_empty() => {
-            let hint = "name this session with --name, or list names for such sessions as `pool` under \
-                [names] of the configuration";
-            return Err(failure::with_hint("this session has no name", hint));
-        }
-        None => NameChoice::FromPool { pool, cwd: cwd.clone().unwrap_or_default() },
-    };
-    let roles = roles.iter().map(|role| role.as_str().to_owned()).collect();
-    let traits = Traits { lane, capabilities, topics, surface };
-    let description = Description { traits, cwd };
-    Ok(Joining { choice, kind: MemberKind::Peer, roles, description })
+    Ok(())
 }
 
-async fn join(outside: Outside, joining: Joining) -> Result<Membership, ToolError> {
+/// Where and as whom the session joins, as soon as that is known.
+struct PeerPlace {
+    bus: PathBuf,
+    arguments: PeerArguments,
+    found: OnceLock<(Outside, Joining)>,
+}
+
+impl PeerPlace {
+    /// Finds where and as whom the session joins, and keeps that. A peer needs no profiles of the configuration, but the setting of where
+    /// the bus may be, and the pool of names.
+    fn find(&self, config: Option<&Config>) -> Result<(Outside, Joining), Failure> {
+        let (networks, pool) = match config {
+            Some(config) => (open_bus::networks(config), config.pool()),
+            None => (Networks::Refused, [].as_slice()),
+        };
+        let joining = self.joining(pool)?;
+        let foreign = open_bus::foreign(self.arguments.adopt);
+        let outside = Outside::new(self.bus.clone(), networks, foreign);
+        Ok(self.found.get_or_init(|| (outside, joining)).clone())
+    }
+
+    fn joining(&self, pool: &[Name]) -> Result<Joining, Failure> {
+        let PeerArguments { name, roles, capabilities, lane, topics, surface, .. } =
+            self.arguments.clone();
+        let here = std::env::current_dir().ok();
+        let cwd = here.map(|here| here.to_string_lossy().into_owned());
+        let choice = match name {
+            Some(name) => NameChoice::Chosen(name),
+            None if pool.is_empty() => {
+                let hint = "name this session with --name, or list names for such sessions as `pool` under \
+                    [names] of the configuration";
+                return Err(failure::with_hint("this session has no name", hint));
+            }
+            None => {
+                NameChoice::FromPool { pool: pool.to_vec(), cwd: cwd.clone().unwrap_or_default() }
+            }
+        };
+        let roles = roles.iter().map(|role| role.as_str().to_owned()).collect();
+        let traits = Traits { lane, capabilities, topics, surface };
+        let description = Description { traits, cwd };
+        Ok(Joining { choice, kind: MemberKind::Peer, roles, description })
+    }
+}
+
+async fn join(place: Arc<PeerPlace>, files: ServerConfig) -> Result<Membership, ToolError> {
+    let (outside, joining) = if let Some(found) = place.found.get() {
+        found.clone()
+    } else {
+        let config = files.load_for_call().await?;
+        let found = place.find(Some(&config));
+        found.map_err(|failure| ToolError::Unavailable(failure.to_string()))?
+    };
     let bus = open_bus::open_bus_aside(outside).await.map_err(open_bus::logged)?;
     bus.join(joining).await.map_err(open_bus::logged)
 }

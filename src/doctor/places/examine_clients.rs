@@ -4,12 +4,14 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::judge_client::{self, ExaminedClient, ExaminedFile, Scope};
+use super::judge_client::{self, ExaminedClient, ExaminedFile, Programs, Scope};
 use crate::doctor::finding::Finding;
+use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
+use crate::setup::stable_program::StablePath;
 use crate::setup::written_entry;
 use crate::sys::process::find_program;
 
@@ -54,7 +56,8 @@ pub(crate) fn examine(
         };
         let mut files = read_files(&own_binary.to_string_lossy());
         // Permissions and hooks must name the program that the entry starts, which may be another copy of this one.
-        if let Some(command) = command(&files) {
+        let is_executable = |program: &str| find(program).is_some();
+        if let Some(command) = command(&files, is_executable) {
             files = read_files(&command);
         }
         let has_plugin = client.has_plugin(&places);
@@ -69,8 +72,13 @@ pub(crate) fn examine(
             Some(project) => judge_program(command, project, own_binary),
             None => Ok(()),
         };
-        let is_executable = |program: &str| find(program).is_some();
-        findings.extend(judge_client::judge(&examined, is_executable, judge_program));
+        let own = StablePath::of(own_binary, &places.home);
+        let programs = Programs {
+            is_executable: &is_executable,
+            judge_brought: &judge_program,
+            own: &own.path().shown().to_string(),
+        };
+        findings.extend(judge_client::judge(&examined, &programs));
     }
     findings
 }
@@ -94,11 +102,12 @@ fn untrusted(
     untrusted
 }
 
-/// Returns the program that a client's entry starts.
-fn command(files: &[ExaminedFile]) -> Option<String> {
+/// Returns the program that a client's entry starts, and that can be started.
+fn command(files: &[ExaminedFile], is_executable: impl Fn(&str) -> bool) -> Option<String> {
     files.iter().find_map(|file| {
         let entry = file.written.as_ref().ok()?.entry.as_ref()?;
-        Some(entry["command"].as_str()?.to_owned())
+        let command = entry["command"].as_str().filter(|command| is_executable(command))?;
+        Some(command.to_owned())
     })
 }
 

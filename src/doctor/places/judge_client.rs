@@ -86,29 +86,46 @@ impl ExaminedFile {
         }
     }
 
-    /// Says how to remove its entry.
-    fn removal(&self) -> String {
+    /// Says how its entry, whose program is missing, gets the right one.
+    fn correction(&self, written: &Written, entry: &Value, set_up: &str, own: &str) -> String {
+        let key = self.key(written);
+        let expected = written.expected.as_ref();
+        let has_our_arguments = expected.is_some_and(|ours| ours.get("args") == entry.get("args"));
         match &self.scope {
-            Scope::Local { directory, removal } => {
-                format!("remove the entry (`{removal}` in {})", directory.shown())
+            Scope::Local { directory, removal } => format!(
+                "set `command` of {key} to `{own}`, or remove the entry (`{removal}` in {}) and {set_up}",
+                directory.shown()
+            ),
+            Scope::User if has_our_arguments => {
+                format!("{set_up}, which sets its program to `{own}`")
             }
-            Scope::User | Scope::Project => "remove the entry".to_owned(),
+            Scope::Project if has_our_arguments => {
+                let set_up = set_up.trim_end_matches('`');
+                format!("{set_up} --project .`, which sets its program to `{own}`")
+            }
+            Scope::User | Scope::Project => format!("set `command` of {key} to `{own}`"),
         }
     }
 }
 
-/// Judges a client. `is_executable` says whether a program can be started, and `judge_program` judges a command in a file of the project.
-pub(super) fn judge(
-    client: &ExaminedClient,
-    is_executable: impl Fn(&str) -> bool,
-    judge_program: impl Fn(&str) -> Result<(), EntryFault>,
-) -> Vec<Finding> {
+/// The programs that the entries of clients start.
+pub(super) struct Programs<'a> {
+    /// Says whether one can be started.
+    pub(super) is_executable: &'a dyn Fn(&str) -> bool,
+    /// Judges a command in a file of the project.
+    pub(super) judge_brought: &'a dyn Fn(&str) -> Result<(), EntryFault>,
+    /// The path of this program, as setup writes it.
+    pub(super) own: &'a str,
+}
+
+/// Judges a client.
+pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Finding> {
     let subject = Subject::Client(client.name.to_owned());
     let set_up = format!("run `cli-team-bridge setup --client {}`", client.name);
     let mut findings = judge_unusable(client, &subject);
     let read = client.files.iter().filter_map(|file| Some((file, file.written.as_ref().ok()?)));
     let read: Vec<_> = read.collect();
-    let mut is_set_up = false;
+    let (mut is_set_up, mut leads_nowhere) = (false, false);
     for (file, written) in &read {
         let Some(entry) = &written.entry else {
             continue;
@@ -126,19 +143,20 @@ pub(super) fn judge(
             let says = format!("the entry `bridge` in {place} starts another program: `{command}`");
             let remedy = format!("rename {key}, or remove it if you do not need it, then {set_up}");
             findings.push(Finding::problem(&subject, "entry", says, remedy));
-        } else if let Err(fault) = file.judge(written, entry, &judge_program) {
+        } else if let Err(fault) = file.judge(written, entry, programs.judge_brought) {
             let (says, remedy) = words_of(&fault, entry, &key);
             let says = format!("the entry `bridge` in {place} {says}");
             let remedy = remedy.unwrap_or_else(|| format!("remove {key}, then {set_up}"));
             findings.push(Finding::problem(&subject, "entry", says, remedy));
-        } else if is_executable(command) {
+        } else if (programs.is_executable)(command) {
             let says = format!("{place} starts `{command}`");
             findings.push(Finding::ok(&subject, "entry", says).with_fact("command", command));
         } else {
+            leads_nowhere = true;
             let command = program_of(command);
             let says =
                 format!("{place} starts `{command}`, which does not exist or is not executable");
-            let remedy = format!("correct `command` of {key}, or {} and {set_up}", file.removal());
+            let remedy = file.correction(written, entry, &set_up, programs.own);
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         }
         findings.extend(judge_limit(&subject, &key, written, entry));
@@ -160,6 +178,10 @@ pub(super) fn judge(
     if !is_set_up {
         let says = format!("{} is installed and does not know the bridge", client.title);
         findings.push(Finding::note(&subject, "entry", says).with_remedy(set_up));
+        return findings;
+    }
+    // Permissions and hooks are compared with what would be written for the program of the entry. Setup corrects them with it.
+    if leads_nowhere {
         return findings;
     }
     // A list that is incomplete in the user's own settings may be complete in the project's.
@@ -294,184 +316,4 @@ fn judge_limit(
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::doctor::finding::Level;
-
-    fn client(files: Vec<ExaminedFile>) -> ExaminedClient {
-        ExaminedClient {
-            name: "claude-code",
-            title: "Claude Code",
-            has_plugin: false,
-            untrusted: Vec::new(),
-            files,
-        }
-    }
-
-    fn servers(entry: Option<Value>) -> ExaminedFile {
-        let expected = Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
-        let key = "servers.bridge".to_owned();
-        let written = Ok(Written { entry, key, expected, ..Written::default() });
-        ExaminedFile { path: "/f.json".into(), scope: Scope::User, written }
-    }
-
-    fn settings(missing: &[&str], of_project: bool) -> ExaminedFile {
-        let lists = ["permissions.allow", "hooks.Stop"].map(str::to_owned).to_vec();
-        let missing = missing.iter().map(|list| (*list).to_owned()).collect();
-        let written = Ok(Written { lists, missing, ..Written::default() });
-        let scope = if of_project { Scope::Project } else { Scope::User };
-        ExaminedFile { path: "/s.json".into(), scope, written }
-    }
-
-    fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
-        let is_executable = |program: &str| program.ends_with("/cli-team-bridge");
-        let judge_program = |program: &str| match program {
-            "/project/bin/cli-team-bridge" => Err(EntryFault::ProjectsProgram),
-            "/shared/cli-team-bridge" => Err(EntryFault::OthersProgram),
-            _ => Ok(()),
-        };
-        judge(&client(files), is_executable, judge_program)
-    }
-
-    /// Returns the check and the level of each finding.
-    fn levels(files: Vec<ExaminedFile>) -> Vec<(&'static str, Level)> {
-        let findings = judged(files);
-        findings.iter().map(|finding| (finding.check, finding.level)).collect()
-    }
-
-    #[test]
-    fn an_entry_must_start_a_program_and_wait_long_enough() {
-        let whole = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
-        assert_eq!(levels(vec![servers(Some(whole))]), [("entry", Level::Ok)]);
-        let wrong = json!({ "command": "/gone", "timeout": 60_000 });
-        let expected = [("entry", Level::Problem), ("timeout", Level::Note)];
-        assert_eq!(levels(vec![servers(Some(wrong))]), expected);
-        assert_eq!(levels(vec![servers(None)]), [("entry", Level::Note)]);
-    }
-
-    #[test]
-    fn fields_with_which_another_program_may_run_are_a_problem() {
-        let entry = |key: &str, value: Value| {
-            let mut entry = json!({ "command": "/own/cli-team-bridge", "timeout": 600_000 });
-            entry[key] = value;
-            entry
-        };
-        let (ok, problem) = ([("entry", Level::Ok)], [("entry", Level::Problem)]);
-        for (key, value, of_user, of_project) in [
-            ("timeout", json!(150_000), ok, ok),
-            ("env", json!({ "KEY": "x" }), ok, problem),
-            ("type", json!("http"), problem, problem),
-            ("httpUrl", json!("https://x"), problem, problem),
-        ] {
-            let entry = entry(key, value);
-            assert_eq!(levels(vec![servers(Some(entry.clone()))]), of_user, "{key}");
-            let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry)) };
-            assert_eq!(levels(vec![brought]), of_project, "{key}");
-        }
-    }
-
-    #[test]
-    fn a_projects_entry_that_starts_a_program_of_the_project_is_a_problem() {
-        let entry =
-            || Some(json!({ "command": "/project/bin/cli-team-bridge", "timeout": 150_000 }));
-        let brought = ExaminedFile { scope: Scope::Project, ..servers(entry()) };
-        let findings = judged(vec![brought]);
-        let says = "the entry `bridge` in /f.json starts a program of the project: `/project/bin/cli-team-bridge`";
-        assert_eq!((findings[0].level, findings[0].says.as_str()), (Level::Problem, says));
-        let remedy = findings[0].remedy.as_deref().unwrap();
-        assert!(remedy.starts_with("remove `servers.bridge` in /f.json, then run"), "{remedy}");
-        // In a file of the user, it is the user's choice.
-        assert_eq!(levels(vec![servers(entry())]), [("entry", Level::Ok)]);
-    }
-
-    #[test]
-    fn a_projects_entry_with_other_arguments_or_a_program_of_others_is_a_problem() {
-        let arguments = json!(["orchestrator", "--config", ".evil.toml"]);
-        for (key, value, says) in [
-            (
-                "args",
-                arguments,
-                r#"has arguments that setup does not write, with which another program may run: ["orchestrator","--config",".evil.toml"]"#,
-            ),
-            (
-                "command",
-                json!("/shared/cli-team-bridge"),
-                "starts a program that another user may replace: `/shared/cli-team-bridge`",
-            ),
-        ] {
-            let mut entry = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
-            entry[key] = value;
-            let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry.clone())) };
-            let findings = judged(vec![brought]);
-            let says = format!("the entry `bridge` in /f.json {says}");
-            assert_eq!((findings[0].level, &findings[0].says), (Level::Problem, &says));
-            assert_eq!(levels(vec![servers(Some(entry))]), [("entry", Level::Ok)], "{key}");
-        }
-    }
-
-    #[test]
-    fn a_limit_that_is_too_short_has_the_key_and_the_file_in_its_remedy() {
-        let short = json!({ "command": "/own/cli-team-bridge", "timeout": 60_000 });
-        let findings = judged(vec![servers(Some(short))]);
-        assert_eq!(findings[1].says, "`timeout` is 60000, shorter than the longest wait of a tool");
-        let remedy = "set `timeout` of `servers.bridge` in /f.json to 150000";
-        assert_eq!(findings[1].remedy.as_deref(), Some(remedy));
-    }
-
-    #[test]
-    fn missing_settings_are_noted_unless_the_project_has_them() {
-        let entry =
-            || servers(Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 })));
-        let lacks = || settings(&["permissions.allow", "hooks.Stop"], false);
-        let expected = [("entry", Level::Ok), ("permission", Level::Note), ("hooks", Level::Note)];
-        assert_eq!(levels(vec![entry(), lacks()]), expected);
-        assert_eq!(levels(vec![entry(), lacks(), settings(&[], true)]), [("entry", Level::Ok)]);
-        // Without an entry, the other settings have no use.
-        assert_eq!(levels(vec![servers(None), lacks()]), [("entry", Level::Note)]);
-    }
-
-    #[test]
-    fn hooks_beside_the_entry_in_one_file_are_found() {
-        let whole = || Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
-        let file = |entry: Option<Value>, missing: &[&str], of_project| {
-            let (servers, settings) = (servers(entry), settings(missing, of_project));
-            let (servers, settings) = (servers.written.unwrap(), settings.written.unwrap());
-            let written = Written { lists: settings.lists, missing: settings.missing, ..servers };
-            let scope = if of_project { Scope::Project } else { Scope::User };
-            ExaminedFile { path: "/f.json".into(), scope, written: Ok(written) }
-        };
-        let lacking = ["permissions.allow", "hooks.Stop"];
-        let of_user = file(whole(), &["hooks.Stop"], false);
-        assert_eq!(levels(vec![of_user]), [("entry", Level::Ok), ("hooks", Level::Note)]);
-        let of_project = file(whole(), &[], true);
-        assert_eq!(levels(vec![file(None, &lacking, false), of_project]), [("entry", Level::Ok)]);
-    }
-
-    #[test]
-    fn a_plugin_is_enough_and_an_entry_beside_it_is_one_too_many() {
-        let whole = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
-        let levels = |entry| {
-            let with_plugin = ExaminedClient { has_plugin: true, ..client(vec![servers(entry)]) };
-            let findings = judge(&with_plugin, |_| true, |_| Ok(()));
-            findings.iter().map(|finding| (finding.check, finding.level)).collect::<Vec<_>>()
-        };
-        assert_eq!(levels(None), [("entry", Level::Ok)]);
-        assert_eq!(levels(Some(whole)), [("entry", Level::Ok), ("plugin", Level::Problem)]);
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_read_is_a_problem() {
-        let unreadable = ExaminedFile {
-            path: "/f.json".into(),
-            scope: Scope::User,
-            written: Err("it does not parse".into()),
-        };
-        let findings = judged(vec![unreadable]);
-        assert_eq!(findings[0].level, Level::Problem);
-        assert_eq!(findings[0].says, "cannot use /f.json: it does not parse");
-        let remedy = "correct /f.json, then run `cli-team-bridge doctor` again";
-        assert_eq!(findings[0].remedy.as_deref(), Some(remedy));
-    }
-}
+mod tests;

@@ -48,6 +48,9 @@ pub struct MessageView {
     /// Why the content is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
+    /// true if you were given it before, but nothing proves that you read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<bool>,
 }
 
 impl From<LoadedMessage> for MessageView {
@@ -70,6 +73,7 @@ impl From<LoadedMessage> for MessageView {
             content_bytes: is_part.then_some(letter.total),
             next_offset,
             lost: letter.lost,
+            again: letter.is_again.then_some(true),
         }
     }
 }
@@ -100,6 +104,7 @@ impl MessageView {
             content_bytes: is_part.then_some(whole.len()),
             next_offset: (end < whole.len()).then_some(end),
             lost: None,
+            again: None,
         }
     }
 }

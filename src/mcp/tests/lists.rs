@@ -10,7 +10,7 @@ use super::fixture::{Client, Team};
 use crate::bus::Membership;
 use crate::config::{Config, Load};
 use crate::domain::tool_names::ENDPOINT_TOOLS;
-use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
+use crate::mcp::tools::orchestrator_tools::{self, Introduction, OrchestratorTeam};
 use crate::mcp::{LazyMembership, Server};
 use crate::team::{Launch, Trust};
 
@@ -291,7 +291,8 @@ async fn the_first_answer_to_a_client_names_the_project() {
         OrchestratorTeam::new(Config::load(load).unwrap(), launch(ground))
     };
     let lead = |ground| {
-        orchestrator_tools::server_with_doorbell(membership.clone(), &leading(ground), Some("w"))
+        let introduction = Introduction { watch: Some("w".to_owned()), trouble: None };
+        orchestrator_tools::server_with_doorbell(membership.clone(), &leading(ground), introduction)
     };
     check(lead("/src/main"), "The project is /src/main.").await;
     let sentence = "The project is /src/main; agents work in /src/topic by default.";

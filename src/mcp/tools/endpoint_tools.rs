@@ -6,8 +6,8 @@ pub use crate::mcp::agent_identity::{AgentIdentity, IdentityError};
 
 use std::path::Path;
 
-use crate::domain::name::Name;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{About, AnyTool, LazyMembership, Server};
 
 /// The instructions for a model on these tools together.
@@ -18,14 +18,14 @@ started yourself. What others write comes from them, not from your user.";
 
 /// Returns the tools of every member, in the order of `tools/list`.
 pub fn tools() -> Vec<Box<dyn AnyTool>> {
-    tools_knowing(Vec::new())
+    tools_for(None)
 }
 
-/// Returns the same tools for a caller that can start agents of these profiles.
-pub(super) fn tools_knowing(profiles: Vec<Name>) -> Vec<Box<dyn AnyTool>> {
+/// Returns the same tools for a caller that may lead this team.
+pub(super) fn tools_for(leading: Option<OrchestratorTeam>) -> Vec<Box<dyn AnyTool>> {
     vec![
         Box::new(super::messaging::check_messages::CheckMessages),
-        Box::new(super::messaging::send_message::SendMessage { profiles }),
+        Box::new(super::messaging::send_message::SendMessage { leading }),
         Box::new(super::messaging::request_task::RequestTask),
         Box::new(super::messaging::claim_request::ClaimRequest),
         Box::new(super::messaging::update_claim::UpdateClaim),

@@ -50,14 +50,25 @@ pub fn server(membership: LazyMembership, leading: &OrchestratorTeam) -> Server 
     serving(membership, leading, instructions(Some(WATCH)))
 }
 
-/// Returns the same server, whose instructions name the project and, if there is one, this command to listen to.
+/// What the instructions of an orchestrator's server say beside its tools and its project.
+#[derive(Clone, Debug, Default)]
+pub struct Introduction {
+    /// The command to listen to, if the model should run one.
+    pub watch: Option<String>,
+    /// What keeps the tools from working at present.
+    pub trouble: Option<String>,
+}
+
+/// Returns the same server, whose instructions introduce the project, too.
 pub fn server_with_doorbell(
     membership: LazyMembership,
     leading: &OrchestratorTeam,
-    watch: Option<&str>,
+    introduction: Introduction,
 ) -> Server {
-    let introduction = format!("{}\n\n{}", instructions(watch), leading.project_sentence());
-    serving(membership, leading, introduction)
+    let Introduction { watch, trouble } = introduction;
+    let tools = instructions(watch.as_deref());
+    let parts = trouble.into_iter().chain([tools, leading.project_sentence()]);
+    serving(membership, leading, parts.collect::<Vec<_>>().join("\n\n"))
 }
 
 fn instructions(watch: Option<&str>) -> String {
@@ -69,7 +80,7 @@ fn instructions(watch: Option<&str>) -> String {
 
 fn serving(membership: LazyMembership, leading: &OrchestratorTeam, instructions: String) -> Server {
     let mut all = tools(leading);
-    all.extend(endpoint_tools::tools_knowing(leading.profiles()));
+    all.extend(endpoint_tools::tools_for(Some(leading.clone())));
     let about = About { instructions };
     Server::asking_users(about, all, membership, leading.human().clone())
 }

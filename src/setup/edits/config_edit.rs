@@ -93,6 +93,11 @@ pub enum EditError {
     )]
     Moved { path: Vec<String>, command: String },
     #[error(
+        "{} has been changed since setup wrote it, and starts a program that is missing: `{gone}`. Correct its `command` by hand: `{command}`",
+        place(path)
+    )]
+    Gone { path: Vec<String>, gone: String, command: String },
+    #[error(
         "{} has more than {most} values, commas, line ends and comments, too many for setup; edit it by hand",
         place(path)
     )]

@@ -163,6 +163,22 @@ pub(in crate::setup) fn take_out(
     Ok(format!("{mark}{root}"))
 }
 
+/// Replaces a text that is the value under these keys with another one. The rest stays.
+pub(in crate::setup) fn replace_text(
+    text: &str,
+    path: &[String],
+    new: &str,
+) -> Result<String, EditError> {
+    let (mark, root) = parse(text)?;
+    let prop = find(&root, path)?.ok_or(EditError::NotKept)?;
+    prop.set_value(CstInputValue::String(new.to_owned()));
+    let text = format!("{mark}{root}");
+    match value_at(&text, path)? {
+        Some(Value::String(written)) if written == new => Ok(text),
+        _ => Err(EditError::NotKept),
+    }
+}
+
 fn remove_field(prop: CstObjectProp, path: &[String]) -> Result<(), EditError> {
     let around = prop.parent().map_or(0, |object| object.children().len());
     in_bounds(&path[..path.len().saturating_sub(1)], around)?;

@@ -89,6 +89,26 @@ pub(in crate::setup) fn take_out(
     Ok(if is_changed { document.to_string() } else { text.to_owned() })
 }
 
+/// Replaces a text that is the value under these keys with another one. The rest stays.
+pub(in crate::setup) fn replace_text(
+    text: &str,
+    path: &[String],
+    new: &str,
+) -> Result<String, EditError> {
+    let mut document = parse(text)?;
+    let mut item = document.as_item_mut();
+    for key in path {
+        let table = item.as_table_like_mut().ok_or(EditError::NotKept)?;
+        item = table.get_mut(key).ok_or(EditError::NotKept)?;
+    }
+    let present = item.as_value_mut().ok_or(EditError::NotKept)?;
+    // The spaces and the comment around it.
+    let decor = present.decor().clone();
+    *present = new.into();
+    *present.decor_mut() = decor;
+    Ok(document.to_string())
+}
+
 /// Refuses a text of which a document would take much memory and time. Each part of a document has one of these characters, or is one of
 /// the few beside it. Texts and comments may have them too, but not as many.
 fn check_size(text: &str) -> Result<(), EditError> {

@@ -6,3 +6,4 @@ pub(crate) mod counted_parts;
 pub(in crate::setup) mod edit_json;
 pub(in crate::setup) mod edit_toml;
 pub mod json_reader;
+pub(in crate::setup) mod mend_command;

@@ -29,6 +29,8 @@ pub(crate) struct AgentContext {
     pub(crate) profile: Profile,
     pub(crate) program: PathBuf,
     pub(crate) identity: NewAgentIdentity,
+    /// Whether it is only tried out: its conversation is of no use to anybody.
+    pub(crate) is_on_trial: bool,
     /// The keys and the token of the agent, which must not be written down.
     pub(crate) secrets: Secrets,
     /// Cancelled to end the agent at once.

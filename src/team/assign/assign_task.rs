@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::by_role::role_of;
-use super::launch_source::{LaunchSource, resume_note};
+use super::launch_source::{LaunchSource, kept_name_note, namesake_note, resume_note};
 use super::start_new_agent::{Ground, Newcomer, Started};
 use super::unknown_agent::unknown_agent;
 use crate::bus::event::{Body, Event};
@@ -59,7 +59,7 @@ impl Team {
         }
         let me = self.inner.membership.session();
         let is_profile = self.config().profile(&assignment.agent).is_ok();
-        if SessionNumber::parse(&assignment.agent).is_some() {
+        if SessionNumber::parse(&assignment.agent).is_some() && !assignment.resume {
             // No profile can have such a name.
             self.bus().look(|state| known_member(state, &assignment.agent).map(drop))?;
         }
@@ -138,7 +138,9 @@ impl Team {
             (None, Some(name)) => NameChoice::Chosen(Name::parse(name)?),
             (None, None) => NameChoice::Like(profile.name.clone()),
         };
-        let resumed = source.name.map(|name| resume_note(&name, source.earlier.as_ref()));
+        let is_named = assignment.name.is_some();
+        let is_of_workflow = assignment.step.is_some();
+        let earlier = source.earlier.clone();
         // A new agent's session is fresh anyway.
         let task = NewTask {
             prompt,
@@ -154,13 +156,29 @@ impl Team {
             model: assignment.model.or(source.model),
             ground,
             earlier: source.earlier,
+            is_on_trial: false,
         };
         let Started { session, name: agent } = self.start_new(new, Some(task)).await?;
         let task = self.bus().look(|state| Some(state.tasks_of(session).next()?.id.clone()));
         let task = task.ok_or(BusError::Closed)?;
-        let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(resumed).collect();
+        let of_name = match source.name {
+            Some(before) => Some(resume_note(&agent, &before, earlier.as_ref())),
+            // Its name counts for nothing in a workflow.
+            None if is_of_workflow => None,
+            None => self.note_of_name(&profile.name, &agent, is_named),
+        };
+        let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(of_name).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(Assigned { task, agent, note })
+    }
+
+    /// Returns a note on the name of a new agent, if it may surprise: an earlier agent had it, or it is not the expected one.
+    fn note_of_name(&self, profile: &Name, agent: &Name, is_named: bool) -> Option<String> {
+        if let Some(earlier) = self.namesake(agent) {
+            return Some(namesake_note(agent, earlier));
+        }
+        let is_kept = || self.bus().look(|state| state.live(profile).is_none());
+        (!is_named && agent != profile && is_kept()).then(|| kept_name_note(profile, agent))
     }
 
     fn profile(&self, name: &str, assignment: &Assignment) -> Result<Profile, TeamError> {

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use super::assign_task::{Assigned, Assignment};
 use super::launch_source::LaunchSource;
 use crate::bus::Bus;
-use crate::bus::state::{EndedSession, ResumeInfo, State};
+use crate::bus::state::{EndedSession, ResumeInfo, Session, State};
+use crate::config::Command;
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
+use crate::domain::member::SessionNumber;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::team::error::TeamError;
@@ -21,16 +23,66 @@ impl Team {
     ) -> Result<Option<LaunchSource>, TeamError> {
         let is_profile = self.inner.config.profile(&assignment.agent).is_ok();
         let is_resume = assignment.resume || (assignment.name.is_none() && !is_profile);
+        if let Some(number) = SessionNumber::parse(&assignment.agent).filter(|_| assignment.resume)
+        {
+            return self.ended_session(number, assignment).map(Some);
+        }
         let found = Name::parse(&assignment.agent).ok().and_then(|name| {
             self.bus().look(|state| {
                 let (left, past) = state.past_agent(&name)?;
-                Some(LaunchSource::of_ended(left.name.clone(), past, assignment.fresh))
+                Some(LaunchSource::of_ended(state, left, past, assignment.fresh))
             })
         });
         match found.filter(|_| is_resume) {
             None if assignment.resume => Err(self.never_here(&assignment.agent)),
             source => Ok(source),
         }
+    }
+
+    /// Finds the ended agent to resume by the number of its session. Two processes in one conversation would spoil it, so it must not go
+    /// on already.
+    fn ended_session(
+        &self,
+        number: SessionNumber,
+        assignment: &Assignment,
+    ) -> Result<LaunchSource, TeamError> {
+        let found = self.bus().look(|state| {
+            let mut left = state.departed().rev();
+            let left = left.find(|left| left.number == Some(number))?;
+            let past = left.past.as_ref()?;
+            if state.has_played_a_trial(left.session) {
+                return None;
+            }
+            Some(match self.in_conversation(state, past) {
+                Some(live) => Err(TeamError::GoesOn { number, agent: live.name.clone() }),
+                None => Ok(LaunchSource::of_ended(state, left, past, assignment.fresh)),
+            })
+        });
+        found.unwrap_or_else(|| Err(self.never_here(&assignment.agent)))
+    }
+
+    /// Returns the number of an agent that had a name before this session, if its conversation can be resumed by that.
+    pub(super) fn namesake(&self, name: &Name) -> Option<SessionNumber> {
+        self.bus().look(|state| {
+            let (left, past) = state.past_agent(name)?;
+            let is_over = past.acp_session.is_some() && self.in_conversation(state, past).is_none();
+            left.number.filter(|_| is_over)
+        })
+    }
+
+    /// Returns the live agent in whose process the conversation of an ended one goes on.
+    fn in_conversation<'a>(&self, state: &'a State, past: &ResumeInfo) -> Option<&'a Session> {
+        let wanted = past.acp_session.as_deref()?;
+        let profile = self.config().profile(&past.profile);
+        if profile.is_ok_and(|profile| profile.command.value == Command::OwnBinary) {
+            // Each process of a script numbers its conversations anew.
+            return None;
+        }
+        let is_in_it = |live: &&Session| {
+            let run = live.run.as_ref().and_then(|run| run.acp_session.as_deref());
+            run == Some(wanted) && live.profile.as_ref() == Some(&past.profile)
+        };
+        state.live_sessions().into_iter().find(is_in_it)
     }
 
     fn never_here(&self, name: &str) -> TeamError {
@@ -66,11 +118,8 @@ impl Team {
         let source = self.bus().look(|state| {
             let (left, past) = gone(state, session)?;
             let can_resume = past.acp_session.is_some() && state.live(&left.name).is_none();
-            (can_resume && is_meant(left, past)).then(|| LaunchSource {
-                is_generated: state.member(&left.name).is_none()
-                    || state.is_generated_name(&left.name),
-                ..LaunchSource::of_ended(left.name.clone(), past, assignment.fresh)
-            })
+            (can_resume && is_meant(left, past))
+                .then(|| LaunchSource::of_ended(state, left, past, assignment.fresh))
         });
         let Some(source) = source else {
             return Ok(None);

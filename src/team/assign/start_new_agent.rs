@@ -37,6 +37,8 @@ pub(super) struct Newcomer {
     pub(super) ground: Ground,
     /// The conversation to resume.
     pub(super) earlier: Option<AcpSessionId>,
+    /// Whether it is only tried out.
+    pub(super) is_on_trial: bool,
 }
 
 /// An agent that is being started.
@@ -52,7 +54,7 @@ impl Team {
         new: Newcomer,
         task: Option<NewTask>,
     ) -> Result<Started, TeamError> {
-        let Newcomer { profile, program, choice, model, ground, earlier } = new;
+        let Newcomer { profile, program, choice, model, ground, earlier, is_on_trial } = new;
         let needs = self.files_of(&profile.name);
         let (session, token) = (random_ids::session(), random_ids::token());
         let starting = Starting {
@@ -85,6 +87,7 @@ impl Team {
             profile,
             program,
             identity,
+            is_on_trial,
             secrets,
             force_stop: self.force_stop(),
             user: self.inner.user.clone(),

@@ -30,6 +30,7 @@ impl Team {
             model: None,
             ground: Ground { root: cwd.clone(), cwd },
             earlier: None,
+            is_on_trial: true,
             profile,
         };
         let Started { session, name } = self.start_new(new, None).await?;

@@ -130,9 +130,10 @@ impl Collected {
 
     /// Returns where in the output the last words begin, if there is output before them.
     pub(crate) fn last_words(&self, output: &str) -> Option<u64> {
-        let last = output.get(self.last_words..)?;
+        // They are a paragraph of their own.
+        let last = output.get(self.last_words..)?.trim_start_matches('\n');
         let is_part = self.last_words > 0 && !last.trim().is_empty();
-        is_part.then_some(self.last_words as u64)
+        is_part.then_some((output.len() - last.len()) as u64)
     }
 }
 
@@ -158,6 +159,7 @@ mod tests {
         collected.hear(&begins("in_progress"), 8);
         collected.hear(&begins("completed"), 12);
         assert_eq!(collected.last_words("I look. Found it."), Some(8));
+        assert_eq!(collected.last_words("I look. \n\nFound it."), Some(10));
         assert_eq!(collected.last_words("I look. \n"), None, "no output follows");
     }
 

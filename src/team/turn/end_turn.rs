@@ -65,7 +65,7 @@ impl Actor {
         self.record(Operation::Stuck(self.agent.session())).await;
         let Some(turn) = &mut self.turn else { return };
         turn.abandoned = true;
-        let (task, output) = (turn.task.clone(), std::mem::take(&mut turn.output));
+        let (task, output) = (turn.task.clone(), std::mem::take(&mut turn.output.text));
         let rest = turn.collected.begin_again();
         let (collected, calls) = (std::mem::replace(&mut turn.collected, rest), turn.calls.clone());
         if let Some(task) = task {
@@ -96,7 +96,7 @@ impl Actor {
         let asked = turn.cancelled.is_some() || turn.interrupted.is_some();
         let outcome = Outcome::of(&ended, asked, advice);
         let outcome = if turn.failing.is_some() {
-            outcome.of_failing(&turn.output, advice, &self.agent.secrets)
+            outcome.of_failing(&turn.output.text, advice, &self.agent.secrets)
         } else {
             outcome
         };
@@ -142,8 +142,8 @@ impl Actor {
         match turn.task {
             Some(task) if !turn.abandoned => {
                 let Turn { collected, output, calls, .. } = turn;
-                let report = self.report(collected, outcome.usage, &output, &calls).await;
-                self.finish_with(task, outcome, output, report).await;
+                let report = self.report(collected, outcome.usage, &output.text, &calls).await;
+                self.finish_with(task, outcome, output.text, report).await;
             }
             Some(_) => {
                 self.count_beside_tasks(turn.collected, outcome.usage).await;
@@ -220,8 +220,8 @@ impl Actor {
     /// Ends a task between two turns of it, with what the first of them has left.
     pub(super) async fn finish_interrupted(&mut self, id: TaskId, outcome: Outcome, turn: Turn) {
         let Turn { collected, output, calls, .. } = turn;
-        let report = self.report(collected, None, &output, &calls).await;
-        self.finish_with(id, outcome, output, report).await;
+        let report = self.report(collected, None, &output.text, &calls).await;
+        self.finish_with(id, outcome, output.text, report).await;
     }
 
     async fn finish_with(

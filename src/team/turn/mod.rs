@@ -5,6 +5,7 @@ pub(crate) mod conversation;
 pub(crate) mod deliver_mid_turn;
 pub(crate) mod doing_now;
 pub(crate) mod end_turn;
+pub(crate) mod joined_words;
 pub(crate) mod outcome;
 pub(crate) mod proof_of_reading;
 pub(crate) mod receive_mail;

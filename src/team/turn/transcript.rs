@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::joined_words::JoinedWords;
 use super::outcome::Outcome;
 use crate::acp::{TokenUsage, Update};
 use crate::domain::messaging::DeliveryMethod;
@@ -54,7 +55,7 @@ pub(crate) fn of_update(wall_ms: i64, update: &Update) -> String {
         Update::ToolCall(call) => (
             "tool_call",
             json!({
-                "id": call.id, "title": call.title, "name": call.name, "tool": call.kind, "status": call.status,
+                "id": call.id, "begins": call.begins.then_some(true), "title": call.title, "name": call.name, "tool": call.kind, "status": call.status,
                 "locations": call.locations, "input": call.raw_input, "content": call.content,
             }),
         ),
@@ -92,11 +93,23 @@ pub(crate) fn of_update(wall_ms: i64, update: &Update) -> String {
 
 /// Returns the agent's output so far, from its transcript.
 pub(crate) fn output(transcript: &str) -> String {
-    let texts = transcript.lines().filter_map(|line| {
-        let value: Value = serde_json::from_str(line).ok()?;
-        (value["kind"] == "text").then(|| value["text"].as_str().map(str::to_owned)).flatten()
-    });
-    texts.collect()
+    let mut words = JoinedWords::default();
+    read_output(&mut words, transcript);
+    words.text
+}
+
+/// Adds the agent's words in the next lines of its transcript, as its turn joins them.
+pub(crate) fn read_output(words: &mut JoinedWords, lines: &str) {
+    for line in lines.lines() {
+        let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+        match value["kind"].as_str() {
+            Some("text") => words.add(value["text"].as_str().unwrap_or_default()),
+            // A task goes on with another prompt after an interruption.
+            Some("prompt") => words.pause(),
+            Some("tool_call") if value["begins"] == true => words.pause(),
+            _ => {}
+        }
+    }
 }
 
 fn line(wall_ms: i64, kind: &str, body: &Value) -> String {
@@ -111,6 +124,7 @@ fn line(wall_ms: i64, kind: &str, body: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acp::ToolCallUpdate;
     use crate::domain::task::TaskStatus;
 
     #[test]
@@ -124,5 +138,24 @@ mod tests {
         ];
         assert_eq!(output(&lines.join("\n")), "one\ntwo");
         assert_eq!(output("torn {"), "");
+    }
+
+    #[test]
+    fn words_before_and_after_a_call_are_paragraphs_and_news_of_a_call_part_none() {
+        let call = |begins| {
+            let call = ToolCallUpdate { id: "1".into(), begins, ..ToolCallUpdate::default() };
+            of_update(1, &Update::ToolCall(Box::new(call)))
+        };
+        let words = |text: &str| of_update(1, &Update::MessageText(text.to_owned()));
+        let lines =
+            [words("I look."), call(true), words("Fou"), call(false), words("nd it."), call(true)];
+        assert_eq!(output(&lines.join("\n")), "I look.\n\nFound it.");
+        // So does the turn itself, and what is read in parts.
+        let (first, second) = lines.split_at(2);
+        let mut read = JoinedWords::default();
+        read_output(&mut read, &first.join("\n"));
+        assert_eq!(std::mem::take(&mut read.text), "I look.");
+        read_output(&mut read, &second.join("\n"));
+        assert_eq!(read.text, "\n\nFound it.");
     }
 }

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::conversation::Conversation;
+use super::joined_words::JoinedWords;
 use super::outcome::Outcome;
 use crate::acp::{AcpError, PromptOutcome, ToolCalls, Update};
 use crate::delivery::methods::wake_idle::Tried;
@@ -48,7 +49,7 @@ pub(crate) struct Turn {
     pub(crate) waited: Option<Instant>,
     /// When a sign of life was last recorded on the bus.
     pub(crate) stirred: Instant,
-    pub(crate) output: String,
+    pub(crate) output: JoinedWords,
     /// Whether the output is longer than the part that is kept.
     overlong: bool,
     /// When the agent reported that it cannot continue.
@@ -79,7 +80,7 @@ impl Turn {
             heard_so_far: (0, 0),
             waited: None,
             stirred: Instant::now(),
-            output: String::new(),
+            output: JoinedWords::default(),
             overlong: false,
             failing: None,
             alive: false,
@@ -107,6 +108,7 @@ impl Turn {
     /// Takes over the output of the previous turn, whose task this one continues.
     pub(crate) fn continue_from(&mut self, earlier: Turn) {
         self.output = earlier.output;
+        self.output.pause();
         self.overlong = earlier.overlong;
         self.collected = earlier.collected;
         self.calls = earlier.calls;
@@ -114,19 +116,23 @@ impl Turn {
 
     /// Handles an update.
     pub(crate) fn hear(&mut self, update: &Update) {
-        self.collected.hear(update, self.output.len());
+        self.collected.hear(update, self.output.text.len());
         match update {
             Update::MessageText(text) => {
                 self.alive = true;
-                if self.output.len() + text.len() <= MAX_OUTPUT_BYTES {
-                    self.output.push_str(text);
+                let added = self.output.gap_before(text).len() + text.len();
+                if self.output.text.len() + added <= MAX_OUTPUT_BYTES {
+                    self.output.add(text);
                 } else if !self.overlong {
                     self.overlong = true;
-                    self.output.push_str("\n[longer than 8 MiB: the transcript has the rest]");
+                    self.output.text.push_str("\n[longer than 8 MiB: the transcript has the rest]");
                 }
             }
             Update::ToolCall(call) => {
                 self.alive = true;
+                if call.begins {
+                    self.output.pause();
+                }
                 self.calls.see((**call).clone());
             }
             Update::ThoughtText(_) | Update::Plan(_) | Update::Tokens(_) => self.alive = true,

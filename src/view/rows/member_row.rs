@@ -37,6 +37,17 @@ impl Group {
     }
 }
 
+/// A turn without a task, in which an agent only read its messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadingTurn {
+    /// The id of its transcript, which `task` shows.
+    pub turn_id: String,
+    /// When it began.
+    pub began_at: Moment,
+    /// When it ended; none while it runs.
+    pub ended_at: Option<Moment>,
+}
+
 /// A member.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemberRow {
@@ -65,6 +76,9 @@ pub struct MemberRow {
     /// The id of the transcript of its last turn, if that had no task.
     #[serde(skip)]
     pub last_turn: Option<String>,
+    /// Its last turns without a task, in which it only read its messages, newest first.
+    #[serde(skip)]
+    pub reading_turns: Vec<ReadingTurn>,
     /// Of a stalled agent, in what it is silent, as far as its transcript shows that: a call of a tool, or its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent_in: Option<String>,
@@ -154,6 +168,7 @@ impl MemberRow {
             task_since: running.and_then(|task| task.started_ms).map(Moment),
             reading_since: reading.and_then(CallId::made_ms).map(Moment),
             last_turn: turn_of_call.as_ref().map(ToString::to_string),
+            reading_turns: Vec::new(),
             silent_in: turn.filter(|_| word == "stalled").and_then(|turn| silent_in(turn, texts)),
             queued: session.queue.len(),
             unread: state.member(&session.name).map_or(0, |member| member.unread.len()),
@@ -194,6 +209,7 @@ impl MemberRow {
             task_since: None,
             reading_since: None,
             last_turn: None,
+            reading_turns: Vec::new(),
             silent_in: None,
             queued: 0,
             unread: 0,

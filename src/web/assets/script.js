@@ -222,6 +222,7 @@
   });
 
   localTimes(document);
+  document.querySelectorAll("[data-newest]").forEach((drawing) => (drawing.scrollLeft = drawing.scrollWidth));
   document.querySelectorAll("[data-follow]").forEach((list) => (list.scrollTop = list.scrollHeight));
   document.querySelectorAll("a[data-older]").forEach((link) => near.observe(link));
   if (document.body.dataset.live !== undefined) connect();

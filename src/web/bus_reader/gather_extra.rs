@@ -7,7 +7,7 @@ use crate::bus::storage::file::Follower;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
 use crate::domain::workflow::StepStatus;
-use crate::reader::{asking_prompt, whole_task};
+use crate::reader::{asking_prompt, unlisted_turn, whole_task};
 use crate::view::{LiveLine, call_in_full, live_lines};
 use crate::web::pages::{Extra, StepPrompt, View};
 use crate::web::team_snapshot::Snapshot;
@@ -58,6 +58,7 @@ fn gather(
         View::Task(id) => {
             if let Ok(id) = TaskId::parse(id) {
                 extra.task = whole_task(bus, &id)?;
+                extra.turn = unlisted_turn(bus, &id)?;
                 extra.live = live(bus, &id);
             }
         }

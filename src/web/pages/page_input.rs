@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::reader::WholeTask;
+use crate::reader::{UnlistedTurn, WholeTask};
 use crate::search::SearchHit;
 use crate::team::FileDiff;
 use crate::view::{Letter, LiveLine, Moment, UsageRow};
@@ -38,6 +38,8 @@ pub struct PageInput<'a> {
 pub struct Extra {
     /// The task of `View::Task`; none if there is no such task, or it ended too long ago.
     pub task: Option<WholeTask>,
+    /// The turn of `View::Task`, if no known task has it.
+    pub turn: Option<UnlistedTurn>,
     /// The live words of the task of `View::Task`, or of the running task of `View::Member`.
     pub live: Arc<Vec<LiveLine>>,
     /// What git says of the files that the task has changed, for `View::Task` and `View::Member`.

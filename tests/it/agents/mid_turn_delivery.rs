@@ -292,7 +292,7 @@ async fn an_urgent_message_interrupts_a_turn_that_accepts_none_and_its_task_goes
     let urgent = json!({ "to": "ann", "content": "not those in docs", "priority": "urgent" });
     let urgent = lead.call("send_message", urgent).await;
     let output = lead.done(&task).await;
-    let expected = "begun. again: Your turn was interrupted for the messages below. Handle them, \
+    let expected = "begun. \n\nagain: Your turn was interrupted for the messages below. Handle them, \
          then check how far you got with your task, and continue from there.\n\n--- Messages from \
          other agents ---\n[orchestrator → you] no hurry\n[orchestrator → you] urgent: not those \
          in docs\n--- End messages ---\n\nYour task: count the files";

@@ -128,7 +128,7 @@ async fn a_result_lists_files_failed_calls_tokens_cost_and_the_last_words() {
     let result = lead.ended(&task).await;
     assert_eq!(result["status"], "done", "{result}");
     let output = result["output"].as_str().unwrap();
-    assert_eq!(output, "I look around. It is done.");
+    assert_eq!(output, "I look around. \n\nIt is done.");
     let last = usize::try_from(result["last_words_offset"].as_u64().unwrap()).unwrap();
     assert_eq!(&output[last..], "It is done.");
     check_compared(&result);

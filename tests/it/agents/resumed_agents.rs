@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Member, Stage};
+use crate::support::{Member, Stage, of_name};
 
 const AGENTS: &str = r#"
 [agents.default.start]
@@ -150,6 +150,90 @@ async fn a_profile_name_starts_a_new_agent_unless_a_resume_is_requested() {
     let elsewhere = json!({ "agent": "scripted", "prompt": "x", "resume": true, "cwd": ".claude" });
     let refused = lead.refused("assign_task", elsewhere).await;
     assert!(refused.starts_with("`scripted` works in another directory"), "{refused}");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_new_agent_with_the_name_of_an_ended_one_says_how_that_is_resumed() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let new = json!({ "agent": "scripted", "prompt": "hello" });
+    let (assigned, _) = assign(&lead, new.clone()).await;
+    assert!(assigned.get("note").is_none(), "{assigned}");
+    let listed = lead.call("list_agents", json!({})).await;
+    let earlier = of_name(&listed, "scripted").unwrap()["id"].as_str().unwrap().to_owned();
+    end(&lead, "scripted").await;
+
+    let (assigned, result) = assign(&lead, new.clone()).await;
+    assert_eq!(assigned["agent"], "scripted");
+    assert_eq!(result["context"], "new", "{result}");
+    let note = format!(
+        "`scripted` is a new agent with an empty conversation; to go on with that of the earlier \
+         `scripted`, use agent `{earlier}` with `resume`"
+    );
+    assert_eq!(assigned["note"], note, "{assigned}");
+    let (assigned, _) = assign(&lead, new).await;
+    assert!(assigned.get("note").is_none(), "it lives: {assigned}");
+
+    let back = json!({ "agent": earlier, "prompt": "again", "resume": true });
+    let (assigned, result) = assign(&lead, back).await;
+    assert_eq!(assigned["agent"], "scripted-2", "{assigned}");
+    assert_eq!(result["context"], "resumed", "{result}");
+    let note = assigned["note"].as_str().unwrap();
+    assert!(note.starts_with("an ended `scripted` was restarted as `scripted-2`: "), "{note}");
+    let never = json!({ "agent": "s99", "prompt": "again", "resume": true });
+    let refused = lead.refused("assign_task", never).await;
+    assert!(refused.starts_with("no ended agent is named `s99`"), "{refused}");
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+#[tokio::test]
+async fn a_conversation_that_goes_on_already_is_not_resumed_a_second_time() {
+    let program = env!("CARGO_BIN_EXE_cli-team-bridge");
+    let profile = format!(
+        "[agents.real]\ncommand = {program:?}\nargs = [\"scripted-agent\"]\nenv_pass = [\"BRIDGE_SCRIPT\"]\n"
+    );
+    let stage = Stage::new(AGENTS).with_profiles(&profile);
+    let lead = stage.orchestrator().await;
+    assign(&lead, json!({ "agent": "real", "prompt": "hello" })).await;
+    let listed = lead.call("list_agents", json!({})).await;
+    let earlier = of_name(&listed, "real").unwrap()["id"].clone();
+    end(&lead, "real").await;
+    let back = json!({ "agent": "real", "prompt": "again", "resume": true });
+    assert_eq!(assign(&lead, back).await.1["context"], "resumed");
+    let again = json!({ "agent": earlier, "prompt": "again", "resume": true });
+    let refused = lead.refused("assign_task", again).await;
+    let earlier = earlier.as_str().unwrap();
+    assert_eq!(
+        refused,
+        format!("the conversation of `{earlier}` goes on already, as `real`: assign to `real`")
+    );
+    lead.close().await;
+    stage.check_nobody_is_left();
+}
+
+/// Otherwise the next agent of the profile would be `scripted-2`, and the one after that `scripted-3`.
+#[tokio::test]
+async fn a_name_of_the_bridges_choice_is_free_again_after_its_agent_was_resumed() {
+    let stage = Stage::new(AGENTS);
+    let lead = stage.orchestrator().await;
+    let task = |resume: bool| json!({ "agent": "scripted", "prompt": "x", "resume": resume });
+    for resume in [false, true, false, true, false] {
+        let (assigned, _) = assign(&lead, task(resume)).await;
+        assert_eq!(assigned["agent"], "scripted", "{assigned}");
+        end(&lead, "scripted").await;
+    }
+    // A name that somebody has given stays its own, and then the answer says so.
+    let named = json!({ "agent": "scripted", "name": "scripted", "prompt": "x" });
+    assign(&lead, named).await;
+    end(&lead, "scripted").await;
+    let (assigned, _) = assign(&lead, task(false)).await;
+    assert_eq!(assigned["agent"], "scripted-2", "{assigned}");
+    let note = "the new agent is `scripted-2`, because the name `scripted` was given to an agent that has ended, \
+        and is kept for its return: `resume` brings it back";
+    assert_eq!(assigned["note"], note, "{assigned}");
     lead.close().await;
     stage.check_nobody_is_left();
 }

@@ -184,6 +184,35 @@ async fn a_task_shows_its_texts_its_files_and_what_it_used() {
 }
 
 #[tokio::test]
+async fn what_an_agent_answered_in_a_turn_without_a_task_can_be_read_after_its_next_task() {
+    let stage = Stage::new(
+        r#"
+[[agents.default.turns]]
+when = "Your task: "
+steps = [{ say = "done" }]
+[[agents.default.turns]]
+steps = [{ say = "It is free." }]
+"#,
+    );
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("ann", "hello").await;
+    lead.send("ann", "Is it free?").await;
+    until("the answer", || !stage.events_of("message_seen").is_empty()).await;
+    lead.until_idle("ann").await;
+    lead.assign_and_wait("ann", "go on").await;
+    let log = shown(&stage, &["log", "--json"]).await;
+    let said = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut said = said.filter(|line| line["words"].as_str().unwrap().contains("It is free."));
+    let id = said.next().expect(&log)["ids"][0].as_str().unwrap().to_owned();
+    let turn = shown(&stage, &["task", &id]).await;
+    assert!(turn.contains("a turn of ann") && turn.contains("Is it free?"), "{turn}");
+    assert!(turn.contains("It is free."), "{turn}");
+    let turn = json_of(&stage, &["task", &id]).await;
+    assert_eq!((&turn["turn_id"], &turn["output"]), (&json!(id), &json!("It is free.")));
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn the_log_goes_on_with_what_happens() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
@@ -340,4 +369,25 @@ async fn a_bus_that_can_only_be_read_is_looked_at_and_named_by_doctor() {
     assert!(said.contains("chmod -R u+w"), "{said}");
     let (code, said) = on_a_read_only_disk(&stage, &["orchestrator", "--adopt"]).unwrap();
     assert_eq!(code, Some(1), "{said}");
+}
+
+#[tokio::test]
+async fn the_status_says_how_many_ended_tasks_it_leaves_out() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let tasks = |status: &str| {
+        status.lines().find(|line| line.starts_with("Tasks")).unwrap_or_default().to_owned()
+    };
+    lead.start_and_wait("cay", "go").await;
+    for _ in 1..5 {
+        lead.assign_and_wait("cay", "go on").await;
+    }
+    assert_eq!(tasks(&shown(&stage, &["status"]).await), "Tasks");
+    for _ in 5..7 {
+        lead.assign_and_wait("cay", "go on").await;
+    }
+    let expected = "Tasks (2 more have ended: `cli-team-bridge tasks`)";
+    assert_eq!(tasks(&shown(&stage, &["status"]).await), expected);
+    lead.close().await;
+    stage.check_nobody_is_left();
 }

@@ -15,6 +15,8 @@ pub(crate) struct Raw {
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
     calls: u64,
+    /// The instructions that the server gives to a model.
+    instructions: String,
 }
 
 impl Raw {
@@ -25,15 +27,22 @@ impl Raw {
             input: pipes.stdin,
             output: BufReader::new(pipes.stdout).lines(),
             calls: 0,
+            instructions: String::new(),
         };
         let about = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" }
         });
         let id = raw.request("initialize", about).await;
-        raw.answer(id).await;
+        let answer = raw.answer(id).await;
+        let instructions = &answer["result"]["instructions"];
+        raw.instructions = instructions.as_str().unwrap_or_default().to_owned();
         raw.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string())
             .await;
         raw
+    }
+
+    pub(crate) fn instructions(&self) -> &str {
+        &self.instructions
     }
 
     /// Writes a line as it is.

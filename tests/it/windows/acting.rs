@@ -30,17 +30,21 @@ async fn a_person_answers_writes_cancels_and_kills_from_the_window() {
     terminal.until_shows("the message is stored").await;
     without_filter(&mut terminal, "● eve").await;
 
-    // Both ask, and only `y` is a yes.
+    // Both ask twice, and only `y` and then Enter is a yes.
     terminal.press("/cay\r");
     terminal.until_shows("filter \"cay\"").await;
     terminal.press("xn");
     terminal.press("xy");
+    terminal.until_shows("Press Enter to do it").await;
+    terminal.press("\r");
     until("the cancel", || !stage.events_of("task_cancel_asked").is_empty()).await;
     terminal.until_shows("cancelled").await;
     without_filter(&mut terminal, "● eve").await;
     terminal.press("/eve\r");
     terminal.until_shows("filter \"eve\"").await;
     terminal.press("Ky");
+    terminal.until_shows("All its processes end at once").await;
+    terminal.press("\r");
     until("the kill", || !stage.events_of("stop_asked").is_empty()).await;
     lead.until("list_agents", serde_json::json!({}), |list| {
         crate::support::of_name(list, "eve").is_none()

@@ -1,4 +1,4 @@
-//! What a call does again: a sign of life after a while, and a message that was just sent.
+//! What happens again in a call: a sign of life after a while, a message that was just sent, one that was delivered before.
 
 use std::time::Duration;
 
@@ -40,6 +40,15 @@ impl Call {
                 })
             };
             addressed.rev().find(is_mine).cloned()
+        })
+    }
+
+    /// Returns the unread messages that were delivered before, without proof that they were read.
+    pub(super) fn returned(&self) -> Vec<MessageId> {
+        let name = self.membership.name();
+        self.membership.bus().look(|state| {
+            let unread = state.unread(name).filter(|message| message.is_returned_to(name));
+            unread.map(|message| message.id.clone()).collect()
         })
     }
 

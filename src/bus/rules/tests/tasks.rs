@@ -112,6 +112,31 @@ fn the_death_of_an_agent_interrupts_its_task_and_cancels_its_queue() {
 }
 
 /// The first is the leader of the agent, who gets the whole reason; another assigner gets its beginning, and its own tasks.
+/// Often the next process of the project finds that out, a day later.
+#[test]
+fn the_work_of_an_agent_whose_bridge_was_killed_ends_with_its_last_sign_of_life() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let (silent, talking) = (world.agent(lead, "codex"), world.agent(lead, "codex"));
+    let tasks = [silent, talking].map(|agent| world.assign(lead, agent));
+    world.pass(40_000);
+    for task in &tasks {
+        world.ask(lead, Operation::StartTask(task.clone()));
+    }
+    let started_ms = world.now.wall_ms;
+    world.pass(5_000);
+    world.ask(lead, Operation::Stir(talking));
+    world.pass(3_600_000);
+    world.reap(&[lead, silent, talking]);
+    let times = tasks.map(|task| {
+        let task = world.state.task(&task).unwrap();
+        assert_eq!(task.status, TaskStatus::Interrupted);
+        (task.started_ms.unwrap(), task.ended_ms.unwrap())
+    });
+    let expected = [(started_ms, started_ms), (started_ms, started_ms + 5_000)];
+    assert_eq!(times, expected);
+}
+
 #[test]
 fn the_end_of_an_agent_is_one_notice_to_each_with_the_tasks_that_ended() {
     let mut world = World::new();

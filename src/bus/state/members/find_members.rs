@@ -2,7 +2,7 @@
 
 use crate::bus::state::{EndedSession, Member, ResumeInfo, Session, State};
 use crate::domain::ids::SessionId;
-use crate::domain::member::{Activity, MemberKind, ProcessMark, SessionNumber};
+use crate::domain::member::{Activity, Departure, MemberKind, ProcessMark, SessionNumber};
 use crate::domain::name::Name;
 
 impl State {
@@ -66,6 +66,13 @@ impl State {
     /// Returns the sessions that left last, oldest first.
     pub fn departed(&self) -> impl DoubleEndedIterator<Item = &EndedSession> {
         self.departed.iter()
+    }
+
+    /// Returns when a session whose process has died gave its last sign of life, in wall time.
+    pub(in crate::bus::state) fn died_ms(&self, session: SessionId) -> Option<i64> {
+        let mut left = self.departed.iter().rev();
+        let left = left.find(|left| left.session == session)?;
+        (left.departure == Departure::Dead).then_some(left.last_ms)
     }
 
     /// Returns how to resume the last agent of a name, if that is still known. One that has played in a trial is passed over: it was

@@ -58,4 +58,9 @@ impl Message {
     pub fn delivery(&self, name: &Name) -> Option<Delivery> {
         self.deliveries.get(name).copied()
     }
+
+    /// Says whether it is unread again after a delivery to this member that nothing proved.
+    pub fn is_returned_to(&self, name: &Name) -> bool {
+        matches!(self.delivery(name), Some(Delivery::Unread { last: Some(_) }))
+    }
 }

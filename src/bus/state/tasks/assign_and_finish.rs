@@ -58,11 +58,15 @@ impl State {
     }
 
     pub(in crate::bus::state) fn task_finished(&mut self, finished: &Finished, at: &At) {
+        // A dead agent is found some time after its end, often by the next process of the project: it worked until its last sign of life.
+        let agent = self.tasks.get(&finished.id).map(|task| task.session);
+        let died_ms = agent.and_then(|agent| self.died_ms(agent));
         let Some(task) = self.tasks.get_mut(&finished.id) else {
             return;
         };
         task.status = finished.status;
-        task.ended_ms = Some(at.ts);
+        let begun_ms = task.started_ms.unwrap_or(task.queued_ms);
+        task.ended_ms = Some(died_ms.map_or(at.ts, |died_ms| died_ms.max(begun_ms).min(at.ts)));
         task.output = Some(at.body(&finished.output));
         task.stop_reason = finished.stop_reason.as_deref().map(size_bounds::word);
         task.error = finished.error.as_ref().map(size_bounds::error);

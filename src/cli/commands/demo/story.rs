@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::teller::Teller;
 use crate::cli::Failure;
+use crate::domain::text::visible_letters::one_line;
 use crate::domain::wait_times;
 use crate::mcp::client::Client;
 
@@ -33,10 +34,10 @@ pub(crate) async fn tell(
     teller.tell("writer is working: it drafts, then posts a request for any free agent");
     let written = result(client, &writer).await?;
     teller.tell_talk(bus_directory)?;
-    teller.tell(&format!("writer says: {}", text(&written, "output")));
+    teller.tell(&format!("writer says: {}", one_line(&text(&written, "output"))));
     for (racer, task) in racers {
         let done = result(client, &task).await?;
-        teller.tell(&format!("{racer} says: {}", text(&done, "output")));
+        teller.tell(&format!("{racer} says: {}", one_line(&text(&done, "output"))));
     }
 
     let sent =

@@ -12,8 +12,8 @@ use crate::domain::ids::TaskId;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::seen;
 use crate::domain::wait_times;
-use crate::reader::{no_such_task, whole_task};
-use crate::team::output_of_transcript;
+use crate::reader::{no_such_task, unlisted_turn, whole_task};
+use crate::team::{JoinedWords, read_output};
 use crate::view::Moment;
 
 /// Which task to show.
@@ -43,15 +43,24 @@ pub(crate) fn run(arguments: &TaskArguments) -> Result<(), Failure> {
     if arguments.follow {
         return follow(&mut bus, &arguments.id, &bell);
     }
-    let task = whole_task(&mut bus, &arguments.id)?;
-    let task = task.ok_or_else(|| unknown(&arguments.id))?;
-    if arguments.place.json {
-        print_json(&task);
-    } else {
-        let now = Moment(bus.now().wall_ms);
-        for line in task_lines::of(&task, now) {
-            output::say(&line);
+    let now = Moment(bus.now().wall_ms);
+    let lines = if let Some(task) = whole_task(&mut bus, &arguments.id)? {
+        if arguments.place.json {
+            print_json(&task);
+            return Ok(());
         }
+        task_lines::of(&task, now)
+    } else {
+        let turn = unlisted_turn(&mut bus, &arguments.id)?;
+        let turn = turn.ok_or_else(|| unknown(&arguments.id))?;
+        if arguments.place.json {
+            print_json(&turn);
+            return Ok(());
+        }
+        task_lines::of_turn(&turn, now)
+    };
+    for line in lines {
+        output::say(&line);
     }
     Ok(())
 }
@@ -99,7 +108,7 @@ const LONGEST_WORD: usize = 1024;
 #[derive(Default)]
 struct LiveWords {
     read: u64,
-    unprinted: String,
+    unprinted: JoinedWords,
     /// Whether the last printed line has no end yet.
     is_line_open: bool,
 }
@@ -116,7 +125,7 @@ impl LiveWords {
             outcome => outcome?,
         };
         self.read = read;
-        self.unprinted.push_str(&output_of_transcript(&lines));
+        read_output(&mut self.unprinted, &lines);
         Ok(!lines.is_empty())
     }
 
@@ -124,10 +133,11 @@ impl LiveWords {
     fn whole_words(&mut self) -> String {
         let is_end =
             |(at, letter): (usize, char)| letter.is_whitespace().then_some(at + letter.len_utf8());
-        let end = self.unprinted.char_indices().rev().find_map(is_end).unwrap_or_default();
-        let is_no_word = self.unprinted.len() - end > LONGEST_WORD;
+        let unprinted = &mut self.unprinted.text;
+        let end = unprinted.char_indices().rev().find_map(is_end).unwrap_or_default();
+        let is_no_word = unprinted.len() - end > LONGEST_WORD;
         let words: String =
-            self.unprinted.drain(..if is_no_word { self.unprinted.len() } else { end }).collect();
+            unprinted.drain(..if is_no_word { unprinted.len() } else { end }).collect();
         if let Some(last) = words.chars().next_back() {
             self.is_line_open = last != '\n';
         }
@@ -136,7 +146,7 @@ impl LiveWords {
 
     /// Takes everything, and ends the last line.
     fn rest(&mut self) -> String {
-        let mut rest = std::mem::take(&mut self.unprinted);
+        let mut rest = std::mem::take(&mut self.unprinted.text);
         let is_open = if rest.is_empty() { self.is_line_open } else { !rest.ends_with('\n') };
         if is_open {
             rest.push('\n');

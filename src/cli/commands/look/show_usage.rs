@@ -7,7 +7,7 @@ use super::open_to_look::{Place, print_json};
 use crate::cli::{Failure, output};
 use crate::domain::text::counted::counted;
 use crate::reader::walk_all;
-use crate::view::{NOT_COUNTED, Spent, SpentBy, UsageFold, UsageRow};
+use crate::view::{NOT_COUNTED, SpentBy, UsageFold, UsageRow};
 
 /// What to sum up.
 #[derive(Clone, Debug, Args)]
@@ -54,11 +54,7 @@ pub(crate) fn run(arguments: &UsageArguments) -> Result<(), Failure> {
     }
     let mut lines: Vec<_> = rows.iter().map(cells).collect();
     if rows.len() > 1 {
-        let spent = Spent::sum(rows.iter().map(|row| &row.spent));
-        let (tasks, done) = (rows.iter().map(|row| row.tasks), rows.iter().map(|row| row.done));
-        let (name, unreported) = ("all".to_owned(), rows.iter().map(|row| row.unreported).sum());
-        let (tasks, done) = (tasks.sum(), done.sum());
-        lines.push(cells(&UsageRow { name, tasks, done, unreported, spent }));
+        lines.push(cells(&UsageRow::sum(&rows)));
     }
     for line in aligned(&lines, 0) {
         output::say(&line);
@@ -71,6 +67,8 @@ pub(crate) fn run(arguments: &UsageArguments) -> Result<(), Failure> {
 
 fn cells(row: &UsageRow) -> Vec<String> {
     let used = row.spent.in_words();
+    let used = [Some(used).filter(|used| !used.is_empty()), row.beside_tasks_in_words()];
+    let used = used.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let used = match (used.is_empty(), row.unreported) {
         (true, _) => "no usage reported".to_owned(),
         (false, 0) => used,

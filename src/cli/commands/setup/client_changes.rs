@@ -1,12 +1,17 @@
 //! The changes to one client's files: plans them, shows them, and makes them, with a record of each.
 
+use std::path::Path;
+
 use super::shown_edits;
 use crate::cli::{Failure, output};
 use crate::config::quoted;
 use crate::setup::config_file::ConfigFile;
 use crate::setup::known_client::ClientFile;
-use crate::setup::setup_plan::{Addition, Earlier, check_projects_entries, plan_addition};
+use crate::setup::setup_plan::{
+    Addition, Earlier, Surroundings, check_projects_entries, plan_correction,
+};
 use crate::setup::setup_record::{Owner, Records, SetupRecord};
+use crate::sys::process::find_program;
 
 /// One file of a client, with its planned change.
 pub(super) struct PlannedFile {
@@ -52,7 +57,11 @@ fn plan_file(
     if let (Some(_), Some(text)) = (owner.project, &now.text) {
         check_projects_entries(text, &file.edits, earlier.as_ref())?;
     }
-    let addition = plan_addition(now.text.as_deref(), &file.edits, owner.client, earlier.as_ref())?;
+    let search = std::env::var_os("PATH");
+    let is_missing = |program: &str| find_program(Path::new(program), search.as_deref()).is_none();
+    let around = Surroundings { is_missing: &is_missing, is_of_project: owner.project.is_some() };
+    let text = now.text.as_deref();
+    let addition = plan_correction(text, &file.edits, owner.client, earlier.as_ref(), around)?;
     if let Some(text) = &now.text {
         file.check_readable(text)?;
     }

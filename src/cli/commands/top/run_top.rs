@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use clap::Args;
 use tokio::task::JoinSet;
@@ -10,12 +11,13 @@ use super::feed::Feed;
 use super::keyboard::Keyboard;
 use super::news::BusState;
 use super::paint::{Look, picture};
-use super::screen::{Effect, Screen};
+use super::screen::{Effect, NoticeEnd, Screen};
 use crate::cli::output::{Frame, FramePainter};
 use crate::cli::steer::perform;
 use crate::cli::{
     Failure, below_agent, find_project, load_config, output, serve_mcp, signal_policy, with_hint,
 };
+use crate::domain::act::Act;
 use crate::domain::grace_periods;
 use crate::domain::text::visible_letters::beginning;
 use crate::sys::signal_streams::{Continuations, Resizes};
@@ -159,7 +161,9 @@ impl Window {
         let news = Arc::clone(&feed.news.borrow_and_update());
         self.screen.update(news);
         let mut is_new = true;
+        let mut notice_end = NoticeEnd::default();
         loop {
+            let notice_ends = notice_end.of(&self.screen, Instant::now());
             feed.want(self.screen.wanted());
             feed.ages_change_at(self.screen.ages_change_at());
             if is_new && painter.is_free() && terminal::is_foreground(std::io::stdin()) {
@@ -167,22 +171,16 @@ impl Window {
                 is_new = false;
             }
             tokio::select! {
-                input = self.keyboard.next() => match self.screen.press(input) {
-                    Some(Effect::Quit) => return Ended::Left,
-                    Some(Effect::Act(act)) => {
-                        self.screen.notice = Some("…".to_owned());
-                        let project = self.project.clone();
-                        self.acts.spawn_blocking(move || {
-                            // What came of it, as a sentence.
-                            perform(&project, act).map_or_else(
-                                |error| format!("error: {error}"),
-                                |outcome| outcome.words,
-                            )
-                        });
-                        is_new = true;
+                input = self.keyboard.next() => {
+                    // A key that brings the same notice again begins its time anew.
+                    notice_end = NoticeEnd::default();
+                    match self.screen.press(input) {
+                        Some(Effect::Quit) => return Ended::Left,
+                        Some(Effect::Act(act)) => self.perform(act),
+                        None => {}
                     }
-                    None => is_new = true,
-                },
+                    is_new = true;
+                }
                 changed = feed.news.changed() => {
                     if changed.is_err() {
                         return Ended::Unreadable;
@@ -204,6 +202,10 @@ impl Window {
                     self.anew = true;
                     is_new = true;
                 }
+                () = at(notice_ends) => {
+                    self.screen.notice = None;
+                    is_new = true;
+                }
                 Some(done) = self.acts.join_next() => {
                     let words = done.unwrap_or_else(|_| "The act has failed.".to_owned());
                     self.screen.notice = Some(words);
@@ -211,6 +213,16 @@ impl Window {
                 }
             }
         }
+    }
+
+    /// Begins to perform an act, which ends with what came of it as a sentence.
+    fn perform(&mut self, act: Act) {
+        self.screen.notice = Some(Screen::ACTING.to_owned());
+        let project = self.project.clone();
+        self.acts.spawn_blocking(move || {
+            perform(&project, act)
+                .map_or_else(|error| format!("error: {error}"), |outcome| outcome.words)
+        });
     }
 
     fn measure(&mut self) {
@@ -232,6 +244,14 @@ impl Window {
             // A paused terminal would keep this process.
             output::leave_silently();
         }
+    }
+}
+
+/// Waits until a moment; for ever without one.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -10,12 +10,13 @@ use crate::bus::state::{Session, State};
 use crate::bus::{BusError, SentMessage};
 use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
+use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{Caller, Tool, ToolError};
 
 #[derive(Default)]
 pub(crate) struct SendMessage {
-    /// The profiles from which the caller can start agents.
-    pub(crate) profiles: Vec<Name>,
+    /// The team of a caller that can start agents.
+    pub(crate) leading: Option<OrchestratorTeam>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -71,8 +72,9 @@ impl SendMessage {
     /// Says what to do with a name that only a profile has.
     fn named(&self, error: BusError) -> ToolError {
         if let BusError::Refused(Refusal::UnknownMember { name, .. }) = &error
+            && let Some(leading) = &self.leading
             && let Ok(name) = Name::parse(name)
-            && self.profiles.contains(&name)
+            && leading.has_profile(&name)
         {
             return ToolError::Arguments(format!(
                 "`{name}` is a profile, and no agent has that name: start one with assign_task"

@@ -114,7 +114,7 @@ impl Tool for AssignTask {
         call get_task_result later.";
 
     fn present_note(&self) -> Option<(&'static str, String)> {
-        Some(("agent", self.leading.installed_profiles().in_words()))
+        Some(("agent", self.leading.installed_profiles()?.in_words()))
     }
 
     fn patience(&self, input: &Input) -> CallTimeout {

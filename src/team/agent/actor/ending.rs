@@ -10,7 +10,7 @@ use crate::domain::member::Departure;
 use crate::supervisor::Exit;
 use crate::team::agent::process_end::ProcessEnd;
 use crate::team::agent::start_process::{AgentProcess, exit_report};
-use crate::team::stop::stop_agent;
+use crate::team::stop::stop_agent::{self, LastConversation};
 
 impl Actor {
     pub(super) async fn stop(mut self, mode: StopMode) -> ProcessEnd {
@@ -20,9 +20,9 @@ impl Actor {
         // From here on questions are answered `cancelled`, and the agent's output no longer matters.
         drop(questions);
         drop(events);
-        let left =
-            stop_agent::stop(&child, Some((&connection, &session.id)), mode, &agent.force_stop)
-                .await;
+        let (session, is_of_trial) = (&session.id, agent.is_on_trial);
+        let last = LastConversation { connection: &connection, session, is_of_trial };
+        let left = stop_agent::stop(&child, Some(last), mode, &agent.force_stop).await;
         ProcessEnd { unwritten, ..ProcessEnd::new(Departure::Stopped, left) }
     }
 

@@ -15,9 +15,9 @@ use crate::bus::state::StopMode;
 use crate::domain::member::Tools;
 use crate::domain::task::TaskError;
 use crate::team::agent::process_record::record_process;
-use crate::team::agent::start_process::{self, Continued, StartError};
+use crate::team::agent::start_process::{self, AgentProcess, Continued, StartError};
 use crate::team::results::session_cost::SessionCost;
-use crate::team::stop::stop_agent;
+use crate::team::stop::stop_agent::{self, LastConversation};
 use crate::team::turn::conversation::Conversation;
 
 pub(super) enum Replacement {
@@ -49,7 +49,8 @@ impl Actor {
 
     async fn replace(&mut self) -> Result<(), StartError> {
         let agent = Arc::clone(&self.agent);
-        let old = Some((&self.process.connection, &self.process.session.id));
+        let AgentProcess { connection, session, .. } = &self.process;
+        let old = Some(LastConversation { connection, session: &session.id, is_of_trial: false });
         let (child, mode) = (&self.process.child, StopMode::Gracefully);
         if let Some(left) = stop_agent::stop(child, old, mode, &agent.force_stop).await {
             tracing::warn!("while replacing the process of {}: {left}", agent.name());

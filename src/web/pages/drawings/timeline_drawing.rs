@@ -1,10 +1,13 @@
 //! Who worked when, and who waited for whom: a lane for each member, with a bar for each task, a dotted line for each wait, and a box
 //! for each question for permission.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 
-use super::svg_parts::{at, cut, drawing};
+use super::svg_parts::{at, cut, newest_drawing};
 use crate::domain::text::counted::counted;
+use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::domain::time::iso8601;
 use crate::view::{Board, Moment, StatusLook, Stretch, StretchKind, span};
 use crate::web::pages::View;
@@ -13,7 +16,12 @@ use crate::web::pages::parts::{MOST_ROWS, clock, tone};
 /// The most lanes.
 const LANES: usize = 40;
 
-const LEFT: i64 = 150;
+/// The columns of the names.
+const NAMES: i64 = 150;
+
+/// The room for half of the first time of the scale.
+const LEFT: i64 = 26;
+
 const WIDTH: i64 = 900;
 const TOP: i64 = 30;
 const LANE: i64 = 46;
@@ -33,6 +41,9 @@ const STEPS: [i64; 12] = [
     604_800_000,
     2_592_000_000,
 ];
+
+/// The most letters of a prompt in words: as many as the widest bar has room for, as the name of a link has all that it shows.
+const WORDS: usize = 130;
 
 /// A label of fewer letters says nothing.
 const LEAST_LABEL: usize = 9;
@@ -86,6 +97,22 @@ fn newest_first(shown: &[Stretch]) -> Vec<&Stretch> {
     all
 }
 
+/// The beginnings of the prompts of the tasks that the board has, by their ids.
+type Prompts<'a> = BTreeMap<&'a str, &'a str>;
+
+/// The names of the lanes stay in sight when the drawing is scrolled.
+fn names(lanes: &[&str], height: i64) -> Markup {
+    html! {
+        svg.names aria-hidden="true" preserveAspectRatio="xMinYMin slice" width=(NAMES) height=(height) viewBox={ "0 0 " (NAMES) " " (height) } {
+            @for (index, lane) in lanes.iter().enumerate() {
+                @let y = TOP + LANE * at(index);
+                line."l-grid" x1="0" x2=(NAMES) y1=(y) y2=(y) {}
+                text."t-bold" x="6" y=(y + 24) { (cut(lane, 18)) }
+            }
+        }
+    }
+}
+
 /// Draws stretches of time.
 pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Board) -> Markup {
     let shown = &stretches[stretches.len().saturating_sub(MOST_ROWS)..];
@@ -99,23 +126,25 @@ pub(in crate::web::pages) fn timeline_drawing(stretches: &[Stretch], board: &Boa
     }
     lanes.sort_unstable();
     let height = TOP + LANE * at(lanes.len()) + 12;
+    let tasks = board.tasks.iter();
+    let prompts: Prompts<'_> =
+        tasks.filter_map(|task| Some((&*task.task_id, task.prompt.as_deref()?))).collect();
     let content = html! {
         (grid(scale, height))
         @for (index, lane) in lanes.iter().enumerate() {
             @let y = TOP + LANE * at(index);
             line."l-grid" x1="0" x2=(LEFT + WIDTH + 20) y1=(y) y2=(y) {}
-            text."t-bold" x="6" y=(y + 24) { (cut(lane, 18)) }
             @let mut free = Free::default();
-            @for stretch in in_lane(shown, lane) { (bar(stretch, y, scale, board.at, &mut free)) }
+            @for stretch in in_lane(shown, lane) { (bar(stretch, y, (scale, board.at), &prompts, &mut free)) }
         }
     };
     let title = format!("{} of the last {}", counted(lanes.len(), "member"), span(scale.ms));
     html! {
-        (drawing(&title, (LEFT + WIDTH + 24, height), &content))
+        (newest_drawing(&title, &names(&lanes, height), (LEFT + WIDTH + 24, height), &content))
         p.empty { "A bar with a mark is work at a task, with how it ended (✓ ✗ -; ● goes on); one without a mark is a turn in which a member reads its messages; a dotted line is a wait for a message; ! is a question for permission." }
         details.body id="timeline-words" {
             summary { "The same in words, newest first" }
-            ol { @for stretch in newest_first(shown) { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at)) } } }
+            ol { @for stretch in newest_first(shown) { li.small { (clock(stretch.from)) " " (in_words(stretch, board.at, &prompts)) } } }
         }
     }
 }
@@ -142,10 +171,16 @@ fn grid(scale: Scale, height: i64) -> Markup {
     }
 }
 
-fn bar(stretch: &Stretch, y: i64, scale: Scale, now: Moment, free: &mut Free) -> Markup {
+fn bar(
+    stretch: &Stretch,
+    y: i64,
+    (scale, now): (Scale, Moment),
+    prompts: &Prompts<'_>,
+    free: &mut Free,
+) -> Markup {
     let (from, until) = (scale.x(stretch.from), scale.x(stretch.until.unwrap_or(now)));
     let width = (until - from).max(3);
-    let words = in_words(stretch, now);
+    let words = in_words(stretch, now, prompts);
     match &stretch.kind {
         StretchKind::Work { task } => {
             let look = StatusLook::of(stretch.ended.unwrap_or(if stretch.until.is_some() {
@@ -153,19 +188,24 @@ fn bar(stretch: &Stretch, y: i64, scale: Scale, now: Moment, free: &mut Free) ->
             } else {
                 "running"
             }));
-            let label = room(&mut free.work, from + 18, width - 24, task);
+            let name =
+                prompts.get(task.as_str()).map_or_else(|| task.clone(), |words| one_line(words));
+            let label = room(&mut free.work, from + 18, width - 24, &name);
             html! {
                 a href=(View::Task(task.clone()).path()) aria-label=(words) {
                     title { (words) }
                     rect class={ "work " (tone(look.tone)) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {}
-                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut(task, letters)) } } }
+                    @if width > 16 { text class={ "t-bold t-" (tone(look.tone)) } x=(from + 6) y=(y + 20) { (look.mark) @if let Some(letters) = label { " " (cut(&name, letters)) } } }
                 }
             }
         }
-        StretchKind::Reading { .. } => {
+        StretchKind::Reading { transcript } => {
             let tone = if stretch.until.is_some() { "faint" } else { "active" };
             html! {
-                g { title { (words) } rect class={ "work " (tone) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {} }
+                a href=(View::Task(transcript.clone()).path()) aria-label=(words) {
+                    title { (words) }
+                    rect class={ "work " (tone) } x=(from) y=(y + 6) width=(width) height="19" rx="4" {}
+                }
             }
         }
         StretchKind::Wait { whom } => {
@@ -184,7 +224,7 @@ fn bar(stretch: &Stretch, y: i64, scale: Scale, now: Moment, free: &mut Free) ->
     }
 }
 
-fn in_words(stretch: &Stretch, now: Moment) -> String {
+fn in_words(stretch: &Stretch, now: Moment, prompts: &Prompts<'_>) -> String {
     let time = stretch.from.until(stretch.until.unwrap_or(now));
     let time = span(i64::try_from(time).unwrap_or(i64::MAX));
     let member = &stretch.member;
@@ -192,7 +232,10 @@ fn in_words(stretch: &Stretch, now: Moment) -> String {
     match &stretch.kind {
         StretchKind::Work { task } => {
             let end = stretch.ended.map(|end| format!(", {end}")).unwrap_or_default();
-            format!("{member} worked at {task} for {time}{goes_on}{end}")
+            let prompt = prompts.get(task.as_str());
+            let prompt = prompt.map(|words| format!("{}, ", quoted(words, WORDS)));
+            let prompt = prompt.unwrap_or_default();
+            format!("{member} worked at {prompt}{task} for {time}{goes_on}{end}")
         }
         StretchKind::Reading { .. } => format!("{member} read its messages for {time}{goes_on}"),
         StretchKind::Wait { whom: Some(whom) } => {

@@ -6,9 +6,10 @@ use super::team_of_five::{context, extra, letter, member, snapshot, task};
 use super::views_of_a_team::views;
 use crate::domain::text::exactly::exactly;
 use crate::domain::text::visible_letters::{beginning, is_invisible};
+use crate::reader::UnlistedTurn;
 use crate::team::FileDiff;
-use crate::view::{Group, LiveKind, LiveLine};
-use crate::web::pages::{PageContext, PageInput, StepPrompt, View, page};
+use crate::view::{Group, LiveKind, LiveLine, Moment};
+use crate::web::pages::{Extra, PageContext, PageInput, StepPrompt, View, page};
 
 const HARM: &str = "</pre></script><script>alert(1)</script><img src=x onerror=alert(2)>\" onmouseover=\"alert(3)\u{1b}[31mred\u{202e}txt.exe\u{200b}";
 
@@ -65,8 +66,19 @@ fn a_text_that_means_harm_is_shown_as_text() {
         View::Search(HARM.to_owned()),
     ];
     let all = views().into_iter().map(|(_, view)| view).chain(named);
-    for view in all {
-        let html = page(&view, &PageInput { snapshot: &snapshot, extra: &extra }, &context);
+    let harm = || Some(HARM.to_owned());
+    let turn = UnlistedTurn {
+        turn_id: "task-x".to_owned(),
+        agent: Some("ann".to_owned()),
+        began_at: None,
+        ended_at: Some(Moment(1)),
+        whole_prompt: harm(),
+        output: harm(),
+    };
+    let of_turn = Extra { turn: Some(turn), ..extra.clone() };
+    let all = all.map(|view| (view, &extra)).chain([(View::Task("task-x".to_owned()), &of_turn)]);
+    for (view, extra) in all {
+        let html = page(&view, &PageInput { snapshot: &snapshot, extra }, &context);
         assert_eq!(html.matches("<script").count(), 1, "{view:?}: only our own");
         assert!(!html.contains("<img src=x"), "{view:?}");
         assert!(!html.contains("\" onmouseover"), "{view:?}");

@@ -60,6 +60,7 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
         task_since: None,
         reading_since: None,
         last_turn: None,
+        reading_turns: Vec::new(),
         silent_in: None,
         queued: 0,
         unread: 0,
@@ -402,6 +403,13 @@ fn stretches() -> Vec<Stretch> {
         stretch("dan", work("task-dan"), 620, Some(560), Some("failed")),
         stretch("cay", wait("ben"), 600, Some(480), None),
         stretch("ann", work("task-ann"), 500, None, None),
+        stretch(
+            "cay",
+            StretchKind::Reading { transcript: "task-cay".to_owned() },
+            110,
+            Some(95),
+            None,
+        ),
         stretch("ben", work("task-ben2"), 95, None, None),
         stretch("cay", wait("ben"), 90, None, None),
         stretch("ann", StretchKind::Asking, 42, None, None),
@@ -413,6 +421,7 @@ pub(super) fn extra() -> Extra {
     let line = |kind, text: &str| LiveLine { kind, text: text.to_owned() };
     let diff = "diff --git a/chapters/leases.md b/chapters/leases.md\n--- a/chapters/leases.md\n+++ b/chapters/leases.md\n@@ -1,3 +1,4 @@\n # Leases\n-A lease ends by your clock.\n+A lease ends by the clock of whoever gave it.\n+So keep a margin.\n";
     Extra {
+        turn: None,
         task: Some(WholeTask {
             row: task("task-ben", "ben", "done", "Draft the outline of the book"),
             whole_prompt: Some(
@@ -455,6 +464,7 @@ pub(super) fn extra() -> Extra {
                 tasks: 4,
                 done: 3,
                 unreported: 0,
+                beside_tasks: Spent::default(),
                 spent: spent(96_400, 1.22),
             },
             UsageRow {
@@ -462,6 +472,7 @@ pub(super) fn extra() -> Extra {
                 tasks: 2,
                 done: 2,
                 unreported: 1,
+                beside_tasks: spent(4_100, 0.04),
                 spent: spent(48_200, 0.61),
             },
         ],

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::team_of_five::{context, extra, snapshot};
-use crate::view::{Board, Moment, Need, NeedKind, SpentBy, Trouble};
+use crate::reader::UnlistedTurn;
+use crate::view::{Board, Moment, Need, NeedKind, ReadingTurn, SpentBy, Trouble};
 use crate::web::Snapshot;
 use crate::web::assets::PATHS;
 use crate::web::pages::{
@@ -185,4 +186,31 @@ fn without_a_team_every_view_says_so() {
     }
     let html = message_page("Not signed in", &["Open the address that <web> printed."]);
     assert!(html.contains("&lt;web&gt;") && html.contains("<h1"));
+}
+
+#[test]
+fn what_an_agent_said_in_a_turn_without_a_task_is_read_on_a_page_of_its_own() {
+    let turn = UnlistedTurn {
+        turn_id: "task-cay".to_owned(),
+        agent: Some("cay".to_owned()),
+        began_at: Some(Moment(1)),
+        ended_at: Some(Moment(2)),
+        whole_prompt: Some("[ben → you] Is it free?".to_owned()),
+        output: Some("It is free.".to_owned()),
+    };
+    let extra = Extra { task: None, turn: Some(turn), ..extra() };
+    let view = View::Task("task-cay".to_owned());
+    let html = page(&view, &PageInput { snapshot: &snapshot(), extra: &extra }, &context());
+    assert!(html.contains("A turn of ") && html.contains("It is free."), "{html}");
+    // The page of its agent and the timeline lead there.
+    let mut snapshot = snapshot();
+    let mut board = (**snapshot.board.as_ref().unwrap()).clone();
+    let cay = board.members.iter_mut().find(|row| row.name == "cay").unwrap();
+    let (began_at, ended_at) = (Moment(1), Some(Moment(2)));
+    cay.reading_turns = vec![ReadingTurn { turn_id: "task-cay".to_owned(), began_at, ended_at }];
+    snapshot.board = Some(Arc::new(board));
+    for view in [View::Member("cay".to_owned()), View::Timeline] {
+        let html = page(&view, &PageInput { snapshot: &snapshot, extra: &extra }, &context());
+        assert!(html.contains("href=\"task-task-cay\""), "{view:?}: {html}");
+    }
 }

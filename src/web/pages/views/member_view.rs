@@ -57,6 +57,7 @@ pub(in crate::web::pages) fn member(
     }
     body.parts.push(Part::live("diffs", diffs(&input.extra.diffs)));
     body.parts.push(Part::live("tasks", tasks(name, board)));
+    body.parts.push(Part::live("turns", turns(row, board.at)));
     body.side.push(Part::live(
         "facts",
         html! { div id="facts" { @if let Some(row) = row { (facts(row, board.at)) } } },
@@ -155,5 +156,20 @@ fn messages(name: &str, letters: &[Letter]) -> Markup {
             h2 id="messages-heading" { "Its messages" }
             @if own.is_empty() { p.empty { "None yet." } } @else { (letter_list("own-letters", own.into_iter(), "Its messages, newest first")) }
         }
+    }
+}
+
+/// Returns the last turns in which it only read its messages.
+fn turns(row: Option<&MemberRow>, now: Moment) -> Markup {
+    let turns = row.map(|row| row.reading_turns.as_slice()).unwrap_or_default();
+    html! {
+        div id="turns" { @if !turns.is_empty() {
+            section.sheet aria-labelledby="turns-heading" {
+                h2 id="turns-heading" { "Turns in which it only read its messages" }
+                ul.body { @for turn in turns {
+                    li { (task_link(&turn.turn_id)) " " span.small.soft { (ago(turn.began_at, now)) @if turn.ended_at.is_none() { ", goes on" } } }
+                } }
+            }
+        } }
     }
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::domain::limits;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line, seen};
-use crate::reader::WholeTask;
+use crate::reader::{UnlistedTurn, WholeTask};
 use crate::team::FileDiff;
 use crate::view::{LiveKind, LiveLine, Moment, Spent, StatusLook, took};
 use crate::web::pages::page_body::{Body, Part};
@@ -37,6 +37,10 @@ pub(in crate::web::pages) fn task(
     context: &PageContext<'_>,
 ) -> Body {
     let mut body = Body::new(format!("Task {}", beginning(id, 80)), Vec::new());
+    if let Some(turn) = &input.extra.turn {
+        body.parts = of_turn(turn, &input.extra.live);
+        return body;
+    }
     let Some(task) = &input.extra.task else {
         body.parts.push(Part::live("task", html! {
             p id="task" { "There is no task of this id, or it ended too long ago. The search finds older ones." }
@@ -66,6 +70,28 @@ pub(in crate::web::pages) fn task(
     body.side = vec![Part::live("facts", facts(task)), Part::live("files", files(task))];
     body.side.push(Part::live("ends", html! { div id="ends" { @if !is_over { (cancel_form(&task.row.task_id, "task", context)) } } }));
     body
+}
+
+/// Returns the parts of a turn that no known task has.
+fn of_turn(turn: &UnlistedTurn, live: &[LiveLine]) -> Vec<Part> {
+    let is_over = turn.ended_at.is_some();
+    let head = html! {
+        p.title id="task" {
+            span {
+                "A turn" @if let Some(agent) = &turn.agent { " of " (member_link(agent)) }
+                " without a task, or with one that ended too long ago"
+                @if let Some(at) = turn.began_at { " · " (clock(at)) } @if !is_over { " · no end so far" }
+            }
+            span.id { (turn.turn_id) }
+        }
+    };
+    let output = turn.output.as_deref().filter(|_| is_over);
+    vec![
+        Part::live("task", head),
+        Part::fixed("prompt", texts(turn.whole_prompt.as_deref(), "prompt", "Its prompt")),
+        Part::live("live", live_words(live)),
+        Part::live("output", texts(output, "output", "What it has said")),
+    ]
 }
 
 fn head(task: &WholeTask, now: Moment) -> Markup {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::domain::text::counted::{counted, counted_as};
-use crate::view::{Board, Happening, Problem};
+use crate::view::{Board, Happening};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
     MOST_ROWS, clock, left_out, member_link, member_table, need_card, request_table, send_form,
@@ -66,15 +66,14 @@ fn needs(board: &Board, input: &PageInput<'_>, context: &PageContext<'_>) -> Mar
 }
 
 fn problems(board: &Board) -> Markup {
-    let is_told = |problem: &&Problem| board.needs_you.iter().any(|need| problem.is_need(need));
-    let problems: Vec<_> = board.problems.iter().filter(|problem| !is_told(problem)).collect();
+    let problems = board.problems_beside_needs();
     html! {
         div id="problems" aria-live="polite" {
             @if !problems.is_empty() {
                 section.sheet.problems aria-labelledby="problems-heading" {
                     h2 id="problems-heading" { (counted(problems.len(), "problem")) }
                     ul {
-                        @for problem in problems.iter().take(MOST_ROWS) {
+                        @for (problem, _) in problems.iter().take(MOST_ROWS) {
                             li {
                                 span.mark.bad aria-hidden="true" { "✗" } " "
                                 @if let Some(member) = &problem.member { b { (member_link(member)) } ": " }

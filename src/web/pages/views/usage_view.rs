@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::domain::text::counted::counted;
-use crate::view::{NOT_COUNTED, Spent, SpentBy, UsageRow, money, short};
+use crate::view::{NOT_COUNTED, SpentBy, UsageRow, money, short};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{MOST_ROWS, left_out};
 use crate::web::pages::{PageInput, View};
@@ -51,14 +51,12 @@ fn table(rows: &[UsageRow], word: &str) -> Markup {
             tbody { @for row in rows.iter().take(MOST_ROWS) {
                 tr {
                     td.who { (row.name) }
-                    td.number data-unit="tasks" { (row.tasks) }
-                    td.number data-unit="done" { (row.done) }
-                    td.number data-unit="read" { (short(row.spent.input_tokens)) }
-                    td.number data-unit="written" { (short(row.spent.output_tokens)) }
-                    td.number data-unit="tokens" { (short(row.spent.total_tokens)) }
+                    (task_counts(row))
+                    (tokens(row))
                     td.words {
                         @if row.spent.is_nothing() { span.soft { "no usage reported" } }
                         @else { (bar(row.spent.total_tokens, most)) }
+                        (beside_tasks(row))
                         @if row.unreported > 0 && !row.spent.is_nothing() { span.small.soft { "of " (counted(row.unreported, "task")) " nothing was reported" } }
                     }
                     td.number data-unit="" { (money(&row.spent)) }
@@ -70,19 +68,36 @@ fn table(rows: &[UsageRow], word: &str) -> Markup {
 }
 
 fn sum(rows: &[UsageRow]) -> Markup {
-    let spent = Spent::sum(rows.iter().map(|row| &row.spent));
+    let sum = UsageRow::sum(rows);
     html! {
         tr {
-            th scope="row" { "all" }
-            td.number data-unit="tasks" { (rows.iter().map(|row| row.tasks).sum::<u64>()) }
-            td.number data-unit="done" { (rows.iter().map(|row| row.done).sum::<u64>()) }
-            td.number data-unit="read" { (short(spent.input_tokens)) }
-            td.number data-unit="written" { (short(spent.output_tokens)) }
-            td.number data-unit="tokens" { (short(spent.total_tokens)) }
-            td.words {}
-            td.number data-unit="" { (money(&spent)) }
+            th scope="row" { (sum.name) }
+            (task_counts(&sum))
+            (tokens(&sum))
+            td.words { (beside_tasks(&sum)) }
+            td.number data-unit="" { (money(&sum.spent)) }
         }
     }
+}
+
+fn task_counts(row: &UsageRow) -> Markup {
+    html! {
+        td.number data-unit=(if row.tasks == 1 { "task" } else { "tasks" }) { (row.tasks) }
+        td.number data-unit="done" { (row.done) }
+    }
+}
+
+fn tokens(row: &UsageRow) -> Markup {
+    let all = row.spent.total_tokens;
+    html! {
+        td.number data-unit="read" { (short(row.spent.input_tokens)) }
+        td.number data-unit="written" { (short(row.spent.output_tokens)) }
+        td.number data-unit=(if all == 1 { "token" } else { "tokens" }) { (short(all)) }
+    }
+}
+
+fn beside_tasks(row: &UsageRow) -> Markup {
+    html! { @if let Some(words) = row.beside_tasks_in_words() { span.small.soft { (words) } } }
 }
 
 /// Returns a bar. The number beside it says the same.

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::doctor_report::{check, examined, stage};
+use crate::commands::setup::setup_and_undo::setup;
 
 #[tokio::test]
 async fn a_client_whose_entry_leads_nowhere_is_named_and_one_without_an_entry_noted() {
@@ -21,21 +22,31 @@ async fn a_client_whose_entry_leads_nowhere_is_named_and_one_without_an_entry_no
     write("/gone/cli-team-bridge");
     let (code, report) = examined(&stage, &["--no-start"]).await;
     assert_eq!(code, Some(1));
+    let own = env!("CARGO_BIN_EXE_cli-team-bridge");
     let set_up = "cli-team-bridge setup --client claude-code";
     check(
         &report,
         ("claude-code", "entry"),
         "problem",
         "`/gone/cli-team-bridge`, which does not exist",
-        set_up,
+        &format!("run `{set_up}`, which sets its program to `{own}`"),
     );
     check(&report, ("claude-code", "timeout"), "note", "not set", "150000");
-    check(&report, ("claude-code", "permission"), "note", "not all", set_up);
-    check(&report, ("claude-code", "hooks"), "note", "not all", set_up);
+    let of_client = |one: &&Value| one["subject"] == "client" && one["name"] == "claude-code";
+    let findings = report["findings"].as_array().unwrap().iter().filter(of_client);
+    let checks: Vec<_> = findings.map(|one| one["check"].as_str().unwrap()).collect();
+    assert_eq!(checks, ["entry", "timeout"], "{report:#}");
     check(&report, ("codex", "entry"), "note", "does not know the bridge", "setup --client codex");
-    write(env!("CARGO_BIN_EXE_cli-team-bridge"));
+    // What the remedy names is what mends it.
+    let (is_done, said) = setup(&stage, &["--client", "claude-code", "--yes"]).await;
+    assert!(is_done, "{said}");
     let (_, report) = examined(&stage, &["--no-start"]).await;
     check(&report, ("claude-code", "entry"), "ok", "starts `", "");
+    write(own);
+    fs::remove_file(stage.home().join(".claude/settings.json")).unwrap();
+    let (_, report) = examined(&stage, &["--no-start"]).await;
+    check(&report, ("claude-code", "permission"), "note", "not all", set_up);
+    check(&report, ("claude-code", "hooks"), "note", "not all", set_up);
 }
 
 /// With such an entry the repository would choose what runs as soon as its client starts.

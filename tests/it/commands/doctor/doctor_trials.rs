@@ -60,3 +60,19 @@ async fn without_a_safe_place_no_agent_is_started() {
     assert_eq!(noted(&stage), "");
     assert!(!cache.exists());
 }
+
+/// Otherwise each run of the doctor would leave a session among those that the agent offers its user to resume.
+#[tokio::test]
+async fn an_agent_that_can_is_told_to_forget_the_session_of_its_trial() {
+    let stage = stage_of_trials().with_variable("GEMINI_API_KEY", "x");
+    let (heard, acp) = (stage.home().join("heard"), speaks_acp(&stage));
+    let offers = r#"s/"sessionCapabilities":{/"sessionCapabilities":{"delete":{},/"#;
+    let acp = acp.trim_start_matches("exec ");
+    install(&stage, "gemini", &format!("tee {} | {acp} | sed -u '{offers}'", heard.display()));
+    let (_, report) = examined(&stage, &[]).await;
+    check(&report, ("gemini", "start"), "ok", "has the bridge's tools after", "");
+    let heard = fs::read_to_string(heard).unwrap();
+    let deleted = heard.lines().filter(|line| line.contains("\"session/delete\"")).count();
+    assert_eq!(deleted, 1, "{heard}");
+    assert!(heard.find("\"session/close\"") < heard.find("\"session/delete\""), "{heard}");
+}

@@ -174,3 +174,65 @@ async fn remove_names_what_has_taken_the_place_of_its_entry() {
     assert!(!project.join(".claude/settings.local.json").exists(), "{said}");
     assert!(json(&project.join(".qwen/settings.json")).get("hooks").is_none(), "{said}");
 }
+
+#[tokio::test]
+async fn an_entry_that_leads_nowhere_is_corrected_and_the_users_fields_in_it_stay() {
+    let stage = stage(&[]);
+    let arguments = ["--client", "qwen", "--yes"];
+    assert!(setup(&stage, &arguments).await.0);
+    let path = stage.home().join(".qwen/settings.json");
+    change(&path, |settings| {
+        let entry = &mut settings["mcpServers"]["bridge"];
+        entry["env"] = json!({ "MY": "only copy" });
+        entry["command"] = json!("/gone/cli-team-bridge");
+    });
+    let mut expected = json(&path);
+    expected["mcpServers"]["bridge"]["command"] = json!(OWN);
+    let (is_done, said) = setup(&stage, &arguments).await;
+    assert!(is_done, "{said}");
+    assert_eq!(json(&path), expected, "{said}");
+    for shown in [
+        "  - mcpServers.bridge.command: \"/gone/cli-team-bridge\"".to_owned(),
+        format!("  + mcpServers.bridge.command: \"{OWN}\""),
+    ] {
+        assert!(said.contains(&shown), "{shown}: {said}");
+    }
+    let before = everything(&stage);
+    assert!(setup(&stage, &arguments).await.0);
+    same(&before, &everything(&stage));
+    let (is_done, said) = setup(&stage, &["--remove", "--yes"]).await;
+    assert!(is_done && !path.exists(), "{said}");
+
+    // One that its user has written, too.
+    write(
+        &stage,
+        ".qwen/settings.json",
+        r#"{"mcpServers": {"bridge": {"command": "/gone/cli-team-bridge", "args": ["orchestrator"]}}}"#,
+    );
+    let (is_done, said) = setup(&stage, &arguments).await;
+    assert!(is_done, "{said}");
+    assert_eq!(json(&path)["mcpServers"]["bridge"]["command"], OWN, "{said}");
+}
+
+/// The repository may have brought the fields, and the entry would start something else with them.
+#[tokio::test]
+async fn a_projects_entry_that_leads_nowhere_is_corrected_only_if_nothing_was_added_to_it() {
+    let stage = stage(&[]);
+    let project = stage.project().to_owned();
+    let arguments = ["--client", "qwen", "--yes", "--project", project.to_str().unwrap()];
+    assert!(setup(&stage, &arguments).await.0);
+    let path = project.join(".qwen/settings.json");
+    for (field, is_corrected) in [("timeout", true), ("env", false)] {
+        change(&path, |settings| {
+            let entry = &mut settings["mcpServers"]["bridge"];
+            entry[field] = json!(600_000);
+            entry["command"] = json!("/gone/cli-team-bridge");
+        });
+        let (is_done, said) = setup(&stage, &arguments).await;
+        assert_eq!(is_done, is_corrected, "{said}");
+        let refusal = "starts a program that is missing: `/gone/cli-team-bridge`. Correct its `command` by hand";
+        assert_eq!(said.contains(refusal), !is_corrected, "{said}");
+        let command = if is_corrected { OWN } else { "/gone/cli-team-bridge" };
+        assert_eq!(json(&path)["mcpServers"]["bridge"]["command"], command, "{said}");
+    }
+}

@@ -45,7 +45,7 @@ pub(super) fn copy_program(to: &Path) {
     assert!(copied.success());
 }
 
-pub(super) async fn setup(stage: &Stage, arguments: &[&str]) -> (bool, String) {
+pub(in crate::commands) async fn setup(stage: &Stage, arguments: &[&str]) -> (bool, String) {
     let (exit, said) = stage.ended(&[&["setup"], arguments].concat(), None).await;
     (exit.code == Some(0), said)
 }

@@ -3,7 +3,7 @@
 use super::rows_as_lines as cells;
 use super::table::aligned;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, Group, Need, NeedKind, Problem, StatusLook};
+use crate::view::{Board, Group, MemberRow, Need, NeedKind, Problem, StatusLook};
 
 /// Returns the lines of a board.
 pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
@@ -29,8 +29,13 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         "Needs you"
     };
     block(&mut lines, heading, needs);
+    let problems = board.problems_beside_needs();
+    let is_problem = |row: &MemberRow| {
+        let mut ends = problems.iter().filter_map(|(_, end)| *end);
+        ends.any(|end| std::ptr::eq(end, row))
+    };
     for group in [Group::NeedsYou, Group::Working, Group::Idle, Group::Ended] {
-        let members = board.members.iter().filter(|member| member.group == group);
+        let members = board.members.iter().filter(|row| row.group == group && !is_problem(row));
         let heading =
             if group == Group::NeedsYou { "Members that wait for you" } else { group.heading() };
         let older = match board.without_row(group) {
@@ -40,7 +45,11 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         let heading = format!("{heading}{older}");
         block(&mut lines, &heading, members.map(|row| cells::member(row, board)));
     }
-    block(&mut lines, "Tasks", board.tasks.iter().map(|task| cells::task(task, now)));
+    let heading = match board.ended_tasks_without_row() {
+        0 => "Tasks".to_owned(),
+        some => format!("Tasks ({some} more have ended: `cli-team-bridge tasks`)"),
+    };
+    block(&mut lines, &heading, board.tasks.iter().map(|task| cells::task(task, now)));
     let requests = board.requests.iter().chain(&board.ended_requests);
     let requests = requests.map(|request| cells::request(request, now));
     block(&mut lines, "Requests", requests);
@@ -52,15 +61,15 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         "Workflows"
     };
     block(&mut lines, heading, workflows);
-    // The end of a member stands in its row, and who is stuck among the needs.
-    let is_told = |problem: &Problem| {
-        board.members.iter().any(|row| problem.is_end_of(row))
-            || board.needs_you.iter().any(|need| problem.is_need(need))
-    };
-    let problems = board.problems.iter().filter(|problem| !is_told(problem));
-    let problems =
-        problems.map(|problem| vec![format!("✗ {}", problem.who()), problem.words.clone()]);
-    block(&mut lines, "Problems", problems);
+    let words = problems.iter().filter(|(_, row)| row.is_none());
+    let words =
+        words.map(|(problem, _)| vec![format!("✗ {}", problem.who()), problem.words.clone()]);
+    let ends = problems.iter().filter_map(|(_, row)| Some(cells::member((*row)?, board)));
+    if !problems.is_empty() {
+        lines.extend([String::new(), "Problems".to_owned()]);
+        lines.extend(aligned(&words.collect::<Vec<_>>(), 2));
+        lines.extend(aligned(&ends.collect::<Vec<_>>(), 2));
+    }
     let has_circle = board.problems.iter().find_map(Problem::advice);
     lines.extend(has_circle.map(|advice| format!("  {advice}")));
     lines
@@ -79,6 +88,7 @@ fn block(lines: &mut Vec<String>, heading: &str, rows: impl Iterator<Item = Vec<
 /// Returns the team in one line.
 fn summary(board: &Board) -> String {
     let (totals, need_you) = (&board.totals, board.needs_you.len());
+    let problems = board.problems_beside_needs().len();
     if need_you == 0 && totals.members == 0 && totals.tasks_open == 0 && totals.workflows_open == 0
     {
         return "Nobody is here.".to_owned();
@@ -87,6 +97,7 @@ fn summary(board: &Board) -> String {
     let parts = [
         Some(counted(totals.members, "member")),
         some(need_you, format!("{need_you} waiting for you")),
+        some(problems, counted(problems, "problem")),
         totals.working_in_words(),
         some(totals.tasks_open, counted(totals.tasks_open, "open task")),
         some(totals.requests_open, counted(totals.requests_open, "open request")),

@@ -2,8 +2,8 @@
 
 use super::rows_as_lines::ago;
 use crate::domain::task::result::Details;
-use crate::domain::text::visible_letters::quoted;
-use crate::reader::WholeTask;
+use crate::domain::text::visible_letters::{beginning, quoted};
+use crate::reader::{UnlistedTurn, WholeTask};
 use crate::view::{Moment, span};
 
 /// The most characters of a path, a title or an error of a call.
@@ -31,6 +31,24 @@ pub(in crate::cli::commands) fn of(task: &WholeTask, now: Moment) -> Vec<String>
     if let Some(details) = &task.details {
         lists(&mut lines, details);
     }
+    lines
+}
+
+/// Returns the lines of a turn that no known task has.
+pub(in crate::cli::commands) fn of_turn(turn: &UnlistedTurn, now: Moment) -> Vec<String> {
+    let agent = turn.agent.as_deref().unwrap_or("an agent");
+    let mut lines = vec![
+        format!("{}  a turn of {}", turn.turn_id, beginning(agent, SHOWN)),
+        "It had no task, or one that ended too long ago.".to_owned(),
+    ];
+    let took = turn.began_at.zip(turn.ended_at).map(|(began, ended)| ago(began, ended));
+    lines.extend(turn.began_at.map(|began| {
+        let end = took.map_or_else(|| "no end so far".to_owned(), |took| format!("took {took}"));
+        format!("began {} ago, {end}", ago(began, now))
+    }));
+    text(&mut lines, "Prompt", turn.whole_prompt.as_deref());
+    let heading = if turn.ended_at.is_some() { "Result" } else { "So far" };
+    text(&mut lines, heading, turn.output.as_deref());
     lines
 }
 

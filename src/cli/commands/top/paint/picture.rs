@@ -85,7 +85,6 @@ fn list(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) ->
         cells::paint(buffer, row, &cells);
     }
     let (items, at) = screen.rows(screen.pane);
-    let first = layout.first(items.len(), at);
     let mut cursor = Position::new(0, layout.list_top);
     if items.is_empty() {
         let words = empty(screen);
@@ -97,9 +96,8 @@ fn list(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) ->
             Look::faint(),
         );
     }
-    let end = layout.list_top + layout.list_rows;
-    for (row, (place, item)) in (layout.list_top..end).zip(items.iter().enumerate().skip(first)) {
-        cells::paint(buffer, row, &rows.cells(item));
+    for (row, place) in (layout.list_top..).zip(layout.shown(&items, at)) {
+        cells::paint(buffer, row, &rows.cells(&items[place]));
         if Some(place) == at {
             buffer.set_style(Rect::new(0, row, buffer.area.width, 1), Look::chosen());
             cursor = Position::new(0, row);

@@ -4,17 +4,13 @@ use console::measure_text_width;
 
 use crate::cli::commands::top::screen::Screen;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, Problem, short};
+use crate::view::{Board, short};
 
 /// Returns the team in one line. What has no room is left out, the least important first; never what needs a person, nor the cost.
 pub(super) fn team_line(screen: &Screen, board: &Board) -> String {
     let totals = &board.totals;
     let some = |count: usize, words: String| (count > 0).then_some(words);
-    // What is stuck is among the needs.
-    let is_other = |problem: &&Problem| {
-        problem.is_of_team() || board.members.iter().any(|row| problem.is_end_of(row))
-    };
-    let problems = board.problems.iter().filter(is_other).count();
+    let problems = board.problems_beside_needs().len();
     let usage = &totals.usage;
     let costs = usage.cost.iter().map(|(currency, amount)| format!("{amount:.2} {currency}"));
     let costs = costs.collect::<Vec<_>>().join(", ");

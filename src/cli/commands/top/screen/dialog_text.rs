@@ -227,6 +227,13 @@ impl Screen {
         let none = (row.kind == "agent" && row.state != "left").then(|| "not reported".to_owned());
         fact("used", used.or(none));
         fact("active", Some(format!("{} ago", ago(row.last_active, board.at))));
+        if !row.reading_turns.is_empty() {
+            lines.extend([line(""), heading("Turns in which it only read its messages")]);
+        }
+        lines.extend(row.reading_turns.iter().map(|turn| {
+            let since = ago(turn.began_at, board.at);
+            line(format!("{since} ago: cli-team-bridge task {}", turn.turn_id))
+        }));
         let letters = self.letters_of(&row.name);
         lines.extend([line(""), heading("Messages")]);
         if letters.is_empty() {

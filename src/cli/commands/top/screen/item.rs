@@ -33,7 +33,12 @@ impl<'a> Item<'a> {
                 let id = need.id.as_deref().unwrap_or_default();
                 format!("need {} {} {id}", need.kind.as_str(), need.who)
             }
-            Self::Problem(problem) => format!("problem {:?}", problem.kind),
+            Self::Problem(problem) => format!(
+                "problem {:?} {} {}",
+                problem.kind,
+                problem.who(),
+                problem.session.map(|session| session.to_string()).unwrap_or_default()
+            ),
             Self::Member(row) if row.state == "left" => {
                 format!("left {} {}", row.name, row.last_active.0)
             }

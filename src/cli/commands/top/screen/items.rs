@@ -44,18 +44,22 @@ impl Screen {
         let is_needed = |row: &MemberRow| {
             row.state != "left" && board.needs_you.iter().any(|need| need.who == row.name)
         };
-        let of_bus = board.problems.iter().filter(|problem| problem.is_of_team());
-        let of_bus = of_bus.map(Item::Problem);
-        let has_broken =
-            |row: &&MemberRow| board.problems.iter().any(|problem| problem.is_end_of(row));
+        let problems = board.problems_beside_needs();
+        let has_broken = |row: &MemberRow| {
+            let ends = problems.iter().filter_map(|(_, end)| *end);
+            ends.into_iter().any(|end| std::ptr::eq(end, row))
+        };
+        let broken = problems.iter().map(|(problem, row)| match row {
+            Some(row) => Item::Member(row),
+            None => Item::Problem(problem),
+        });
         match self.grouping {
             Grouping::State => {
                 let in_group = |group| board.members.iter().filter(move |row| row.group == group);
                 // Each member that needs a person has a row among the needs.
                 let waiting = in_group(Group::NeedsYou).filter(|row| !is_needed(row));
                 block(&mut items, "Waiting", waiting.map(Item::Member), filter);
-                let broken = board.members.iter().filter(has_broken).map(Item::Member);
-                block(&mut items, PROBLEMS, of_bus.chain(broken), filter);
+                block(&mut items, PROBLEMS, broken, filter);
                 for group in [Group::Working, Group::Idle, Group::Ended] {
                     let members = in_group(group).filter(|row| !has_broken(row));
                     block(&mut items, group.heading(), members.map(Item::Member), filter);
@@ -63,9 +67,9 @@ impl Screen {
                 }
             }
             Grouping::Profile => {
-                block(&mut items, PROBLEMS, of_bus, filter);
+                block(&mut items, PROBLEMS, broken, filter);
                 let mut profiles = BTreeMap::<&str, Vec<&MemberRow>>::new();
-                for row in &board.members {
+                for row in board.members.iter().filter(|row| !has_broken(row)) {
                     profiles
                         .entry(row.profile.as_deref().unwrap_or(&row.kind))
                         .or_default()
@@ -76,8 +80,9 @@ impl Screen {
                 }
             }
             Grouping::None => {
-                block(&mut items, PROBLEMS, of_bus, filter);
-                let mut rows: Vec<_> = board.members.iter().collect();
+                block(&mut items, PROBLEMS, broken, filter);
+                let rows = board.members.iter().filter(|row| !has_broken(row));
+                let mut rows: Vec<_> = rows.collect();
                 rows.sort_by(|one, other| one.name.cmp(&other.name));
                 block(&mut items, "All members", rows.into_iter().map(Item::Member), filter);
             }

@@ -4,6 +4,7 @@ mod answering;
 mod dialog_text;
 mod item;
 mod items;
+mod notice_end;
 mod pane;
 mod press;
 mod shown_ages;
@@ -15,6 +16,7 @@ mod window_rows;
 
 pub(super) use self::dialog_text::{LineKind, TextLine, wrapped};
 pub(super) use self::item::Item;
+pub(super) use self::notice_end::NoticeEnd;
 pub(super) use self::pane::Pane;
 pub(super) use self::press::Effect;
 pub(super) use self::state::{Dialog, Screen};

@@ -8,6 +8,7 @@ use super::typed_line::TypedLine;
 use crate::cli::commands::top::keyboard::Input;
 use crate::config::{KeyAction, KeyPress};
 use crate::domain::act::Act;
+use crate::domain::ids::WorkflowId;
 use crate::domain::messaging::Priority;
 use crate::domain::workflow::StepStatus;
 use crate::view::{NeedKind, WayOut};
@@ -174,7 +175,7 @@ impl Screen {
     fn cancel(&self) -> Result<Dialog, &'static str> {
         let none = "Choose a task, a workflow or a working agent to cancel.";
         let item = self.chosen().ok_or(none)?;
-        let ask = |question: String, act| Ok(Dialog::Ask { question, act });
+        let ask = |question: String, act| Ok(Dialog::Ask { question, act, is_second: false });
         let cancel_task = |id: &str, agent: &str| {
             ask(format!("Cancel {id} of {agent}?"), Act::Cancel { id: id.to_owned() })
         };
@@ -217,6 +218,7 @@ impl Screen {
                     None => format!("Kill {name}?"),
                 },
                 act: Act::Kill { member: name.to_owned(), session: Some(row.session) },
+                is_second: false,
             }),
             Some(_) => Err("Only agents can be killed."),
             None => Err("This agent has ended."),
@@ -353,16 +355,25 @@ impl Screen {
     }
 
     fn in_question(&mut self, key: KeyPress) -> Option<Effect> {
-        let Dialog::Ask { act, .. } = std::mem::take(&mut self.dialog) else { return None };
+        let Dialog::Ask { question, act, is_second } = std::mem::take(&mut self.dialog) else {
+            return None;
+        };
         if self.is_too_small() {
             self.refuse_small();
             return None;
         }
-        // The key that asked does not answer: it may be held down.
-        if key == KeyPress::Letter('y') {
-            return Some(Effect::Act(act));
+        // A key that is held down answers neither question: each takes another one.
+        match (is_second, key) {
+            (false, KeyPress::Letter('y')) => {
+                let question = what_follows(&act).to_owned();
+                self.dialog = Dialog::Ask { question, act, is_second: true };
+            }
+            (true, KeyPress::Letter('y')) => {
+                self.dialog = Dialog::Ask { question, act, is_second };
+            }
+            (true, KeyPress::Enter) => return Some(Effect::Act(act)),
+            _ => self.notice = Some("Nothing was done.".to_owned()),
         }
-        self.notice = Some("Nothing was done.".to_owned());
         None
     }
 
@@ -417,5 +428,17 @@ impl Screen {
         if let (Dialog::None, Some(place)) = (&self.dialog, self.item_at(row)) {
             self.choose(place);
         }
+    }
+}
+
+/// Says what an act ends, before it is asked about again.
+fn what_follows(act: &Act) -> &'static str {
+    match act {
+        Act::Kill { .. } => "All its processes end at once, whatever they are doing.",
+        Act::Stop { .. } => "Its process ends. A task for its name resumes it.",
+        Act::Cancel { id } if WorkflowId::parse(id).is_ok() => {
+            "Its running steps are cancelled, and no other begins."
+        }
+        _ => "Its turn ends. The files that it has changed stay as they are.",
     }
 }

@@ -31,9 +31,8 @@ impl Screen {
     fn lasts_in_list(&self, board: &Board) -> Option<u64> {
         let layout = self.layout();
         let (items, at) = self.rows(self.pane);
-        let shown = items.iter().skip(layout.first(items.len(), at));
-        let shown = shown.take(layout.list_rows.into());
-        let in_rows = shown.filter_map(|item| lasts(item, board)).min();
+        let shown = layout.shown(&items, at);
+        let in_rows = shown.filter_map(|place| lasts(&items[place], board)).min();
         let below = layout.below.filter(|_| self.pane == Pane::Team && !self.has_peek);
         let below = below.and_then(|(_, height)| {
             let chosen = at.map(|at| items[at]);

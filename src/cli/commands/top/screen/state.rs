@@ -30,7 +30,7 @@ pub(in crate::cli::commands::top) struct Screen {
     /// Whether live words are shown below the list.
     pub(in crate::cli::commands::top) has_peek: bool,
     pub(in crate::cli::commands::top) dialog: Dialog,
-    /// What the last key or act has brought, until the next key.
+    /// What the last key or act has brought, until the next key, or for a while.
     pub(in crate::cli::commands::top) notice: Option<String>,
 }
 
@@ -65,10 +65,12 @@ pub(in crate::cli::commands::top) enum Dialog {
         step: String,
         line: TypedLine,
     },
-    /// An act is asked about.
+    /// An act is asked about, twice.
     Ask {
         question: String,
         act: Act,
+        /// Whether this is the second time.
+        is_second: bool,
     },
 }
 
@@ -81,6 +83,9 @@ struct Chosen {
 }
 
 impl Screen {
+    /// The notice while an act is performed.
+    pub(in crate::cli::commands::top) const ACTING: &str = "…";
+
     /// Makes a window without news.
     pub(in crate::cli::commands::top) fn new(
         project: String,

@@ -3,6 +3,7 @@
 mod decisions;
 mod head_and_ages;
 mod problems;
+mod scrolling;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ fn member(name: &str, group: Group, state: &str) -> MemberRow {
         task_since: None,
         reading_since: None,
         last_turn: None,
+        reading_turns: Vec::new(),
         silent_in: None,
         queued: 0,
         unread: 2,

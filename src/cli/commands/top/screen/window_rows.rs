@@ -1,6 +1,7 @@
 //! Which rows of the terminal show what.
 
 use super::dialog_text::wrapped;
+use super::item::Item;
 use super::pane::Pane;
 use super::state::{Dialog, Screen};
 
@@ -32,13 +33,28 @@ pub(in crate::cli::commands::top) struct Layout {
 }
 
 impl Layout {
-    /// Returns the first place of a list that is shown, so that the chosen one is in sight.
-    pub(in crate::cli::commands::top) fn first(self, items: usize, at: Option<usize>) -> usize {
+    /// Returns the places of a list that are shown, from the top, so that the chosen one is in sight. What needs a person stays on top,
+    /// in up to half of the rows.
+    pub(in crate::cli::commands::top) fn shown(
+        self,
+        items: &[Item<'_>],
+        at: Option<usize>,
+    ) -> impl Iterator<Item = usize> + use<> {
         let rows = usize::from(self.list_rows);
-        let most = items.saturating_sub(rows);
-        // No further than the chosen row needs, with the next one in sight: what needs a person stands on top.
-        (at.unwrap_or_default() + 2).saturating_sub(rows).min(most)
+        let pinned = rows_of_needs(items).min(rows / 2);
+        let rows = rows - pinned;
+        let most = items.len().saturating_sub(pinned + rows);
+        // No further than the chosen row needs, with the next one in sight.
+        let chosen = at.unwrap_or_default().saturating_sub(pinned);
+        let first = pinned + (chosen + 2).saturating_sub(rows).min(most);
+        (0..pinned).chain(first..(first + rows).min(items.len()))
     }
+}
+
+/// Returns how many rows what needs a person has at the top of a list, with its heading.
+fn rows_of_needs(items: &[Item<'_>]) -> usize {
+    let needs = items.iter().skip(1).take_while(|item| matches!(item, Item::Need(..))).count();
+    if needs > 0 { needs + 1 } else { 0 }
 }
 
 impl Screen {
@@ -70,8 +86,11 @@ impl Screen {
     /// Returns what the last rows say, if it is a notice or a question.
     pub(in crate::cli::commands::top) fn said(&self) -> Option<String> {
         match &self.dialog {
-            Dialog::Ask { question, .. } => {
+            Dialog::Ask { question, is_second: false, .. } => {
                 Some(format!("{question} Press y for yes, any other key for no."))
+            }
+            Dialog::Ask { question, .. } => {
+                Some(format!("{question} Press Enter to do it, any other key to leave it."))
             }
             Dialog::None => self.notice.clone(),
             _ => None,
@@ -92,7 +111,6 @@ impl Screen {
         let layout = self.layout();
         let (items, at) = self.rows(self.pane);
         let row = row.checked_sub(layout.list_top).filter(|row| *row < layout.list_rows)?;
-        let place = layout.first(items.len(), at) + usize::from(row);
-        (place < items.len()).then_some(place)
+        layout.shown(&items, at).nth(row.into())
     }
 }

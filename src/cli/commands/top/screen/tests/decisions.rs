@@ -25,9 +25,9 @@ fn a_window_that_is_too_small_for_a_question_takes_no_answer() {
         assert_eq!(press(&mut screen, "enter"), None, "{size:?}");
         assert!(screen.notice.as_ref().unwrap().starts_with("Nothing was done: "));
         screen.size = (15, 60);
-        press(&mut screen, "K");
+        press(&mut screen, "K y");
         screen.size = size;
-        assert_eq!(press(&mut screen, "y"), None, "{size:?}");
+        assert_eq!(press(&mut screen, "enter"), None, "{size:?}");
     }
 }
 
@@ -104,14 +104,21 @@ fn cancel_and_kill_are_asked_about_and_only_a_yes_counts() {
     assert_eq!(ben("x x"), None);
     assert_eq!(ben("K K"), None);
     assert_eq!(ben("K enter"), None);
-    assert_eq!(ben("K y"), act(Act::Kill { member: "ben".to_owned(), session: Some(SESSION) }));
-    assert_eq!(ben("x y"), act(Act::Cancel { id: "task-ben".to_owned() }));
+    assert_eq!(ben("K y"), None, "it is asked twice");
+    assert_eq!(ben("K y y y"), None, "a key that is held down answers once");
+    assert_eq!(ben("K y n enter"), None);
+    assert_eq!(ben("K y K enter"), None);
     assert_eq!(
-        ben("j j x y"),
+        ben("K y enter"),
+        act(Act::Kill { member: "ben".to_owned(), session: Some(SESSION) })
+    );
+    assert_eq!(ben("x y enter"), act(Act::Cancel { id: "task-ben".to_owned() }));
+    assert_eq!(
+        ben("j j x y enter"),
         act(Act::Stop { member: "cat".to_owned(), session: Some(SESSION) }),
         "it has no task"
     );
-    assert_eq!(ben("j K y"), None, "the leader is no agent");
+    assert_eq!(ben("j K y enter"), None, "the leader is no agent");
 }
 
 #[test]

@@ -47,7 +47,13 @@ fn what_is_wrong_stands_below_what_needs_you_and_once() {
     assert_eq!(lines.iter().filter(|line| line.contains("dan")).count(), 1, "{lines:?}");
     press(&mut screen, "G");
     assert!(shown(&screen).iter().any(|line| line.starts_with("✗ dan          stopped")));
-    press(&mut screen, "home j j enter");
+    for heading in ["codex", "All members"] {
+        press(&mut screen, "g home");
+        let lines = shown(&screen);
+        assert!(lines.contains(&"Problems (3)".to_owned()), "{heading}: {lines:?}");
+        assert_eq!(lines.iter().filter(|line| line.contains("failed: exit")).count(), 1);
+    }
+    press(&mut screen, "g home j j enter");
     assert!(shown(&screen).join("\n").contains("2 lines of the log are damaged"));
 }
 

@@ -1,0 +1,224 @@
+//! Entries of clients, and what is said of them.
+
+use serde_json::json;
+
+use super::*;
+use crate::doctor::finding::Level;
+
+fn client(files: Vec<ExaminedFile>) -> ExaminedClient {
+    ExaminedClient {
+        name: "claude-code",
+        title: "Claude Code",
+        has_plugin: false,
+        untrusted: Vec::new(),
+        files,
+    }
+}
+
+fn servers(entry: Option<Value>) -> ExaminedFile {
+    let expected = Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
+    let key = "servers.bridge".to_owned();
+    let written = Ok(Written { entry, key, expected, ..Written::default() });
+    ExaminedFile { path: "/f.json".into(), scope: Scope::User, written }
+}
+
+fn settings(missing: &[&str], of_project: bool) -> ExaminedFile {
+    let lists = ["permissions.allow", "hooks.Stop"].map(str::to_owned).to_vec();
+    let missing = missing.iter().map(|list| (*list).to_owned()).collect();
+    let written = Ok(Written { lists, missing, ..Written::default() });
+    let scope = if of_project { Scope::Project } else { Scope::User };
+    ExaminedFile { path: "/s.json".into(), scope, written }
+}
+
+fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
+    let is_executable = |program: &str| program.ends_with("/cli-team-bridge");
+    let judge_program = |program: &str| match program {
+        "/project/bin/cli-team-bridge" => Err(EntryFault::ProjectsProgram),
+        "/shared/cli-team-bridge" => Err(EntryFault::OthersProgram),
+        _ => Ok(()),
+    };
+    let programs = Programs {
+        is_executable: &is_executable,
+        judge_brought: &judge_program,
+        own: "/own/cli-team-bridge",
+    };
+    judge(&client(files), &programs)
+}
+
+/// Returns the check and the level of each finding.
+fn levels(files: Vec<ExaminedFile>) -> Vec<(&'static str, Level)> {
+    let findings = judged(files);
+    findings.iter().map(|finding| (finding.check, finding.level)).collect()
+}
+
+#[test]
+fn an_entry_must_start_a_program_and_wait_long_enough() {
+    let whole = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
+    assert_eq!(levels(vec![servers(Some(whole))]), [("entry", Level::Ok)]);
+    let wrong = json!({ "command": "/gone", "timeout": 60_000 });
+    let expected = [("entry", Level::Problem), ("timeout", Level::Note)];
+    assert_eq!(levels(vec![servers(Some(wrong))]), expected);
+    assert_eq!(levels(vec![servers(None)]), [("entry", Level::Note)]);
+}
+
+#[test]
+fn an_entry_whose_program_has_moved_is_mended_by_setup_and_its_permissions_are_not_judged() {
+    let ours = json!(["orchestrator"]);
+    let gone = |args: &Value| {
+        let mut file = servers(Some(
+            json!({ "command": "/old/x/cli-team-bridge", "args": args, "timeout": 150_000 }),
+        ));
+        file.written.as_mut().unwrap().expected.as_mut().unwrap()["args"] = ours.clone();
+        file
+    };
+    let judged = |file: ExaminedFile| {
+        let programs = Programs {
+            is_executable: &|program| program.starts_with("/own/"),
+            judge_brought: &|_| Ok(()),
+            own: "/own/cli-team-bridge",
+        };
+        let lacking = settings(&["permissions.allow", "hooks.Stop"], false);
+        let findings = judge(&client(vec![file, lacking]), &programs);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].says.contains("`/old/x/cli-team-bridge`, which does not exist"));
+        findings[0].remedy.clone().unwrap()
+    };
+    let remedy = "run `cli-team-bridge setup --client claude-code`, which sets its program to `/own/cli-team-bridge`";
+    assert_eq!(judged(gone(&ours)), remedy);
+    let remedy = "set `command` of `servers.bridge` in /f.json to `/own/cli-team-bridge`";
+    assert_eq!(judged(gone(&json!(["orchestrator", "--name", "ann"]))), remedy);
+    let brought = ExaminedFile { scope: Scope::Project, ..gone(&ours) };
+    let remedy = judged(brought);
+    assert!(remedy.contains("setup --client claude-code --project .`, which"), "{remedy}");
+    let directory = "/p".into();
+    let scope = Scope::Local { directory, removal: "claude mcp remove bridge -s local" };
+    let remedy = judged(ExaminedFile { scope, ..gone(&ours) });
+    assert!(remedy.contains("`claude mcp remove bridge -s local` in /p"), "{remedy}");
+}
+
+#[test]
+fn fields_with_which_another_program_may_run_are_a_problem() {
+    let entry = |key: &str, value: Value| {
+        let mut entry = json!({ "command": "/own/cli-team-bridge", "timeout": 600_000 });
+        entry[key] = value;
+        entry
+    };
+    let (ok, problem) = ([("entry", Level::Ok)], [("entry", Level::Problem)]);
+    for (key, value, of_user, of_project) in [
+        ("timeout", json!(150_000), ok, ok),
+        ("env", json!({ "KEY": "x" }), ok, problem),
+        ("type", json!("http"), problem, problem),
+        ("httpUrl", json!("https://x"), problem, problem),
+    ] {
+        let entry = entry(key, value);
+        assert_eq!(levels(vec![servers(Some(entry.clone()))]), of_user, "{key}");
+        let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry)) };
+        assert_eq!(levels(vec![brought]), of_project, "{key}");
+    }
+}
+
+#[test]
+fn a_projects_entry_that_starts_a_program_of_the_project_is_a_problem() {
+    let entry = || Some(json!({ "command": "/project/bin/cli-team-bridge", "timeout": 150_000 }));
+    let brought = ExaminedFile { scope: Scope::Project, ..servers(entry()) };
+    let findings = judged(vec![brought]);
+    let says = "the entry `bridge` in /f.json starts a program of the project: `/project/bin/cli-team-bridge`";
+    assert_eq!((findings[0].level, findings[0].says.as_str()), (Level::Problem, says));
+    let remedy = findings[0].remedy.as_deref().unwrap();
+    assert!(remedy.starts_with("remove `servers.bridge` in /f.json, then run"), "{remedy}");
+    // In a file of the user, it is the user's choice.
+    assert_eq!(levels(vec![servers(entry())]), [("entry", Level::Ok)]);
+}
+
+#[test]
+fn a_projects_entry_with_other_arguments_or_a_program_of_others_is_a_problem() {
+    let arguments = json!(["orchestrator", "--config", ".evil.toml"]);
+    for (key, value, says) in [
+        (
+            "args",
+            arguments,
+            r#"has arguments that setup does not write, with which another program may run: ["orchestrator","--config",".evil.toml"]"#,
+        ),
+        (
+            "command",
+            json!("/shared/cli-team-bridge"),
+            "starts a program that another user may replace: `/shared/cli-team-bridge`",
+        ),
+    ] {
+        let mut entry = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
+        entry[key] = value;
+        let brought = ExaminedFile { scope: Scope::Project, ..servers(Some(entry.clone())) };
+        let findings = judged(vec![brought]);
+        let says = format!("the entry `bridge` in /f.json {says}");
+        assert_eq!((findings[0].level, &findings[0].says), (Level::Problem, &says));
+        assert_eq!(levels(vec![servers(Some(entry))]), [("entry", Level::Ok)], "{key}");
+    }
+}
+
+#[test]
+fn a_limit_that_is_too_short_has_the_key_and_the_file_in_its_remedy() {
+    let short = json!({ "command": "/own/cli-team-bridge", "timeout": 60_000 });
+    let findings = judged(vec![servers(Some(short))]);
+    assert_eq!(findings[1].says, "`timeout` is 60000, shorter than the longest wait of a tool");
+    let remedy = "set `timeout` of `servers.bridge` in /f.json to 150000";
+    assert_eq!(findings[1].remedy.as_deref(), Some(remedy));
+}
+
+#[test]
+fn missing_settings_are_noted_unless_the_project_has_them() {
+    let entry = || servers(Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 })));
+    let lacks = || settings(&["permissions.allow", "hooks.Stop"], false);
+    let expected = [("entry", Level::Ok), ("permission", Level::Note), ("hooks", Level::Note)];
+    assert_eq!(levels(vec![entry(), lacks()]), expected);
+    assert_eq!(levels(vec![entry(), lacks(), settings(&[], true)]), [("entry", Level::Ok)]);
+    // Without an entry, the other settings have no use.
+    assert_eq!(levels(vec![servers(None), lacks()]), [("entry", Level::Note)]);
+}
+
+#[test]
+fn hooks_beside_the_entry_in_one_file_are_found() {
+    let whole = || Some(json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 }));
+    let file = |entry: Option<Value>, missing: &[&str], of_project| {
+        let (servers, settings) = (servers(entry), settings(missing, of_project));
+        let (servers, settings) = (servers.written.unwrap(), settings.written.unwrap());
+        let written = Written { lists: settings.lists, missing: settings.missing, ..servers };
+        let scope = if of_project { Scope::Project } else { Scope::User };
+        ExaminedFile { path: "/f.json".into(), scope, written: Ok(written) }
+    };
+    let lacking = ["permissions.allow", "hooks.Stop"];
+    let of_user = file(whole(), &["hooks.Stop"], false);
+    assert_eq!(levels(vec![of_user]), [("entry", Level::Ok), ("hooks", Level::Note)]);
+    let of_project = file(whole(), &[], true);
+    assert_eq!(levels(vec![file(None, &lacking, false), of_project]), [("entry", Level::Ok)]);
+}
+
+#[test]
+fn a_plugin_is_enough_and_an_entry_beside_it_is_one_too_many() {
+    let whole = json!({ "command": "/own/cli-team-bridge", "timeout": 150_000 });
+    let levels = |entry| {
+        let with_plugin = ExaminedClient { has_plugin: true, ..client(vec![servers(entry)]) };
+        let programs = Programs {
+            is_executable: &|_| true,
+            judge_brought: &|_| Ok(()),
+            own: "/own/cli-team-bridge",
+        };
+        let findings = judge(&with_plugin, &programs);
+        findings.iter().map(|finding| (finding.check, finding.level)).collect::<Vec<_>>()
+    };
+    assert_eq!(levels(None), [("entry", Level::Ok)]);
+    assert_eq!(levels(Some(whole)), [("entry", Level::Ok), ("plugin", Level::Problem)]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_a_problem() {
+    let unreadable = ExaminedFile {
+        path: "/f.json".into(),
+        scope: Scope::User,
+        written: Err("it does not parse".into()),
+    };
+    let findings = judged(vec![unreadable]);
+    assert_eq!(findings[0].level, Level::Problem);
+    assert_eq!(findings[0].says, "cannot use /f.json: it does not parse");
+    let remedy = "correct /f.json, then run `cli-team-bridge doctor` again";
+    assert_eq!(findings[0].remedy.as_deref(), Some(remedy));
+}
