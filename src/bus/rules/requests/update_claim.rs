@@ -1,7 +1,7 @@
 //! What the owner of a request does with its claim besides answering: it reports progress, or renews, releases or hands over the
 //! claim, or gives the request up.
 
-use super::claim::respond;
+use super::claim::{not_for_you, respond};
 use super::reopen::{Reopening, reopen_as};
 use super::unheard_claims::note_known;
 use crate::bus::event::{Body, Event};
@@ -109,7 +109,7 @@ fn hand_over(
     let heir = state.live(&to).filter(|heir| !heir.hung && heir.stop.is_none());
     let heir = heir.ok_or_else(|| Refusal::NobodyThere { name: to.clone() })?;
     if !state.may_claim(heir, request) {
-        return Err(not_for(writer, heir, request));
+        return Err(not_for_you(writer, request));
     }
     let session = heir.id;
     if let Some(content) = content {
