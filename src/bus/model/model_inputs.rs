@@ -4,7 +4,9 @@ use proptest::sample::Index;
 
 use crate::bus::event::Body;
 use crate::bus::rules::{ClaimUpdate, Description, NewTask, Operation};
+use crate::domain::ids::MessageId;
 use crate::domain::member::{Label, Traits};
+use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 
 #[expect(
@@ -67,4 +69,14 @@ pub(super) fn claim_update(how: u8, to: &Name, number: u128) -> ClaimUpdate {
 
 pub(super) fn opening(to: Option<String>, ttl_ms: u64, lease_ms: Option<u64>) -> Operation {
     Operation::Open { description: text(), context: None, to, nudge_ms: 30_000, ttl_ms, lease_ms }
+}
+
+/// Sends one of the few texts.
+pub(super) fn sending(to: String, number: u128, reply_to: Option<MessageId>) -> Operation {
+    Operation::Send {
+        to,
+        body: one_of_few_texts(number),
+        reply_to: reply_to.map(String::from),
+        priority: Priority::default(),
+    }
 }

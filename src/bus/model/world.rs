@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::ledger::Ledger;
 use super::model_inputs::{
-    choose, claim_update, group, name, one_of_few_texts, opening, says, task, text,
+    choose, claim_update, group, name, one_of_few_texts, opening, says, sending, task, text,
 };
 use super::model_step::ModelStep;
 use crate::bus::error::BusError;
@@ -162,13 +162,7 @@ impl World {
                     Some(index) if index.index(2) == 0 => choose(&self.messages, index),
                     _ => None,
                 };
-                let send = Operation::Send {
-                    to: to.as_str().to_lowercase(),
-                    body: one_of_few_texts(self.ids),
-                    reply_to: reply_to.map(|id| id.to_string()),
-                    priority: Priority::default(),
-                };
-                (member(by)?, send)
+                (member(by)?, sending(to.as_str().to_lowercase(), self.ids, reply_to))
             }
             ModelStep::Answer(which) => {
                 let id = choose(&self.requests, which)?;
@@ -192,13 +186,7 @@ impl World {
             }
             ModelStep::SendToGroup(by, number, reply_to) => {
                 let reply_to = reply_to.as_ref().and_then(|index| choose(&self.messages, index));
-                let send = Operation::Send {
-                    to: group(*number).into(),
-                    body: one_of_few_texts(self.ids),
-                    reply_to: reply_to.map(|id| id.to_string()),
-                    priority: Priority::default(),
-                };
-                (member(by)?, send)
+                (member(by)?, sending(group(*number).into(), self.ids, reply_to))
             }
             ModelStep::Follow(by, follows) => {
                 let topic = Label::parse("news").expect("it is one word");

@@ -48,10 +48,10 @@ impl fmt::Display for NobodyFits {
             Group::Topic(_) => "follows that topic",
         };
         write!(formatter, "`{}` reaches nobody: no other live member {what}", self.group)?;
-        if !self.nearest.is_empty() {
-            write!(formatter, ". Did you mean {}?", quoted(&self.nearest))?;
-        } else {
+        if self.nearest.is_empty() {
             formatter.write_str(".")?;
+        } else {
+            write!(formatter, ". Did you mean {}?", quoted(&self.nearest))?;
         }
         let mut words = self.words.clone();
         let lists = words.lists_mut().map(|(what, list)| (what, std::mem::take(list)));

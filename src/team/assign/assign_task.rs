@@ -55,7 +55,7 @@ impl Team {
     pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
         if let Some(role) = role_of(&assignment.agent).filter(|_| !assignment.resume) {
-            return self.assign_to_role(role, assignment).await;
+            return self.assign_to_role(&role, assignment).await;
         }
         let me = self.inner.membership.session();
         let is_profile = self.config().profile(&assignment.agent).is_ok();

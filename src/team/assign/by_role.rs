@@ -41,16 +41,16 @@ impl Team {
     /// Assigns work to a role. Where no agent that has it is idle and no profile has it, a busy one queues the work.
     pub(super) async fn assign_to_role(
         &self,
-        role: Label,
+        role: &Label,
         assignment: Assignment,
     ) -> Result<Assigned, TeamError> {
         let prompt = Bus::body(assignment.prompt.clone());
         let live = match &assignment.name {
-            None => self.bus().look(|state| self.live_with(state, &role, &assignment)),
+            None => self.bus().look(|state| self.live_with(state, role, &assignment)),
             // A name asks for a new agent.
             Some(_) => None,
         };
-        let profile = profile_with(self.config(), &self.inner.launch, &role);
+        let profile = profile_with(self.config(), &self.inner.launch, role);
         match (live, profile) {
             (Some((session, agent, cwd, is_idle)), profile) if is_idle || profile.is_none() => {
                 self.queue(assignment, prompt, session, agent, cwd.as_deref()).await
@@ -59,7 +59,7 @@ impl Team {
                 let source = LaunchSource::of_profile(profile.name.as_str());
                 self.begin(assignment, prompt, source).await
             }
-            (_, None) => Err(self.candidates().unknown_role(&role)),
+            (_, None) => Err(self.candidates().unknown_role(role)),
         }
     }
 
@@ -93,9 +93,8 @@ impl Team {
 impl Candidates {
     /// Says why work for a role cannot be given to anybody now; none if it can.
     pub fn problem_with_role(&self, role: &Label) -> Option<TeamError> {
-        let is_it = |(word, _): &&(String, Option<String>)| is_same_word(word, role.as_str());
-        let mut reasons = self.words.iter().filter(is_it).map(|(_, missing)| missing).peekable();
-        reasons.peek().is_none().then(|| self.unknown_role(role))
+        let is_known = self.words.iter().any(|(word, _)| is_same_word(word, role.as_str()));
+        (!is_known).then(|| self.unknown_role(role))
     }
 
     /// Returns why the programs of all profiles with a role are missing, if they are.

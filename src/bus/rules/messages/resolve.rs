@@ -1,6 +1,6 @@
 //! Whom an address means: the one member that it names, or all that a group has now.
 //!
-//! A group never means its sender. Members that do not respond are left out, as from a broadcast, unless nobody else is meant.
+//! A group never means its sender. A message leaves out members that do not respond, as a broadcast does, unless nobody else is meant.
 
 use super::addressing::recipient;
 use crate::bus::event::{Event, Followed};
@@ -34,7 +34,7 @@ pub(in crate::bus::rules) fn resolve(
             Ok(Recipients { audience: Audience::One(name.clone()), to: vec![name] })
         }
         Address::All => {
-            let everyone = responsive(state, writer.everyone_but(&me.name));
+            let everyone = writer.everyone_but(&me.name);
             if everyone.is_empty() {
                 return Err(Refusal::NobodyElse);
             }
@@ -55,7 +55,7 @@ fn of_group(state: &State, me: &Session, group: Group) -> Result<Recipients, Ref
         return Err(Refusal::ToYourself { name: me.name.clone() });
     }
     let others = members.into_iter().filter(|member| member.id != me.id);
-    let to = responsive(state, others.map(|member| member.name.clone()).collect());
+    let to: Vec<_> = others.map(|member| member.name.clone()).collect();
     if to.is_empty() {
         return Err(Refusal::NobodyFits(Box::new(NobodyFits::of(state, &group))));
     }
@@ -63,7 +63,7 @@ fn of_group(state: &State, me: &Session, group: Group) -> Result<Recipients, Ref
 }
 
 /// Leaves out the members that do not respond, which would read too late; unless that are all of them.
-fn responsive(state: &State, all: Vec<Name>) -> Vec<Name> {
+pub(super) fn responsive(state: &State, all: Vec<Name>) -> Vec<Name> {
     let responds = |name: &&Name| !state.live(name).is_some_and(|live| live.hung);
     let responding: Vec<_> = all.iter().filter(responds).cloned().collect();
     if responding.is_empty() { all } else { responding }

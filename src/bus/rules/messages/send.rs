@@ -2,7 +2,7 @@
 
 use super::addressing::{check_body, known_member};
 use super::rates::{check_pace, just_sent};
-use super::resolve::{Recipients, follow, resolve};
+use super::resolve::{Recipients, follow, resolve, responsive};
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
@@ -29,6 +29,7 @@ pub(in crate::bus::rules) fn send(
     check_body("content", body)?;
     let me = writer.session(me)?;
     let Recipients { audience, to } = resolve(writer, me, to)?;
+    let to = if audience.is_one() { to } else { responsive(writer.state, to) };
     let to = with_room(writer, &audience, to)?;
     let mut post = Post::new(MessageKind::Message, me.name.clone(), me.name.clone(), body.clone());
     post.priority = priority;

@@ -77,9 +77,11 @@ impl State {
         let missed = meant.into_iter().filter(|session| {
             session.since_seq < message.seq && !message.is_visible_to(&session.name)
         });
-        let with_reason = |session: &Session| match session.hung {
-            true => Some("hung"),
-            false => (!self.has_room(&session.name, 1)).then_some("full"),
+        let with_reason = |session: &Session| {
+            if session.hung {
+                return Some("hung");
+            }
+            (!self.has_room(&session.name, 1)).then_some("full")
         };
         missed.filter_map(|session| Some((session, with_reason(session)?))).collect()
     }

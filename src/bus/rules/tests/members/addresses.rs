@@ -280,6 +280,10 @@ fn a_reply_to_a_group_stays_in_its_thread_and_an_answer_that_the_requester_gets_
 #[test]
 fn the_same_to_the_same_group_a_moment_later_is_one_message() {
     let (mut world, me) = team();
+    let lead = world.lead();
+    let paced =
+        limits::TeamLimits { messages_per_minute: 60, message_burst: 20, ..Default::default() };
+    world.ask(lead, Operation::Limit(paced));
     let id = world.send(me, "@reviewer", "x");
     let refusal = world.refuse(me, sending("@Reviewer", "x", None));
     assert_eq!(refusal, Refusal::Double { id });
