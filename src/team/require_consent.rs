@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::assign::by_role::{profile_with, role_of};
+use super::assign::role_word::{profile_with, role_of};
 use super::error::TeamError;
 use super::project_trust::{Consent, Trust, UnreadableApproval};
 use super::team_handle::Team;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::by_role::role_of;
 use super::launch_source::{LaunchSource, kept_name_note, namesake_note, resume_note};
+use super::role_word::role_of;
 use super::start_new_agent::{Ground, Newcomer, Started};
 use super::unknown_agent::unknown_agent;
 use crate::bus::event::{Body, Event};

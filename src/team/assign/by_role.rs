@@ -5,37 +5,16 @@
 use super::assign_task::{Assigned, Assignment};
 use super::candidates::Candidates;
 use super::launch_source::LaunchSource;
+use super::role_word::profile_with;
 use crate::bus::Bus;
 use crate::bus::state::{Session, State};
-use crate::config::{Config, Profile};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Label, MemberKind};
 use crate::domain::messaging::{Group, is_same_word};
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::team::error::TeamError;
-use crate::team::launch::Launch;
 use crate::team::team_handle::Team;
-
-/// Returns the role that an assignee names, if it names one.
-pub fn role_of(agent: &str) -> Option<Label> {
-    match Group::parse(agent.trim()) {
-        Ok(Some(Group::Word(role))) => Some(role),
-        _ => None,
-    }
-}
-
-/// Returns the first profile with a role whose program is installed, else the first with it.
-pub(crate) fn profile_with<'a>(
-    config: &'a Config,
-    launch: &Launch,
-    role: &Label,
-) -> Option<&'a Profile> {
-    let has_it = |profile: &&Profile| profile.has_word(role);
-    let is_installed = |profile: &&Profile| launch.program(profile).is_ok();
-    let installed = config.profiles().filter(has_it).find(is_installed);
-    installed.or_else(|| config.profiles().find(has_it))
-}
 
 impl Team {
     /// Assigns work to a role. Where no agent that has it is idle and no profile has it, a busy one queues the work.

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use super::by_role::role_of;
+use super::role_word::role_of;
 use super::unknown_agent::unknown_agent;
 use crate::bus::BusError;
 use crate::bus::state::{Session, Task};
