@@ -4,7 +4,7 @@
 pub const SERVER: &str = "bridge";
 
 /// The tools of the endpoint, in the order of `tools/list`.
-pub const ENDPOINT_TOOLS: [&str; 7] = [
+pub const ENDPOINT_TOOLS: [&str; 8] = [
     "check_messages",
     "send_message",
     "request_task",
@@ -12,4 +12,5 @@ pub const ENDPOINT_TOOLS: [&str; 7] = [
     "list_agents",
     "wait_for_message",
     "acknowledge",
+    "update_claim",
 ];

@@ -4,6 +4,7 @@
 //! them. So a call ends in [`Call::answered`] or [`Call::requeue`]; dropping a call requeues too.
 
 pub mod acknowledge;
+mod open_request;
 
 use std::time::Duration;
 
@@ -331,27 +332,6 @@ impl Call {
             },
             Err(error) => Err(error),
         }
-    }
-
-    /// Opens a request.
-    pub async fn open_request(
-        &mut self,
-        description: String,
-        context: Option<String>,
-        nudge: Duration,
-        ttl: Duration,
-    ) -> Result<RequestId, BusError> {
-        let description = Bus::body(description);
-        let context = context.map(Bus::body);
-        let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let receipt = self
-            .ask(Operation::Open { description, context, nudge_ms: ms(nudge), ttl_ms: ms(ttl) })
-            .await?;
-        let opened = receipt.events.iter().find_map(|event| match event {
-            Event::RequestOpened(opened) => Some(opened.id.clone()),
-            _ => None,
-        });
-        opened.ok_or(BusError::Closed)
     }
 
     /// Receives the notice of a task's end, because the answer of this call contains the result.

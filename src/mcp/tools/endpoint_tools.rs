@@ -31,6 +31,7 @@ pub(super) fn tools_knowing(profiles: Vec<Name>) -> Vec<Box<dyn AnyTool>> {
         Box::new(super::messaging::list_agents::ListAgents),
         Box::new(super::messaging::wait_for_message::WaitForMessage),
         Box::new(super::messaging::acknowledge::Acknowledge),
+        Box::new(super::messaging::update_claim::UpdateClaim),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Rules of messages: sending, receiving, waiting, proofs of reading, and acknowledging.
 
 mod addressing;
+mod resolve;
 mod send;
 mod receive;
 mod wait;
@@ -16,5 +17,6 @@ pub(super) use self::delivery_proofs::{
 };
 pub(in crate::bus) use self::receive::picked;
 pub(super) use self::receive::take;
+pub(super) use self::resolve::{Recipients, follow, follow_topic, leave_topic, resolve};
 pub(super) use self::send::{broadcast, send, send_as_human};
 pub(super) use self::wait::{end_wait, wait};

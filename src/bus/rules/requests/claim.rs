@@ -6,8 +6,7 @@ use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Request, Session};
 use crate::domain::ids::{CallId, RequestId, SessionId};
-use crate::domain::messaging::MessageKind;
-use crate::domain::messaging::RequestStatus;
+use crate::domain::messaging::{Audience, MessageKind, RequestStatus};
 
 pub(in crate::bus::rules) fn claim(
     writer: &mut Writer<'_>,
@@ -30,6 +29,12 @@ pub(in crate::bus::rules) fn claim(
             }
             _ => Err(lost(request)),
         };
+    }
+    if !writer.state.may_claim(me, request) {
+        let who = writer.state.claimants(request).into_iter();
+        let who = who.map(|session| session.name.clone()).collect();
+        let only = request.only.clone().unwrap_or(Audience::All);
+        return Err(Refusal::NotForYou { id: id.clone(), only, who });
     }
     writer.push(Event::RequestClaimed { id: id.clone(), by: me.name.clone(), session: me.id });
     if me.owner.is_some() {
@@ -65,7 +70,7 @@ pub(in crate::bus::rules) fn respond(
     };
     let owned = request.status == RequestStatus::Claimed
         && request.owner.as_ref().is_some_and(|owner| owner.session == me.id);
-    let completes = owned && post.to.first() == Some(&request.from);
+    let completes = owned && post.to.contains(&request.from);
     post.request = Some(id.clone());
     post.reply_to = Some(request.message.clone());
     post.thread = Some(request.message.clone());

@@ -5,11 +5,13 @@ mod claim;
 mod unheard_claims;
 mod remind;
 mod reopen;
+mod give_back;
 mod newcomers;
 mod end_unanswered;
 
 pub(super) use self::claim::{claim, respond};
 pub(super) use self::end_unanswered::{end_with_team, expire, withdraw_own};
+pub(super) use self::give_back::give_back;
 pub(super) use self::newcomers::{claimable_by, show_remaining_requests, show_requests};
 pub(super) use self::open::open;
 pub(super) use self::remind::nudge;

@@ -257,8 +257,13 @@ fn a_member_has_a_limited_number_of_unanswered_requests() {
     for _ in 0..limits::MAX_OWN_REQUESTS {
         world.open(peer);
     }
-    let open =
-        Operation::Open { description: text("one more"), context: None, nudge_ms: 1, ttl_ms: 1 };
+    let open = Operation::Open {
+        description: text("one more"),
+        context: None,
+        to: None,
+        nudge_ms: 1,
+        ttl_ms: 1,
+    };
     let limit = limits::MAX_OWN_REQUESTS;
     assert_eq!(world.refuse(peer, open), Refusal::TooManyRequests { limit });
 }

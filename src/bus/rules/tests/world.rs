@@ -270,6 +270,7 @@ impl World {
         let open = Operation::Open {
             description: text("look at this"),
             context: None,
+            to: None,
             nudge_ms: 30_000,
             ttl_ms: 900_000,
         };
@@ -381,6 +382,7 @@ pub(super) fn all() -> Pick {
     Pick {
         only: None,
         from: None,
+        to: None,
         kind: None,
         limit: 500,
         bytes: usize::MAX,

@@ -10,4 +10,5 @@ mod receipts;
 pub(crate) mod request_task;
 pub(crate) mod send_message;
 pub(crate) mod sender_filter;
+pub(crate) mod update_claim;
 pub(crate) mod wait_for_message;

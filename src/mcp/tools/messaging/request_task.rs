@@ -1,4 +1,4 @@
-//! `request_task`: work that any team-mate may claim.
+//! `request_task`: work that any team-mate, or any of a group, may claim.
 
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ pub(crate) struct Input {
     description: String,
     /// Helpful background.
     context: Option<String>,
+    /// Who alone may claim it, as in send_message; default all.
+    to: Option<String>,
     /// If unclaimed after this, all are reminded; default 30.
     timeout_seconds: Option<u64>,
     /// If unclaimed after this, it expires; default 900.
@@ -59,7 +61,10 @@ impl Tool for RequestTask {
             seconds("timeout_seconds", input.timeout_seconds, wait_times::REQUEST_NUDGE_SECONDS)?;
         let ttl = seconds("ttl_seconds", input.ttl_seconds, wait_times::REQUEST_TTL_SECONDS)?;
         let note = (!notes.is_empty()).then(|| notes.join("; "));
-        let id = caller.call.open_request(input.description, input.context, nudge, ttl).await?;
+        let id = caller
+            .call
+            .open_request_to(input.to, (input.description, input.context), nudge, ttl)
+            .await?;
         Ok(Output { request_id: id.into(), status: RequestStatus::Open.as_str(), note })
     }
 }
