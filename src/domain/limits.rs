@@ -361,9 +361,6 @@ pub const POOL_WORD_LETTERS: usize = 12;
 /// Roles of a profile: each stands in the log with every start of an agent, and in every list of the team.
 pub const PROFILE_ROLES: usize = 32;
 
-/// Characters of a role, which is a word or two for people and models.
-pub const ROLE_CHARS: usize = 100;
-
 /// Elements of a list in a profile, such as the arguments of its program.
 pub const PROFILE_LIST: usize = 1_000;
 
