@@ -6,13 +6,11 @@ use super::consistent_state::{check_inboxes, check_sessions};
 use crate::bus::event::{
     Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
 };
-use crate::bus::state::{Delivery, Due, Request, State};
+use crate::bus::state::{Delivery, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, SessionNumber};
-use crate::domain::messaging::{
-    Acknowledgement, Audience, Author, Group, MessageKind, RequestStatus,
-};
+use crate::domain::member::SessionNumber;
+use crate::domain::messaging::{Acknowledgement, Author, MessageKind, RequestStatus};
 use crate::domain::name::Name;
 
 /// The delivery status of a message for one addressee.

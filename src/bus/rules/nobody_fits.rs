@@ -5,6 +5,7 @@ use std::fmt;
 use crate::bus::state::{GroupWords, State};
 use crate::domain::limits;
 use crate::domain::messaging::Group;
+use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 
 /// A group without a live member, and the words for groups that have some.
@@ -26,7 +27,7 @@ impl NobodyFits {
         let is_it = |word: &String| word.eq_ignore_ascii_case(&written);
         let mut near = nearest(&written, words.all().filter(|word| !is_it(word)));
         // A member's name stands alone in an address.
-        near.extend(nearest(&bare, state.names().map(|name| name.as_str())));
+        near.extend(nearest(&bare, state.names().map(Name::as_str)));
         near.truncate(SUGGESTED);
         for (_, list) in words.lists_mut() {
             let like = nearest(&written, &*list);

@@ -45,7 +45,7 @@ pub(in crate::bus::rules) fn update_claim(
             reopen_as(writer, id, "has released it", how);
         }
         ClaimUpdate::HandOver { to, content } => {
-            hand_over(writer, me, request, to, content.as_ref())?
+            hand_over(writer, me, request, to, content.as_ref())?;
         }
         ClaimUpdate::Complete(body) => {
             let post = about(me, request, MessageKind::Response, body)?;

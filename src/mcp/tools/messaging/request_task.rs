@@ -19,7 +19,7 @@ pub(crate) struct Input {
     description: String,
     /// Helpful background.
     context: Option<String>,
-    /// Who alone may claim it, as in send_message; default all.
+    /// Who alone may claim it, as in `send_message`; default all.
     to: Option<String>,
     /// If unclaimed after this, all are reminded; default 30.
     timeout_seconds: Option<u64>,

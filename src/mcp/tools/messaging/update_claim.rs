@@ -17,7 +17,7 @@ pub(crate) struct Input {
     /// A request that you own, or a #topic that you follow.
     id: String,
     action: Action,
-    /// For hand_over: the next owner.
+    /// For `hand_over`: the next owner.
     to: Option<String>,
     /// What you say: the answer of complete, how far you are, why.
     content: Option<String>,

@@ -1,5 +1,7 @@
 //! Addresses: whom each of them means, what is said where nobody is meant, and topics.
 
+use std::slice::from_ref;
+
 use super::super::*;
 use crate::bus::event::Followed;
 use crate::bus::rules::Description;
@@ -101,7 +103,7 @@ fn every_form_of_an_address_means_somebody_or_says_why_not() {
         // Where several are meant, none of them is woken for it.
         assert_eq!(sent.quiet, !sent.audience.is_one(), "{to}");
         for name in whom {
-            assert_eq!(world.unread(name.as_str()), [sent.id.clone()], "{to}");
+            assert_eq!(world.unread(name.as_str()), from_ref(&sent.id), "{to}");
         }
         assert_eq!(world.unread("me"), []);
     }
@@ -179,7 +181,7 @@ fn a_message_to_a_group_wakes_if_it_is_urgent_or_from_an_orchestrator() {
     assert!(!is_quiet(&world.ask(lead, sending("@reviewer", "x", None))));
     assert!(!is_quiet(&world.ask(lead, Operation::Broadcast(text("x")))));
     let ann = world.state.unread(&name("ann"));
-    assert_eq!(ann.map(|message| message.wakes()).filter(|wakes| *wakes).count(), 4);
+    assert_eq!(ann.filter(|message| message.wakes()).count(), 4);
 }
 
 #[test]
@@ -326,7 +328,7 @@ fn a_request_for_some_is_shown_to_them_and_to_those_who_join_them_and_claimed_by
     assert_eq!(world.state.message(&shown).unwrap().audience.to_string(), "@reviewer");
     let carl = world.state.live(&name("carl")).unwrap().id;
     assert_eq!(world.unread("carl"), []);
-    assert_eq!(world.unread("bob"), [shown.clone()]);
+    assert_eq!(world.unread("bob"), from_ref(&shown));
     let refusal = world.refuse(carl, Operation::Claim(request.clone(), CALL));
     let expected =
         format!("the request `{request}` is for `@reviewer` alone: `ann`, `bob` may claim it");
