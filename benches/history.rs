@@ -150,6 +150,7 @@ fn pick() -> Pick {
     Pick {
         only: None,
         from: None,
+        to: None,
         kind: None,
         limit: limits::MAX_CHECK_LIMIT,
         bytes: usize::MAX,

@@ -115,6 +115,7 @@ async fn take(reader: &Membership) -> Outcome {
     let pick = Pick {
         only: None,
         from: None,
+        to: None,
         kind: None,
         limit: limits::MAX_CHECK_LIMIT,
         bytes: usize::MAX,

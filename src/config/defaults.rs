@@ -4,9 +4,7 @@
 //! these rows, whose types are in `key`. A number that other modules need as well, as an upper bound or a fallback, has its name in
 //! `domain::limits`.
 
-use super::key::{
-    Choice, Key, Limit, Line, Lines, Number, Other, Row, Switch, WithoutConsent, table,
-};
+use super::key::{Choice, Key, Limit, Line, Number, Other, Row, Switch, WithoutConsent, table};
 use super::profile::profile_choices::{MidTurn, Restart};
 use super::window_keys;
 use super::workflow_settings::Resume;
@@ -253,14 +251,17 @@ pub(super) static START_SECONDS: Key<Number> = Key {
     meaning: "seconds without a sign of life that it may take to answer `initialize`, and again to open a session",
 };
 
-pub(super) static ROLES: Key<Lines> = Key {
-    name: "roles",
-    values: Lines { most: limits::PROFILE_ROLES, each: limits::ROLE_CHARS },
-    meaning: "its purpose, in your words",
-};
-
 /// How documents and errors describe the values that are labels.
 const LABELS: &str = "a list of at most 16 words of letters, digits, `.`, `_` and `-`";
+
+pub(super) static ROLES: Key<Other> = Key {
+    name: "roles",
+    values: Other {
+        values: "a list of at most 32 words of letters, digits, `.`, `_` and `-`",
+        default: "none",
+    },
+    meaning: "what it is for, in words by which the team addresses it (`@reviewer`)",
+};
 
 pub(super) static LANE: Key<Other> = Key {
     name: "lane",

@@ -44,13 +44,6 @@ pub(super) struct Line {
     pub(super) default: &'static str,
 }
 
-/// A list of one-line texts.
-pub(super) struct Lines {
-    pub(super) most: usize,
-    /// The most characters of each.
-    pub(super) each: usize,
-}
-
 /// Any other type, described in words.
 pub(super) struct Other {
     pub(super) values: &'static str,
@@ -166,16 +159,6 @@ impl Values for Line {
 
     fn default(&self) -> String {
         self.default.to_owned()
-    }
-}
-
-impl Values for Lines {
-    fn values(&self) -> String {
-        format!("a list of at most {} lines of at most {} characters", self.most, self.each)
-    }
-
-    fn default(&self) -> String {
-        "none".to_owned()
     }
 }
 

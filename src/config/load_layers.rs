@@ -18,6 +18,7 @@ use super::profile::builtin_profiles;
 use super::value_origin::{Sourced, ValueOrigin};
 use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
+use crate::domain::member::Label;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::sys::fs::bounded_file;
@@ -137,11 +138,32 @@ impl Config {
             }
             let mut profile = scripted.clone();
             profile.name = name.clone();
+            if let Some(replaced) = self.profiles.get(&name) {
+                // A plan may mean it by one of these words.
+                profile.roles.clone_from(&replaced.roles);
+                profile.lane.clone_from(&replaced.lane);
+                profile.capabilities.clone_from(&replaced.capabilities);
+            }
             let script = script.to_string_lossy().into_owned();
             profile.args.value.extend(["--script".to_owned(), script]);
             self.profiles.insert(name, profile);
         }
         self.plays_script = true;
+        Ok(())
+    }
+
+    /// Replaces the profiles that have this role with the scripted agent. If none has it, a profile of that name gets it.
+    pub fn play_role(&mut self, role: &Label, script: &Path) -> Result<(), UnknownProfile> {
+        let with_it = self.profiles.values().filter(|profile| profile.has_word(role));
+        let names: Vec<_> = with_it.map(|profile| profile.name.clone()).collect();
+        if !names.is_empty() {
+            return self.play(names, script);
+        }
+        let name = role.name();
+        self.play([name.clone()], script)?;
+        if let Some(profile) = self.profiles.get_mut(name) {
+            profile.roles.value.push(role.as_str().to_owned());
+        }
         Ok(())
     }
 

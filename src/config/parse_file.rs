@@ -16,6 +16,7 @@ use super::profile::{Command, Profile};
 use super::toml_reader::{Reader, TomlEntry, entries};
 use super::value_origin::{Sourced, ValueOrigin};
 use super::workflow_settings::Resume;
+use crate::domain::limits;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
@@ -307,12 +308,12 @@ impl DocumentReader<'_, '_> {
         self.sourced(line)
     }
 
+    /// A role is a word, because the team addresses whoever has it by it.
     fn roles(&mut self, value: &Spanned<DeValue<'_>>, what: &str) -> Option<Sourced<Vec<String>>> {
-        let values = &defaults::ROLES.values;
         let role = |reader: &mut Reader<'_>, role: &Spanned<DeValue<'_>>, each: &str| {
-            reader.line(role, each, values.each)
+            reader.label(role, each).map(|role| role.as_str().to_owned())
         };
-        let roles = self.reader.array_of(value, what, values.most, role);
+        let roles = self.reader.array_of(value, what, limits::PROFILE_ROLES, role);
         self.sourced(roles)
     }
 

@@ -5,8 +5,8 @@ use crate::domain::name::Name;
 use crate::domain::text::counted::counted;
 use crate::domain::tool_names::{ENDPOINT_TOOLS, SERVER};
 
-/// The longest introduction: 130 tokens at four bytes each.
-pub const MAX_INTRODUCTION_BYTES: usize = 540;
+/// The longest introduction: 140 tokens at four bytes each.
+pub const MAX_INTRODUCTION_BYTES: usize = 560;
 
 /// Writes the introduction. If it becomes too long, the last team-mates are counted instead of named.
 pub fn introduce<'r>(reader: impl Into<Reader<'r>>, mates: &[Name], tools: bool) -> String {

@@ -79,9 +79,8 @@ fn framed(
 fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
     let header = &message.header;
     let to = match &header.audience {
-        Audience::All => "all".to_owned(),
         Audience::One(name) if name == reader.name() => "you".to_owned(),
-        Audience::One(name) => name.to_string(),
+        audience => audience.to_string(),
     };
     let what = match (header.kind, &header.request) {
         (MessageKind::Request, Some(request)) => {

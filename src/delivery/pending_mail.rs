@@ -8,11 +8,13 @@ use crate::bus::state::State;
 use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 
-/// The unread messages of an agent that are worth a turn of their own, or a place in a running one.
+/// The unread messages of an agent that are worth a place in a running turn, or a turn of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PendingMail {
     /// The number in the log of the newest.
     pub newest: Option<u64>,
+    /// The number in the log of the newest that is worth a turn of its own.
+    pub waking: Option<u64>,
     /// The number in the log of the newest urgent one.
     pub urgent: Option<u64>,
 }
@@ -42,6 +44,10 @@ impl PendingMail {
         let urgent = wake_idle::waking(state, name, tried)
             .filter(|message| message.priority == Priority::Urgent)
             .map(|message| message.seq);
-        Self { newest: wake_idle::worth_a_turn(state, name, tried), urgent: urgent.max() }
+        Self {
+            newest: wake_idle::talk(state, name, tried).map(|message| message.seq).max(),
+            waking: wake_idle::worth_a_turn(state, name, tried),
+            urgent: urgent.max(),
+        }
     }
 }

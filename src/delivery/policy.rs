@@ -40,9 +40,9 @@ mod tests {
     use super::*;
     use crate::delivery::capabilities::{Reach, SteerWhen};
 
-    const NONE: PendingMail = PendingMail { newest: None, urgent: None };
-    const MAIL: PendingMail = PendingMail { newest: Some(7), urgent: None };
-    const URGENT: PendingMail = PendingMail { newest: Some(9), urgent: Some(8) };
+    const NONE: PendingMail = PendingMail { newest: None, waking: None, urgent: None };
+    const MAIL: PendingMail = PendingMail { newest: Some(7), waking: Some(7), urgent: None };
+    const URGENT: PendingMail = PendingMail { newest: Some(9), waking: Some(9), urgent: Some(8) };
 
     fn steered(when: SteerWhen) -> RunningTurn {
         RunningTurn { reach: Reach { steer: Some(when), drains: false }, ..out_of_reach() }

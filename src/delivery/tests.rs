@@ -39,6 +39,7 @@ fn message(from: &str, audience: Audience, text: &str) -> LoadedMessage {
         reply_to: None,
         thread: id,
         priority: Priority::Normal,
+        quiet: false,
         body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),
     };

@@ -38,9 +38,8 @@ impl AnnouncedMessages {
 /// Writes the line for one message: sender, kind, id, and the beginning of the text.
 pub fn line(message: &Message, reader: &Name, text: &str) -> String {
     let to = match &message.audience {
-        Audience::All => "all",
-        Audience::One(name) if name == reader => "you",
-        Audience::One(name) => name.as_str(),
+        Audience::One(name) if name == reader => "you".to_owned(),
+        audience => audience.to_string(),
     };
     let (from, what, id) = (&message.from, message.kind.as_str(), &message.id);
     let begin = format!("[{from} → {to}] {what} {id}: \"");

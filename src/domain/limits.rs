@@ -219,6 +219,12 @@ pub const REASON_CHARS: usize = 240;
 /// Profiles that the description of a tool names, installed ones and missing ones each: every session pays for them.
 pub const DESCRIBED_PROFILES: usize = 16;
 
+/// Topics that a session follows: more than anybody reads, and few enough for its line in a list of members.
+pub const FOLLOWED_TOPICS: usize = 64;
+
+/// Lanes, roles, capabilities and topics that an error about an address lists, each: it ends with the number of the others.
+pub const SHOWN_GROUP_WORDS: usize = 12;
+
 /// Characters of a wrong name or a wrong text that an error repeats.
 pub const SHOWN_NAME_CHARS: usize = 80;
 
@@ -357,9 +363,6 @@ pub const POOL_WORD_LETTERS: usize = 12;
 
 /// Roles of a profile: each stands in the log with every start of an agent, and in every list of the team.
 pub const PROFILE_ROLES: usize = 32;
-
-/// Characters of a role, which is a word or two for people and models.
-pub const ROLE_CHARS: usize = 100;
 
 /// Elements of a list in a profile, such as the arguments of its program.
 pub const PROFILE_LIST: usize = 1_000;

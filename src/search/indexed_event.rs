@@ -1,7 +1,7 @@
 //! Which texts of an event are searched, for whom they are, and what they are called. Pure.
 
 use crate::bus::event::{Body, Event};
-use crate::domain::messaging::{Audience, Author};
+use crate::domain::messaging::Author;
 
 use super::search_hit::HitKind;
 
@@ -46,10 +46,7 @@ pub(super) fn pieces(event: &Event) -> Vec<Piece> {
                 kind: HitKind::Message,
                 text: PieceText::Body(sent.body.clone()),
                 from: Some(from.to_string()),
-                to: Some(match &sent.audience {
-                    Audience::All => "all".to_owned(),
-                    Audience::One(name) => name.to_string(),
-                }),
+                to: Some(sent.audience.to_string()),
                 id: sent.id.to_string(),
                 open: format!("messages --thread {thread}"),
             }]
@@ -60,7 +57,7 @@ pub(super) fn pieces(event: &Event) -> Vec<Piece> {
                 kind: HitKind::Request,
                 text: PieceText::Body(text.clone()),
                 from: Some(opened.from.to_string()),
-                to: Some("all".to_owned()),
+                to: Some(opened.audience().to_string()),
                 id: opened.id.to_string(),
                 open: format!("messages --thread {}", opened.id),
             };

@@ -7,6 +7,7 @@ use super::project_trust::{Consent, UnreadableApproval};
 use crate::bus::BusError;
 use crate::bus::rules::Refusal;
 use crate::config::UnknownProfile;
+use crate::domain::limits;
 use crate::domain::member::SessionNumber;
 use crate::domain::missing_program::MissingProgram;
 use crate::domain::name::{Name, NameError};
@@ -18,6 +19,9 @@ pub enum TeamError {
     /// Neither a live member nor a profile has that name.
     #[error("`{name}` is neither a live agent nor a profile{}", known(.nearest, .profiles))]
     Unknown { name: String, nearest: Vec<String>, profiles: Vec<String> },
+    /// Neither a live agent nor a profile has the role.
+    #[error("no live agent and no profile has the role `{role}`{}", roles(.nearest, .words))]
+    NoRole { role: String, nearest: Vec<String>, words: Vec<String> },
     /// No such profile exists.
     #[error(transparent)]
     Profile(#[from] UnknownProfile),
@@ -87,6 +91,18 @@ fn known(nearest: &[String], profiles: &[String]) -> String {
     match nearest {
         [] => format!("; profiles: {}", quoted(profiles)),
         names => format!(": did you mean {}?", quoted(names)),
+    }
+}
+
+fn roles(nearest: &[String], words: &[String]) -> String {
+    let quoted = |words: &[String]| {
+        let shown = &words[..words.len().min(limits::SHOWN_GROUP_WORDS)];
+        shown.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+    };
+    match (nearest, words) {
+        ([], []) => ": give a profile `roles` in the configuration, or name an agent".to_owned(),
+        ([], words) => format!("; there are {}", quoted(words)),
+        (nearest, _) => format!(": did you mean {}?", quoted(nearest)),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::assign::role_word::{profile_with, role_of};
 use super::error::TeamError;
 use super::project_trust::{Consent, Trust, UnreadableApproval};
 use super::team_handle::Team;
@@ -62,9 +63,14 @@ fn holds(trust: &Trust, file: &Brought, what: &str) -> Result<bool, TeamError> {
 }
 
 impl Team {
-    /// Refuses profiles that need an approval which the user has not given.
+    /// Refuses profiles that need an approval which the user has not given. A role stands for the profile that would be started for it.
     pub fn agreed<'a>(&self, profiles: impl IntoIterator<Item = &'a str>) -> Result<(), TeamError> {
-        agreed(self.config(), &self.inner.launch.trust, profiles)
+        let (config, launch) = (self.config(), &self.inner.launch);
+        let of_role = |name: &'a str| match role_of(name) {
+            Some(role) => Some(profile_with(config, launch, &role)?.name.as_str()),
+            None => Some(name),
+        };
+        agreed(config, &launch.trust, profiles.into_iter().filter_map(of_role))
     }
 
     /// Returns the files of the project that have made or widened this profile.

@@ -250,6 +250,7 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
             message: MessageId::from_bits(number),
             from: name(from),
             to: Vec::<Name>::new().into(),
+            only: None,
             description: Body::Text("a question".to_owned()),
             context: None,
             nudge_ms: 1,
@@ -271,6 +272,7 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            quiet: false,
             body: Body::Text(text.to_owned()),
         })
     };
@@ -344,6 +346,7 @@ fn mail_to_a_generated_name_that_has_left_is_unread_by_nobody() {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            quiet: false,
             body: Body::Text("the workflow is done".to_owned()),
         });
         let left = Event::MemberLeft { session, departure: Departure::Closed, detail: None };

@@ -20,7 +20,7 @@ use crate::bus::error::BusError;
 use crate::bus::event::Event;
 use crate::bus::rules::{Operation, Pick, Refusal};
 use crate::bus::shared::Receipt;
-use crate::bus::state::{Message, Request, State};
+use crate::bus::state::{Message, Request};
 use crate::domain::ids::{CallId, MessageId, RequestId, TaskId};
 use crate::domain::messaging::{DeliveryMethod, MessageKind, Priority};
 use crate::domain::name::Name;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Addressees, AnswerWritten, Created, Described, Finished, Joined, MessageAcknowledged,
+    Addressees, AnswerWritten, Created, Described, Finished, Followed, Joined, MessageAcknowledged,
     MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs,
     Skip, Starting, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
     TaskAssigned, UnheardClaim,
@@ -30,6 +30,10 @@ pub enum Event {
     MemberJoined(Joined),
     /// See [`Described`].
     MemberDescribed(Described),
+    /// A session follows a topic from now on.
+    TopicFollowed(Followed),
+    /// A session no longer follows a topic.
+    TopicLeft(Followed),
     /// The activity of an agent has changed.
     MemberActivity { session: SessionId, activity: Activity },
     /// It is known whether an agent has our tools.

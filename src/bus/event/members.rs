@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::SessionId;
-use crate::domain::member::{MemberKind, ProcessMark, SessionNumber, Traits};
+use crate::domain::member::{Label, MemberKind, ProcessMark, SessionNumber, Traits};
 use crate::domain::name::Name;
 
 /// An agent is about to be started by a bridge.
@@ -63,4 +63,13 @@ pub struct Described {
     /// Where its client works, if it joined by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+}
+
+/// A session follows a topic from now on, or no longer does.
+///
+/// Versions without these events must not pass over them: they would send messages to other members than the rules have decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Followed {
+    pub session: SessionId,
+    pub topic: Label,
 }

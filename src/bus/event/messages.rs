@@ -38,6 +38,10 @@ pub struct MessageSent {
     /// The priority for a member that works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
+    /// Whether it waits for an idle agent's next turn, instead of beginning one: a message to a group that is neither urgent nor from
+    /// an orchestrator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quiet: bool,
     pub body: Body,
 }
 

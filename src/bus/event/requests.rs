@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Addressees, Body, Skip};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId};
+use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
 
 /// A request is open, and its message is in the inboxes of `to`.
@@ -14,6 +15,9 @@ pub struct RequestOpened {
     pub message: MessageId,
     pub from: Name,
     pub to: Addressees,
+    /// Who alone sees and may claim it; everybody if it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<Audience>,
     pub description: Body,
     /// The knowledge so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,6 +33,11 @@ pub struct RequestOpened {
 }
 
 impl RequestOpened {
+    /// Returns its audience as shown to readers.
+    pub fn audience(&self) -> Audience {
+        self.only.clone().unwrap_or(Audience::All)
+    }
+
     /// Returns the length of description and context together.
     pub(in crate::bus) fn bytes(&self) -> u64 {
         let context = self.context.as_ref().map_or(0, Body::bytes);

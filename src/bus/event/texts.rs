@@ -23,6 +23,8 @@ impl Event {
             Self::MemberStarting(_)
             | Self::MemberJoined(_)
             | Self::MemberDescribed(_)
+            | Self::TopicFollowed(_)
+            | Self::TopicLeft(_)
             | Self::MemberActivity { .. }
             | Self::MemberTools { .. }
             | Self::MemberModel { .. }

@@ -118,6 +118,7 @@ impl<'a> Racer<'a> {
         let open = Operation::Open {
             description: text(),
             context: None,
+            to: None,
             nudge_ms: 3_600_000,
             ttl_ms: 86_400_000,
             lease_ms: Some(LEASE_MS),
@@ -132,6 +133,7 @@ impl<'a> Racer<'a> {
         let pick = Pick {
             only: None,
             from: None,
+            to: None,
             kind: None,
             limit: 500,
             bytes: usize::MAX,

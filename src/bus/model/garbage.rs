@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::bus::event::LogPosition;
 use crate::bus::event::{
-    Addressees, AnswerWritten, Body, Created, Described, Entry, Event, Finished, Joined,
+    Addressees, AnswerWritten, Body, Created, Described, Entry, Event, Finished, Followed, Joined,
     MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, Question,
     RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded, StepReturned,
     StepStarted, TaskAssigned, TaskReport, UnheardClaim,
@@ -17,9 +17,9 @@ use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
 use crate::domain::ids::{
     CallId, CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
-use crate::domain::member::{Activity, Departure, MemberKind, SessionNumber, Tools, Traits};
+use crate::domain::member::{Activity, Departure, Label, MemberKind, SessionNumber, Tools, Traits};
 use crate::domain::messaging::{
-    Acknowledgement, Audience, Author, DeliveryMethod, MessageKind, Priority,
+    Acknowledgement, Audience, Author, DeliveryMethod, Group, MessageKind, Priority,
 };
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
@@ -53,6 +53,14 @@ fn uuid(byte: u8) -> Uuid {
 /// There are few ids of each kind, so that events meet.
 fn session(byte: u8) -> SessionId {
     SessionId(uuid(byte % 4))
+}
+
+fn topic(byte: u8) -> Label {
+    Label::parse(["one", "two"][usize::from(byte % 2)]).unwrap()
+}
+
+fn group(byte: u8) -> Group {
+    if byte > 128 { Group::Topic(topic(byte)) } else { Group::Word(topic(byte)) }
 }
 
 fn call(byte: u8) -> CallId {
@@ -112,7 +120,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         DeliveryMethod::Steer,
         DeliveryMethod::Drain,
     ];
-    match kind % 42 {
+    match kind % 44 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -150,6 +158,8 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             traits: Traits::default(),
             cwd: (c > 128).then(|| "/".into()),
         }),
+        42 => Event::TopicFollowed(Followed { session: session(a), topic: topic(b) }),
+        43 => Event::TopicLeft(Followed { session: session(a), topic: topic(b) }),
         3 => Event::MemberActivity { session: session(a), activity: Activity::Running },
         4 => Event::MemberTools { session: session(a), tools: Tools::Ready },
         5 => Event::MemberLeft { session: session(a), departure: Departure::Dead, detail: None },
@@ -183,6 +193,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             message: message(b),
             from: name(c),
             to: addressees(odd, d, e),
+            only: (e > 200).then(|| Audience::Group(group(a))),
             description: body(a),
             context: Some(body(e)),
             nudge_ms: u64::from(d),
@@ -275,7 +286,7 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> MessageSent {
         id: message(a),
         kind: kinds[usize::from(b % 4)],
         from: if c > 250 { Author::Human } else { Author::Member(name(c)) },
-        audience: Audience::All,
+        audience: if e > 200 { Audience::Group(group(d)) } else { Audience::All },
         to: addressees(e % 4 == 0, d, e),
         request: Some(request(c)),
         task: Some(task(d)),
@@ -284,6 +295,7 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> MessageSent {
         thread: Some(message(b)),
         ends: vec![task(a)],
         priority: if c > 128 { Priority::Urgent } else { Priority::Normal },
+        quiet: e > 220,
         body: body(a),
     }
 }
@@ -401,7 +413,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Operation {
             vec![(name(b), StepMove::Finish)],
         ),
         0 => Operation::Send {
-            to: name(a).to_string(),
+            to: if a > 128 { group(b).to_string() } else { name(a).to_string() },
             body: Body::Text("x".into()),
             reply_to: (b > 128).then(|| message(b).to_string()),
             priority: Priority::default(),
@@ -415,7 +427,15 @@ fn ask([kind, a, b]: [u8; 3]) -> Operation {
             session: session(a),
             call: call(b),
             method: DeliveryMethod::Pull,
-            pick: Pick { only: None, from: None, kind: None, limit: 3, bytes: 10, head_bytes: 10 },
+            pick: Pick {
+                only: None,
+                from: None,
+                to: None,
+                kind: None,
+                limit: 3,
+                bytes: 10,
+                head_bytes: 10,
+            },
         },
         _ => Operation::Leave { session: session(a), departure: Departure::Failed, detail: None },
     }

@@ -6,12 +6,11 @@ use super::consistent_state::{check_inboxes, check_sessions};
 use crate::bus::event::{
     Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
 };
-use crate::bus::state::{Delivery, Due, State};
+use crate::bus::state::{Delivery, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, SessionNumber};
-use crate::domain::messaging::RequestStatus;
-use crate::domain::messaging::{Acknowledgement, Author, MessageKind};
+use crate::domain::member::SessionNumber;
+use crate::domain::messaging::{Acknowledgement, Author, MessageKind, RequestStatus};
 use crate::domain::name::Name;
 
 /// The delivery status of a message for one addressee.
@@ -24,24 +23,24 @@ enum Where {
 }
 
 #[derive(Debug)]
-struct Asked {
-    from: Name,
-    message: MessageId,
-    status: RequestStatus,
-    owner: Option<SessionId>,
-    fence: u64,
+pub(super) struct Asked {
+    pub(super) from: Name,
+    pub(super) message: MessageId,
+    pub(super) status: RequestStatus,
+    pub(super) owner: Option<SessionId>,
+    pub(super) fence: u64,
     /// Whether claims have a lease, and their owner was reminded of it.
-    leased: bool,
+    pub(super) leased: bool,
     reminded: bool,
-    lost_owners: u32,
+    pub(super) lost_owners: u32,
 }
 
 #[derive(Default)]
 pub(super) struct Ledger {
     next_seq: u64,
     /// All sessions, ended ones too.
-    names: BTreeMap<SessionId, Name>,
-    live: BTreeSet<SessionId>,
+    pub(super) names: BTreeMap<SessionId, Name>,
+    pub(super) live: BTreeSet<SessionId>,
     /// All sessions that have a number, and the last number.
     numbered: BTreeSet<SessionId>,
     last_number: Option<SessionNumber>,
@@ -62,9 +61,9 @@ pub(super) struct Ledger {
     /// The deliveries that ended without a reader, and what recipients say of the others.
     ended: BTreeSet<(MessageId, Name)>,
     acknowledged: BTreeMap<(MessageId, Name), Acknowledgement>,
-    requests: BTreeMap<RequestId, Asked>,
+    pub(super) requests: BTreeMap<RequestId, Asked>,
     /// The unheard claims, each with the call whose answer it depends on.
-    unheard: BTreeMap<RequestId, (SessionId, CallId)>,
+    pub(super) unheard: BTreeMap<RequestId, (SessionId, CallId)>,
     /// The assigners of unfinished tasks.
     assigners: BTreeMap<TaskId, Name>,
     /// The assigners of tasks that ended with the newest entry: they are notified.
@@ -478,53 +477,6 @@ impl Ledger {
                 let place = (message.id.clone(), name.clone());
                 assert!(self.places.contains_key(&place), "addressed by an event");
             }
-        }
-    }
-
-    fn check_requests(&self, state: &State) {
-        let unheard = state.sessions.values().flat_map(|session| {
-            let unheard = session.unheard.iter();
-            unheard.map(|(request, call)| (request.clone(), (session.id, *call)))
-        });
-        assert_eq!(unheard.collect::<BTreeMap<_, _>>(), self.unheard);
-        for (id, asked) in &self.requests {
-            let request = state.request(id).expect("fewer than the state keeps");
-            assert_eq!((request.status, &request.from), (asked.status, &asked.from));
-            let runs = |due: fn(RequestId) -> Due| state.timers.runs(&due(id.clone()));
-            assert_eq!(runs(Due::Expire), asked.status == RequestStatus::Open);
-            if asked.status != RequestStatus::Open {
-                assert!(!runs(Due::Nudge));
-            }
-            if asked.status != RequestStatus::Claimed {
-                assert!(!runs(Due::Lease));
-            }
-            if asked.status == RequestStatus::Claimed {
-                let owner = request.owner.as_ref().expect("a claimed request has an owner");
-                assert_eq!((Some(owner.session), owner.fence), (asked.owner, asked.fence));
-                assert!(self.is_live(owner.session) || runs(Due::Reopen));
-                let session = state.session(owner.session);
-                let works = session.is_some_and(|session| {
-                    let in_turn =
-                        matches!(session.activity, Activity::Starting | Activity::Running);
-                    session.owner.is_some() && in_turn
-                });
-                assert_eq!(runs(Due::Lease), asked.leased && !works, "its lease runs");
-                assert_eq!(request.lost_owners, asked.lost_owners);
-            }
-            if asked.status == RequestStatus::Open {
-                self.check_offered(state, asked);
-            }
-        }
-    }
-
-    /// An open request was shown, or will be shown, to all live members.
-    fn check_offered(&self, state: &State, asked: &Asked) {
-        let message = state.message(&asked.message).expect("it is still needed");
-        for session in &self.live {
-            let name = &self.names[session];
-            let delivery = message.delivery(name);
-            let withdrawn = matches!(delivery, None | Some(Delivery::Superseded));
-            assert!(*name == asked.from || !withdrawn, "{name} is not offered it");
         }
     }
 }

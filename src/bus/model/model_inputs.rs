@@ -3,7 +3,10 @@
 use proptest::sample::Index;
 
 use crate::bus::event::Body;
-use crate::bus::rules::{ClaimUpdate, NewTask};
+use crate::bus::rules::{ClaimUpdate, Description, NewTask, Operation};
+use crate::domain::ids::MessageId;
+use crate::domain::member::{Label, Traits};
+use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 
 #[expect(
@@ -16,6 +19,25 @@ pub(super) fn choose<T: Clone>(among: &[T], index: &Index) -> Option<T> {
 
 pub(super) fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
+}
+
+/// One of the few groups to which members write.
+pub(super) fn group(number: u8) -> &'static str {
+    ["all", "@odd", "@even", "#news", "@nobody"][usize::from(number)]
+}
+
+/// What the next session says of itself: a role, or a capability and a topic.
+pub(super) fn says(number: u128) -> (Vec<String>, Description) {
+    let label = |text: &str| Label::parse(text).unwrap();
+    if number.is_multiple_of(2) {
+        return (vec!["even".to_owned()], Description::default());
+    }
+    let traits = Traits {
+        capabilities: vec![label("odd")],
+        topics: vec![label("news")],
+        ..Traits::default()
+    };
+    (Vec::new(), Description { traits, cwd: None })
 }
 
 pub(super) fn one_of_few_texts(number: u128) -> Body {
@@ -42,5 +64,19 @@ pub(super) fn claim_update(how: u8, to: &Name, number: u128) -> ClaimUpdate {
         }
         4 => ClaimUpdate::Complete(text()),
         _ => ClaimUpdate::Fail(number.is_multiple_of(2).then(text)),
+    }
+}
+
+pub(super) fn opening(to: Option<String>, ttl_ms: u64, lease_ms: Option<u64>) -> Operation {
+    Operation::Open { description: text(), context: None, to, nudge_ms: 30_000, ttl_ms, lease_ms }
+}
+
+/// Sends one of the few texts.
+pub(super) fn sending(to: String, number: u128, reply_to: Option<MessageId>) -> Operation {
+    Operation::Send {
+        to,
+        body: one_of_few_texts(number),
+        reply_to: reply_to.map(String::from),
+        priority: Priority::default(),
     }
 }

@@ -3,6 +3,9 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+/// The groups to which members write: see [`group`](super::model_inputs::group).
+pub(super) const GROUPS: u8 = 5;
+
 /// One step. Its indices choose among the existing sessions, calls, requests and so on.
 #[derive(Clone, Debug)]
 pub(super) enum ModelStep {
@@ -25,6 +28,10 @@ pub(super) enum ModelStep {
     Inherit(Index),
     Send(Index, Index, Option<Index>),
     Broadcast(Index),
+    /// A member writes to one of a few groups.
+    SendToGroup(Index, u8, Option<Index>),
+    /// A member follows one of the topics, or leaves it.
+    Follow(Index, bool),
     /// An orchestrator sets the rate of messages; 0 is none.
     Limit(Index, u8),
     Take(Index, u8),
@@ -40,6 +47,8 @@ pub(super) enum ModelStep {
     /// The answer of a call was written.
     Written(Index),
     Open(Index, bool),
+    /// A member opens a request for one of a few groups.
+    OpenFor(Index, u8),
     Claim(Index, Index),
     Answer(Index),
     /// The owner of a request does something else with its claim, perhaps for a member.
@@ -86,6 +95,9 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
     let messages = prop_oneof![
         6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| ModelStep::Send(by, to, reply)),
         1 => one().prop_map(ModelStep::Broadcast),
+        3 => (one(), 0..GROUPS, maybe())
+            .prop_map(|(by, group, reply)| ModelStep::SendToGroup(by, group, reply)),
+        2 => (one(), any::<bool>()).prop_map(|(by, follows)| ModelStep::Follow(by, follows)),
         1 => (one(), prop_oneof![Just(0), Just(1), Just(60)])
             .prop_map(|(by, rate)| ModelStep::Limit(by, rate)),
         4 => (one(), 1..4u8).prop_map(|(by, limit)| ModelStep::Take(by, limit)),
@@ -101,6 +113,7 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
     ];
     let work = prop_oneof![
         3 => (one(), any::<bool>()).prop_map(|(by, long)| ModelStep::Open(by, long)),
+        2 => (one(), 0..GROUPS).prop_map(|(by, group)| ModelStep::OpenFor(by, group)),
         4 => (one(), one()).prop_map(|(by, which)| ModelStep::Claim(by, which)),
         2 => one().prop_map(ModelStep::Answer),
         3 => (one(), 0..6u8, one())

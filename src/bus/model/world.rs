@@ -6,13 +6,15 @@ use proptest::sample::Index;
 use uuid::Uuid;
 
 use super::ledger::Ledger;
-use super::model_inputs::{choose, claim_update, name, one_of_few_texts, task, text};
+use super::model_inputs::{
+    choose, claim_update, group, name, one_of_few_texts, opening, says, sending, task, text,
+};
 use super::model_step::ModelStep;
 use crate::bus::error::BusError;
 use crate::bus::event::{Event, Starting, TaskReport};
 use crate::bus::replica::Replica;
 use crate::bus::rules::{
-    Broken, Command, Description, Ending, NameChoice, NewAgent, NewMember, Operation, Pick, Refusal,
+    Broken, Command, Ending, NameChoice, NewAgent, NewMember, Operation, Pick, Refusal,
 };
 use crate::bus::shared::append_command;
 use crate::bus::state::State;
@@ -20,7 +22,7 @@ use crate::bus::storage::in_memory::{MemoryLog, Store};
 use crate::bus::storage::{Appended, Log};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Departure, MemberKind};
+use crate::domain::member::{Departure, Label, MemberKind};
 use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
 use crate::domain::task::TaskStatus;
 use crate::domain::time::{Now, Tick};
@@ -160,13 +162,7 @@ impl World {
                     Some(index) if index.index(2) == 0 => choose(&self.messages, index),
                     _ => None,
                 };
-                let send = Operation::Send {
-                    to: to.as_str().to_lowercase(),
-                    body: one_of_few_texts(self.ids),
-                    reply_to: reply_to.map(|id| id.to_string()),
-                    priority: Priority::default(),
-                };
-                (member(by)?, send)
+                (member(by)?, sending(to.as_str().to_lowercase(), self.ids, reply_to))
             }
             ModelStep::Answer(which) => {
                 let id = choose(&self.requests, which)?;
@@ -187,6 +183,15 @@ impl World {
             }
             ModelStep::Broadcast(by) => {
                 (member(by)?, Operation::Broadcast(one_of_few_texts(self.ids)))
+            }
+            ModelStep::SendToGroup(by, number, reply_to) => {
+                let reply_to = reply_to.as_ref().and_then(|index| choose(&self.messages, index));
+                (member(by)?, sending(group(*number).into(), self.ids, reply_to))
+            }
+            ModelStep::Follow(by, follows) => {
+                let topic = Label::parse("news").expect("it is one word");
+                let follow = if *follows { Operation::FollowTopic } else { Operation::LeaveTopic };
+                (member(by)?, follow(topic))
             }
             ModelStep::Limit(by, rate) => {
                 let mut limits = TeamLimits { message_burst: 3, ..TeamLimits::default() };
@@ -251,14 +256,12 @@ impl World {
                 (session, Operation::AnswerWritten(call))
             }
             ModelStep::Open(by, long) => {
-                let open = Operation::Open {
-                    description: text(),
-                    context: None,
-                    nudge_ms: 30_000,
-                    lease_ms: self.ids.is_multiple_of(2).then_some(60_000),
-                    ttl_ms: if *long { 300_000 } else { 20_000 },
-                };
-                (member(by)?, open)
+                let ttl_ms = if *long { 300_000 } else { 20_000 };
+                let lease_ms = self.ids.is_multiple_of(2).then_some(60_000);
+                (member(by)?, opening(None, ttl_ms, lease_ms))
+            }
+            ModelStep::OpenFor(by, number) => {
+                (member(by)?, opening(Some(group(*number).into()), 300_000, None))
             }
             ModelStep::Claim(by, which) => {
                 let (by, request) = (member(by)?, choose(&self.requests, which)?);
@@ -336,6 +339,7 @@ impl World {
 
     fn join(&mut self, handle: usize, choice: NameChoice, dead: Vec<SessionId>) {
         let session = SessionId(self.fresh());
+        let (roles, description) = says(self.ids);
         let new = NewMember {
             session,
             kind: match choice {
@@ -344,8 +348,8 @@ impl World {
             },
             choice,
             model: None,
-            roles: Vec::new(),
-            description: Description::default(),
+            roles,
+            description,
             pid: 1,
             client: None,
             dead,
@@ -360,6 +364,7 @@ impl World {
         let pick = Pick {
             only: None,
             from: None,
+            to: None,
             kind: None,
             limit,
             bytes: usize::MAX,

@@ -132,6 +132,8 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             messages::send(writer, me, to, (body, *priority), reply_to.as_deref())
         }
         Operation::Broadcast(body) => messages::broadcast(writer, me, body),
+        Operation::FollowTopic(topic) => messages::follow_topic(writer, me, topic),
+        Operation::LeaveTopic(topic) => messages::leave_topic(writer, me, topic),
         Operation::Take { session, call, method, pick } => {
             messages::take(writer, me, *session, (*call, *method), pick)
         }
@@ -154,9 +156,9 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             messages::wait(writer, me, *call, (from.as_ref(), request.as_ref()), *timeout_ms)
         }
         Operation::EndWait { call } => messages::end_wait(writer, me, *call),
-        Operation::Open { description, context, nudge_ms, ttl_ms, lease_ms } => {
-            let times = (*nudge_ms, *ttl_ms, *lease_ms);
-            requests::open(writer, me, description, context.as_ref(), times)
+        Operation::Open { description, context, to, nudge_ms, ttl_ms, lease_ms } => {
+            let texts = (description, context.as_ref());
+            requests::open(writer, me, to.as_deref(), texts, (*nudge_ms, *ttl_ms, *lease_ms))
         }
         Operation::UpdateClaim(id, update) => requests::update_claim(writer, me, id, update),
         Operation::Claim(id, call) => requests::claim(writer, me, id, *call),

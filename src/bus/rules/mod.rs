@@ -7,6 +7,7 @@
 
 mod decide;
 mod command;
+mod nobody_fits;
 mod refusal;
 mod asker;
 mod notice;
@@ -36,5 +37,6 @@ pub use self::decide::decide;
 pub use self::members::session_summary::is_needed as is_summary_needed;
 pub use self::messages::known_member;
 pub(super) use self::messages::{picked, unprinted_by_hooks};
+pub use self::nobody_fits::NobodyFits;
 pub use self::refusal::Refusal;
 pub(super) use self::sessions_to_wake::concerned;

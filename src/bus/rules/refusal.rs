@@ -1,11 +1,12 @@
 //! Why a command is refused, in sentences that a model can act on.
 
+use super::nobody_fits::NobodyFits;
 use crate::domain::ids::{
     IdError, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::{self, TeamLimits};
-use crate::domain::member::SessionNumber;
-use crate::domain::messaging::RequestStatus;
+use crate::domain::member::{Label, SessionNumber};
+use crate::domain::messaging::{AddressError, Audience, RequestStatus};
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -77,8 +78,8 @@ pub enum Refusal {
     ToBridge,
     /// The recipient is a list of names.
     #[error(
-        "send_message reaches one member, and {text:?} is not one name: make one call for each \
-            member"
+        "{text:?} is not one address: make one call for each member, or send to a group such as \
+            `@role`, `#topic` or `all`"
     )]
     ToSeveral { text: String },
     #[error("`{id}` cannot be answered with reply_to: {hint}")]
@@ -172,6 +173,14 @@ pub enum Refusal {
     UnknownRequest { id: RequestId },
     #[error("the request `{id}` is your own: another member has to claim it")]
     OwnRequest { id: RequestId },
+    /// The request is for others.
+    #[error("the request `{id}` is for `{only}` alone{}", who_may(.who))]
+    NotForYou {
+        id: RequestId,
+        only: Audience,
+        /// The live members that may claim it.
+        who: Vec<Name>,
+    },
     /// Another member claimed it first, or the request has ended. Shown as a value, not an error.
     #[error("the request `{id}` is {}{}", .status.as_str(), .by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
     ClaimLost {
@@ -273,10 +282,26 @@ pub enum Refusal {
     )]
     QueueFull { name: Name, limit: usize },
     #[error(
-        "send_message reaches one member: an orchestrator can reach all with `broadcast`, and \
-            `request_task` offers work to all"
+        "no member has that name: `all` reaches all members, and `request_task` offers work to all"
     )]
     ToAll,
+    /// A group of which there is no live member.
+    #[error(transparent)]
+    NobodyFits(Box<NobodyFits>),
+    #[error("there is no other live member that could read it")]
+    NobodyElse,
+    #[error("`{tag}:` is another project: messages reach the members of this one only")]
+    OtherProject { tag: Label },
+    /// The text begins as a group, and goes on otherwise.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error(
+        "you follow {}, which is the limit: leave one with update_claim",
+        counted(*.limit, "topic")
+    )]
+    TooManyTopics { limit: usize },
+    #[error("you do not follow `#{topic}`")]
+    NotFollowed { topic: Label },
     #[error("only the bridge that runs this agent can do this")]
     NotTheOwner,
     #[error("there is no key `{id}`")]
@@ -304,6 +329,16 @@ fn whose(id: &RequestId, status: RequestStatus, by: Option<&Name>) -> String {
 fn words(offers: &[Decision]) -> String {
     let words: Vec<_> = offers.iter().map(|offer| offer.as_str()).collect();
     words.join(", ")
+}
+
+fn who_may(who: &[Name]) -> String {
+    let shown = &who[..who.len().min(limits::SHOWN_GROUP_WORDS)];
+    let names: Vec<_> = shown.iter().map(|name| format!("`{name}`")).collect();
+    match who.len() - shown.len() {
+        _ if who.is_empty() => ": none of them is live now".to_owned(),
+        0 => format!(": {} may claim it", names.join(", ")),
+        more => format!(": {} and {more} more may claim it", names.join(", ")),
+    }
 }
 
 fn ended_hint(name: Option<&Name>) -> String {

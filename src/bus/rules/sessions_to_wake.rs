@@ -36,6 +36,8 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::MemberJoined(_)
             | Event::MemberLeft { .. }
             | Event::MemberModel { .. }
+            | Event::TopicFollowed(_)
+            | Event::TopicLeft(_)
             | Event::MemberActivity { .. }
             | Event::AgentStirred { .. }
             | Event::AgentStalled { .. }

@@ -51,6 +51,8 @@ impl State {
             Event::MemberStarting(starting) => self.member_starting(starting, at),
             Event::MemberJoined(joined) => self.member_joined(joined, at),
             Event::MemberDescribed(described) => self.member_described(described),
+            Event::TopicFollowed(followed) => self.topic_followed(followed),
+            Event::TopicLeft(left) => self.topic_left(left),
             Event::MemberActivity { session, activity } => {
                 self.member_activity(*session, *activity, at);
             }

@@ -24,7 +24,7 @@ pub use self::chunked_list::Chunked;
 pub use self::elapsed_time::Watch;
 pub use self::health::Run;
 pub use self::keys::AccessKey;
-pub use self::members::{EndedSession, Member, ResumeInfo, Session, StopMode};
+pub use self::members::{EndedSession, GroupWords, Member, ResumeInfo, Session, StopMode};
 pub(super) use self::messages::Origin;
 pub use self::messages::{Deliveries, Delivery, Likeness, Message, Pace, Wait};
 pub use self::permissions::{Permission, PermissionAnswer};

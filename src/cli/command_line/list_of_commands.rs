@@ -197,7 +197,8 @@ mod tests {
             panic!("a peer was asked for");
         };
         assert_eq!(peer.name.map(|name| name.to_string()).as_deref(), Some("ann"));
-        assert_eq!(peer.roles, ["reviewer", "writer"]);
+        let roles: Vec<_> = peer.roles.iter().map(ToString::to_string).collect();
+        assert_eq!(roles, ["reviewer", "writer"]);
         assert_eq!(peer.project, None);
     }
 

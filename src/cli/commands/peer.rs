@@ -27,9 +27,9 @@ pub(crate) struct PeerArguments {
     /// The name of this session in the team [default: a free word of `[names] pool` in the configuration].
     #[arg(long)]
     pub(crate) name: Option<Name>,
-    /// A role shown to the team; repeat for several.
-    #[arg(long = "role", value_name = "ROLE")]
-    pub(crate) roles: Vec<String>,
+    /// A role in a word, by which the team addresses this session (@reviewer); repeat for several.
+    #[arg(long = "role", value_name = "WORD")]
+    pub(crate) roles: Vec<Label>,
     /// What this session can do, in a word; repeat for several.
     #[arg(long = "capability", value_name = "WORD")]
     pub(crate) capabilities: Vec<Label>,
@@ -133,6 +133,7 @@ impl PeerPlace {
                 NameChoice::FromPool { pool: pool.to_vec(), cwd: cwd.clone().unwrap_or_default() }
             }
         };
+        let roles = roles.iter().map(|role| role.as_str().to_owned()).collect();
         let traits = Traits { lane, capabilities, topics, surface };
         let description = Description { traits, cwd };
         Ok(Joining { choice, kind: MemberKind::Peer, roles, description })

@@ -10,6 +10,7 @@ use super::profile_choices::{MidTurn, Restart};
 use crate::config::defaults;
 use crate::config::value_origin::Sourced;
 use crate::domain::member::{Label, Traits};
+use crate::domain::messaging::is_same_word;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 
@@ -117,6 +118,18 @@ impl Profile {
             topics: self.topics.value.clone(),
             surface: None,
         }
+    }
+
+    /// Returns the words by which its agents are addressed: roles, lane and capabilities.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        let lane = self.lane.iter().map(|lane| lane.value.as_str());
+        let roles = self.roles.value.iter().map(String::as_str);
+        roles.chain(lane).chain(self.capabilities.value.iter().map(Label::as_str))
+    }
+
+    /// Says whether its agents are addressed by a word.
+    pub fn has_word(&self, word: &Label) -> bool {
+        self.words().any(|own| is_same_word(own, word.as_str()))
     }
 
     /// Returns the mode in which the agent works under a policy; `None` for the agent's default.

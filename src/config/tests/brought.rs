@@ -284,3 +284,25 @@ fn a_project_file_that_is_named_too_is_read_once() {
     let [file] = config.project_files() else { panic!("{:?}", config.project_files()) };
     assert_eq!(file.trust_argument(), None);
 }
+
+#[test]
+fn a_script_plays_a_role_in_place_of_all_profiles_that_have_it_or_of_nobody() {
+    let own = "[agents.a]\ncommand = 'sh'\nroles = ['reviewer']\n[agents.b]\ncommand = 'sh'\nlane = 'Reviewers'\n\
+               [agents.c]\ncommand = 'sh'";
+    let mut config = TestDirectories::new().user(own).load().unwrap();
+    let label = |text| crate::domain::member::Label::parse(text).unwrap();
+    for role in ["reviewers", "tester"] {
+        config.play_role(&label(role), "/play.toml".as_ref()).unwrap();
+    }
+    for (name, word, plays) in [
+        ("a", "reviewer", true),
+        ("b", "reviewer", true),
+        ("c", "", false),
+        ("tester", "tester", true),
+    ] {
+        let profile = config.profile(name).unwrap();
+        let has_script = profile.args.value.iter().any(|argument| argument == "/play.toml");
+        assert_eq!(has_script, plays, "{name}");
+        assert!(word.is_empty() || profile.has_word(&label(word)), "{name}");
+    }
+}

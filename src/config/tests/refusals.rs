@@ -202,7 +202,7 @@ fn a_value_out_of_its_bounds_is_refused() {
         ),
         (
             "roles = [\"\"]",
-            "2:10: each element of `roles` of [agents.a] is empty: set it, or leave it out",
+            "2:10: each element of `roles` of [agents.a]: \"\" is not a word: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit; the words all, human, bridge, you, and s with a number have a meaning of their own",
         ),
         ("mode = \"\"", "2:8: `mode` of [agents.a] is empty: set it, or leave it out"),
         (
@@ -353,7 +353,7 @@ fn texts_and_lists_of_a_profile_are_limited() {
     let long = "y".repeat(900_000);
     check_refused(
         &format!("{place}roles = [\"ok\", \"{long}\"]"),
-        "@3:16: each element of `roles` of [agents.a] has 900000 characters; the limit is 100",
+        "@3:16: each element of `roles` of [agents.a] has 900000 bytes; the limit is 131072",
     );
     let many = vec!["\"r\""; 33].join(",");
     check_refused(
@@ -361,8 +361,8 @@ fn texts_and_lists_of_a_profile_are_limited() {
         "@3:9: `roles` of [agents.a] has 33 elements; the limit is 32",
     );
     check_refused(
-        &format!("{place}roles = [\"a\\nb\"]"),
-        "@3:10: each element of `roles` of [agents.a] must be one line, without control characters",
+        &format!("{place}roles = [\"reads code\"]"),
+        "@3:10: each element of `roles` of [agents.a]: \"reads code\" is not a word: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit; the words all, human, bridge, you, and s with a number have a meaning of their own",
     );
     for key in ["default_model", "mode"] {
         check_refused(

@@ -11,6 +11,7 @@ pub fn pick() -> Pick {
     Pick {
         only: None,
         from: None,
+        to: None,
         kind: None,
         limit: limits::MAX_CHECK_LIMIT,
         bytes: limits::INJECT_BYTES,

@@ -16,6 +16,7 @@ pub fn pick() -> Pick {
     Pick {
         only: None,
         from: None,
+        to: None,
         kind: None,
         limit: limits::HOOK_MESSAGES,
         bytes: limits::HOOK_BYTES,

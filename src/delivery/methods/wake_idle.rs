@@ -82,8 +82,18 @@ pub fn waking<'a>(
     name: &'a Name,
     tried: &'a Tried,
 ) -> impl Iterator<Item = &'a Message> {
-    let waking = state.unread(name).filter(|message| message.kind.wakes());
-    waking.filter(|message| !tried.has(message, name))
+    talk(state, name, tried).filter(|message| message.wakes())
+}
+
+/// Returns the unread messages that are worth a place in a running turn, without those of failed wakes: also those to a group, which
+/// begin no turn of their own.
+pub fn talk<'a>(
+    state: &'a State,
+    name: &'a Name,
+    tried: &'a Tried,
+) -> impl Iterator<Item = &'a Message> {
+    let talk = state.unread(name).filter(|message| message.kind.wakes());
+    talk.filter(|message| !tried.has(message, name))
 }
 
 /// Returns when pending mail may wake an agent: at once, unless it was last woken just now.
@@ -96,6 +106,7 @@ pub fn pick(prompt_bytes: usize) -> Pick {
     Pick {
         only: None,
         from: None,
+        to: None,
         kind: None,
         limit: limits::MAX_CHECK_LIMIT,
         bytes: prompt_bytes,

@@ -29,6 +29,11 @@ impl Label {
         })
     }
 
+    /// Returns the name of the same letters.
+    pub fn name(&self) -> &Name {
+        &self.0
+    }
+
     /// Returns the word as it was written.
     pub fn as_str(&self) -> &str {
         self.0.as_str()

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::address::{AddressError, Group};
 use crate::domain::name::{Name, NameError};
 
 /// The type of a message.
@@ -102,6 +103,37 @@ pub enum Audience {
     /// Every member that was live.
     All,
     One(Name),
+    /// The members that a group meant, as the sender wrote it.
+    Group(Group),
+}
+
+/// Why a text is no audience.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AudienceError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Address(#[from] AddressError),
+}
+
+impl Audience {
+    /// Returns the group, if it is one.
+    pub fn group(&self) -> Option<&Group> {
+        match self {
+            Self::Group(group) => Some(group),
+            Self::All | Self::One(_) => None,
+        }
+    }
+
+    /// Says whether it is this group.
+    pub fn is_to(&self, group: &Group) -> bool {
+        self.group().is_some_and(|own| own.is_same(group))
+    }
+
+    /// Says whether it is one member, and not several.
+    pub fn is_one(&self) -> bool {
+        matches!(self, Self::One(_))
+    }
 }
 
 impl fmt::Display for Audience {
@@ -109,15 +141,22 @@ impl fmt::Display for Audience {
         match self {
             Self::All => f.write_str("all"),
             Self::One(name) => name.fmt(f),
+            Self::Group(group) => group.fmt(f),
         }
     }
 }
 
 impl TryFrom<Cow<'_, str>> for Audience {
-    type Error = NameError;
+    type Error = AudienceError;
 
-    fn try_from(text: Cow<'_, str>) -> Result<Self, NameError> {
-        if text == "all" { Ok(Self::All) } else { Name::stored(&text).map(Self::One) }
+    fn try_from(text: Cow<'_, str>) -> Result<Self, AudienceError> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        match Group::parse(&text)? {
+            Some(group) => Ok(Self::Group(group)),
+            None => Ok(Self::One(Name::stored(&text)?)),
+        }
     }
 }
 

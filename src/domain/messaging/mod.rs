@@ -1,11 +1,13 @@
-//! What members say to each other: messages, how they are delivered, and requests, which are work on offer.
+//! What members say to each other: messages, their addresses, how they are delivered, and requests, which are work on offer.
 
 mod acknowledgement;
+mod address;
 mod delivery_method;
 mod message;
 mod request;
 
 pub use acknowledgement::Acknowledgement;
+pub use address::{Address, AddressError, Group, is_same_word};
 pub use delivery_method::DeliveryMethod;
 pub use message::{Audience, Author, MessageKind, Priority};
 pub use request::RequestStatus;

@@ -12,7 +12,7 @@ use crate::domain::name::Name;
 pub struct Step {
     /// Unique in the plan.
     pub name: Name,
-    /// A profile, or a live agent.
+    /// A profile, a live agent, or a role as `@role`.
     pub agent: String,
     /// The requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]

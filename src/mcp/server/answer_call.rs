@@ -173,6 +173,7 @@ async fn with_mail(
         let pick = Pick {
             only: None,
             from: None,
+            to: None,
             kind: None,
             limit: limits::PIGGYBACK_MESSAGES,
             bytes: limits::PIGGYBACK_BYTES,

@@ -19,7 +19,7 @@ pub struct MessageView {
     pub kind: String,
     /// The sender; `bridge` is the bus itself, `human` your user.
     pub from: String,
-    /// A name, or all.
+    /// A name, all, or a group.
     pub to: String,
     /// What it says.
     pub content: String,

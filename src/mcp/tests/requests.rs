@@ -102,7 +102,7 @@ async fn an_owner_reports_hands_over_and_completes() {
     let half = json!({ "id": id, "action": "progress", "content": "half of it" });
     let told = bob.call("update_claim", half).await;
     let expected = json!({
-        "request_id": "a request",
+        "id": "a request",
         "status": "claimed",
         "owner": "bob",
         "lease_seconds": 60,
@@ -116,7 +116,7 @@ async fn an_owner_reports_hands_over_and_completes() {
     let over =
         json!({ "id": id, "action": "hand_over", "to": "eve", "content": "the tests are left" });
     let given = bob.call("update_claim", over).await;
-    let expected = json!({ "request_id": "a request", "status": "claimed", "owner": "eve" });
+    let expected = json!({ "id": "a request", "status": "claimed", "owner": "eve" });
     assert_eq!(shape(&given), expected);
     let late = bob
         .refused("update_claim", json!({ "id": id, "action": "complete", "content": "mine" }))

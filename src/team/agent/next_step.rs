@@ -208,7 +208,7 @@ pub(crate) fn next(on_bus: &AgentOnBus, situation: &Situation) -> NextStep {
         return NextStep::Begin(task.clone());
     }
     let due = wake_idle::due(now, situation.woken);
-    match on_bus.mail.newest {
+    match on_bus.mail.waking {
         Some(newest) if now >= due => NextStep::Wake(newest),
         Some(_) => NextStep::Rest(Some(due)),
         None => NextStep::Rest(None),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::launch_source::{LaunchSource, kept_name_note, namesake_note, resume_note};
+use super::role_word::role_of;
 use super::start_new_agent::{Ground, Newcomer, Started};
 use super::unknown_agent::unknown_agent;
 use crate::bus::event::{Body, Event};
@@ -22,7 +23,7 @@ use crate::team::team_handle::Team;
 /// Work for an agent.
 #[derive(Clone, Debug, Default)]
 pub struct Assignment {
-    /// The name of a live agent or of a profile.
+    /// The name of a live agent or of a profile; or a role, as `@role`.
     pub agent: String,
     pub prompt: String,
     /// The name of a new agent of the profile.
@@ -53,6 +54,9 @@ impl Team {
     /// Assigns work. A live member's name wins, unless it only plays a script in a trial; else a profile of that name starts a new agent.
     pub async fn assign(&self, assignment: Assignment) -> Result<Assigned, TeamError> {
         self.bus().refresh()?;
+        if let Some(role) = role_of(&assignment.agent).filter(|_| !assignment.resume) {
+            return self.assign_to_role(&role, assignment).await;
+        }
         let me = self.inner.membership.session();
         let is_profile = self.config().profile(&assignment.agent).is_ok();
         if SessionNumber::parse(&assignment.agent).is_some() && !assignment.resume {
@@ -85,7 +89,7 @@ impl Team {
         self.begin(assignment, prompt, source).await
     }
 
-    async fn queue(
+    pub(super) async fn queue(
         &self,
         assignment: Assignment,
         prompt: Body,

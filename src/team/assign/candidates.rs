@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use super::role_word::role_of;
 use super::unknown_agent::unknown_agent;
 use crate::bus::BusError;
 use crate::bus::state::{Session, Task};
@@ -25,6 +26,9 @@ pub struct Candidates {
     pub agents: Vec<Name>,
     /// The live members that are not agents.
     pub others: Vec<Name>,
+    /// The words of roles, lanes and capabilities that agents of the profiles and live agents have, each with the reason if the program
+    /// of its profile is missing.
+    pub words: Vec<(String, Option<String>)>,
     /// Where the programs of gates are searched, in the form of `PATH`; `None` if that is unknown.
     pub search_path: Option<OsString>,
 }
@@ -39,8 +43,11 @@ pub enum Assignee {
 }
 
 impl Candidates {
-    /// Returns whether the program of this profile is not installed.
+    /// Returns whether the program of this profile, or of all profiles with this role, is not installed.
     pub fn is_missing(&self, name: &str) -> bool {
+        if let Some(role) = role_of(name) {
+            return self.missing_for_role(&role).is_some();
+        }
         self.missing.iter().any(|(missing, _)| missing.as_str() == name)
     }
 
@@ -56,6 +63,7 @@ impl Candidates {
     pub fn all_installed(&self) -> Self {
         let mut all = self.clone();
         all.profiles.extend(all.missing.drain(..).map(|(name, _)| name));
+        all.words.iter_mut().for_each(|(_, missing)| *missing = None);
         all.search_path = None;
         all
     }
@@ -74,12 +82,12 @@ impl Candidates {
         let mut known =
             Self { search_path: launch.search_path().map(OsStr::to_owned), ..Self::default() };
         for profile in config.profiles() {
-            match launch.program(profile) {
-                Ok(_) => known.profiles.push(profile.name.clone()),
-                Err(missing) => {
-                    let reason = missing.to_string();
-                    known.missing.push((profile.name.clone(), reason));
-                }
+            let reason = launch.program(profile).err().map(|missing| missing.to_string());
+            let words = profile.words().map(|word| (word.to_owned(), reason.clone()));
+            known.words.extend(words);
+            match reason {
+                None => known.profiles.push(profile.name.clone()),
+                Some(reason) => known.missing.push((profile.name.clone(), reason)),
             }
         }
         known
@@ -120,7 +128,14 @@ impl Team {
         self.bus().look(|state| {
             for live in state.live_sessions() {
                 match live.kind {
-                    MemberKind::Agent => candidates.agents.push(live.name.clone()),
+                    MemberKind::Agent => {
+                        candidates.agents.push(live.name.clone());
+                        let traits = &live.traits;
+                        let labels = traits.lane.iter().chain(&traits.capabilities);
+                        let labels = labels.map(|label| label.as_str().to_owned());
+                        let words = live.roles.iter().cloned().chain(labels);
+                        candidates.words.extend(words.map(|word| (word, None)));
+                    }
                     _ => candidates.others.push(live.name.clone()),
                 }
             }

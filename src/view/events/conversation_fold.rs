@@ -241,7 +241,7 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         seq,
         at,
         from: opened.from.to_string(),
-        to: "all".to_owned(),
+        to: opened.audience().to_string(),
         kind: MessageKind::Request.as_str().to_owned(),
         text: None,
         bytes: opened.description.bytes().saturating_add(context),
@@ -299,6 +299,7 @@ mod tests {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            quiet: false,
             body: Body::Text(text.to_owned()),
         })
     }

@@ -16,7 +16,7 @@ pub struct Letter {
     pub at: Moment,
     /// The sender; `bridge` is the bus itself, `human` the person at the command line.
     pub from: String,
-    /// A name, or `all`.
+    /// A name, `all`, or a group as its sender wrote it: `@word` for a lane, a role or a capability, `#word` for a topic.
     pub to: String,
     /// message, request, response, nudge, broadcast, shutdown or notice.
     pub kind: String,

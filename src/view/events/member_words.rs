@@ -33,6 +33,10 @@ pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
         Event::MemberModel { session, model } => {
             of(*session, &format!("uses the model {}", quote(model)))
         }
+        Event::TopicFollowed(followed) => {
+            of(followed.session, &format!("follows #{}", followed.topic))
+        }
+        Event::TopicLeft(left) => of(left.session, &format!("no longer follows #{}", left.topic)),
         Event::MemberLeft { session, departure, detail } => {
             let why = after_colon(detail.as_deref());
             of(*session, &format!("left ({}){why}", departure.as_str()))

@@ -21,8 +21,14 @@ pub(super) fn said(
         Event::MessageSent(sent) => Some(message(sent, speaker)),
         Event::RequestOpened(opened) => {
             let asks = speaker.quote(&opened.description);
-            let words = format!("{} asks whoever is free: {asks} ({})", opened.from, opened.id);
-            let said = Said::new(Topic::Request, words).about([opened.from.to_string()]);
+            let whom = match &opened.only {
+                None => "whoever is free".to_owned(),
+                Some(only) => only.to_string(),
+            };
+            let words = format!("{} asks {whom}: {asks} ({})", opened.from, opened.id);
+            let about =
+                [Some(opened.from.to_string()), opened.only.as_ref().map(ToString::to_string)];
+            let said = Said::new(Topic::Request, words).about(about.into_iter().flatten());
             Some(said.with_ids([opened.id.to_string(), opened.message.to_string()]))
         }
         Event::RequestNudged { id } => request(id, format!("nobody has claimed {id} yet")),

@@ -17,6 +17,9 @@ pub struct RequestRow {
     pub request_id: String,
     /// The member that asks.
     pub from: String,
+    /// Who alone may claim it: a name, or a group such as `@role`; everybody if it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
     /// open, claimed, completed, expired or failed.
     pub status: String,
     /// The beginning of its description.
@@ -41,6 +44,7 @@ impl RequestRow {
         Self {
             request_id: request.id.to_string(),
             from: request.from.to_string(),
+            to: request.only.as_ref().map(ToString::to_string),
             status: request.status.as_str().to_owned(),
             description: texts.first_words(request.body, limits::PROMPT_CHARS),
             opened_at: Moment(request.opened_ms),

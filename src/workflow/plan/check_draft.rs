@@ -11,7 +11,7 @@ use crate::domain::name::{MAX_NAME_BYTES, Name};
 use crate::domain::text::suggest::nearest;
 use crate::domain::wait_times;
 use crate::domain::workflow::{Approver, Field, Gate, Repeat, Step, StepReference, When};
-use crate::team::Candidates;
+use crate::team::{Candidates, role_of};
 
 /// The correct form of a list reference.
 const LIST_FORM: &str = "write `steps.NAME.json` or `steps.NAME.json.FIELD`, which must be a list";
@@ -103,7 +103,8 @@ impl Check {
         let mut names = Vec::new();
         for (index, step) in steps.iter().enumerate() {
             let name = given[index].take().unwrap_or_else(|| {
-                let like = Name::parse(&step.agent).or_else(|_| Name::parse("step"));
+                let agent = step.agent.strip_prefix('@').unwrap_or(&step.agent);
+                let like = Name::parse(agent).or_else(|_| Name::parse("step"));
                 free_name(&like.expect("`step` is a name"), &taken)
             });
             taken.insert(name.clone());
@@ -139,6 +140,15 @@ impl Check {
         known: &Candidates,
         can_be_missing: bool,
     ) {
+        if let Some(role) = role_of(agent) {
+            if let Some(problem) = known.problem_with_role(&role) {
+                return self.add(place, problem.to_string());
+            }
+            if let Some(reason) = known.missing_for_role(&role).filter(|_| !can_be_missing) {
+                self.add(place, reason);
+            }
+            return;
+        }
         let Ok(name) = Name::parse(agent) else {
             return self.add(place, known.unknown(agent).to_string());
         };

@@ -15,6 +15,10 @@ fn known() -> Candidates {
         missing: vec![(name("gemini"), "its program is not on PATH".into())],
         agents: vec![name("ann")],
         others: vec![name("gate")],
+        words: vec![
+            ("reviewer".into(), None),
+            ("tester".into(), Some("its program is not on PATH".into())),
+        ],
         search_path: None,
     }
 }
@@ -252,4 +256,26 @@ fn conditions_and_lists_are_checked() {
             "steps[0].prompt: `{{item}}` stands for a list item, but this step has no `for_each`",
         ],
     );
+}
+
+#[test]
+fn a_step_takes_a_role_that_somebody_has_whose_program_is_there() {
+    let of = |agent: &str| StepDraft { agent: agent.into(), ..step("", &[], "x") };
+    let plan = checked(vec![of("@Reviewers"), of("@reviewer")]).unwrap();
+    let steps: Vec<_> =
+        plan.steps.iter().map(|step| (step.name.as_str(), step.agent.as_str())).collect();
+    assert_eq!(steps, [("Reviewers", "@Reviewers"), ("reviewer", "@reviewer")]);
+    for (agent, problem) in [
+        (
+            "@reviwer",
+            "no live agent and no profile has the role `@reviwer`: did you mean `@reviewer`?",
+        ),
+        (
+            "@nobody",
+            "no live agent and no profile has the role `@nobody`; there are `@reviewer`, `@tester`",
+        ),
+        ("@tester", "its program is not on PATH"),
+    ] {
+        refused(vec![of(agent)], &[&format!("steps[0].agent: {problem}")]);
+    }
 }

@@ -131,6 +131,7 @@ pub(crate) async fn take_some(call: &mut Call, limit: usize) -> Vec<LoadedMessag
     let pick = Pick {
         only: None,
         from: None,
+        to: None,
         kind: None,
         limit,
         bytes: usize::MAX,

@@ -2,6 +2,7 @@
 
 pub(crate) mod copied_bus;
 pub(crate) mod every_engine;
+pub(crate) mod groups;
 pub(crate) mod hung_process;
 pub(crate) mod killed_prune;
 pub(crate) mod killed_writers;

@@ -22,7 +22,7 @@ async fn every_tool_of_an_orchestrator_names_what_is_wrong_until_it_is_corrected
     assert!(instructions.contains(&place), "{instructions}");
     let listing = client.request("tools/list", json!({})).await;
     let listed = client.answer(listing).await;
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 21);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 22);
 
     let work = json!({ "agent": "scripted", "prompt": "Say hello.", "wait": true });
     for (tool, arguments) in [("list_agents", json!({})), ("assign_task", work.clone())] {

@@ -83,7 +83,7 @@ fn exit_codes_are_as_documented() {
         vec!["run", "--resume", "wf-zzzzzzzzzzzz"],
         vec!["trust", "--revoke"],
         vec!["peer", "--name", "ann", "--project", "missing"],
-        vec!["orchestrator", "--config", bad_config],
+        vec!["run", "plan.toml", "--config", bad_config],
         // No agent is installed.
         vec!["doctor", "--no-start"],
     ];

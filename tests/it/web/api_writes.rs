@@ -252,7 +252,7 @@ async fn a_key_does_what_it_may_where_the_server_allows_it_and_nothing_else() {
     for (path, body, status, kind) in [
         ("/messages", json!({ "to": "nobody", "content": "x" }), 404, "no-such-member"),
         ("/messages", json!({ "to": "ci", "content": "x" }), 422, "wrong-recipient"),
-        ("/messages", json!({ "to": "all", "content": "x" }), 422, "wrong-recipient"),
+        ("/messages", json!({ "to": "@nobody", "content": "x" }), 404, "nobody-fits"),
         ("/messages", json!({ "to": "ann,ben", "content": "x" }), 422, "wrong-recipient"),
         ("/messages", json!({ "to": "ann", "content": " " }), 422, "empty-text"),
         (

@@ -1,6 +1,7 @@
 //! Workflows over MCP with real processes.
 
 pub(crate) mod agent_limit;
+pub(crate) mod by_role;
 pub(crate) mod over_mcp;
 pub(crate) mod resume_after_kill;
 pub(crate) mod resume_conversations;

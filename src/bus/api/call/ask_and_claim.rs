@@ -12,7 +12,7 @@ use crate::domain::ids::RequestId;
 use crate::domain::messaging::RequestStatus;
 
 impl Call {
-    /// Opens a request whose claims last as long as their owners' sessions.
+    /// Opens a request that any member may claim, and whose claims last as long as their owners' sessions.
     pub async fn open_request(
         &mut self,
         description: String,
@@ -20,23 +20,22 @@ impl Call {
         nudge: Duration,
         ttl: Duration,
     ) -> Result<RequestId, BusError> {
-        self.open_leased_request((description, context), nudge, ttl, None).await
+        self.open_request_to(None, (description, context), (nudge, ttl, None)).await
     }
 
-    /// Opens a request whose claims end after this time without a sign of their owner.
-    pub async fn open_leased_request(
+    /// Opens a request, given its description and its context, that only those of this address see and may claim. With a lease, claims
+    /// end after that time without a sign of their owner.
+    pub async fn open_request_to(
         &mut self,
+        to: Option<String>,
         (description, context): (String, Option<String>),
-        nudge: Duration,
-        ttl: Duration,
-        lease: Option<Duration>,
+        (nudge, ttl, lease): (Duration, Duration, Option<Duration>),
     ) -> Result<RequestId, BusError> {
-        let description = Bus::body(description);
-        let context = context.map(Bus::body);
         let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let open = Operation::Open {
-            description,
-            context,
+            description: Bus::body(description),
+            context: context.map(Bus::body),
+            to,
             nudge_ms: ms(nudge),
             ttl_ms: ms(ttl),
             lease_ms: lease.map(ms),

@@ -4,7 +4,7 @@ use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{MemberKind, ProcessMark, Traits};
-use crate::domain::messaging::{MessageKind, Priority};
+use crate::domain::messaging::{Group, MessageKind, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -254,6 +254,8 @@ pub struct Pick {
     pub only: Option<Vec<MessageId>>,
     /// Only from this member.
     pub from: Option<Name>,
+    /// Only what came by the address of this group.
+    pub to: Option<Group>,
     pub kind: Option<MessageKind>,
     /// The most messages.
     pub limit: usize,

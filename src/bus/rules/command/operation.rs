@@ -9,7 +9,7 @@ use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, Departure, Tools};
+use crate::domain::member::{Activity, Departure, Label, Tools};
 use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
 use crate::domain::name::Name;
 use crate::domain::permission::Decision;
@@ -95,9 +95,9 @@ pub enum Operation {
     Back(Vec<SessionId>),
     /// An orchestrator reports the limits of its configuration.
     Limit(TeamLimits),
-    /// Sends a message to one member.
+    /// Sends a message to one member or to a group.
     Send {
-        /// The recipient, as the caller wrote it.
+        /// The address, as the caller wrote it.
         to: String,
         body: Body,
         /// The message or request that it answers, as the caller wrote it.
@@ -107,6 +107,10 @@ pub enum Operation {
     },
     /// Sends a message to everyone.
     Broadcast(Body),
+    /// The session follows a topic from now on.
+    FollowTopic(Label),
+    /// The session no longer follows a topic.
+    LeaveTopic(Label),
     /// Delivers unread messages by a call.
     Take {
         /// The recipient: the caller's session, or an agent of this bridge.
@@ -148,6 +152,8 @@ pub enum Operation {
     Open {
         description: Body,
         context: Option<Body>,
+        /// Who alone sees and may claim it, as the caller wrote the address; everybody if it is missing.
+        to: Option<String>,
         /// Milliseconds to the nudge.
         nudge_ms: u64,
         /// Milliseconds of open time.

@@ -22,6 +22,8 @@ pub(in crate::bus::rules) struct Post {
     pub(in crate::bus::rules) thread: Option<MessageId>,
     pub(in crate::bus::rules) ends: Vec<TaskId>,
     pub(in crate::bus::rules) priority: Priority,
+    /// Whether it is worth no turn of an idle agent.
+    pub(in crate::bus::rules) quiet: bool,
     pub(in crate::bus::rules) body: Body,
 }
 
@@ -55,6 +57,7 @@ impl Post {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            quiet: false,
             body,
         }
     }
@@ -78,6 +81,7 @@ impl Writer<'_> {
             thread: post.thread,
             ends: post.ends,
             priority: post.priority,
+            quiet: post.quiet,
             body: post.body,
         };
         let message = Message::sent(&sent, Origin::default());

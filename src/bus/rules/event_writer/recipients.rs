@@ -32,10 +32,7 @@ impl Writer<'_> {
 
     /// Says whether an inbox has less than this multiple of the limits, in unread messages and in their bytes.
     pub(in crate::bus::rules) fn has_room(&self, name: &Name, times: usize) -> bool {
-        let most = self.state.limits().unread.saturating_mul(times);
-        let most_bytes = limits::MAX_UNREAD_BYTES.saturating_mul(times as u64);
-        let fits = |member: &Member| member.unread.len() < most && member.unread_bytes < most_bytes;
-        self.state.member(name).is_none_or(fits)
+        self.state.has_room(name, times)
     }
 
     /// Says whether a session of that name can read a message: the name is known, and is not forgotten by this decision.

@@ -49,8 +49,8 @@ pub(in crate::bus::rules) fn recipient<'a>(
     };
     let shown: String = text.trim().chars().take(limits::SHOWN_NAME_CHARS).collect();
     Err(match shown.to_ascii_lowercase().as_str() {
-        "all" | "*" | "everyone" | "everybody" | "team" => Refusal::ToAll,
-        "human" | "user" => Refusal::ToUser { word: shown },
+        "everyone" | "everybody" | "team" => Refusal::ToAll,
+        "user" => Refusal::ToUser { word: shown },
         "you" | "me" | "self" | "myself" => Refusal::ToYourself { name: me.clone() },
         "bridge" => Refusal::ToBridge,
         _ if shown.contains(',') => Refusal::ToSeveral { text: shown },

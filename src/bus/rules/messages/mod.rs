@@ -2,6 +2,7 @@
 
 mod addressing;
 mod rates;
+mod resolve;
 mod send;
 mod receive;
 mod wait;
@@ -18,5 +19,6 @@ pub(super) use self::delivery_proofs::{
 pub(super) use self::rates::{check_pace, check_rate};
 pub(in crate::bus) use self::receive::picked;
 pub(super) use self::receive::take;
+pub(super) use self::resolve::{Recipients, follow, follow_topic, leave_topic, resolve};
 pub(super) use self::send::{broadcast, check_room, send, send_as_human};
 pub(super) use self::wait::{end_wait, wait};

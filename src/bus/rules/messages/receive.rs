@@ -44,6 +44,7 @@ pub(in crate::bus) fn picked<'a>(
         let only = pick.only.as_ref();
         let selected = only.is_none_or(|only| only.contains(&message.id))
             && pick.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
+            && pick.to.as_ref().is_none_or(|to| message.audience.is_to(to))
             && pick.kind.is_none_or(|kind| message.kind == kind);
         if !selected || left_out(message) {
             continue;

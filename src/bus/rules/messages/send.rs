@@ -1,14 +1,16 @@
 //! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
-use super::addressing::{check_body, known_member, recipient};
+use super::addressing::{check_body, known_member};
 use super::rates::{check_pace, just_sent};
+use super::resolve::{Recipients, follow, resolve, responsive};
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{note_known, respond};
 use crate::bus::state::State;
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
-use crate::domain::messaging::{Audience, MessageKind, Priority};
+use crate::domain::member::MemberKind;
+use crate::domain::messaging::{Audience, Group, MessageKind, Priority};
 use crate::domain::name::Name;
 
 /// The message or request that a reply answers.
@@ -26,10 +28,19 @@ pub(in crate::bus::rules) fn send(
 ) -> Result<(), Refusal> {
     check_body("content", body)?;
     let me = writer.session(me)?;
-    let to = recipient(writer.state, &me.name, to)?.clone();
-    check_room(writer, &to)?;
-    let mut post = Post::new(MessageKind::Message, me.name.clone(), to.clone(), body.clone());
+    let Recipients { audience, to } = resolve(writer, me, to)?;
+    let to = if audience.is_one() { to } else { responsive(writer.state, to) };
+    let to = with_room(writer, &audience, to)?;
+    let mut post = Post::new(MessageKind::Message, me.name.clone(), me.name.clone(), body.clone());
     post.priority = priority;
+    // Each idle agent of a group that it wakes costs a turn.
+    let wakes = me.kind == MemberKind::Orchestrator || !priority.is_normal();
+    post.quiet = !audience.is_one() && !wakes;
+    (post.audience, post.to) = (audience, to);
+    let topic = match &post.audience {
+        Audience::Group(Group::Topic(topic)) => Some(topic.clone()),
+        _ => None,
+    };
     match reply_to.map(|text| answered(writer.state, &me.name, text)).transpose()? {
         None => {
             check_pace(writer, me, &post)?;
@@ -45,14 +56,36 @@ pub(in crate::bus::rules) fn send(
         Some(ReplyTo::Request { id, message }) => {
             post.kind = MessageKind::Response;
             post.reply_to = Some(message.clone());
-            if !writer.state.completes(&id, me.id, &to) {
+            let is_answer =
+                matches!(&post.to[..], [one] if writer.state.completes(&id, me.id, one));
+            if !is_answer {
                 check_pace(writer, me, &post)?;
             }
             note_known(writer, me, &message);
             respond(writer, me, &id, post);
         }
     }
-    Ok(())
+    match topic {
+        Some(topic) => follow(writer, me, &topic),
+        None => Ok(()),
+    }
+}
+
+/// Leaves out the members of a group whose inboxes are full. It is refused if none is left.
+fn with_room(
+    writer: &Writer<'_>,
+    audience: &Audience,
+    to: Vec<Name>,
+) -> Result<Vec<Name>, Refusal> {
+    let Some(first) = to.first().cloned() else {
+        return Ok(to);
+    };
+    let left = if audience.is_one() { Vec::new() } else { writer.with_room(to.clone()) };
+    if left.is_empty() {
+        check_room(writer, &first)?;
+        return Ok(to);
+    }
+    Ok(left)
 }
 
 /// Sends a message of the person at the command line. If it answers a message that is forgotten, or that the recipient does not see, it

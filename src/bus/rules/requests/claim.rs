@@ -6,8 +6,7 @@ use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Request, Session};
 use crate::domain::ids::{CallId, RequestId, SessionId};
-use crate::domain::messaging::MessageKind;
-use crate::domain::messaging::RequestStatus;
+use crate::domain::messaging::{Audience, MessageKind, RequestStatus};
 
 pub(in crate::bus::rules) fn claim(
     writer: &mut Writer<'_>,
@@ -31,6 +30,9 @@ pub(in crate::bus::rules) fn claim(
             _ => Err(lost(request)),
         };
     }
+    if !writer.state.may_claim(me, request) {
+        return Err(not_for_you(writer, request));
+    }
     writer.push(Event::RequestClaimed { id: id.clone(), by: me.name.clone(), session: me.id });
     if me.owner.is_some() {
         note_unheard(writer, me.id, call, id);
@@ -45,6 +47,14 @@ pub(in crate::bus::rules) fn claim(
         writer.post(post);
     }
     Ok(())
+}
+
+/// Returns the refusal of a claim by a member that the request is not meant for.
+pub(super) fn not_for_you(writer: &Writer<'_>, request: &Request) -> Refusal {
+    let who = writer.state.claimants(request).into_iter();
+    let who = who.map(|session| session.name.clone()).collect();
+    let only = request.only.clone().unwrap_or(Audience::All);
+    Refusal::NotForYou { id: request.id.clone(), only, who }
 }
 
 /// Returns the refusal with the status of the request, and with its owner if it has one.
@@ -63,7 +73,7 @@ pub(in crate::bus::rules) fn respond(
     let Some(request) = writer.state.request(id) else {
         return;
     };
-    let completes = post.to.first().is_some_and(|to| writer.state.completes(id, me.id, to));
+    let completes = post.to.iter().any(|to| writer.state.completes(id, me.id, to));
     post.request = Some(id.clone());
     post.reply_to = Some(request.message.clone());
     post.thread = Some(request.message.clone());

@@ -4,11 +4,18 @@ use crate::bus::event::Event;
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::state::{Request, State};
 use crate::domain::ids::SessionId;
+use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
 
-/// Returns the open requests that a member may claim, oldest first.
+/// Returns the open requests that a member may claim who is about to join, oldest first. Those for a group come a moment later: whether
+/// it is one of them is known once it has joined.
 pub(in crate::bus::rules) fn claimable_by<'a>(state: &'a State, name: &Name) -> Vec<&'a Request> {
-    let open = state.open_requests();
+    let is_meant = |request: &&Request| match &request.only {
+        None | Some(Audience::All) => true,
+        Some(Audience::One(only)) => only == name,
+        Some(Audience::Group(_)) => false,
+    };
+    let open = state.open_requests().filter(is_meant);
     open.filter(|request| request.from != *name).collect()
 }
 

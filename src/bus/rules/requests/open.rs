@@ -2,17 +2,18 @@
 
 use crate::bus::event::{Body, Event, RequestOpened};
 use crate::bus::rules::event_writer::Writer;
-use crate::bus::rules::messages::{check_body, check_rate};
+use crate::bus::rules::messages::{Recipients, check_body, check_rate, follow, resolve};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Message, Origin};
 use crate::domain::ids::{RequestId, SessionId};
 use crate::domain::limits;
+use crate::domain::messaging::{Audience, Group};
 
 pub(in crate::bus::rules) fn open(
     writer: &mut Writer<'_>,
     me: SessionId,
-    description: &Body,
-    context: Option<&Body>,
+    to: Option<&str>,
+    (description, context): (&Body, Option<&Body>),
     (nudge_ms, ttl_ms, lease_ms): (u64, u64, Option<u64>),
 ) -> Result<(), Refusal> {
     check_body("description", description)?;
@@ -26,23 +27,33 @@ pub(in crate::bus::rules) fn open(
         return Err(Refusal::TooManyRequests { limit });
     }
     check_rate(writer, &me.name)?;
+    let (only, everyone) = match to.map(|to| resolve(writer, me, to)).transpose()? {
+        None => (None, writer.everyone_but(&me.name)),
+        Some(Recipients { audience: Audience::All, to }) => (None, to),
+        Some(Recipients { audience, to }) => (Some(audience), to),
+    };
     let message = writer.message_id();
     let id = writer.new_id(RequestId::from_bits, |state, id| state.requests.contains_key(id));
     // A member with a full inbox is shown the request if it is reopened after a claim, and can claim it anyway.
-    let to = writer.with_room(writer.everyone_but(&me.name));
+    let to = writer.with_room(everyone);
     let opened = RequestOpened {
         id,
         message,
         from: me.name.clone(),
         to: writer.addressees(to.clone()),
+        only,
         description: description.clone(),
         context: context.cloned(),
         nudge_ms,
         ttl_ms,
         lease_ms,
     };
+    let topic = match &opened.only {
+        Some(Audience::Group(Group::Topic(topic))) => Some(topic.clone()),
+        _ => None,
+    };
     let shown = Message::opened(&opened, Origin::default());
     writer.push(Event::RequestOpened(opened));
     writer.deliver_to_waits(&shown, &to);
-    Ok(())
+    topic.map_or(Ok(()), |topic| follow(writer, me, &topic))
 }

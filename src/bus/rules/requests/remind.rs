@@ -19,10 +19,16 @@ pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
     remind(writer, request, None, text);
     let expiry = Due::Expire(id.clone());
     let left_s = writer.state.timers.left_ms(&expiry, writer.now.tick.ms) / 1000;
+    let who = match request.only {
+        None => "All members",
+        Some(_) => "Those who may claim it",
+    };
     let text = notice![
         "your request ",
         *id,
-        " is still unclaimed. All members were reminded; it stays open for another ",
+        " is still unclaimed. ",
+        who,
+        " were reminded; it stays open for another ",
         left_s,
         " s"
     ];
@@ -30,14 +36,14 @@ pub(in crate::bus::rules) fn nudge(writer: &mut Writer<'_>, id: &RequestId) {
     writer.notice(&request.from, text);
 }
 
-/// Reminds all members of a request, but its author and one who has released it.
+/// Reminds all members that may claim a request, but one who has released it.
 pub(in crate::bus::rules) fn remind(
     writer: &mut Writer<'_>,
     request: &Request,
     released_by: Option<&Name>,
     text: String,
 ) {
-    let mut others = writer.everyone_but(&request.from);
+    let mut others = claimants(writer, request);
     others.retain(|name| Some(name) != released_by);
     let to = writer.with_room(others);
     if to.is_empty() {
@@ -45,9 +51,17 @@ pub(in crate::bus::rules) fn remind(
     }
     let mut post =
         Post::new(MessageKind::Nudge, request.from.clone(), request.from.clone(), Body::Text(text));
-    post.audience = Audience::All;
+    post.audience = request.only.clone().unwrap_or(Audience::All);
     post.to = to;
     post.request = Some(request.id.clone());
     post.thread = Some(request.message.clone());
     writer.post(post);
+}
+
+/// Returns the live members that may claim a request, without a session that leaves by this decision.
+pub(super) fn claimants(writer: &Writer<'_>, request: &Request) -> Vec<Name> {
+    let live = writer.state.claimants(request).into_iter();
+    live.filter(|session| !writer.is_leaving(session.id))
+        .map(|session| session.name.clone())
+        .collect()
 }

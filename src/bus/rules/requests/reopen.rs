@@ -1,6 +1,6 @@
 //! Reopening a request whose owner has left or does not respond.
 
-use super::remind::remind;
+use super::remind::{claimants, remind};
 use crate::bus::event::{Addressees, Event};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::notice;
@@ -91,7 +91,7 @@ pub(in crate::bus::rules) fn reopen_as(
     if let Some(message) = state.message(&request.message) {
         let not_shown = not_shown_to(writer, request, message);
         if !not_shown.is_empty() {
-            let to = if not_shown.len() > limits::NAMED_AT_ONCE {
+            let to = if request.only.is_none() && not_shown.len() > limits::NAMED_AT_ONCE {
                 Addressees::AllBut(vec![request.from.clone()])
             } else {
                 not_shown.clone().into()
@@ -113,5 +113,5 @@ pub(in crate::bus::rules) fn reopen_as(
 fn not_shown_to(writer: &Writer<'_>, request: &Request, message: &Message) -> Vec<Name> {
     let not_shown =
         |name: &Name| matches!(message.delivery(name), None | Some(Delivery::Superseded));
-    writer.everyone_but(&request.from).into_iter().filter(not_shown).collect()
+    claimants(writer, request).into_iter().filter(not_shown).collect()
 }

@@ -1,7 +1,7 @@
 //! What the owner of a request does with its claim besides answering: it reports progress, or renews, releases or hands over the
 //! claim, or gives the request up.
 
-use super::claim::respond;
+use super::claim::{not_for_you, respond};
 use super::reopen::{Reopening, reopen_as};
 use super::unheard_claims::note_known;
 use crate::bus::event::{Body, Event};
@@ -45,7 +45,7 @@ pub(in crate::bus::rules) fn update_claim(
             reopen_as(writer, id, "has released it", how);
         }
         ClaimUpdate::HandOver { to, content } => {
-            hand_over(writer, me, request, to, content.as_ref())?
+            hand_over(writer, me, request, to, content.as_ref())?;
         }
         ClaimUpdate::Complete(body) => {
             let post = about(me, request, MessageKind::Response, body)?;
@@ -107,7 +107,11 @@ fn hand_over(
         return Err(Refusal::HandedToAuthor { id: request.id.clone(), name: to });
     }
     let heir = state.live(&to).filter(|heir| !heir.hung && heir.stop.is_none());
-    let session = heir.ok_or_else(|| Refusal::NobodyThere { name: to.clone() })?.id;
+    let heir = heir.ok_or_else(|| Refusal::NobodyThere { name: to.clone() })?;
+    if !state.may_claim(heir, request) {
+        return Err(not_for_you(writer, request));
+    }
+    let session = heir.id;
     if let Some(content) = content {
         check_body("content", content)?;
         check_room(writer, &to)?;

@@ -260,6 +260,7 @@ fn a_member_has_a_limited_number_of_unanswered_requests() {
     let open = Operation::Open {
         description: text("one more"),
         context: None,
+        to: None,
         nudge_ms: 1,
         ttl_ms: 1,
         lease_ms: None,

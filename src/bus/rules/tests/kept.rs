@@ -21,6 +21,9 @@ fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
     let task = assigned(&events);
     world.ask(lead, Operation::StartTask(task.clone()));
     world.send(agent, "orchestrator", "hello");
+    let topic = crate::domain::member::Label::parse("releases").unwrap();
+    world.ask(agent, Operation::FollowTopic(topic));
+    world.ask(lead, sending("#releases", "news", None));
     let request = world.open(agent);
     world.ask(lead, Operation::Claim(request.clone(), CALL));
     world.reply(lead, "codex", &request.to_string());
@@ -71,9 +74,10 @@ fn held(state: &State) -> usize {
         keys,
     } = state;
     let timers: Vec<(Due, u64, u64)> = timers.clone().into();
-    let of_sessions = sessions
-        .values()
-        .map(|session| session.in_flight.len() + session.waits.len() + session.queue.len());
+    let of_sessions = sessions.values().map(|session| {
+        let topics = session.traits.topics.len();
+        session.in_flight.len() + session.waits.len() + session.queue.len() + topics
+    });
     let unread = members.values().map(|member| member.unread.len());
     [
         members.len(),

@@ -24,6 +24,7 @@ impl World {
         let open = Operation::Open {
             description: text("look at this"),
             context: None,
+            to: None,
             nudge_ms,
             ttl_ms: DAY_MS,
             lease_ms: None,

@@ -126,6 +126,7 @@ fn a_wait_gets_nothing_that_falls_due_together_with_its_end() {
     let open = Operation::Open {
         description: text("x"),
         context: None,
+        to: None,
         nudge_ms: 60_000 + wait_times::WAIT_SLACK_MS,
         ttl_ms: 900_000,
         lease_ms: None,

@@ -275,6 +275,7 @@ impl World {
         let open = Operation::Open {
             description: text("look at this"),
             context: None,
+            to: None,
             nudge_ms: 30_000,
             ttl_ms: 900_000,
             lease_ms,
@@ -387,6 +388,7 @@ pub(super) fn all() -> Pick {
     Pick {
         only: None,
         from: None,
+        to: None,
         kind: None,
         limit: 500,
         bytes: usize::MAX,

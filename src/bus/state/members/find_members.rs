@@ -93,7 +93,8 @@ impl State {
             && live.queue.is_empty()
             && live.waits.is_empty()
             && live.in_flight.is_empty()
-            && self.unread(&live.name).next().is_none()
+            // A message to a group begins no turn, so it may stay unread for as long as the agent has nothing to do.
+            && self.unread(&live.name).all(|message| message.quiet)
             && self.open_permissions_of(live.id).is_empty()
             && self.pending_requests(&live.name) == 0
             && self.claimed_by(live.id).next().is_none()

@@ -3,6 +3,8 @@
 //! Each change adds to it or subtracts from it. If a log gives a seq twice, which no rules do, the sum is computed again.
 
 use crate::bus::state::{Member, Message, State};
+use crate::domain::limits;
+use crate::domain::name::Name;
 
 impl Member {
     /// Puts a message into the inbox. Says whether the sum is still right.
@@ -26,6 +28,14 @@ impl Member {
 }
 
 impl State {
+    /// Says whether an inbox has less than this multiple of the limits, in unread messages and in their bytes.
+    pub fn has_room(&self, name: &Name, times: usize) -> bool {
+        let most = self.limits().unread.saturating_mul(times);
+        let most_bytes = limits::MAX_UNREAD_BYTES.saturating_mul(times as u64);
+        let fits = |member: &Member| member.unread.len() < most && member.unread_bytes < most_bytes;
+        self.member(name).is_none_or(fits)
+    }
+
     /// Computes the sums of all inboxes again.
     pub(in crate::bus::state) fn rebuild_inboxes(&mut self) {
         let names: Vec<_> = self.members.keys().cloned().collect();

@@ -6,6 +6,9 @@ mod absent_names;
 mod join_and_leave;
 mod inbox;
 mod find_members;
+mod groups;
+mod topics;
 
 pub use self::ended_session::{EndedSession, ResumeInfo};
+pub use self::groups::GroupWords;
 pub use self::session::{Member, Session, StopMode};

@@ -36,6 +36,9 @@ pub struct Message {
     /// Its urgency for a member that works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
+    /// Whether it is worth no turn of an idle agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quiet: bool,
     pub body: BodyRef,
     #[serde(default, skip_serializing_if = "Deliveries::is_empty")]
     pub deliveries: Deliveries,
@@ -45,6 +48,11 @@ impl Message {
     /// Says whether a member may see the message: its author and its addressees only.
     pub(in crate::bus) fn is_visible_to(&self, name: &Name) -> bool {
         self.from.member() == Some(name) || self.deliveries.get(name).is_some()
+    }
+
+    /// Says whether it is worth a turn of an idle agent's model; others are read with the next one.
+    pub fn wakes(&self) -> bool {
+        self.kind.wakes() && !self.quiet
     }
 
     pub fn delivery(&self, name: &Name) -> Option<Delivery> {

@@ -3,7 +3,7 @@
 use crate::bus::event::LogPosition;
 use crate::bus::event::{MessageSent, RequestOpened};
 use crate::bus::state::{BodyRef, Deliveries, Message};
-use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Author, MessageKind, Priority};
 
 /// The position and the time of an event.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +41,7 @@ impl Message {
             reply_to: sent.reply_to.clone(),
             thread: sent.thread.clone().unwrap_or_else(|| sent.id.clone()),
             priority: sent.priority,
+            quiet: sent.quiet,
             body: origin.body(sent.body.bytes()),
             deliveries: Deliveries::default(),
         }
@@ -54,13 +55,14 @@ impl Message {
             sent_ms: origin.wall_ms,
             kind: MessageKind::Request,
             from: Author::Member(opened.from.clone()),
-            audience: Audience::All,
+            audience: opened.audience(),
             request: Some(opened.id.clone()),
             task: None,
             claimed_by: None,
             reply_to: None,
             thread: opened.message.clone(),
             priority: Priority::Normal,
+            quiet: false,
             body: origin.body(opened.bytes()),
             deliveries: Deliveries::default(),
         }

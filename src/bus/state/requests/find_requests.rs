@@ -1,8 +1,8 @@
 //! Queries about requests: unanswered ones, and those that a session has claimed.
 
-use crate::bus::state::{Request, State};
+use crate::bus::state::{Request, Session, State};
 use crate::domain::ids::{RequestId, SessionId};
-use crate::domain::messaging::RequestStatus;
+use crate::domain::messaging::{Audience, RequestStatus};
 use crate::domain::name::Name;
 
 impl State {
@@ -41,6 +41,28 @@ impl State {
     pub fn open_requests(&self) -> impl DoubleEndedIterator<Item = &Request> {
         let open = self.unanswered.open.keys();
         open.filter_map(|(_, id)| self.requests.get(id))
+    }
+
+    /// Says whether a live session may claim a request, apart from its status: it is not its own, and it is meant at this moment.
+    pub fn may_claim(&self, session: &Session, request: &Request) -> bool {
+        let is_meant = match &request.only {
+            None | Some(Audience::All) => true,
+            Some(Audience::One(name)) => session.name == *name,
+            Some(Audience::Group(group)) => {
+                self.in_group(group).iter().any(|member| member.id == session.id)
+            }
+        };
+        is_meant && request.from != session.name
+    }
+
+    /// Returns the live members that may claim a request, apart from its status.
+    pub fn claimants(&self, request: &Request) -> Vec<&Session> {
+        let meant = match &request.only {
+            None | Some(Audience::All) => self.live_sessions(),
+            Some(Audience::One(name)) => self.live(name).into_iter().collect(),
+            Some(Audience::Group(group)) => self.in_group(group),
+        };
+        meant.into_iter().filter(|session| request.from != session.name).collect()
     }
 
     /// Returns the number of a member's own unanswered requests.

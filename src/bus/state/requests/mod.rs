@@ -7,6 +7,7 @@ mod find_requests;
 mod open_and_claim;
 mod unheard_claims;
 mod lease;
+mod run_leases;
 mod newcomers;
 
 pub use self::lease::Lease;

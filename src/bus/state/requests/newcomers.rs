@@ -17,7 +17,7 @@ impl State {
         };
         older
             .filter_map(|(_, id)| self.requests.get(id))
-            .filter(|request| request.from != newcomer.name)
+            .filter(|request| self.may_claim(newcomer, request))
             .filter(move |request| self.messages.get(&request.message).is_some_and(lacks))
     }
 

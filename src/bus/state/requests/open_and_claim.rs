@@ -16,6 +16,7 @@ impl State {
             message: opened.message.clone(),
             seq: at.seq,
             from: opened.from.clone(),
+            only: opened.only.clone(),
             opened_ms: at.ts,
             status: RequestStatus::Open,
             owner: None,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bus::state::{BodyRef, Lease};
 use crate::domain::ids::{MessageId, RequestId, SessionId};
 use crate::domain::is_zero::is_zero;
-use crate::domain::messaging::RequestStatus;
+use crate::domain::messaging::{Audience, RequestStatus};
 use crate::domain::name::Name;
 
 /// A request without its text.
@@ -18,6 +18,9 @@ pub struct Request {
     #[serde(default)]
     pub seq: u64,
     pub from: Name,
+    /// Who alone sees and may claim it; everybody if it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<Audience>,
     /// In wall time.
     pub opened_ms: i64,
     pub status: RequestStatus,

@@ -34,7 +34,8 @@ fn text_of(event: &Event) -> Option<String> {
     };
     match event {
         Event::RequestOpened(request) => {
-            Some(format!("{} → all: {}", request.from, words(&request.description)?))
+            let (from, to) = (&request.from, request.audience());
+            Some(format!("{from} → {to}: {}", words(&request.description)?))
         }
         Event::RequestClaimed { by, .. } => Some(format!("{by} claims it")),
         Event::MessageSent(message) => {

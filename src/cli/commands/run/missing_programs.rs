@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::team::Candidates;
+use crate::team::{Candidates, role_of};
 use crate::workflow::plan::Plan;
 
 /// Returns a line for each missing program, in the order of the plan: those of agents, of fallbacks and of gates.
@@ -11,8 +11,15 @@ pub(super) fn missing_programs(plan: &Plan, known: &Candidates) -> Vec<String> {
     let mut lines = Vec::new();
     for step in &plan.steps {
         for agent in std::iter::once(&step.agent).chain(&step.fallback) {
-            let missing = known.missing.iter().find(|(name, _)| name.as_str() == agent);
-            lines.extend(missing.filter(|_| named.insert(agent)).map(|(_, why)| why.clone()));
+            let of_name = || {
+                let missing = known.missing.iter().find(|(name, _)| name.as_str() == agent);
+                missing.map(|(_, why)| why.as_str())
+            };
+            let why = match role_of(agent) {
+                Some(role) => known.missing_for_role(&role),
+                None => of_name(),
+            };
+            lines.extend(why.filter(|_| named.insert(agent)).map(str::to_owned));
         }
         let program = step.gate.as_ref().and_then(|gate| gate.command.first());
         let program = program.filter(|program| named.insert(program));

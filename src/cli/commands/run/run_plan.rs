@@ -20,7 +20,7 @@ use crate::domain::ids::WorkflowId;
 use crate::domain::member::PLAN_ROLE;
 use crate::domain::name::Name;
 use crate::scripted::Script;
-use crate::team::Candidates;
+use crate::team::{Candidates, role_of};
 use crate::workflow::plan::toml_plan::LocatedDraft;
 
 /// The name of this session on the bus.
@@ -53,6 +53,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         // A mistake in it would show only when the first agent starts.
         Script::load(&script)?;
         config.play(named(&plan.written), &script)?;
+        for role in agents_of(&plan.written).filter_map(role_of) {
+            config.play_role(&role, &script)?;
+        }
     }
     let foreign = open_bus::foreign(arguments.adopt);
     let is_taken_over = matches!(foreign, Foreign::TakenOver) && project.bus_directory().exists();
@@ -96,8 +99,13 @@ fn trial(plan: &Path, script: &Path) -> String {
 
 /// Returns the names of all agents in a plan.
 fn named(written: &LocatedDraft) -> Vec<Name> {
+    // The checks of the plan report invalid names.
+    agents_of(written).filter_map(|agent| Name::parse(agent).ok()).collect()
+}
+
+/// Returns whom the steps of a plan are for, as it says.
+fn agents_of(written: &LocatedDraft) -> impl Iterator<Item = &str> {
     let steps = written.draft.steps.iter();
     let agents = steps.flat_map(|step| std::iter::once(&step.agent).chain(&step.fallback));
-    // The checks of the plan report invalid names.
-    agents.filter_map(|agent| Name::parse(agent).ok()).collect()
+    agents.map(String::as_str)
 }

@@ -107,7 +107,7 @@ async fn an_unknown_recipient_is_refused_with_the_nearest_name() {
     let _codex = team.membership("codex").await;
     let text = ann.refused("send_message", json!({ "to": "codx", "content": "hello" })).await;
     assert_eq!(text, "no member is named `codx`: did you mean `codex`?");
-    for to in ["../../etc/passwd", "", "all", "a\u{0}b"] {
+    for to in ["../../etc/passwd", "", "everyone", "a\u{0}b"] {
         ann.refused("send_message", json!({ "to": to, "content": "hello" })).await;
     }
 }

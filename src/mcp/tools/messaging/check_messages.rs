@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::history_cursor::Cursor;
 use super::receipts::{ReceiptView, Receipts, receipts_of};
 use super::sender_filter::sender;
-use crate::bus::rules::{Pick, Refusal};
+use crate::bus::rules::{Operation, Pick, Refusal};
+use crate::bus::state::Message;
 use crate::bus::{BusError, LoadedMessage, Membership};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits;
-use crate::domain::messaging::DeliveryMethod;
+use crate::domain::messaging::{DeliveryMethod, Group};
 use crate::domain::name::Name;
 use crate::mcp::blocking_read::blocking_read;
 use crate::mcp::shapes::message_shape::views;
@@ -23,6 +24,8 @@ pub(crate) struct CheckMessages;
 pub(crate) struct Input {
     /// Only from this member; with id, only its receipt.
     agent_id: Option<String>,
+    /// Only by this address: `@role`, or `#topic`, which you then follow.
+    to: Option<String>,
     /// 1 to 500; default 20.
     limit: Option<u64>,
     /// Read the history instead: 0 for the oldest, then `next_cursor`.
@@ -55,15 +58,39 @@ impl Output {
     }
 }
 
+/// Which messages are asked for.
+struct Filter {
+    from: Option<String>,
+    to: Option<Group>,
+}
+
+/// Which messages are asked for, by a known sender.
+struct Chosen {
+    from: Option<Name>,
+    to: Option<Group>,
+}
+
+impl Chosen {
+    fn of(caller: &Caller, filter: Filter) -> Result<Self, ToolError> {
+        let Filter { from, to } = filter;
+        Ok(Self { from: from.map(|from| sender(caller, &from)).transpose()?, to })
+    }
+
+    fn has(&self, message: &Message) -> bool {
+        self.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
+            && self.to.as_ref().is_none_or(|to| message.audience.is_to(to))
+    }
+}
+
 /// The parsed arguments.
 enum Request {
     Unread {
-        from: Option<String>,
+        filter: Filter,
         limit: usize,
     },
     History {
         cursor: Cursor,
-        from: Option<String>,
+        filter: Filter,
         limit: usize,
     },
     Rest {
@@ -91,8 +118,8 @@ impl Tool for CheckMessages {
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         match requested(input)? {
-            Request::Unread { from, limit } => unread(caller, from, limit).await,
-            Request::History { cursor, from, limit } => past(caller, cursor, from, limit).await,
+            Request::Unread { filter, limit } => unread(caller, filter, limit).await,
+            Request::History { cursor, filter, limit } => past(caller, cursor, filter, limit).await,
             Request::Rest { id, offset, only } => rest(caller, id, offset, only).await,
             Request::Output { task, offset } => said_before(caller, task, offset).await,
         }
@@ -103,8 +130,8 @@ fn requested(input: Input) -> Result<Request, ToolError> {
     let refuse = |text: &str| Err(ToolError::Arguments(text.to_owned()));
     let offset = usize::try_from(input.offset.unwrap_or(0)).unwrap_or(usize::MAX);
     if let Some(id) = input.id {
-        if input.cursor.is_some() || input.limit.is_some() {
-            return refuse("with id, give only offset or agent_id: leave out cursor and limit");
+        if input.to.is_some() || input.cursor.is_some() || input.limit.is_some() {
+            return refuse("with id, give only offset or agent_id: leave out to, cursor and limit");
         }
         if let Ok(task) = TaskId::parse(&id) {
             if input.agent_id.is_some() {
@@ -125,26 +152,36 @@ fn requested(input: Input) -> Result<Request, ToolError> {
         let most = limits::MAX_CHECK_LIMIT;
         return refuse(&format!("limit is {limit}; it must be 1 to {most}"));
     }
-    let from = input.agent_id;
+    let to = input.to.as_deref().map(|text| Group::parse(text.trim()));
+    let to = match to.transpose().map_err(Refusal::from)? {
+        Some(None) => {
+            return refuse(
+                "`to` is the address by which messages came, `@role` or `#topic`: for a sender, \
+                    use agent_id",
+            );
+        }
+        to => to.flatten(),
+    };
+    let filter = Filter { from: input.agent_id, to };
     match input.cursor {
-        None => Ok(Request::Unread { from, limit }),
+        None => Ok(Request::Unread { filter, limit }),
         Some(cursor) => match Cursor::parse(&cursor) {
-            Some(cursor) => Ok(Request::History { cursor, from, limit }),
+            Some(cursor) => Ok(Request::History { cursor, filter, limit }),
             None => refuse("invalid cursor: use a next_cursor, or \"0\" for the oldest"),
         },
     }
 }
 
-/// Delivers unread messages.
-async fn unread(
-    caller: &mut Caller,
-    from: Option<String>,
-    limit: usize,
-) -> Result<Output, ToolError> {
-    let from = from.map(|from| sender(caller, &from)).transpose()?;
+/// Delivers unread messages. Whoever so reads a topic follows it.
+async fn unread(caller: &mut Caller, filter: Filter, limit: usize) -> Result<Output, ToolError> {
+    let chosen = Chosen::of(caller, filter)?;
+    if let Some(Group::Topic(topic)) = &chosen.to {
+        caller.call.ask(Operation::FollowTopic(topic.clone())).await?;
+    }
     let pick = Pick {
         only: None,
-        from: from.clone(),
+        from: chosen.from.clone(),
+        to: chosen.to.clone(),
         kind: None,
         limit,
         bytes: caller.membership().answer_room(),
@@ -153,10 +190,9 @@ async fn unread(
     let room = caller.membership().answer_room();
     let messages = caller.call.receive_into(room, DeliveryMethod::Pull, pick).await?;
     let next = caller.bus().look(|state| {
-        let is_chosen = |name: Option<&Name>| from.is_none() || name == from.as_ref();
         state
             .unread(caller.membership().name())
-            .find(|message| is_chosen(message.from.member()))
+            .find(|message| chosen.has(message))
             .map(|message| Cursor::at(message.body.place))
     });
     let next = next.filter(|_| !messages.is_empty());
@@ -167,27 +203,25 @@ async fn unread(
 async fn past(
     caller: &mut Caller,
     cursor: Cursor,
-    from: Option<String>,
+    filter: Filter,
     limit: usize,
 ) -> Result<Output, ToolError> {
-    let from = from.map(|from| sender(caller, &from)).transpose()?;
+    let chosen = Chosen::of(caller, filter)?;
     let membership = caller.membership().clone();
     let (messages, next) =
-        blocking_read(move || look_back(&membership, cursor, from.as_ref(), limit)).await?;
+        blocking_read(move || look_back(&membership, cursor, &chosen, limit)).await?;
     Ok(Output::of(views(messages), next))
 }
 
 fn look_back(
     membership: &Membership,
     cursor: Cursor,
-    from: Option<&Name>,
+    chosen: &Chosen,
     limit: usize,
 ) -> Result<(Vec<LoadedMessage>, Option<Cursor>), BusError> {
     let (bus, me) = (membership.bus(), membership.name());
     bus.refresh()?;
-    let is_shown = |message: &crate::bus::state::Message| {
-        from.is_none_or(|from| message.from.member() == Some(from))
-    };
+    let is_shown = |message: &Message| chosen.has(message);
     let (found, after) = bus.history(cursor.place, is_shown, me, limit + cursor.shown)?;
     let mut messages = Vec::new();
     let mut at = cursor;

@@ -1,4 +1,4 @@
-//! `request_task`: work that any team-mate may claim.
+//! `request_task`: work that any team-mate, or any of a group, may claim.
 
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ pub(crate) struct Input {
     description: String,
     /// Helpful background.
     context: Option<String>,
+    /// Who alone may claim it, as in `send_message`; default all.
+    to: Option<String>,
     /// If unclaimed after this, all are reminded; default 30.
     timeout_seconds: Option<u64>,
     /// If unclaimed after this, it expires; default 900.
@@ -68,7 +70,8 @@ impl Tool for RequestTask {
         let lease = seconds("lease_seconds", input.lease_seconds, wait_times::LEASE_SECONDS)?;
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let texts = (input.description, input.context);
-        let id = caller.call.open_leased_request(texts, nudge, ttl, Some(lease)).await?;
+        let times = (nudge, ttl, Some(lease));
+        let id = caller.call.open_request_to(input.to, texts, times).await?;
         Ok(Output { request_id: id.into(), status: RequestStatus::Open.as_str(), note })
     }
 }

@@ -1,12 +1,13 @@
-//! `send_message`: a message to one member.
+//! `send_message`: a message to one member, or to a group.
 //!
 //! An orchestrator's model may take a profile for a member, which is then named as what it is.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bus::BusError;
 use crate::bus::rules::Refusal;
+use crate::bus::state::{Session, State};
+use crate::bus::{BusError, SentMessage};
 use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
@@ -21,7 +22,7 @@ pub(crate) struct SendMessage {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// A name from `list_agents`.
+    /// A name from `list_agents`; or @role, @lane, @capability, #topic, all.
     to: String,
     /// At most 1 MiB.
     content: String,
@@ -48,6 +49,9 @@ pub(crate) struct Output {
     delivered: bool,
     /// Its recipients.
     recipients: Vec<Recipient>,
+    /// How many wait for somebody who fits, if you wrote to a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queued: Option<usize>,
     /// Whether you have just sent the same, so that this is that message.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate: Option<bool>,
@@ -57,7 +61,10 @@ pub(crate) struct Output {
 struct Recipient {
     /// The name.
     name: String,
-    /// live or absent.
+    /// Its session, if you wrote to a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// live or absent; hung or full (its inbox) if it does not have the message.
     state: &'static str,
 }
 
@@ -77,12 +84,31 @@ impl SendMessage {
     }
 }
 
+fn is_group(state: &State, sent: &SentMessage) -> bool {
+    state.message(&sent.id).is_some_and(|message| !message.audience.is_one())
+}
+
+/// Returns the recipients; of a group also those that it did not reach.
+fn recipients(state: &State, sent: &SentMessage) -> Vec<Recipient> {
+    let of_group = state.message(&sent.id).filter(|_| is_group(state, sent));
+    let id = |live: &Session| live.number.map(|number| number.to_string());
+    let reached = sent.recipients.iter().map(|(name, is_live)| Recipient {
+        name: name.to_string(),
+        id: of_group.and_then(|_| id(state.live(name)?)),
+        state: if *is_live { "live" } else { "absent" },
+    });
+    let missed = of_group.into_iter().flat_map(|message| state.missed_by(message));
+    let missed =
+        missed.map(|(live, state)| Recipient { name: live.name.to_string(), id: id(live), state });
+    reached.chain(missed).collect()
+}
+
 impl Tool for SendMessage {
     type Input = Input;
     type Output = Output;
     const NAME: &'static str = "send_message";
-    const DESCRIPTION: &'static str = "Send a message to one team-mate, who reads it at its next \
-        step and may answer. To answer a message or deliver a claimed request, give its id as \
+    const DESCRIPTION: &'static str = "Send a message to a team-mate or a group, who reads it at \
+        its next step and may answer. To answer a message or deliver a claimed request, give its id as \
         reply_to.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
@@ -92,15 +118,13 @@ impl Tool for SendMessage {
         };
         let sent = caller.call.send_as(priority, input.to, input.content, input.reply_to).await;
         let sent = sent.map_err(|error| self.named(error))?;
-        let delivered = sent.recipients.iter().any(|(_, is_live)| *is_live);
-        let recipients = sent.recipients.into_iter().map(|(name, is_live)| Recipient {
-            name: name.to_string(),
-            state: if is_live { "live" } else { "absent" },
-        });
+        let (recipients, is_group) =
+            caller.bus().look(|state| (recipients(state, &sent), is_group(state, &sent)));
         Ok(Output {
+            delivered: sent.recipients.iter().any(|(_, is_live)| *is_live),
             message_id: sent.id.into(),
-            delivered,
-            recipients: recipients.collect(),
+            recipients,
+            queued: is_group.then_some(0),
             duplicate: sent.is_double.then_some(true),
         })
     }

@@ -1,11 +1,12 @@
-//! `update_claim`: what the owner of a request does with its claim.
+//! `update_claim`: what the owner of a request does with its claim; and the end of following a topic.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bus::Bus;
-use crate::bus::rules::ClaimUpdate;
+use crate::bus::rules::{ClaimUpdate, Operation, Refusal};
 use crate::domain::ids::RequestId;
+use crate::domain::messaging::Group;
 use crate::mcp::{Caller, Tool, ToolError};
 
 pub(crate) struct UpdateClaim;
@@ -13,10 +14,10 @@ pub(crate) struct UpdateClaim;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// A request that you own.
+    /// A request that you own, or a #topic that you follow.
     id: String,
     action: Action,
-    /// For hand_over: the next owner.
+    /// For `hand_over`: the next owner.
     to: Option<String>,
     /// What you say: the answer of complete, how far you are, why.
     content: Option<String>,
@@ -49,8 +50,9 @@ impl Action {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    request_id: String,
-    /// open, claimed, completed or failed.
+    /// The request or the topic.
+    id: String,
+    /// open, claimed, completed or failed; of a topic: left.
     status: &'static str,
     /// Who owns it now.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,9 +68,12 @@ impl Tool for UpdateClaim {
     const NAME: &'static str = "update_claim";
     const DESCRIPTION: &'static str = "Of a request that you own: tell its sender how far you are \
         (progress), keep it while you are silent (renew), offer it to all again (release), hand it \
-        over, answer it (complete), or give it up (fail).";
+        over, answer it (complete), or give it up (fail). Or release a topic.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
+        if let Some(group) = Group::parse(input.id.trim()).map_err(Refusal::from)? {
+            return leave(caller, group, &input).await;
+        }
         let id = RequestId::parse(&input.id)?;
         let update = update(input.action, input.to, input.content)?;
         let request = caller.call.update_claim(&id, update).await?;
@@ -77,12 +82,28 @@ impl Tool for UpdateClaim {
         let is_mine = owner.as_ref().is_some_and(|owner| owner.by == me);
         let lease = request.lease.filter(|_| is_mine);
         Ok(Output {
-            request_id: request.id.into(),
+            id: request.id.into(),
             status: request.status.as_str(),
             owner: owner.map(|owner| owner.by.to_string()),
             lease_seconds: lease.map(|lease| lease.ms / 1000),
         })
     }
+}
+
+/// Ends following a topic.
+async fn leave(caller: &mut Caller, group: Group, input: &Input) -> Result<Output, ToolError> {
+    let wrong = |problem: &str| Err(ToolError::Arguments(problem.to_owned()));
+    let Group::Topic(topic) = group else {
+        return wrong(
+            "id is a request that you own, or a `#topic`: a lane, a role or a capability lasts as long \
+                as your session",
+        );
+    };
+    if input.action != Action::Release || input.to.is_some() || input.content.is_some() {
+        return wrong("a topic can only be left: give `release` as action, and nothing else");
+    }
+    caller.call.ask(Operation::LeaveTopic(topic)).await?;
+    Ok(Output { id: input.id.clone(), status: "left", owner: None, lease_seconds: None })
 }
 
 fn update(

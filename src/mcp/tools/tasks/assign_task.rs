@@ -26,7 +26,7 @@ pub(crate) struct AssignTask {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// A live agent (the task joins its queue), a profile (starts a new agent), or an ended agent (restarted with its conversation).
+    /// A live agent (the task joins its queue), a profile (starts a new agent), an ended agent (restarted with its conversation), or @role (an idle agent with it, else a new one).
     agent: String,
     /// What to do.
     prompt: String,

@@ -46,7 +46,7 @@ fn busy(now: Instant, cancelled: Option<Instant>) -> Situation {
 }
 
 fn mail(newest: u64, urgent: Option<u64>) -> PendingMail {
-    PendingMail { newest: Some(newest), urgent }
+    PendingMail { newest: Some(newest), waking: Some(newest), urgent }
 }
 
 #[test]

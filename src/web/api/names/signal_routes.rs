@@ -109,6 +109,7 @@ pub(in crate::web::api) async fn emit(
     let emitted = match (signal_type, to_role) {
         (SignalType::Task, _) => {
             let new = NewRequest {
+                to: None,
                 description: content,
                 context: None,
                 timeout_seconds: None,

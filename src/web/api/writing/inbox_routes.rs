@@ -51,7 +51,7 @@ struct UnreadMessage {
     at: Moment,
     /// The sender; `bridge` is the bus itself, `human` the person at the command line.
     from: String,
-    /// A name, or `all`.
+    /// A name, `all`, or a group such as `@role`.
     to: String,
     /// message, request, response, nudge, broadcast, shutdown or notice.
     kind: String,
@@ -201,6 +201,7 @@ async fn take(me: &Membership, id: &MessageId) -> Result<CallId, BusError> {
     let pick = Pick {
         only: Some(vec![id.clone()]),
         from: None,
+        to: None,
         kind: None,
         limit: 1,
         bytes: usize::MAX,

@@ -1,4 +1,4 @@
-//! Messages of programs: to one member, and to all.
+//! Messages of programs: to one member or a group, and to all.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::web::server_state::ServerState;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web::api) struct NewMessage {
-    /// The name of a member, who may be away.
+    /// The name of a member, who may be away; or a group: `@role`, `@lane`, `@capability`, `#topic`, `all`.
     pub(in crate::web::api) to: String,
     /// At most 1 MiB.
     pub(in crate::web::api) content: String,
@@ -44,9 +44,9 @@ pub(in crate::web::api) enum Urgency {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::web::api) struct SentMessage {
     pub(in crate::web::api) message_id: String,
-    /// The member, by its name.
+    /// The member, by its name; or the group.
     to: String,
-    /// Whether it is there. If not, the message waits for it.
+    /// Whether it is there, or one of the group. If not, the message waits for it.
     live: bool,
 }
 
@@ -96,11 +96,9 @@ pub(in crate::web::api) async fn send_as(
     let sent = call.send_as(priority, new.to, new.content, new.reply_to).await;
     let sent = sent.map_err(|error| why_not(&error))?;
     call.answered().await;
-    let (to, live) = sent
-        .recipients
-        .into_iter()
-        .next()
-        .map_or_else(|| (String::new(), false), |(name, is_live)| (name.to_string(), is_live));
+    let audience = me.bus().look(|state| Some(state.message(&sent.id)?.audience.to_string()));
+    let to = audience.unwrap_or_default();
+    let live = sent.recipients.iter().any(|(_, is_live)| *is_live);
     Ok(SentMessage { message_id: sent.id.into(), to, live })
 }
 

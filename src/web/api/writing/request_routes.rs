@@ -28,6 +28,9 @@ pub(in crate::web::api) struct NewRequest {
     pub(in crate::web::api) description: String,
     /// Helpful background.
     pub(in crate::web::api) context: Option<String>,
+    /// Who alone sees and may claim it: a member, or a group such as `@role`; all if it is missing.
+    #[serde(default)]
+    pub(in crate::web::api) to: Option<String>,
     /// After how many seconds all are reminded if nobody has claimed it, 1 to 86,400; 30 if it is missing.
     pub(in crate::web::api) timeout_seconds: Option<u64>,
     /// After how many seconds it expires if nobody has claimed it, 1 to 86,400; 900 if it is missing.
@@ -77,8 +80,8 @@ pub(in crate::web::api) async fn opened_by(
     let lease = seconds("lease_seconds", new.lease_seconds, wait_times::LEASE_SECONDS)?;
     let me = as_member(state, program).await?;
     let mut call = me.call();
-    let texts = (new.description, new.context);
-    let opened = call.open_leased_request(texts, nudge, ttl, Some(lease)).await;
+    let (texts, times) = ((new.description, new.context), (nudge, ttl, Some(lease)));
+    let opened = call.open_request_to(new.to, texts, times).await;
     let id = opened.map_err(|error| why_not(&error))?;
     call.answered().await;
     Ok(OpenedRequest { request_id: id.into() })

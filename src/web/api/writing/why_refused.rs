@@ -98,12 +98,12 @@ fn why_refused(refusal: &Refusal) -> Problem {
             unprocessable("wrong-recipient", "A program does not write to itself")
                 .with_hint("`/api/v1/members` lists the others")
         }
-        Refusal::ToAll => unprocessable("wrong-recipient", "A message has one recipient")
-            .with_hint("`/api/v1/broadcast` writes to all"),
-        Refusal::ToSeveral { .. } => {
-            unprocessable("wrong-recipient", "A message has one recipient")
-                .with_hint("send one to each")
-        }
+        Refusal::ToAll
+        | Refusal::ToSeveral { .. }
+        | Refusal::NobodyFits(_)
+        | Refusal::NobodyElse
+        | Refusal::Address(_)
+        | Refusal::OtherProject { .. } => wrong_address(refusal),
         Refusal::ToUser { .. } | Refusal::ToBridge | Refusal::Name(_) => {
             unprocessable("wrong-recipient", "This is no member that reads messages")
                 .with_hint("`/api/v1/members` lists the members")
@@ -142,6 +142,9 @@ fn why_refused(refusal: &Refusal) -> Problem {
         Refusal::OwnRequest { .. } => {
             conflict("own-request", "A request is claimed by another member than the one who asks")
         }
+        Refusal::NotForYou { .. } => {
+            conflict("not-for-you", "The request is for others").with_detail(refusal.to_string())
+        }
         Refusal::ClaimLost { .. } => conflict("claim-lost", "The request is no longer free")
             .with_detail(refusal.to_string())
             .with_hint("`/api/v1/requests` lists those without an answer"),
@@ -164,6 +167,23 @@ fn why_refused(refusal: &Refusal) -> Problem {
         Refusal::Left => conflict("has-left", "This member has left the team meanwhile")
             .with_hint("send the request again: it joins anew"),
         other => conflict("refused", "The team's bus refuses that").with_detail(other.to_string()),
+    }
+}
+
+/// Explains why an address reaches nobody.
+fn wrong_address(refusal: &Refusal) -> Problem {
+    let wrong = |title| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-recipient", title);
+    let nobody = |title| Problem::new(StatusCode::NOT_FOUND, "nobody-fits", title);
+    match refusal {
+        Refusal::ToAll => wrong("There is no such member").with_hint("`all` reaches all members"),
+        Refusal::ToSeveral { .. } => wrong("A message has one address")
+            .with_hint("send one to each, or write to a group, such as `@role`"),
+        Refusal::NobodyElse => nobody("No other member is live"),
+        Refusal::OtherProject { .. } => wrong("Messages reach the members of this project only"),
+        Refusal::NobodyFits(nobody_fits) => {
+            nobody("The group has no live member").with_detail(nobody_fits.to_string())
+        }
+        other => wrong("This is no address").with_detail(other.to_string()),
     }
 }
 

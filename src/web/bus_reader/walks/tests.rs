@@ -74,6 +74,7 @@ async fn talk(directory: &Path) -> String {
         let pick = Pick {
             only: None,
             from: None,
+            to: None,
             kind: None,
             limit: limits::MAX_CHECK_LIMIT,
             bytes: usize::MAX,

@@ -21,7 +21,11 @@ pub(in crate::web::pages) fn request_table(
 }
 
 fn request_row(row: &RequestRow, now: Moment) -> Markup {
-    let nobody = if row.status == "open" { "nobody yet" } else { "nobody" };
+    let nobody = match &row.to {
+        Some(group) if row.status == "open" => group.as_str(),
+        None if row.status == "open" => "nobody yet",
+        _ => "nobody",
+    };
     html! {
         tr {
             td { (mark(StatusLook::of(&row.status), &row.status)) }

@@ -236,6 +236,7 @@ fn put_questions(board: &mut Board) {
     board.requests = vec![RequestRow {
         request_id: "req-9".to_owned(),
         from: "ben".to_owned(),
+        to: None,
         status: "claimed".to_owned(),
         description: Some("Who can read a chapter?".to_owned()),
         opened_at: ago(90),
@@ -247,6 +248,7 @@ fn put_questions(board: &mut Board) {
         RequestRow {
             request_id: "req-8".to_owned(),
             from: "cay".to_owned(),
+            to: None,
             status: "completed".to_owned(),
             description: Some("Whose clock ends a lease?".to_owned()),
             opened_at: ago(300),
@@ -257,6 +259,7 @@ fn put_questions(board: &mut Board) {
         RequestRow {
             request_id: "req-7".to_owned(),
             from: "ben".to_owned(),
+            to: None,
             status: "expired".to_owned(),
             description: Some("Can somebody draw?".to_owned()),
             opened_at: ago(2_000),

@@ -1,6 +1,7 @@
 //! Members: joining and leaving, how fast they send, what they say of messages, and the summary for the next session.
 
 mod acknowledgements;
+mod addresses;
 mod join_and_leave;
 mod rates;
 mod session_summary;

@@ -85,6 +85,7 @@ fn requests_count_too() {
         let opening = Operation::Open {
             description,
             context,
+            to: None,
             nudge_ms: 1_000,
             ttl_ms: 60_000,
             lease_ms: None,

@@ -56,147 +56,147 @@ fn hand_over(to: &str, content: Option<&str>) -> ClaimUpdate {
 
 #[test]
 fn progress_reaches_the_requester_and_ends_no_wait_for_the_request() {
-    let mut owned = owned();
-    let wait = owned.asker_waits();
-    let (owner, asker) = (owned.owner, owned.asker);
-    let events = owned.update(owner, ClaimUpdate::Progress(text("half of it")));
+    let mut case = owned();
+    let wait = case.asker_waits();
+    let (owner, asker) = (case.owner, case.asker);
+    let events = case.update(owner, ClaimUpdate::Progress(text("half of it")));
     assert_eq!(said(sent(&events)), "half of it");
-    let shown = owned.world.shown(&owned.request);
+    let shown = case.world.shown(&case.request);
     assert_eq!(sent(&events).thread, Some(shown));
     assert!(matches!(events.last(), Some(Event::RequestRenewed { .. })), "{events:?}");
-    assert!(owned.world.held(asker, wait).is_empty());
-    owned.check(RequestStatus::Claimed, Some("owner"));
+    assert!(case.world.held(asker, wait).is_empty());
+    case.check(RequestStatus::Claimed, Some("owner"));
 }
 
 #[test]
 fn renewing_starts_the_lease_anew() {
-    let mut owned = owned();
-    let owner = owned.owner;
-    owned.world.pass(150_000);
-    owned.update(owner, ClaimUpdate::Renew);
-    owned.world.pass(199_999);
-    assert!(owned.world.due().is_empty());
-    owned.world.pass(1);
-    assert!(matches!(owned.world.due()[0], Event::RequestReminded { .. }));
+    let mut case = owned();
+    let owner = case.owner;
+    case.world.pass(150_000);
+    case.update(owner, ClaimUpdate::Renew);
+    case.world.pass(199_999);
+    assert!(case.world.due().is_empty());
+    case.world.pass(1);
+    assert!(matches!(case.world.due()[0], Event::RequestReminded { .. }));
 }
 
 #[test]
 fn a_released_request_is_offered_to_the_others_again() {
-    let mut owned = owned();
-    let (owner, heir) = (owned.owner, owned.heir);
-    let events = owned.update(owner, ClaimUpdate::Release(Some(text("too hard"))));
-    owned.check(RequestStatus::Open, None);
-    let request = owned.world.state.request(&owned.request).unwrap();
+    let mut case = owned();
+    let (owner, heir) = (case.owner, case.heir);
+    let events = case.update(owner, ClaimUpdate::Release(Some(text("too hard"))));
+    case.check(RequestStatus::Open, None);
+    let request = case.world.state.request(&case.request).unwrap();
     assert_eq!(request.lost_owners, 0, "it was not lost");
     let words: Vec<_> = all_sent(&events).map(said).collect();
     assert!(words.contains(&"too hard".to_owned()), "{words:?}");
     let nudges = all_sent(&events).filter(|sent| sent.kind == MessageKind::Nudge);
     let reminded: Vec<_> = nudges.flat_map(|sent| sent.to.named().to_vec()).collect();
     assert_eq!(reminded, [name("heir")], "not whoever has released it");
-    let shown = owned.world.shown(&owned.request);
-    assert!(owned.world.unread("heir").contains(&shown));
-    let claim = Operation::Claim(owned.request.clone(), CALL);
-    owned.world.ask(heir, claim);
-    owned.check(RequestStatus::Claimed, Some("heir"));
-    let over = owned.refuse(owner, ClaimUpdate::Renew);
+    let shown = case.world.shown(&case.request);
+    assert!(case.world.unread("heir").contains(&shown));
+    let claim = Operation::Claim(case.request.clone(), CALL);
+    case.world.ask(heir, claim);
+    case.check(RequestStatus::Claimed, Some("heir"));
+    let over = case.refuse(owner, ClaimUpdate::Renew);
     assert!(matches!(over, Refusal::ClaimOver { by: Some(by), .. } if by == name("heir")));
 }
 
 #[test]
 fn a_claim_is_handed_over_in_one_append_with_both_messages() {
-    let mut owned = owned();
-    let (owner, heir) = (owned.owner, owned.heir);
-    let appends = owned.world.appends;
-    let events = owned.update(owner, hand_over("heir", Some("the parser is left")));
-    assert_eq!(owned.world.appends, appends + 1);
+    let mut case = owned();
+    let (owner, heir) = (case.owner, case.heir);
+    let appends = case.world.appends;
+    let events = case.update(owner, hand_over("heir", Some("the parser is left")));
+    assert_eq!(case.world.appends, appends + 1);
     assert!(matches!(&events[0], Event::RequestHandedOver { session, .. } if *session == heir));
-    owned.check(RequestStatus::Claimed, Some("heir"));
+    case.check(RequestStatus::Claimed, Some("heir"));
     let told = notices(&events, "heir");
     assert!(told[0].contains("you own it now"), "{told:?}");
-    let shown = owned.world.shown(&owned.request);
-    assert!(owned.world.unread("heir").contains(&shown), "it can read what to do");
+    let shown = case.world.shown(&case.request);
+    assert!(case.world.unread("heir").contains(&shown), "it can read what to do");
     let to_asker: Vec<_> =
         all_sent(&events).filter(|sent| sent.to.named() == [name("asker")]).collect();
     assert_eq!(to_asker.len(), 1);
     assert_eq!(to_asker[0].claimed_by, Some(name("heir")));
 
-    let over = owned.refuse(owner, ClaimUpdate::Complete(text("I did it")));
-    assert_eq!(over.to_string(), format!("`{}` is not yours: `heir` owns it", owned.request));
-    let id = owned.request.to_string();
-    owned.world.reply(owner, "asker", &id);
-    owned.check(RequestStatus::Claimed, Some("heir"));
-    owned.world.reply(heir, "asker", &id);
-    owned.check(RequestStatus::Completed, Some("heir"));
+    let over = case.refuse(owner, ClaimUpdate::Complete(text("I did it")));
+    assert_eq!(over.to_string(), format!("`{}` is not yours: `heir` owns it", case.request));
+    let id = case.request.to_string();
+    case.world.reply(owner, "asker", &id);
+    case.check(RequestStatus::Claimed, Some("heir"));
+    case.world.reply(heir, "asker", &id);
+    case.check(RequestStatus::Completed, Some("heir"));
 }
 
 #[test]
 fn the_heir_of_a_claim_can_lose_it_as_any_owner() {
-    let mut owned = owned();
-    let (owner, heir) = (owned.owner, owned.heir);
-    owned.update(owner, hand_over("heir", None));
-    owned.world.leave(owner);
-    owned.check(RequestStatus::Claimed, Some("heir"));
-    owned.world.reap(&[heir]);
-    owned.check(RequestStatus::Open, None);
+    let mut case = owned();
+    let (owner, heir) = (case.owner, case.heir);
+    case.update(owner, hand_over("heir", None));
+    case.world.leave(owner);
+    case.check(RequestStatus::Claimed, Some("heir"));
+    case.world.reap(&[heir]);
+    case.check(RequestStatus::Open, None);
 }
 
 #[test]
 fn a_claim_goes_to_a_live_member_that_may_claim_it() {
-    let mut owned = owned();
-    let (owner, heir) = (owned.owner, owned.heir);
-    let itself = owned.refuse(owner, hand_over("owner", None));
+    let mut case = owned();
+    let (owner, heir) = (case.owner, case.heir);
+    let itself = case.refuse(owner, hand_over("owner", None));
     assert!(matches!(itself, Refusal::ToYourself { .. }), "{itself:?}");
-    let author = owned.refuse(owner, hand_over("asker", None));
+    let author = case.refuse(owner, hand_over("asker", None));
     assert!(matches!(author, Refusal::HandedToAuthor { .. }), "{author:?}");
-    let unknown = owned.refuse(owner, hand_over("hier", None));
+    let unknown = case.refuse(owner, hand_over("hier", None));
     assert!(unknown.to_string().contains("did you mean `heir`"), "{unknown}");
-    let appends = owned.world.appends;
-    owned.world.send(owner, "heir", "wait for me");
-    owned.world.leave(heir);
-    let absent = owned.refuse(owner, hand_over("heir", None));
+    let appends = case.world.appends;
+    case.world.send(owner, "heir", "wait for me");
+    case.world.leave(heir);
+    let absent = case.refuse(owner, hand_over("heir", None));
     assert!(matches!(absent, Refusal::NobodyThere { .. }), "{absent:?}");
-    assert_eq!(owned.world.appends, appends + 2);
-    owned.check(RequestStatus::Claimed, Some("owner"));
+    assert_eq!(case.world.appends, appends + 2);
+    case.check(RequestStatus::Claimed, Some("owner"));
 }
 
 #[test]
 fn completing_answers_the_requester() {
-    let mut owned = owned();
-    let wait = owned.asker_waits();
-    let (owner, asker) = (owned.owner, owned.asker);
-    let events = owned.update(owner, ClaimUpdate::Complete(text("it is fine")));
+    let mut case = owned();
+    let wait = case.asker_waits();
+    let (owner, asker) = (case.owner, case.asker);
+    let events = case.update(owner, ClaimUpdate::Complete(text("it is fine")));
     assert!(events.iter().any(|event| matches!(event, Event::RequestCompleted { .. })));
-    assert_eq!(owned.world.held(asker, wait), [sent(&events).id.clone()]);
-    owned.check(RequestStatus::Completed, Some("owner"));
+    assert_eq!(case.world.held(asker, wait), [sent(&events).id.clone()]);
+    case.check(RequestStatus::Completed, Some("owner"));
 }
 
 #[test]
 fn giving_up_ends_the_request_and_the_wait_for_it() {
-    let mut owned = owned();
-    let wait = owned.asker_waits();
-    let (owner, asker) = (owned.owner, owned.asker);
-    let events = owned.update(owner, ClaimUpdate::Fail(Some(text("no such file"))));
-    owned.check(RequestStatus::Failed, Some("owner"));
+    let mut case = owned();
+    let wait = case.asker_waits();
+    let (owner, asker) = (case.owner, case.asker);
+    let events = case.update(owner, ClaimUpdate::Fail(Some(text("no such file"))));
+    case.check(RequestStatus::Failed, Some("owner"));
     assert_eq!(said(sent(&events)), "no such file");
-    assert_eq!(owned.world.held(asker, wait).len(), 1, "the notice of the end");
-    let claim = Operation::Claim(owned.request.clone(), CALL);
-    let heir = owned.heir;
-    let lost = owned.world.refuse(heir, claim);
+    assert_eq!(case.world.held(asker, wait).len(), 1, "the notice of the end");
+    let claim = Operation::Claim(case.request.clone(), CALL);
+    let heir = case.heir;
+    let lost = case.world.refuse(heir, claim);
     assert!(lost.to_string().ends_with("is failed by owner"), "{lost}");
 }
 
 #[test]
 fn a_stranger_cannot_update_a_claim() {
-    let mut owned = owned();
-    let heir = owned.heir;
+    let mut case = owned();
+    let heir = case.heir;
     let updates =
         [ClaimUpdate::Renew, ClaimUpdate::Release(None), ClaimUpdate::Complete(text("mine"))];
     for update in updates {
-        let refusal = owned.refuse(heir, update);
+        let refusal = case.refuse(heir, update);
         assert!(matches!(refusal, Refusal::ClaimOver { .. }), "{refusal:?}");
     }
     let unknown = RequestId::from_bits(77);
-    let refusal = owned.world.refuse(heir, Operation::UpdateClaim(unknown, ClaimUpdate::Renew));
+    let refusal = case.world.refuse(heir, Operation::UpdateClaim(unknown, ClaimUpdate::Renew));
     assert!(matches!(refusal, Refusal::UnknownRequest { .. }));
 }
 

@@ -52,6 +52,7 @@ fn opened(id: &RequestId) -> Event {
         message: MessageId::from_bits(78),
         from: name("member-3"),
         to: vec![name("member-1"), name("member-2")].into(),
+        only: None,
         description: Body::Text("look".into()),
         context: None,
         nudge_ms: 1_000_000,

@@ -54,7 +54,10 @@ pub(in crate::cli::commands::look) fn request(row: &RequestRow, now: Moment) -> 
     vec![
         row.request_id.clone(),
         format!("{} {owner}", row.status).trim_end().to_owned(),
-        format!("from {}", row.from),
+        match &row.to {
+            None => format!("from {}", row.from),
+            Some(to) => format!("from {} → {to}", row.from),
+        },
         ago(row.opened_at, now),
         words,
     ]

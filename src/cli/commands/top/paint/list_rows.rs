@@ -138,7 +138,7 @@ impl Rows<'_> {
             }
             Item::Request(row) => {
                 let (mark, style) = self.look.status(&row.status);
-                let owner = row.owner.as_deref().unwrap_or("?");
+                let owner = row.owner.as_deref().or(row.to.as_deref()).unwrap_or("?");
                 // The answer is what an ended one was for.
                 let words = row.answer.as_ref().or(row.description.as_ref());
                 let words = words.map(|words| quoted(words, WORDS));

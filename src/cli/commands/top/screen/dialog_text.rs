@@ -159,7 +159,8 @@ impl Screen {
                 lines.push(faint(format!("opened {} ago", ago(row.opened_at, board.at))));
                 let answered = row.answered_at.map(|at| ago(at, board.at));
                 lines.extend(answered.map(|time| faint(format!("answered {time} ago"))));
-                (format!("Request of {}", row.from), lines)
+                let to = row.to.as_ref().map(|to| format!(" to {to}")).unwrap_or_default();
+                (format!("Request of {}{to}", row.from), lines)
             }
             Item::Workflow(tree) => {
                 let lines = vec![

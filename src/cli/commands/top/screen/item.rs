@@ -136,7 +136,7 @@ impl<'a> Item<'a> {
             }
             Self::Request(row) => {
                 let words = format!("{} {}", some(&row.description), some(&row.answer));
-                let who = format!("{} {}", row.from, some(&row.owner));
+                let who = format!("{} {} {}", row.from, some(&row.to), some(&row.owner));
                 format!("{} {who} {} {words}", row.request_id, row.status)
             }
             Self::Workflow(tree) => format!("{} {} {}", tree.workflow_id, tree.name, tree.status),

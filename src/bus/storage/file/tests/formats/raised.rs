@@ -22,6 +22,7 @@ use crate::bus::storage::file::upkeep::{
     Export, ExportOptions, Severity, Verified, export, verify,
 };
 use crate::bus::storage::file::{FileLog, Foreign, Options, Proof, line_format};
+use crate::bus::storage::format_versions::SNAPSHOT_LEVEL;
 use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica, Verdict};
 use crate::domain::ids::{CommandId, MessageId, RequestId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{Departure, MemberKind, SessionNumber};
@@ -188,7 +189,10 @@ fn the_first_session_that_begins_raises_the_format_and_changes_nothing_else() {
     let texts: Vec<_> =
         project.names("snapshot").iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     assert!(texts[0].starts_with("{\"format\":1,") && texts[0].contains("\"level\":8,"));
-    assert!(texts[1].starts_with("{\"format\":2,") && texts[1].contains("\"level\":10,"));
+    assert!(
+        texts[1].starts_with("{\"format\":2,")
+            && texts[1].contains(&format!("\"level\":{SNAPSHOT_LEVEL},"))
+    );
     let older = snapshot::older_position(&RealDisk, &project.bus.join("snapshot")).unwrap();
     assert!(older.is_some_and(|older| older.offset > 0));
     let (mut log, mut replica) = open(&project);

@@ -1,0 +1,111 @@
+//! Who is meant by a group at this moment, and which words for groups there are.
+
+use std::collections::BTreeSet;
+
+use crate::bus::state::{Message, Session, State};
+use crate::domain::member::Label;
+use crate::domain::messaging::{Audience, Group, is_same_word};
+
+/// The words by which live members can be addressed, each as it is written in an address, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupWords {
+    pub lanes: Vec<String>,
+    pub roles: Vec<String>,
+    pub capabilities: Vec<String>,
+    pub topics: Vec<String>,
+}
+
+impl GroupWords {
+    /// Returns all of them.
+    pub fn all(&self) -> impl Iterator<Item = &String> {
+        let words = self.lanes.iter().chain(&self.roles);
+        words.chain(&self.capabilities).chain(&self.topics)
+    }
+
+    /// Returns the lists, each with its name.
+    pub fn lists_mut(&mut self) -> [(&'static str, &mut Vec<String>); 4] {
+        [
+            ("lanes", &mut self.lanes),
+            ("roles", &mut self.roles),
+            ("capabilities", &mut self.capabilities),
+            ("topics", &mut self.topics),
+        ]
+    }
+}
+
+impl Session {
+    /// Says whether it follows a topic.
+    pub fn follows(&self, topic: &Label) -> bool {
+        self.traits.topics.contains(topic)
+    }
+}
+
+impl State {
+    /// Returns the live members of a group, those that are here longest first.
+    ///
+    /// `@word` is the owner of that lane: the one that is here longest of those that say they do it. Where nobody has such a lane, it is
+    /// all members with that role, and where nobody has that, all with that capability.
+    pub fn in_group(&self, group: &Group) -> Vec<&Session> {
+        let live = self.live_sessions();
+        let word = match group {
+            Group::Topic(topic) => {
+                return live.into_iter().filter(|session| session.follows(topic)).collect();
+            }
+            Group::Word(word) => word.as_str(),
+        };
+        let is_it = |label: &Label| is_same_word(label.as_str(), word);
+        let owner = live.iter().find(|session| session.traits.lane.as_ref().is_some_and(is_it));
+        if let Some(owner) = owner {
+            return vec![owner];
+        }
+        let has_role =
+            |session: &&Session| session.roles.iter().any(|role| is_same_word(role, word));
+        let of_role: Vec<_> = live.iter().copied().filter(has_role).collect();
+        if !of_role.is_empty() {
+            return of_role;
+        }
+        live.into_iter().filter(|session| session.traits.capabilities.iter().any(is_it)).collect()
+    }
+
+    /// Returns the live members of a message's group that it did not reach, each with the reason: `hung` or `full`, which is their inbox.
+    pub fn missed_by(&self, message: &Message) -> Vec<(&Session, &'static str)> {
+        let meant = match &message.audience {
+            Audience::One(_) => Vec::new(),
+            Audience::All => self.live_sessions(),
+            Audience::Group(group) => self.in_group(group),
+        };
+        let missed = meant.into_iter().filter(|session| {
+            session.since_seq < message.seq && !message.is_visible_to(&session.name)
+        });
+        let with_reason = |session: &Session| {
+            if session.hung {
+                return Some("hung");
+            }
+            (!self.has_room(&session.name, 1)).then_some("full")
+        };
+        missed.filter_map(|session| Some((session, with_reason(session)?))).collect()
+    }
+
+    /// Returns the words by which live members can be addressed.
+    pub fn group_words(&self) -> GroupWords {
+        let (mut lanes, mut roles) = (BTreeSet::new(), BTreeSet::new());
+        let (mut capabilities, mut topics) = (BTreeSet::new(), BTreeSet::new());
+        for session in self.sessions.values() {
+            let at = |word: &str| format!("@{}", word.to_ascii_lowercase());
+            lanes.extend(session.traits.lane.iter().map(|lane| at(lane.as_str())));
+            // A role of an older team may be a sentence, by which nobody can be addressed.
+            let words = session.roles.iter().filter(|role| Label::parse(role).is_ok());
+            roles.extend(words.map(|role| at(role)));
+            capabilities.extend(session.traits.capabilities.iter().map(|word| at(word.as_str())));
+            let followed = session.traits.topics.iter();
+            topics.extend(followed.map(|word| format!("#{}", word.as_str().to_ascii_lowercase())));
+        }
+        let list = |words: BTreeSet<String>| words.into_iter().collect();
+        GroupWords {
+            lanes: list(lanes),
+            roles: list(roles),
+            capabilities: list(capabilities),
+            topics: list(topics),
+        }
+    }
+}
