@@ -230,11 +230,12 @@ fn letter(from: &Name, you: &Name, text: String, number: usize) -> LoadedMessage
         reply_to: None,
         thread: id,
         priority: if number.is_multiple_of(5) { Priority::Urgent } else { Priority::Normal },
+        more: None,
         body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),
     };
     let total = text.len() + number % 7;
-    LoadedMessage { header, text, offset: 0, total, lost: None }
+    LoadedMessage { header, text, offset: 0, total, lost: None, more: None }
 }
 
 #[cfg(test)]

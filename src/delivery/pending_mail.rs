@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use super::capabilities::Reach;
 use super::methods::wake_idle::{self, Tried};
 use crate::bus::state::State;
-use crate::domain::messaging::Priority;
+use crate::config::Interrupt;
 use crate::domain::name::Name;
 
 /// The unread messages of an agent that are worth a turn of their own, or a place in a running one.
@@ -13,7 +13,7 @@ use crate::domain::name::Name;
 pub struct PendingMail {
     /// The number in the log of the newest.
     pub newest: Option<u64>,
-    /// The number in the log of the newest urgent one.
+    /// The number in the log of the newest one that interrupts.
     pub urgent: Option<u64>,
 }
 
@@ -38,9 +38,9 @@ pub struct RunningTurn {
 
 impl PendingMail {
     /// Collects the unread messages of a member, without those that a failed wake has tried.
-    pub fn of(state: &State, name: &Name, tried: &Tried) -> Self {
+    pub fn of(state: &State, name: &Name, tried: &Tried, interrupt: Interrupt) -> Self {
         let urgent = wake_idle::waking(state, name, tried)
-            .filter(|message| message.priority == Priority::Urgent)
+            .filter(|message| interrupt.is_by(message.priority))
             .map(|message| message.seq);
         Self { newest: wake_idle::worth_a_turn(state, name, tried), urgent: urgent.max() }
     }

@@ -123,6 +123,7 @@ pub(super) fn assigned(
         fresh: false,
         permissions: None,
         workflow,
+        priority: Priority::Normal,
     }
 }
 
@@ -269,6 +270,7 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            more: None,
             body: Body::Text(text.to_owned()),
         })
     };
@@ -342,6 +344,7 @@ fn mail_to_a_generated_name_that_has_left_is_unread_by_nobody() {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            more: None,
             body: Body::Text("the workflow is done".to_owned()),
         });
         let left = Event::MemberLeft { session, departure: Departure::Closed, detail: None };

@@ -4,11 +4,13 @@
 //! them. So a call ends in [`Call::answered`] or [`Call::requeue`]; dropping a call requeues too.
 
 pub mod acknowledge;
+pub mod outgoing;
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::outgoing::Outgoing;
 use super::answer_receipt::Answer;
 use super::bus::Bus;
 use super::membership::{Answered, Membership};
@@ -152,14 +154,7 @@ impl Call {
         content: String,
         reply_to: Option<String>,
     ) -> Result<SentMessage, BusError> {
-        let body = Bus::body(content);
-        let send = Operation::Send { to, body, reply_to, priority };
-        let receipt = match self.ask(send).await {
-            Err(BusError::Refused(Refusal::Double { id })) => return Ok(self.sent_before(id)),
-            outcome => outcome?,
-        };
-        self.membership.note_wrote(&receipt);
-        self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
+        self.send_out(Outgoing { to, content, reply_to, priority, more: None }).await
     }
 
     /// Sends a message to all other live members. Returns none if there are no others.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::bus::event::LogPosition;
 use crate::bus::event::{
-    Addressees, AnswerWritten, Body, Created, Described, Entry, Event, Finished, Joined,
+    Addressees, AnswerWritten, Body, Created, Described, Entry, Envelope, Event, Finished, Joined,
     MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, Question,
     RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded, StepReturned,
     StepStarted, TaskAssigned, TaskReport, UnheardClaim,
@@ -19,7 +19,7 @@ use crate::domain::ids::{
 };
 use crate::domain::member::{Activity, Departure, MemberKind, SessionNumber, Tools, Traits};
 use crate::domain::messaging::{
-    Acknowledgement, Audience, Author, DeliveryMethod, MessageKind, Priority,
+    Acknowledgement, Audience, Author, DeliveryMethod, MessageKind, Priority, Signal, Urgency,
 };
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
@@ -112,7 +112,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         DeliveryMethod::Steer,
         DeliveryMethod::Drain,
     ];
-    match kind % 42 {
+    match kind % 43 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -169,6 +169,8 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         }
         14 => Event::MessageSeen { session: session(a), call: call(b) },
         15 => Event::MessageSuperseded { id: message(a), members: addressees(odd, b, c) },
+        42 if odd => Event::MessageReminded { id: message(a) },
+        42 => Event::MessageUnanswered { id: message(a) },
         16 => Event::MessageExpired { id: message(a), member: name(b) },
         17 => Event::WaitStarted {
             session: session(a),
@@ -210,6 +212,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             fresh: odd,
             permissions: None,
             workflow: None,
+            priority: Priority::Normal,
         }),
         24 => of_task(task(a), name(b), c),
         25 => Event::PermissionAsked(PermissionAsked {
@@ -264,7 +267,7 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> MessageSent {
         id: message(a),
         kind: kinds[usize::from(b % 4)],
         from: if c > 250 { Author::Human } else { Author::Member(name(c)) },
-        audience: Audience::All,
+        audience: if e > 128 { Audience::One(name(d)) } else { Audience::All },
         to: addressees(e % 4 == 0, d, e),
         request: Some(request(c)),
         task: Some(task(d)),
@@ -273,7 +276,18 @@ fn sent([a, b, c, d, e]: [u8; 5]) -> MessageSent {
         thread: Some(message(b)),
         ends: vec![task(a)],
         priority: if c > 128 { Priority::Urgent } else { Priority::Normal },
+        more: (b > 128).then(|| Box::new(envelope(c, d))),
         body: body(a),
+    }
+}
+
+fn envelope(c: u8, d: u8) -> Envelope {
+    Envelope {
+        signal: Signal::parse(["question", "pulse", "answer", "ack"][usize::from(d % 4)]).ok(),
+        urgency: Urgency::new(f64::from(d) / 255.0),
+        ttl_seconds: (c % 2 == 0).then_some(u64::from(d)),
+        response_seconds: (c % 3 == 0).then_some(u64::from(d)),
+        ..Envelope::default()
     }
 }
 
@@ -393,6 +407,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Operation {
             body: Body::Text("x".into()),
             reply_to: (b > 128).then(|| message(b).to_string()),
             priority: Priority::default(),
+            more: None,
         },
         1 => Operation::Reap(vec![session(a), session(b)]),
         2 => Operation::Claim(request(a), call(b)),

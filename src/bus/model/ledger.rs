@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers_ledger::AnswersLedger;
 use super::consistent_state::{check_inboxes, check_sessions};
 use crate::bus::event::{
     Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
@@ -55,6 +56,7 @@ pub(super) struct Ledger {
     ended: BTreeSet<(MessageId, Name)>,
     acknowledged: BTreeMap<(MessageId, Name), Acknowledgement>,
     requests: BTreeMap<RequestId, Asked>,
+    answers: AnswersLedger,
     /// The unheard claims, each with the call whose answer it depends on.
     unheard: BTreeMap<RequestId, (SessionId, CallId)>,
     /// The assigners of unfinished tasks.
@@ -97,6 +99,7 @@ impl Ledger {
             }
         }
         for (seq, event) in (entry.seq..).zip(&entry.events) {
+            self.answers.enter(event);
             self.enter_event(seq, event);
         }
     }
@@ -112,7 +115,8 @@ impl Ledger {
         let now_ms = entry.tick.ms;
         let pace = self.paces.entry(by).or_default();
         let what = |sent: &MessageSent| {
-            (sent.kind, sent.audience.clone(), sent.reply_to.clone(), sent.body.clone())
+            let more = (sent.priority, sent.more.clone());
+            (sent.kind, sent.audience.clone(), sent.reply_to.clone(), sent.body.clone(), more)
         };
         let is_double =
             |(ms, other): &(u64, MessageSent)| now_ms - ms < 2_000 && what(other) == what(sent);
@@ -160,7 +164,9 @@ impl Ledger {
                     let place = (id.clone(), name.clone());
                     let is_held = matches!(self.places.get(&place), Some(Where::InFlight(..)));
                     assert!(!is_held, "a message in flight is not delivered twice");
+                    // A new session of the name is shown the request afresh.
                     self.ended.remove(&place);
+                    self.acknowledged.remove(&place);
                     self.places.insert(place, Where::Unread(None));
                 }
             }

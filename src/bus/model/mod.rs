@@ -6,6 +6,7 @@
 
 mod consistent_state;
 mod garbage;
+mod answers_ledger;
 mod ledger;
 mod model_step;
 mod nothing_is_lost;

@@ -23,7 +23,8 @@ pub(super) enum ModelStep {
     Reap,
     /// A new session takes over the name of a dead one.
     Inherit(Index),
-    Send(Index, Index, Option<Index>),
+    /// Sends one of few messages, with one of few envelopes.
+    Send(Index, Index, Option<Index>, u8),
     Broadcast(Index),
     /// An orchestrator sets the rate of messages; 0 is none.
     Limit(Index, u8),
@@ -82,7 +83,8 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
         1 => (one(), one(), any::<bool>()).prop_map(|(by, of, kill)| ModelStep::Stop(by, of, kill)),
     ];
     let messages = prop_oneof![
-        6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| ModelStep::Send(by, to, reply)),
+        6 => (one(), one(), maybe(), 0..16u8)
+            .prop_map(|(by, to, reply, more)| ModelStep::Send(by, to, reply, more)),
         1 => one().prop_map(ModelStep::Broadcast),
         1 => (one(), prop_oneof![Just(0), Just(1), Just(60)])
             .prop_map(|(by, rate)| ModelStep::Limit(by, rate)),

@@ -6,7 +6,7 @@ use proptest::sample::Index;
 use uuid::Uuid;
 
 use super::ledger::Ledger;
-use super::model_inputs::{choose, name, one_of_few_texts, task, text};
+use super::model_inputs::{choose, name, one_of_few_envelopes, one_of_few_texts, task, text};
 use super::model_step::ModelStep;
 use crate::bus::error::BusError;
 use crate::bus::event::{Event, Starting, TaskReport};
@@ -154,17 +154,19 @@ impl World {
                 let crash = Operation::Crash { session, detail, task };
                 (by, crash)
             }
-            ModelStep::Send(by, to, reply_to) => {
+            ModelStep::Send(by, to, reply_to, more) => {
                 let to = self.ledger.name_of(member(to)?)?;
                 let reply_to = match reply_to {
                     Some(index) if index.index(2) == 0 => choose(&self.messages, index),
                     _ => None,
                 };
+                let (priority, more) = one_of_few_envelopes(*more);
                 let send = Operation::Send {
                     to: to.as_str().to_lowercase(),
                     body: one_of_few_texts(self.ids),
                     reply_to: reply_to.map(|id| id.to_string()),
-                    priority: Priority::default(),
+                    priority,
+                    more,
                 };
                 (member(by)?, send)
             }
@@ -176,6 +178,7 @@ impl World {
                     body: text(),
                     reply_to: Some(id.to_string()),
                     priority: Priority::Urgent,
+                    more: None,
                 };
                 (owner, answer)
             }
@@ -466,6 +469,7 @@ impl World {
                 let mut now = self.now.lock().unwrap();
                 now.tick.boot = replica.state.boot;
                 let Some(due_ms) = replica.state.earliest_due_ms(*now) else {
+                    assert!(replica.state.awaited.is_empty(), "an answer is awaited for ever");
                     return;
                 };
                 let left_ms = due_ms.saturating_sub(now.tick.ms);

@@ -84,13 +84,17 @@ impl State {
             Event::MessageSuperseded { id, members } => {
                 for name in self.members_to_withdraw_from(id, members) {
                     self.settle(id, &name, Delivery::Superseded);
+                    self.message_not_seen(id, &name);
                     self.forget_member_if_idle(&name);
                 }
             }
             Event::MessageExpired { id, member } => {
                 self.settle(id, member, Delivery::Expired);
+                self.message_not_seen(id, member);
                 self.forget_member_if_idle(member);
             }
+            Event::MessageReminded { id } => self.message_reminded(id, at),
+            Event::MessageUnanswered { id } => self.answer_not_awaited(id),
             Event::WaitStarted { session, call, from, request, timeout_ms } => {
                 let wait = Wait { call: *call, from: from.clone(), request: request.clone() };
                 self.wait_started(*session, wait, *timeout_ms, at);

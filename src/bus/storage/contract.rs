@@ -52,6 +52,7 @@ pub(crate) fn sent(number: u64, text: &str) -> Event {
         thread: None,
         ends: Vec::new(),
         priority: Priority::Normal,
+        more: None,
         body: Body::Text(text.to_owned()),
     })
 }

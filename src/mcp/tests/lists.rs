@@ -14,12 +14,12 @@ use crate::mcp::tools::orchestrator_tools::{self, OrchestratorTeam};
 use crate::mcp::{LazyMembership, Server};
 use crate::team::{Launch, Trust};
 
-/// A token is about four bytes; the limit is 860 tokens, because every agent of a team pays for them.
-const ENDPOINT_BUDGET_BYTES: usize = 3_440;
+/// A token is about four bytes; the limit is 1,500 tokens, because every agent of a team pays for them.
+const ENDPOINT_BUDGET_BYTES: usize = 6_000;
 
-/// The limit is 3,000 tokens for a leading session: its own tools and the endpoint's. It is measured without installed agents, because
+/// The limit is 3,800 tokens for a leading session: its own tools and the endpoint's. It is measured without installed agents, because
 /// the description is longest then.
-const ORCHESTRATOR_BUDGET_BYTES: usize = 12_000;
+const ORCHESTRATOR_BUDGET_BYTES: usize = 15_200;
 
 /// Returns the server of an orchestrator without agents, which searches for programs in this directory.
 pub(super) fn leading_server(membership: Membership, programs: &Path) -> Server {

@@ -213,6 +213,7 @@ impl Conversation {
 
 /// Returns a message without its text.
 fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
+    let more = sent.more.as_deref();
     Letter {
         message_id: sent.id.to_string(),
         seq,
@@ -226,6 +227,9 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         reply_to: sent.reply_to.as_ref().map(ToString::to_string),
         request_id: sent.request.as_ref().map(ToString::to_string),
         task_id: sent.task.as_ref().map(ToString::to_string),
+        signal: more.and_then(|more| more.signal.as_ref()).map(ToString::to_string),
+        priority: (!sent.priority.is_normal()).then(|| sent.priority.as_str().to_owned()),
+        reference: more.and_then(|more| more.reference.clone()),
         urgent: sent.priority == Priority::Urgent,
         receipts: Vec::new(),
     }
@@ -247,6 +251,9 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         reply_to: None,
         request_id: Some(opened.id.to_string()),
         task_id: None,
+        signal: None,
+        priority: None,
+        reference: None,
         urgent: false,
         receipts: Vec::new(),
     }
@@ -297,6 +304,7 @@ mod tests {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            more: None,
             body: Body::Text(text.to_owned()),
         })
     }

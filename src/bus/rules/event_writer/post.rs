@@ -1,12 +1,12 @@
 //! How the rules post messages and notices.
 
 use super::Writer;
-use crate::bus::event::{Body, Event, MessageSent};
+use crate::bus::event::{Body, Envelope, Event, MessageSent};
 use crate::bus::rules::notice::Notice;
 use crate::bus::state::{Message, Origin};
 use crate::domain::ids::{MessageId, RequestId, TaskId};
 use crate::domain::limits;
-use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority, Signal, SignalClass};
 use crate::domain::name::Name;
 
 /// A message to post.
@@ -22,6 +22,7 @@ pub(in crate::bus::rules) struct Post {
     pub(in crate::bus::rules) thread: Option<MessageId>,
     pub(in crate::bus::rules) ends: Vec<TaskId>,
     pub(in crate::bus::rules) priority: Priority,
+    pub(in crate::bus::rules) more: Option<Box<Envelope>>,
     pub(in crate::bus::rules) body: Body,
 }
 
@@ -42,6 +43,12 @@ impl Post {
         Self::from(MessageKind::Message, Author::Human, to, body)
     }
 
+    /// Returns the class of its signal.
+    pub(in crate::bus::rules) fn class(&self) -> SignalClass {
+        let signal = self.more.as_ref().and_then(|more| more.signal.as_ref());
+        signal.map_or(SignalClass::Say, Signal::class)
+    }
+
     fn from(kind: MessageKind, from: Author, to: Name, body: Body) -> Self {
         Self {
             kind,
@@ -55,6 +62,7 @@ impl Post {
             thread: None,
             ends: Vec::new(),
             priority: Priority::Normal,
+            more: None,
             body,
         }
     }
@@ -78,6 +86,7 @@ impl Writer<'_> {
             thread: post.thread,
             ends: post.ends,
             priority: post.priority,
+            more: post.more,
             body: post.body,
         };
         let message = Message::sent(&sent, Origin::default());

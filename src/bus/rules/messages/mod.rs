@@ -1,7 +1,10 @@
 //! Rules of messages: sending, receiving, waiting, proofs of reading, and acknowledging.
 
 mod addressing;
+mod check_envelope;
+mod deadlines;
 mod send;
+mod signal_effects;
 mod receive;
 mod wait;
 mod delivery_proofs;
@@ -10,6 +13,7 @@ mod acknowledge;
 pub(super) use self::acknowledge::acknowledge;
 pub(super) use self::addressing::check_body;
 pub use self::addressing::known_member;
+pub(super) use self::deadlines::{answer_is_due, expire};
 pub(in crate::bus) use self::delivery_proofs::unprinted_by_hooks;
 pub(super) use self::delivery_proofs::{
     end_calls, end_hooks, note_received, note_written, settle, take_notice,

@@ -1,7 +1,9 @@
 //! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
 use super::addressing::{check_body, known_member, recipient};
-use crate::bus::event::Body;
+use super::check_envelope::check_envelope;
+use super::signal_effects::{check_awaited, completed, supersede, take_effect};
+use crate::bus::event::{Body, Envelope};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{note_known, respond};
@@ -20,18 +22,24 @@ pub(in crate::bus::rules) fn send(
     writer: &mut Writer<'_>,
     me: SessionId,
     to: &str,
-    (body, priority): (&Body, Priority),
+    (body, priority, more): (&Body, Priority, Option<&Envelope>),
     reply_to: Option<&str>,
 ) -> Result<(), Refusal> {
     check_body("content", body)?;
+    if let Some(more) = more {
+        check_envelope(more, reply_to)?;
+    }
     let me = writer.session(me)?;
     let to = recipient(writer.state, &me.name, to)?.clone();
     check_room(writer, &to)?;
     let mut post = Post::new(MessageKind::Message, me.name.clone(), to.clone(), body.clone());
     post.priority = priority;
+    post.more = more.map(completed).map(Box::new);
+    check_awaited(writer, &me.name, &post)?;
     match reply_to.map(|text| answered(writer.state, &me.name, text)).transpose()? {
         None => {
             check_pace(writer, me, &post)?;
+            supersede(writer, &me.name, &post)?;
             writer.post(post);
         }
         Some(ReplyTo::Message { id, thread }) => {
@@ -39,6 +47,8 @@ pub(in crate::bus::rules) fn send(
             check_pace(writer, me, &post)?;
             note_known(writer, me, &thread);
             post.thread = Some(thread);
+            take_effect(writer, me, &post)?;
+            supersede(writer, &me.name, &post)?;
             writer.post(post);
         }
         Some(ReplyTo::Request { id }) => {
@@ -46,6 +56,7 @@ pub(in crate::bus::rules) fn send(
                 note_known(writer, me, &request.message);
             }
             post.kind = MessageKind::Response;
+            supersede(writer, &me.name, &post)?;
             respond(writer, me, &id, post);
         }
     }
@@ -85,7 +96,8 @@ fn check_pace(writer: &Writer<'_>, me: &Session, post: &Post) -> Result<(), Refu
         kind: post.kind,
         audience: &post.audience,
         reply_to: post.reply_to.as_ref(),
-        is_urgent: !post.priority.is_normal(),
+        priority: post.priority,
+        more: post.more.as_deref(),
         body: &post.body,
     };
     let now_ms = writer.now.tick.ms;

@@ -65,7 +65,7 @@ pub(in crate::bus::rules) fn respond(
     };
     let owned = request.status == RequestStatus::Claimed
         && request.owner.as_ref().is_some_and(|owner| owner.session == me.id);
-    let completes = owned && post.to.first() == Some(&request.from);
+    let completes = owned && post.class().answers() && post.to.first() == Some(&request.from);
     post.request = Some(id.clone());
     post.reply_to = Some(request.message.clone());
     post.thread = Some(request.message.clone());

@@ -1,6 +1,7 @@
 //! The rules, sentence by sentence, in a small world of pure state.
 
 mod claims;
+mod envelope;
 mod health;
 mod human;
 mod kept;

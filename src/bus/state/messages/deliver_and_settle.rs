@@ -25,6 +25,7 @@ impl State {
         self.note_pace(sent, at);
         let message = Message::sent(sent, at.origin());
         self.message_arrives(message, &sent.to);
+        self.start_deadlines(sent, at);
     }
 
     /// Counts a message of a member for its rate, if the team has a limit of that.
@@ -39,7 +40,8 @@ impl State {
                 kind: sent.kind,
                 audience: &sent.audience,
                 reply_to: sent.reply_to.as_ref(),
-                is_urgent: !sent.priority.is_normal(),
+                priority: sent.priority,
+                more: sent.more.as_deref(),
                 body: &sent.body,
             };
             let pace = session.pace.get_or_insert_default();
@@ -174,6 +176,17 @@ impl State {
         if !sums_are_right {
             self.rebuild_inboxes();
         }
+        for id in ids {
+            self.time_message_with_end(id);
+        }
+    }
+
+    /// Lets the time of a message run or stand still, if it has one.
+    fn time_message_with_end(&mut self, id: &MessageId) {
+        let message = self.messages.get(id);
+        if message.is_some_and(|message| message.more.is_some()) {
+            self.time_message(id);
+        }
     }
 
     /// Requeues the messages of a call.
@@ -193,6 +206,7 @@ impl State {
             {
                 self.rebuild_inboxes();
             }
+            self.time_message_with_end(&id);
         }
     }
 
@@ -278,6 +292,7 @@ impl State {
     }
 
     pub(in crate::bus::state) fn end_message_if_settled(&mut self, id: &MessageId) {
+        self.time_message(id);
         if !self.is_ended(id) {
             return;
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::{BodyRef, Deliveries, Delivery};
+use crate::bus::state::{BodyRef, Deliveries, Delivery, EnvelopeHeader};
 use crate::domain::ids::{MessageId, RequestId, TaskId};
 use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
@@ -36,6 +36,9 @@ pub struct Message {
     /// Its urgency for a member that works on something else.
     #[serde(default, skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
+    /// What few messages have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<Box<EnvelopeHeader>>,
     pub body: BodyRef,
     #[serde(default, skip_serializing_if = "Deliveries::is_empty")]
     pub deliveries: Deliveries,

@@ -2,7 +2,7 @@
 
 use crate::bus::event::LogPosition;
 use crate::bus::event::{MessageSent, RequestOpened};
-use crate::bus::state::{BodyRef, Deliveries, Message};
+use crate::bus::state::{BodyRef, Deliveries, EnvelopeHeader, Message};
 use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 
 /// The position and the time of an event.
@@ -41,6 +41,7 @@ impl Message {
             reply_to: sent.reply_to.clone(),
             thread: sent.thread.clone().unwrap_or_else(|| sent.id.clone()),
             priority: sent.priority,
+            more: sent.more.as_ref().map(|more| Box::new(EnvelopeHeader::of(more))),
             body: origin.body(sent.body.bytes()),
             deliveries: Deliveries::default(),
         }
@@ -61,6 +62,7 @@ impl Message {
             reply_to: None,
             thread: opened.message.clone(),
             priority: Priority::Normal,
+            more: None,
             body: origin.body(opened.bytes()),
             deliveries: Deliveries::default(),
         }

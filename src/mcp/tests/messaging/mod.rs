@@ -2,4 +2,5 @@
 
 mod messages;
 mod receipts;
+mod signals;
 mod waiting;

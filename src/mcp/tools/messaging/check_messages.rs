@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::history_cursor::Cursor;
 use super::receipts::{ReceiptView, Receipts, receipts_of};
 use super::sender_filter::sender;
+use crate::bus::api::message_text::shown_part;
 use crate::bus::rules::{Pick, Refusal};
 use crate::bus::{BusError, LoadedMessage, Membership};
 use crate::domain::ids::{MessageId, TaskId};
@@ -35,7 +36,7 @@ pub(crate) struct Input {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Oldest first.
+    /// The most urgent first, then the oldest.
     messages: Vec<MessageView>,
     /// There is more: call again without a cursor for unread messages, or with it for the history from there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,6 +71,11 @@ enum Request {
         id: MessageId,
         offset: usize,
     },
+    /// The payload of a message, as JSON.
+    Payload {
+        id: MessageId,
+        offset: usize,
+    },
     /// The output of an earlier step of the workflow whose step the reader does.
     Output {
         task: TaskId,
@@ -82,7 +88,7 @@ impl Tool for CheckMessages {
     type Output = Output;
     const NAME: &'static str = "check_messages";
     const EFFECT: Effect = Effect::Reads;
-    const DESCRIPTION: &'static str = "Read your unread messages from the team, oldest first; \
+    const DESCRIPTION: &'static str = "Read your unread messages from the team, urgent ones first; \
         returned messages count as read. Call it when you start, between steps, and before you \
         finish. For the rest of a message with next_offset, pass its id and that offset.";
     const MAIL: InboxMode = InboxMode::IsTheAnswer;
@@ -92,6 +98,7 @@ impl Tool for CheckMessages {
             Request::Unread { from, limit } => unread(caller, from, limit).await,
             Request::History { cursor, from, limit } => past(caller, cursor, from, limit).await,
             Request::Rest { id, offset } => rest(caller, id, offset).await,
+            Request::Payload { id, offset } => payload(caller, id, offset).await,
             Request::Output { task, offset } => said_before(caller, task, offset).await,
         }
     }
@@ -107,8 +114,11 @@ fn requested(input: Input) -> Result<Request, ToolError> {
         if let Ok(task) = TaskId::parse(&id) {
             return Ok(Request::Output { task, offset });
         }
-        let id = MessageId::parse(&id)?;
-        return Ok(Request::Rest { id, offset });
+        return Ok(match id.split_once('/') {
+            None => Request::Rest { id: MessageId::parse(&id)?, offset },
+            Some((id, "payload")) => Request::Payload { id: MessageId::parse(id)?, offset },
+            Some(_) => return refuse("after the id and `/`, only `payload` can stand"),
+        });
     }
     if input.offset.is_some() {
         return refuse("offset needs the id of its message");
@@ -224,6 +234,34 @@ async fn rest(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Outpu
         output.more_receipts = (left_out > 0).then_some(left_out);
     }
     Ok(output)
+}
+
+/// Reads the payload of one message from an offset on, and changes nothing.
+async fn payload(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Output, ToolError> {
+    let membership = caller.membership().clone();
+    let read = blocking_read(move || {
+        let bus = membership.bus();
+        bus.refresh()?;
+        let header = bus.find_message(&id, membership.name())?;
+        let whole = bus.payload_text(&header)?;
+        Ok((header, whole, membership.text_room()))
+    });
+    let (header, whole, room) = read.await?;
+    let Some(whole) = whole else {
+        return Err(ToolError::Arguments(format!("`{}` has no payload", header.id)));
+    };
+    let (offset, text) = shown_part(&whole, offset, room);
+    let letter = LoadedMessage {
+        text: text.to_owned(),
+        offset,
+        total: whole.len(),
+        lost: None,
+        header,
+        more: None,
+    };
+    let mut view = MessageView::from(letter);
+    view.id.push_str("/payload");
+    Ok(Output::of(vec![view], None))
 }
 
 /// Reads the rest of an earlier step's output, and changes nothing.

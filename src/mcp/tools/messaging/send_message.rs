@@ -5,10 +5,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bus::BusError;
+use super::more_fields::{MoreFields, envelope};
 use crate::bus::rules::Refusal;
-use crate::domain::messaging::Priority;
+use crate::bus::{BusError, Outgoing};
 use crate::domain::name::Name;
+use crate::mcp::shapes::priority_word::PriorityWord;
 use crate::mcp::{Caller, Tool, ToolError};
 
 #[derive(Default)]
@@ -26,17 +27,12 @@ pub(crate) struct Input {
     content: String,
     /// The id of the message or request you answer.
     reply_to: Option<String>,
-    /// urgent interrupts a working team-mate; default normal.
-    priority: Option<Urgency>,
-}
-
-/// How much it matters.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-enum Urgency {
-    Normal,
-    Urgent,
+    /// high and urgent interrupt a working team-mate; default normal.
+    priority: Option<PriorityWord>,
+    /// What it is for, such as question, `request_review`, answer, ack, `report_progress`, alert, handoff or x-own.
+    signal: Option<String>,
+    /// Rarely needed.
+    more: Option<MoreFields>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -84,11 +80,10 @@ impl Tool for SendMessage {
         reply_to.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let priority = match input.priority {
-            Some(Urgency::Urgent) => Priority::Urgent,
-            Some(Urgency::Normal) | None => Priority::Normal,
-        };
-        let sent = caller.call.send_as(priority, input.to, input.content, input.reply_to).await;
+        let Input { to, content, reply_to, priority, signal, more } = input;
+        let (priority, more) = envelope(priority, signal.as_deref(), more)?;
+        let message = Outgoing { to, content, reply_to, priority, more };
+        let sent = caller.call.send_out(message).await;
         let sent = sent.map_err(|error| self.named(error))?;
         let delivered = sent.recipients.iter().any(|(_, is_live)| *is_live);
         let recipients = sent.recipients.into_iter().map(|(name, is_live)| Recipient {

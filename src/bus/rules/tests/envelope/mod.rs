@@ -1,0 +1,7 @@
+//! What messages have beside their texts: signals, urgency, and deadlines.
+
+mod answers;
+mod expiry;
+mod sending;
+mod signals;
+mod urgency;
