@@ -12,15 +12,19 @@ use crate::domain::messaging::MessageKind;
 use crate::domain::wait_times;
 
 impl Call {
-    /// Records that the session is active, if nothing that it wrote has shown that for a while.
+    /// Records that the session is active, if nothing that it wrote has shown that for a while: for a third of a lease of its claims at
+    /// most, so that it is on record before its owner is reminded.
     pub(super) async fn note_activity(&mut self) {
         let (bus, session) = (self.membership.bus(), self.membership.session());
         let now_ms = bus.now().wall_ms;
-        let last_ms = bus.look(|state| state.session(session).map(|live| live.last_ms));
-        let silent_ms = last_ms.and_then(|last_ms| u64::try_from(now_ms - last_ms).ok());
-        let is_due = silent_ms.is_some_and(|silent_ms| {
-            Duration::from_millis(silent_ms) >= wait_times::RECORD_SIGN_OF_LIFE
+        let (last_ms, lease_ms) = bus.look(|state| {
+            let last_ms = state.session(session).map(|live| live.last_ms);
+            (last_ms, state.shortest_lease_ms(session))
         });
+        let of_lease = lease_ms.map_or(Duration::MAX, |ms| Duration::from_millis(ms / 3));
+        let every = wait_times::RECORD_SIGN_OF_LIFE.min(of_lease);
+        let silent_ms = last_ms.and_then(|last_ms| u64::try_from(now_ms - last_ms).ok());
+        let is_due = silent_ms.is_some_and(|silent_ms| Duration::from_millis(silent_ms) >= every);
         if is_due && let Err(error) = self.ask(Operation::Stir(session)).await {
             tracing::debug!("failed to record the activity of {}: {error}", self.membership.name());
         }

@@ -192,5 +192,19 @@ async fn a_call_that_writes_nothing_counts_as_activity_at_most_every_half_minute
     let before = changes();
     ann.call().answered().await;
     assert_eq!((last_ms(), changes()), (stirred_ms, before), "once is enough for a while");
+
+    let ben = bus.join_peer("ben").await;
+    let (hour, lease) = (Duration::from_hours(1), Duration::from_secs(12));
+    let mut asks = ben.call();
+    let texts = ("do it".into(), None);
+    let id = asks.open_request_to(None, texts, (hour, hour, Some(lease))).await.unwrap();
+    asks.answered().await;
+    let mut claims = ann.call();
+    claims.claim(id).await.unwrap();
+    claims.answered().await;
+    let claimed_ms = last_ms();
+    late.fetch_add(4_000, Ordering::Relaxed);
+    ann.call().answered().await;
+    assert!(last_ms() > claimed_ms, "a third of the lease of its claim is over");
     bus.close().await;
 }

@@ -14,6 +14,11 @@ impl Session {
 }
 
 impl State {
+    /// Returns the length of the shortest lease of a session's claims, in milliseconds.
+    pub(in crate::bus) fn shortest_lease_ms(&self, session: SessionId) -> Option<u64> {
+        self.claimed_by(session).filter_map(|held| Some(held.lease?.ms)).min()
+    }
+
     /// Lets the lease of a claim run until the reminder of its owner: for its whole time, or for what is left of that. Not in a turn of
     /// its owner.
     pub(in crate::bus::state) fn lease_runs(
