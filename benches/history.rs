@@ -147,13 +147,5 @@ pub(crate) async fn fill(sender: &Membership, to: &str, count: usize) -> Outcome
 
 /// Picks as many messages as `check_messages` may.
 fn pick() -> Pick {
-    Pick {
-        only: None,
-        from: None,
-        to: None,
-        kind: None,
-        limit: limits::MAX_CHECK_LIMIT,
-        bytes: usize::MAX,
-        head_bytes: limits::HEAD_BYTES,
-    }
+    Pick::any(limits::MAX_CHECK_LIMIT, usize::MAX, limits::HEAD_BYTES)
 }

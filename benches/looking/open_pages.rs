@@ -112,15 +112,7 @@ impl Bridge {
 }
 
 async fn take(reader: &Membership) -> Outcome {
-    let pick = Pick {
-        only: None,
-        from: None,
-        to: None,
-        kind: None,
-        limit: limits::MAX_CHECK_LIMIT,
-        bytes: usize::MAX,
-        head_bytes: limits::HEAD_BYTES,
-    };
+    let pick = Pick::any(limits::MAX_CHECK_LIMIT, usize::MAX, limits::HEAD_BYTES);
     let mut call = reader.call();
     call.receive(DeliveryMethod::Pull, pick).await?;
     call.answered().await;

@@ -22,9 +22,7 @@ impl Membership {
         }
         self.ask(Operation::EndHooks(gone)).await.map(drop)
     }
-}
 
-impl Membership {
     /// Begins a call which shows that the model began a step after all output of hooks, and so has read it. A tool call does not show
     /// that, nor does the hook after it: one step of a model may call several tools.
     pub fn call_after_a_step(&self) -> Call {

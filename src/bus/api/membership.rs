@@ -108,16 +108,12 @@ impl Membership {
                 wanted.filter_map(|name| state.live(name).map(|live| live.id)).collect()
             });
             let new = NewMember {
-                session,
-                choice: joining.choice.clone(),
-                kind: joining.kind,
-                model: None,
                 roles: joining.roles.clone(),
                 description: joining.description.clone(),
-                pid: std::process::id(),
                 client,
                 dead: holders.into_iter().filter(|holder| !bus.is_held(*holder)).collect(),
                 put_aside: put_aside.clone(),
+                ..NewMember::new(session, joining.choice.clone(), joining.kind, std::process::id())
             };
             match bus.submit(None, Vec::new(), Operation::Join(Box::new(new))).await {
                 Ok(_) => {

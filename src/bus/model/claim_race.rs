@@ -12,9 +12,7 @@ use super::model_inputs::{claim_update, name, text};
 use crate::bus::error::BusError;
 use crate::bus::event::{Entry, Event};
 use crate::bus::replica::Replica;
-use crate::bus::rules::{
-    ClaimUpdate, Command, Description, NameChoice, NewMember, Operation, Pick, Refusal,
-};
+use crate::bus::rules::{ClaimUpdate, Command, NameChoice, NewMember, Operation, Pick, Refusal};
 use crate::bus::shared::append_command;
 use crate::bus::storage::in_memory::{MemoryLog, Store};
 use crate::bus::storage::{Appended, Log};
@@ -99,18 +97,8 @@ impl<'a> Racer<'a> {
     }
 
     fn join(&mut self, session: SessionId, called: &str) {
-        let new = NewMember {
-            session,
-            choice: NameChoice::Chosen(name(called)),
-            kind: MemberKind::Peer,
-            model: None,
-            roles: Vec::new(),
-            description: Description::default(),
-            pid: 1,
-            client: None,
-            dead: Vec::new(),
-            put_aside: None,
-        };
+        let choice = NameChoice::Chosen(name(called));
+        let new = NewMember::new(session, choice, MemberKind::Peer, 1);
         self.ask(None, Operation::Join(Box::new(new))).unwrap();
     }
 
@@ -130,15 +118,7 @@ impl<'a> Racer<'a> {
     /// The asker and the racer read their mail, so that it does not pile up.
     fn read_mail(&mut self, session: SessionId) {
         let call = CallId(self.dice.uuid());
-        let pick = Pick {
-            only: None,
-            from: None,
-            to: None,
-            kind: None,
-            limit: 500,
-            bytes: usize::MAX,
-            head_bytes: usize::MAX,
-        };
+        let pick = Pick::any(500, usize::MAX, usize::MAX);
         let take = Operation::Take { session, call, method: DeliveryMethod::Pull, pick };
         if self.ask(Some(session), take).is_ok() {
             drop(self.ask(Some(session), Operation::Settle { session, call, seen: true }));

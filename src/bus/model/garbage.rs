@@ -427,15 +427,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Operation {
             session: session(a),
             call: call(b),
             method: DeliveryMethod::Pull,
-            pick: Pick {
-                only: None,
-                from: None,
-                to: None,
-                kind: None,
-                limit: 3,
-                bytes: 10,
-                head_bytes: 10,
-            },
+            pick: Pick::any(3, 10, 10),
         },
         _ => Operation::Leave { session: session(a), departure: Departure::Failed, detail: None },
     }

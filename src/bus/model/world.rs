@@ -340,36 +340,19 @@ impl World {
     fn join(&mut self, handle: usize, choice: NameChoice, dead: Vec<SessionId>) {
         let session = SessionId(self.fresh());
         let (roles, description) = says(self.ids);
-        let new = NewMember {
-            session,
-            kind: match choice {
-                NameChoice::Chosen(_) | NameChoice::FromPool { .. } => MemberKind::Peer,
-                NameChoice::Like(_) => MemberKind::Orchestrator,
-            },
-            choice,
-            model: None,
-            roles,
-            description,
-            pid: 1,
-            client: None,
-            dead,
-            put_aside: None,
+        let kind = match choice {
+            NameChoice::Chosen(_) | NameChoice::FromPool { .. } => MemberKind::Peer,
+            NameChoice::Like(_) => MemberKind::Orchestrator,
         };
+        let new =
+            NewMember { roles, description, dead, ..NewMember::new(session, choice, kind, 1) };
         if self.ask(handle, None, Operation::Join(Box::new(new))).is_ok() {
             self.sessions.push(session);
         }
     }
 
     fn taking(&mut self, session: SessionId, method: DeliveryMethod, limit: usize) -> Operation {
-        let pick = Pick {
-            only: None,
-            from: None,
-            to: None,
-            kind: None,
-            limit,
-            bytes: usize::MAX,
-            head_bytes: usize::MAX,
-        };
+        let pick = Pick::any(limit, usize::MAX, usize::MAX);
         Operation::Take { session, call: self.new_call(session), method, pick }
     }
 

@@ -182,7 +182,7 @@ pub enum Refusal {
         who: Vec<Name>,
     },
     /// Another member claimed it first, or the request has ended. Shown as a value, not an error.
-    #[error("the request `{id}` is {}{}", .status.as_str(), .by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
+    #[error("the request `{id}` {}", standing(*.status, .by.as_ref()))]
     ClaimLost {
         id: RequestId,
         status: RequestStatus,
@@ -315,6 +315,16 @@ pub enum Refusal {
 fn with_article(kind: &str) -> String {
     let article = if kind.starts_with(['a', 'o']) { "an" } else { "a" };
     format!("{article} {kind}")
+}
+
+fn standing(status: RequestStatus, by: Option<&Name>) -> String {
+    let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+    match status {
+        RequestStatus::Open | RequestStatus::Claimed | RequestStatus::Completed => {
+            format!("is {}{by}", status.as_str())
+        }
+        RequestStatus::Expired | RequestStatus::Failed => format!("has {}", status.as_str()),
+    }
 }
 
 fn whose(id: &RequestId, status: RequestStatus, by: Option<&Name>) -> String {

@@ -8,15 +8,7 @@ use crate::domain::limits;
 
 /// Selects the messages in front of a prompt: the oldest ones, up to 16 KiB.
 pub fn pick() -> Pick {
-    Pick {
-        only: None,
-        from: None,
-        to: None,
-        kind: None,
-        limit: limits::MAX_CHECK_LIMIT,
-        bytes: limits::INJECT_BYTES,
-        head_bytes: limits::INJECT_BYTES,
-    }
+    Pick::any(limits::MAX_CHECK_LIMIT, limits::INJECT_BYTES, limits::INJECT_BYTES)
 }
 
 /// Writes the prompt of a task: the introduction if the agent has had none, the messages, and the task.

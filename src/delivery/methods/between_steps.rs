@@ -13,15 +13,7 @@ id as reply_to; get_task_result returns the result of a finished task.";
 
 /// Selects the messages of one hook call: the oldest ones, as many as the client accepts without cutting them.
 pub fn pick() -> Pick {
-    Pick {
-        only: None,
-        from: None,
-        to: None,
-        kind: None,
-        limit: limits::HOOK_MESSAGES,
-        bytes: limits::HOOK_BYTES,
-        head_bytes: limits::HOOK_BYTES,
-    }
+    Pick::any(limits::HOOK_MESSAGES, limits::HOOK_BYTES, limits::HOOK_BYTES)
 }
 
 /// Writes the additional context.

@@ -103,15 +103,7 @@ pub fn due(now: Instant, woken: Option<Instant>) -> Instant {
 
 /// Selects the messages of one wake: as many as fit into a prompt.
 pub fn pick(prompt_bytes: usize) -> Pick {
-    Pick {
-        only: None,
-        from: None,
-        to: None,
-        kind: None,
-        limit: limits::MAX_CHECK_LIMIT,
-        bytes: prompt_bytes,
-        head_bytes: limits::HEAD_BYTES.min(prompt_bytes),
-    }
+    Pick::any(limits::MAX_CHECK_LIMIT, prompt_bytes, limits::HEAD_BYTES.min(prompt_bytes))
 }
 
 /// Writes the prompt that wakes.

@@ -170,15 +170,8 @@ async fn with_mail(
 ) -> Result<JsonObject, ToolError> {
     let mut object = prepared.run(caller).await?;
     if mail == InboxMode::RidesAlong {
-        let pick = Pick {
-            only: None,
-            from: None,
-            to: None,
-            kind: None,
-            limit: limits::PIGGYBACK_MESSAGES,
-            bytes: limits::PIGGYBACK_BYTES,
-            head_bytes: limits::PIGGYBACK_BYTES,
-        };
+        let pick =
+            Pick::any(limits::PIGGYBACK_MESSAGES, limits::PIGGYBACK_BYTES, limits::PIGGYBACK_BYTES);
         // The result itself comes first; messages that do not fit come with the next call.
         let answer = serde_json::to_string_pretty(&object).map_or(usize::MAX, |text| text.len());
         let room = caller.membership().answer_room().saturating_sub(answer);

@@ -128,15 +128,7 @@ pub(crate) async fn take(call: &mut Call) -> Vec<LoadedMessage> {
 }
 
 pub(crate) async fn take_some(call: &mut Call, limit: usize) -> Vec<LoadedMessage> {
-    let pick = Pick {
-        only: None,
-        from: None,
-        to: None,
-        kind: None,
-        limit,
-        bytes: usize::MAX,
-        head_bytes: usize::MAX,
-    };
+    let pick = Pick::any(limit, usize::MAX, usize::MAX);
     within(call.receive(DeliveryMethod::Pull, pick)).await.unwrap()
 }
 

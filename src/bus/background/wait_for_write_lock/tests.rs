@@ -3,10 +3,11 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::bus::rules::{Description, NameChoice, NewMember, Operation};
+use crate::bus::rules::{NameChoice, NewMember, Operation};
 use crate::bus::storage::Log;
 use crate::bus::storage::contract::name;
 use crate::bus::storage::file::{FileLog, Options};
+use crate::domain::member::MemberKind;
 use crate::sys::fs::disk::RealDisk;
 use crate::sys::fs::file_lock::LockFile;
 use crate::sys::random_ids;
@@ -49,18 +50,9 @@ fn a_command_that_keeps_losing_its_turn_ends_at_its_deadline() {
     let withdrawal = Arc::new(Withdrawal::default());
     let turn = Lost { withdrawal: Arc::clone(&withdrawal), attempts: Mutex::default() };
     let (reply, mut answer) = oneshot::channel();
-    let operation = Operation::Join(Box::new(NewMember {
-        session: random_ids::session(),
-        choice: NameChoice::Like(name("one")),
-        kind: crate::domain::member::MemberKind::Peer,
-        model: None,
-        roles: Vec::new(),
-        description: Description::default(),
-        pid: 1,
-        client: None,
-        dead: Vec::new(),
-        put_aside: None,
-    }));
+    let choice = NameChoice::Like(name("one"));
+    let new = NewMember::new(random_ids::session(), choice, MemberKind::Peer, 1);
+    let operation = Operation::Join(Box::new(new));
     let command = Command { id: random_ids::command(), by: None, received: Vec::new(), operation };
     let queued = Queued { command, withdrawal, reply };
     serve(&Arc::downgrade(&shared), &turn, queued);

@@ -80,6 +80,24 @@ pub struct NewMember {
     pub put_aside: Option<String>,
 }
 
+impl NewMember {
+    /// Returns a member that says nothing of itself and finds no dead ones.
+    pub fn new(session: SessionId, choice: NameChoice, kind: MemberKind, pid: u32) -> Self {
+        Self {
+            session,
+            choice,
+            kind,
+            model: None,
+            roles: Vec::new(),
+            description: Description::default(),
+            pid,
+            client: None,
+            dead: Vec::new(),
+            put_aside: None,
+        }
+    }
+}
+
 /// Work for an agent.
 #[derive(Clone, Debug)]
 pub struct NewTask {
@@ -263,4 +281,11 @@ pub struct Pick {
     pub bytes: usize,
     /// The most bytes that a long message counts, because only its beginning is shown.
     pub head_bytes: usize,
+}
+
+impl Pick {
+    /// Returns a pick of any messages, within these bounds.
+    pub fn any(limit: usize, bytes: usize, head_bytes: usize) -> Self {
+        Self { only: None, from: None, to: None, kind: None, limit, bytes, head_bytes }
+    }
 }

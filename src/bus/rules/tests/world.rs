@@ -4,8 +4,7 @@ use uuid::Uuid;
 
 use crate::bus::event::{Body, Entry, Event, MessageSent, Starting};
 use crate::bus::rules::{
-    Command, Description, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal,
-    decide,
+    Command, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal, decide,
 };
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::file::line_format;
@@ -169,18 +168,8 @@ impl World {
         kind: MemberKind,
         dead: &[SessionId],
     ) -> NewMember {
-        NewMember {
-            session: SessionId(self.fresh()),
-            choice,
-            kind,
-            model: None,
-            roles: Vec::new(),
-            description: Description::default(),
-            pid: 7,
-            client: None,
-            dead: dead.to_vec(),
-            put_aside: None,
-        }
+        let session = SessionId(self.fresh());
+        NewMember { dead: dead.to_vec(), ..NewMember::new(session, choice, kind, 7) }
     }
 
     #[track_caller]
@@ -385,13 +374,5 @@ pub(super) fn sending(to: &str, content: &str, reply_to: Option<&str>) -> Operat
 }
 
 pub(super) fn all() -> Pick {
-    Pick {
-        only: None,
-        from: None,
-        to: None,
-        kind: None,
-        limit: 500,
-        bytes: usize::MAX,
-        head_bytes: usize::MAX,
-    }
+    Pick::any(500, usize::MAX, usize::MAX)
 }

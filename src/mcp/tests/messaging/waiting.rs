@@ -163,15 +163,7 @@ async fn a_wait_ends_at_once_with_a_message_in_the_turn_and_begins_once_that_was
         session,
         call,
         method: DeliveryMethod::Steer,
-        pick: Pick {
-            only: None,
-            from: None,
-            to: None,
-            kind: None,
-            limit: 10,
-            bytes: 1000,
-            head_bytes: 1000,
-        },
+        pick: Pick::any(10, 1000, 1000),
     };
     let settle = |call, seen| Operation::Settle { session, call, seen };
     let wait = json!({ "timeout_seconds": 60 });

@@ -71,15 +71,7 @@ async fn talk(directory: &Path) -> String {
             let id = send("ben", first + count, thread.clone()).await;
             thread.get_or_insert(id);
         }
-        let pick = Pick {
-            only: None,
-            from: None,
-            to: None,
-            kind: None,
-            limit: limits::MAX_CHECK_LIMIT,
-            bytes: usize::MAX,
-            head_bytes: limits::HEAD_BYTES,
-        };
+        let pick = Pick::any(limits::MAX_CHECK_LIMIT, usize::MAX, limits::HEAD_BYTES);
         let mut call = ben.call();
         call.receive(DeliveryMethod::Pull, pick).await.unwrap();
         call.answered().await;

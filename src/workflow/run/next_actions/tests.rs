@@ -12,8 +12,8 @@ use self::drawn::{Drawn, Fate, Happens, ROUNDS, Wants, drawn, happens};
 use super::*;
 use crate::bus::event::{Body, Entry, Event, Starting, StepReturned, StepStarted, TaskReport};
 use crate::bus::rules::{
-    Command, Description, Ending, NameChoice, NewAgent, NewItems, NewMember, NewTask, NewWorkflow,
-    Operation, decide,
+    Command, Ending, NameChoice, NewAgent, NewItems, NewMember, NewTask, NewWorkflow, Operation,
+    decide,
 };
 use crate::bus::state::State;
 use crate::bus::storage::LogPosition;
@@ -118,18 +118,8 @@ impl World {
     }
     fn join(&mut self) -> SessionId {
         let session = SessionId(self.fresh());
-        let new = NewMember {
-            session,
-            choice: NameChoice::Like(Name::parse("orchestrator").unwrap()),
-            kind: MemberKind::Orchestrator,
-            model: None,
-            roles: Vec::new(),
-            description: Description::default(),
-            client: None,
-            pid: 1,
-            dead: Vec::new(),
-            put_aside: None,
-        };
+        let choice = NameChoice::Like(Name::parse("orchestrator").unwrap());
+        let new = NewMember::new(session, choice, MemberKind::Orchestrator, 1);
         self.ask(None, Operation::Join(Box::new(new)));
         session
     }

@@ -182,7 +182,7 @@ fn giving_up_ends_the_request_and_the_wait_for_it() {
     let claim = Operation::Claim(case.request.clone(), CALL);
     let heir = case.heir;
     let lost = case.world.refuse(heir, claim);
-    assert!(lost.to_string().ends_with("is failed by owner"), "{lost}");
+    assert!(lost.to_string().ends_with("has failed"), "{lost}");
 }
 
 #[test]

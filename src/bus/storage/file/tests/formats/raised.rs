@@ -10,9 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::bus::event::Event;
-use crate::bus::rules::{
-    Command, Description, NameChoice, NewMember, Operation, Refusal, decide, known_member,
-};
+use crate::bus::rules::{Command, NameChoice, NewMember, Operation, Refusal, decide, known_member};
 use crate::bus::state::{Delivery, State};
 use crate::bus::storage::contract::{append, name, sent};
 use crate::bus::storage::file::log::snapshot;
@@ -92,18 +90,8 @@ fn open(project: &Project) -> (FileLog, Replica) {
 /// Joins as a session of this version does, and returns its number.
 fn join(log: &mut FileLog, replica: &mut Replica, called: &str) -> Result<SessionNumber, LogError> {
     let session = SessionId(Uuid::new_v4());
-    let new = NewMember {
-        session,
-        choice: NameChoice::Chosen(name(called)),
-        kind: MemberKind::Peer,
-        model: None,
-        roles: Vec::new(),
-        description: Description::default(),
-        pid: 1,
-        client: None,
-        dead: Vec::new(),
-        put_aside: None,
-    };
+    let choice = NameChoice::Chosen(name(called));
+    let new = NewMember::new(session, choice, MemberKind::Peer, 1);
     let command = Command {
         id: CommandId(Uuid::new_v4()),
         by: None,
