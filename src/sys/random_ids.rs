@@ -1,5 +1,6 @@
 //! The source of randomness: new ids.
 
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::domain::ids::{CallId, CommandId, SessionId};
@@ -17,6 +18,26 @@ pub fn command() -> CommandId {
 /// Makes a call id.
 pub fn call() -> CallId {
     CallId(Uuid::now_v7())
+}
+
+/// Makes a call id that shows in which conversation of a client the call was made.
+pub fn call_in(conversation: &str) -> CallId {
+    let mut bytes = Uuid::now_v7().into_bytes();
+    bytes[CONVERSATION].copy_from_slice(&mark_of(conversation));
+    CallId(Uuid::from_bytes(bytes))
+}
+
+/// Says whether a call was made in that conversation, by [`call_in`].
+pub fn is_in(call: CallId, conversation: &str) -> bool {
+    call.0.as_bytes()[CONVERSATION] == mark_of(conversation)
+}
+
+/// Where a call id has the mark of its conversation. Time and random bits stand before it.
+const CONVERSATION: std::ops::Range<usize> = 10..16;
+
+fn mark_of(conversation: &str) -> [u8; 6] {
+    let digest = Sha256::digest(conversation);
+    std::array::from_fn(|at| digest[at])
 }
 
 /// Makes the name of a blob.

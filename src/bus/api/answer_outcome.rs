@@ -20,15 +20,14 @@ impl Membership {
         settled.and(self.release(call, noted.claimed).await)
     }
 
-    /// Records that the answer of a call was written to its client. Other processes have to know that: an agent's bridge, because the
-    /// end of a turn proves only such answers, and the hook of a client, because the end of its model's turn does. If the bus fails now,
-    /// a task tries again.
+    /// Records that the answer of a call was written to its client. An agent's bridge has to know that: the end of a turn proves only
+    /// such answers. If the bus fails now, a task tries again.
     pub async fn written(&self, call: CallId) -> Result<(), BusError> {
-        let has_other_witness = self.bus().look(|state| {
+        let is_agent = self.bus().look(|state| {
             let session = state.session(self.session());
-            session.is_some_and(|session| session.owner.is_some() || session.client.is_some())
+            session.is_some_and(|session| session.owner.is_some())
         });
-        if !has_other_witness {
+        if !is_agent {
             return Ok(());
         }
         match self.ask(Operation::AnswerWritten(call)).await {

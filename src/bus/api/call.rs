@@ -103,6 +103,10 @@ impl Call {
         Self { membership, id: random_ids::call(), received, holds: false, claimed: None }
     }
 
+    pub(super) fn set_id(&mut self, id: CallId) {
+        self.id = id;
+    }
+
     pub fn id(&self) -> CallId {
         self.id
     }

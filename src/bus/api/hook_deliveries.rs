@@ -9,6 +9,7 @@ use crate::bus::rules::{Operation, unprinted_by_hooks};
 use crate::bus::state::State;
 use crate::domain::ids::{CallId, SessionId};
 use crate::domain::messaging::DeliveryMethod;
+use crate::sys::random_ids;
 
 impl Membership {
     /// Requeues the messages of hooks that ended before they had printed them.
@@ -23,30 +24,31 @@ impl Membership {
         self.ask(Operation::EndHooks(gone)).await.map(drop)
     }
 
-    /// Begins a call which shows that the model began a step after all output of hooks, and so has read it. A tool call does not show
-    /// that, nor does the hook after it: one step of a model may call several tools.
-    pub fn call_after_a_step(&self) -> Call {
-        self.call_after(|state| {
+    /// Begins a call which shows that the model began a step after all output of hooks in this conversation, and so has read it. A tool
+    /// call does not show that, nor does the hook after it: one step of a model may call several tools. What was printed into another
+    /// conversation of the same client, which may have been left in between, stays unproven.
+    pub fn call_after_a_step(&self, conversation: &str) -> Call {
+        let printed_by_hooks = |state: &State| {
             let mut calls = state.calls_in_flight_by(self.session(), DeliveryMethod::Hook);
-            calls.retain(|call| state.is_written(self.session(), *call));
+            calls.retain(|call| {
+                state.is_written(self.session(), *call) && random_ids::is_in(*call, conversation)
+            });
             calls
-        })
-    }
-
-    /// Begins a call which shows that the model has ended its turn by itself, and so has read also the answers of tools that its client
-    /// had by then. That is all that proves the last ones of a session which ends with its turn.
-    pub fn call_at_stop(&self) -> Call {
-        self.call_after(|state| state.written_calls(self.session()))
-    }
-
-    fn call_after(&self, read: impl FnOnce(&State) -> Vec<CallId>) -> Call {
-        let read = self.bus().look(read).into_iter();
-        let received = read.map(|call| Answered { call, answer: Answer::given(), claimed: None });
-        Call::new(self.clone(), received.collect())
+        };
+        let printed = self.bus().look(printed_by_hooks).into_iter();
+        let received =
+            printed.map(|call| Answered { call, answer: Answer::given(), claimed: None });
+        Call::new(self.clone(), received.collect()).in_conversation(conversation)
     }
 }
 
 impl Call {
+    /// Makes the call one of this conversation of a client, of which it is the name.
+    pub fn in_conversation(mut self, conversation: &str) -> Self {
+        self.set_id(random_ids::call_in(conversation));
+        self
+    }
+
     /// Holds the presence of this call's hook until [`Call::end_hook`] or the end of the process. Called before any delivery.
     pub fn begin_hook(&self) -> Result<(), BusError> {
         self.membership().bus().hold(presence_of(self.id()))

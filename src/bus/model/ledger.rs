@@ -103,6 +103,10 @@ impl Ledger {
                     self.check_pace(entry, sent.from.member(), Some(sent));
                 }
                 Event::RequestOpened(opened) => self.check_pace(entry, Some(&opened.from), None),
+                Event::RequestReopened { id, released: true, .. } => {
+                    let owner = self.requests[id].owner.map(|owner| self.names[&owner].clone());
+                    self.check_pace(entry, owner.as_ref(), None);
+                }
                 _ => {}
             }
             self.enter_event(seq, event);

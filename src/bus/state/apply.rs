@@ -103,8 +103,8 @@ impl State {
             Event::RequestClaimed { id, by, session } => self.request_claimed(id, by, *session, at),
             Event::ClaimUnheard(unheard) => self.claim_unheard(unheard, at),
             Event::ClaimKnown(known) => self.claim_known(known),
-            Event::RequestReopened { id, lost_owners, .. } => {
-                self.request_reopened(id, *lost_owners, at);
+            Event::RequestReopened { id, lost_owners, released } => {
+                self.request_reopened(id, (*lost_owners, *released), at);
             }
             Event::RequestRenewed { id, left_ms } => {
                 self.lease_runs(id, at, Some(*left_ms));
@@ -124,7 +124,7 @@ impl State {
                 }
             }
             Event::TaskFinished(finished) => self.task_finished(finished, at),
-            Event::StopAsked { session, kill, .. } => self.stop_asked(*session, *kill),
+            Event::StopAsked { session, kill, .. } => self.stop_asked(*session, *kill, at),
             Event::PermissionAsked(_)
             | Event::PermissionNotified { .. }
             | Event::PermissionAnswered(_) => self.permission_event(event, at),

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::bus::{Bus, BusError, Call, LoadedMessage, Membership};
 use crate::cli::claude_session::ClaudeSession;
 use crate::cli::find_project::ProjectError;
-use crate::cli::{Failure, find_project, open_bus, output, serve_mcp};
+use crate::cli::{Failure, below_agent, find_project, open_bus, output, serve_mcp};
 use crate::delivery::methods::between_steps;
 use crate::domain::ids::SessionId;
 use crate::domain::messaging::DeliveryMethod;
@@ -49,6 +49,9 @@ pub(crate) struct HookArguments {
 #[derive(Debug, Deserialize)]
 struct Occasion {
     hook_event_name: String,
+    /// The conversation. A client may leave one for another, and come back to it.
+    #[serde(default)]
+    session_id: String,
     /// Whether the session continues only because a hook asked for it.
     #[serde(default)]
     stop_hook_active: bool,
@@ -148,10 +151,10 @@ async fn answer(arguments: HookArguments) -> Result<(), Failure> {
     let Some(bus) = open_bus::open_present_bus(&project.bus_directory())? else {
         return Ok(());
     };
-    let again = occasion.stop_hook_active;
+    let turn = (occasion.session_id.as_str(), occasion.stop_hook_active);
     let done = match (session(&bus, arguments.name.as_ref()), act) {
-        (Some(session), Act::Deliver(outlet)) => deliver(&bus, session, outlet, again).await,
-        (Some(session), Act::Announce(place)) => announce(&bus, session, place, again).await,
+        (Some(session), Act::Deliver(outlet)) => deliver(&bus, session, outlet, turn).await,
+        (Some(session), Act::Announce(place)) => announce(&bus, session, place, turn).await,
         (None, _) => Ok(()),
     };
     bus.close().await;
@@ -183,6 +186,8 @@ impl Occasion {
 fn session(bus: &Bus, name: Option<&Name>) -> Option<SessionId> {
     let found = bus.look(|state| {
         let member = match name {
+            // Below an agent, a hook with the name of its leader acts for nobody.
+            Some(_) if below_agent::is_below_an_agent() => None,
             Some(name) => state.live(name).filter(|session| session.owner.is_none()),
             None => ClaudeSession::of_starter().member(state),
         };
@@ -197,13 +202,13 @@ async fn announce(
     bus: &Bus,
     session: SessionId,
     place: NoticePlace,
-    again: bool,
+    (conversation, again): (&str, bool),
 ) -> Result<(), Failure> {
     if place == NoticePlace::BesidePrompt {
         let membership = Membership::beside(bus, session)?;
         end_earlier(&membership).await;
         // What earlier hooks printed is not taken back with this prompt, so the model reads it now, or has read it.
-        settle(membership.call_after_a_step().printed()).await;
+        settle(membership.call_after_a_step(conversation).printed()).await;
     }
     let unread = bus.look(|state| {
         let session = state.session(session)?;
@@ -225,14 +230,14 @@ async fn deliver(
     bus: &Bus,
     session: SessionId,
     outlet: Outlet,
-    again: bool,
+    (conversation, again): (&str, bool),
 ) -> Result<(), Failure> {
     let membership = Membership::beside(bus, session)?;
     end_earlier(&membership).await;
     let mut call = match outlet {
         // It may be one of several in one step, and proves nothing.
-        Outlet::BesideResult => membership.call(),
-        Outlet::NextTurn(_) => membership.call_at_stop(),
+        Outlet::BesideResult => membership.call().in_conversation(conversation),
+        Outlet::NextTurn(_) => membership.call_after_a_step(conversation),
     };
     let id = call.id();
     // A session that was kept from stopping once may stop now: talkative agents must not keep their orchestrator busy for ever.

@@ -111,40 +111,63 @@ async fn unread_messages_go_into_the_session_once_and_its_next_stop_proves_them(
 /// The tools of one step may run one after the other, before the model sees any result: a call of the same step proves nothing.
 /// A client that ends with its model's turn makes no later call.
 #[tokio::test]
-async fn a_stop_proves_what_tools_have_answered_and_nothing_else_does_at_the_end_of_a_session() {
+async fn a_stop_does_not_prove_what_tools_have_answered_and_such_mail_comes_again() {
     let stage = Stage::new("");
     let ann = stage.peer("ann").await;
     let hook = hook(&stage);
-    for (words, stops) in [("the first", true), ("the second", false)] {
-        let lead = stage.orchestrator().await;
-        ann.send("orchestrator", words).await;
-        let read = lead.call("check_messages", json!({})).await;
-        assert_eq!(read["messages"][0]["content"], words, "{read}");
-        assert!(read["messages"][0].get("again").is_none(), "{read}");
-        let id = &read["messages"][0]["id"];
-        until("the answer is written", || {
-            let mut handed = stage.events_of("message_handed").into_iter();
-            let handed = handed.rfind(|one| one["ids"][0] == *id);
-            let call = handed.map(|one| one["call"].clone());
-            stage.events_of("answer_written").iter().any(|one| Some(&one["call"]) == call.as_ref())
-        })
-        .await;
-        let seen = stage.events_of("message_seen").len();
-        assert_eq!(hook.on("PostToolUse").await, None);
-        assert_eq!(hook.on("UserPromptSubmit").await, None);
-        assert_eq!(stage.events_of("message_seen").len(), seen);
-        if stops {
-            assert_eq!(hook.on("Stop").await, None);
-            assert_eq!(stage.events_of("message_seen").len(), seen + 1);
-        }
-        lead.close().await;
+    let lead = stage.orchestrator().await;
+    ann.send("orchestrator", "the news").await;
+    let read = lead.call("check_messages", json!({})).await;
+    assert!(read["messages"][0].get("again").is_none(), "{read}");
+    // The turn may have been interrupted before, and this be the stop of another one.
+    for event in ["PostToolUse", "UserPromptSubmit", "Stop"] {
+        assert_eq!(hook.on(event).await, None);
     }
+    assert_eq!(stage.events_of("message_seen").len(), 0);
+    lead.close().await;
     let next = stage.orchestrator().await;
     let heard = next.all_heard().await;
-    let [message] = heard.as_slice() else { panic!("one message was not proven: {heard:?}") };
-    assert_eq!((&message["content"], &message["again"]), (&json!("the second"), &json!(true)));
+    let [message] = heard.as_slice() else { panic!("the message was not proven: {heard:?}") };
+    assert_eq!((&message["content"], &message["again"]), (&json!("the news"), &json!(true)));
     next.close().await;
     ann.close().await;
+}
+
+/// A client may leave a conversation for another one, such as with `/clear`.
+#[tokio::test]
+async fn another_conversation_of_the_same_client_proves_nothing() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    let hook = hook(&stage);
+    ann.send("orchestrator", "Found it.").await;
+    assert!(hook.on("PostToolUse").await.is_some());
+    for event in ["UserPromptSubmit", "Stop"] {
+        let other = json!({ "session_id": "another", "hook_event_name": event });
+        assert_eq!(hook.on_input(&other).await, None);
+        assert_eq!(stage.events_of("message_seen").len(), 0, "{event}");
+    }
+    assert_eq!(hook.on("Stop").await, None);
+    assert_eq!(stage.events_of("message_seen").len(), 1);
+    ann.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn below_an_agent_a_hook_acts_for_nobody_whatever_its_name() {
+    let stage = Stage::new("");
+    let lead = stage.orchestrator().await;
+    let ann = stage.peer("ann").await;
+    ann.send("orchestrator", "for your eyes").await;
+    let arguments = &["--name", "orchestrator"];
+    let below = Hook { arguments, variables: &[("BRIDGE_RUN", "x")], ..hook(&stage) };
+    for event in ["PostToolUse", "UserPromptSubmit", "Stop"] {
+        assert_eq!(below.on(event).await, None);
+    }
+    assert_eq!(stage.events_of("message_handed").len(), 0);
+    assert!(Hook { arguments, ..hook(&stage) }.on("PostToolUse").await.is_some());
+    ann.close().await;
+    lead.close().await;
 }
 
 #[tokio::test]

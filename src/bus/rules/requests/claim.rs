@@ -43,7 +43,7 @@ pub(in crate::bus::rules) fn claim(
     post.request = Some(id.clone());
     post.claimed_by = Some(me.name.clone());
     post.thread = Some(request.message.clone());
-    if writer.state.member(&request.from).is_some() {
+    if writer.accepts_notice(&request.from) {
         writer.post(post);
     }
     Ok(())

@@ -53,9 +53,7 @@ fn fail_without_owner(writer: &mut Writer<'_>, id: &RequestId, how: &'static str
         let text = notice![
             "your request ",
             *id,
-            " failed: it lost ",
-            u64::from(limits::LOST_OWNERS),
-            " owners. The last one, ",
+            " failed: its owner was lost for the third time. The last one, ",
             owner.by,
             ", ",
             how,

@@ -7,7 +7,9 @@ use super::unheard_claims::note_known;
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::command::ClaimUpdate;
 use crate::bus::rules::event_writer::{Post, Writer};
-use crate::bus::rules::messages::{check_body, check_pace, check_room, known_member, recipient};
+use crate::bus::rules::messages::{
+    check_body, check_pace, check_rate, check_room, known_member, recipient,
+};
 use crate::bus::rules::notice::notice;
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Delivery, Request, Session};
@@ -39,6 +41,7 @@ pub(in crate::bus::rules) fn update_claim(
             renew(writer, request);
         }
         ClaimUpdate::Release(why) => {
+            check_rate(writer, &me.name)?;
             let why = why.as_ref().map(|body| about(me, request, MessageKind::Message, body));
             let how = Reopening { lost_owners: request.lost_owners, released: true };
             post_if_accepted(writer, request, why.transpose()?);
@@ -112,10 +115,11 @@ fn hand_over(
         return Err(not_for_you(writer, request));
     }
     let session = heir.id;
-    if let Some(content) = content {
-        check_body("content", content)?;
-        check_room(writer, &to)?;
-    }
+    let own = || Body::Text(format!("the request {} of {} is yours now", request.id, request.from));
+    let said = content.cloned().unwrap_or_else(own);
+    check_body("content", &said)?;
+    check_room(writer, &to)?;
+    check_rate(writer, &me.name)?;
     let id = request.id.clone();
     writer.push(Event::RequestHandedOver { id, by: me.name.clone(), to: to.clone(), session });
     let shown = state.message(&request.message);
@@ -137,12 +141,10 @@ fn hand_over(
         " with send_message and this id as reply_to, or use update_claim"
     ];
     writer.notice(&to, text);
-    if let Some(content) = content {
-        let mut post =
-            Post::new(MessageKind::Message, me.name.clone(), to.clone(), content.clone());
-        post.thread = Some(request.message.clone());
-        writer.post(post);
-    }
+    // A message of a member, which wakes an idle agent.
+    let mut post = Post::new(MessageKind::Message, me.name.clone(), to.clone(), said);
+    post.thread = Some(request.message.clone());
+    writer.post(post);
     let text = Body::Text(format!("handed over to {to}"));
     let mut post = Post::new(MessageKind::Response, me.name.clone(), request.from.clone(), text);
     post.request = Some(request.id.clone());

@@ -87,8 +87,8 @@ impl State {
         self.turn_changed(session, at);
     }
 
-    pub(in crate::bus::state) fn stop_asked(&mut self, session: SessionId, kill: bool) {
-        let Some(session) = self.sessions.get_mut(&session) else {
+    pub(in crate::bus::state) fn stop_asked(&mut self, id: SessionId, kill: bool, at: &At) {
+        let Some(session) = self.sessions.get_mut(&id) else {
             return;
         };
         let mode = if kill { StopMode::AtOnce } else { StopMode::Gracefully };
@@ -96,6 +96,7 @@ impl State {
             session.stop = Some(mode);
         }
         session.activity = Activity::Stopping;
+        self.turn_changed(id, at);
     }
 
     pub(in crate::bus::state) fn member_starting(&mut self, starting: &Starting, at: &At) {
@@ -118,6 +119,7 @@ impl State {
             session.model = size_bounds::name(joined.model.as_ref(), limits::MODEL_BYTES)
                 .or(session.model.take());
             session.activity = Activity::Idle;
+            self.turn_changed(joined.session, at);
             return;
         }
         let session = Session {

@@ -190,6 +190,9 @@ impl State {
         if !sums_are_right {
             self.rebuild_inboxes();
         }
+        if method == DeliveryMethod::Prompt {
+            self.turn_changed(session, at);
+        }
     }
 
     /// Requeues the messages of a call.

@@ -62,12 +62,6 @@ impl State {
         calls.filter(|(_, ids)| uses_method(ids)).map(|(call, _)| *call).collect()
     }
 
-    /// Returns the calls of a session whose answers were written, and that hold messages or claims.
-    pub fn written_calls(&self, session: SessionId) -> Vec<CallId> {
-        let holder = self.sessions.get(&session);
-        holder.map(|holder| holder.written.iter().copied().collect()).unwrap_or_default()
-    }
-
     /// Says whether a call waits.
     pub fn waits(&self, session: SessionId, call: CallId) -> bool {
         self.sessions

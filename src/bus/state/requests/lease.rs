@@ -36,14 +36,15 @@ impl Lease {
 
     /// Returns the milliseconds that are left until the reminder of an owner that has given a sign since the lease began to run.
     ///
-    /// Signs are compared in wall time, for their difference alone: a clock that was set costs the owner a reminder at most, as the
-    /// lease runs in the machine's own time.
+    /// Signs are compared in wall time, and the lease runs in the machine's own time. A sign that seems older than that was given before a
+    /// clock was set, or nobody has looked for long: the owner gets the whole time once more.
     pub(in crate::bus) fn left_ms(self, owner: &Session, now_ms: i64) -> Option<u64> {
         if !owner.waits.is_empty() {
             return Some(self.until_reminder_ms());
         }
         let silent_ms = u64::try_from(now_ms.saturating_sub(owner.last_ms)).unwrap_or_default();
-        let left_ms = self.until_reminder_ms().saturating_sub(silent_ms);
-        (owner.last_ms != self.sign_ms && left_ms > 0).then_some(left_ms)
+        let left_ms =
+            self.until_reminder_ms().checked_sub(silent_ms).filter(|left_ms| *left_ms > 0);
+        (owner.last_ms != self.sign_ms).then_some(left_ms.unwrap_or(self.until_reminder_ms()))
     }
 }

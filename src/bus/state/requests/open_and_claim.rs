@@ -31,13 +31,18 @@ impl State {
         self.timers.start(Due::Nudge(opened.id.clone()), at.tick.ms, opened.nudge_ms);
         self.timers.start(Due::Expire(opened.id.clone()), at.tick.ms, opened.ttl_ms);
         self.put_request(request);
+        self.count_for_rate(&opened.from, at);
+        let message = Message::opened(opened, at.origin());
+        self.message_arrives(message, &opened.to);
+    }
+
+    /// Counts what a member has done to others for the rate of its messages, if the team has a limit of that.
+    fn count_for_rate(&mut self, name: &Name, at: &At) {
         if self.limits.messages_per_minute > 0
-            && let Some(member) = self.members.get_mut(&opened.from)
+            && let Some(member) = self.members.get_mut(name)
         {
             member.pace.get_or_insert_default().fill(&self.limits, at.tick.ms);
         }
-        let message = Message::opened(opened, at.origin());
-        self.message_arrives(message, &opened.to);
     }
 
     pub(in crate::bus::state) fn request_claimed(
@@ -88,10 +93,14 @@ impl State {
     pub(in crate::bus::state) fn request_reopened(
         &mut self,
         id: &RequestId,
-        lost_owners: u32,
+        (lost_owners, released): (u32, bool),
         at: &At,
     ) {
         self.end_unheard(id);
+        let owner = self.request(id).and_then(|request| request.owner.clone());
+        if let Some(owner) = owner.filter(|_| released) {
+            self.count_for_rate(&owner.by, at);
+        }
         self.timers.stop(&Due::Reopen(id.clone()));
         self.timers.stop(&Due::Lease(id.clone()));
         self.change_request(id, |request| {

@@ -2,6 +2,7 @@
 
 use super::super::*;
 use crate::bus::rules::ClaimUpdate;
+use crate::domain::limits::TeamLimits;
 use crate::domain::messaging::RequestStatus;
 
 /// A request with a lease that a peer has claimed, and another peer.
@@ -212,4 +213,44 @@ fn an_owner_that_updates_its_claim_knows_of_it() {
     world.ask(agent, Operation::UpdateClaim(request.clone(), ClaimUpdate::Renew));
     world.ask(lead, Operation::EndCalls(agent));
     assert_eq!(world.state.request(&request).unwrap().status, RequestStatus::Claimed);
+}
+
+#[test]
+fn a_hand_over_always_comes_with_a_message_of_the_owner_that_has_room() {
+    let mut case = owned();
+    let (owner, heir) = (case.owner, case.heir);
+    let limits = TeamLimits { unread: 2, ..TeamLimits::default() };
+    let lead = case.world.lead();
+    case.world.ask(lead, Operation::Limit(limits));
+    let full = case.refuse(owner, hand_over("heir", None));
+    assert!(matches!(full, Refusal::InboxFull { .. }), "{full:?}");
+    let (call, _) = case.world.take(heir);
+    case.world.settle(heir, call, true);
+    let events = case.update(owner, hand_over("heir", None));
+    let of_owner = all_sent(&events).find(|sent| sent.kind == MessageKind::Message).unwrap();
+    let told = format!("the request {} of asker is yours now", case.request);
+    assert_eq!((of_owner.to.named(), said(of_owner)), ([name("heir")].as_slice(), told));
+    assert!(!of_owner.quiet, "it wakes");
+}
+
+#[test]
+fn releases_and_hand_overs_count_for_the_rate() {
+    let mut case = owned();
+    let (owner, heir, asker) = (case.owner, case.heir, case.asker);
+    let lead = case.world.lead();
+    let limits = TeamLimits { message_burst: 2, ..TeamLimits::default() };
+    case.world.ask(lead, Operation::Limit(limits));
+    case.update(owner, ClaimUpdate::Release(None));
+    let claim = || Operation::Claim(case.request.clone(), CALL);
+    let (first, again) = (claim(), claim());
+    case.world.ask(owner, first);
+    case.update(owner, hand_over("heir", None));
+    case.update(heir, hand_over("owner", None));
+    let fast = case.refuse(owner, ClaimUpdate::Release(None));
+    assert!(matches!(fast, Refusal::TooFast { .. }), "{fast:?}");
+    let fast = case.refuse(owner, hand_over("heir", None));
+    assert!(matches!(fast, Refusal::TooFast { .. }), "{fast:?}");
+    case.update(owner, ClaimUpdate::Complete(text("an answer is free")));
+    let lost = case.world.refuse(asker, again);
+    assert!(matches!(lost, Refusal::OwnRequest { .. }));
 }

@@ -154,3 +154,51 @@ fn a_request_that_loses_its_third_owner_fails() {
     let said: Vec<_> = world.state.unread(&name("asker")).map(|one| one.kind).collect();
     assert_eq!(said.last(), Some(&MessageKind::Notice), "{said:?}");
 }
+
+#[test]
+fn the_lease_stands_still_in_a_turn_for_messages_too_and_runs_again_after_a_restart() {
+    let mut world = World::new();
+    let (lead, asker) = (world.lead(), world.peer("asker"));
+    let agent = world.agent(lead, "codex");
+    let request = world.open_leased(asker, Some(LEASE_MS));
+    world.ask(agent, Operation::Claim(request.clone(), CALL));
+    let heard = Operation::Settle { session: agent, call: CALL, seen: true };
+    world.ask(lead, heard);
+    let due = Due::Lease(request.clone());
+    assert!(world.state.timers.runs(&due));
+    world.send(asker, "codex", "how far are you?");
+    let call = world.call();
+    let prompt =
+        Operation::Take { session: agent, call, method: DeliveryMethod::Prompt, pick: all() };
+    world.ask(lead, prompt);
+    assert!(!world.state.timers.runs(&due), "a prompt begins a turn");
+    let crash = Operation::Crash {
+        session: agent,
+        detail: "exit code 7".into(),
+        task: crate::bus::rules::Broken::Kept,
+    };
+    world.ask(lead, crash);
+    let other = world.peer("other");
+    world.ask(other, Operation::Claim(request.clone(), CALL));
+    let over = crate::bus::rules::ClaimUpdate::HandOver { to: "codex".into(), content: None };
+    world.ask(other, Operation::UpdateClaim(request, over));
+    assert!(!world.state.timers.runs(&due), "it is starting");
+    world.ready(lead, agent);
+    assert!(world.state.timers.runs(&due));
+}
+
+#[test]
+fn a_clock_that_is_set_ahead_costs_an_owner_nothing_that_gives_signs() {
+    let mut leased = leased();
+    let owner = leased.owner;
+    leased.pass(100_000);
+    leased.world.ask(owner, Operation::Stir(owner));
+    leased.world.now.wall_ms += 3_600_000;
+    let due = leased.pass(100_000);
+    let whole = LEASE_MS * 2 / 3;
+    assert_eq!(due, [Event::RequestRenewed { id: leased.request.clone(), left_ms: whole }]);
+    assert!(
+        matches!(leased.pass(whole)[0], Event::RequestReminded { .. }),
+        "and then it is silent"
+    );
+}
