@@ -62,11 +62,14 @@ impl ServerConfig {
     }
 }
 
-/// Explains to a model why no tool works.
+/// Explains to a model why no tool works. What is wrong has words of the file in it, which a repository may have brought: it is one JSON
+/// string, so that they cannot pass for the bridge's own.
 fn explain(error: &ConfigError) -> String {
+    let quoted = serde_json::Value::from(error.to_string());
     format!(
-        "The bridge does nothing until its configuration is valid:\n{error}\nCorrect it, or tell your user what is wrong. Then \
-         call again: each call reads the configuration anew."
+        "The bridge does nothing until its configuration is valid ({}). What is wrong, with words of that file in it: {quoted}. Correct \
+         it, or tell your user. Then call again: each call reads the configuration anew.",
+        error.place()
     )
 }
 

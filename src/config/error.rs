@@ -29,7 +29,7 @@ pub enum ConfigError {
     },
     /// The project's own file, or its directory, is a link that leads out of the project.
     #[error(
-        "`{}` leads out of the project, to `{}`: put a copy in its place, or name that file with --config if it is yours",
+        "`{}` is a link that leads out of the project, to `{}`, and is not read: remove it, or name the file with --config if it is yours",
         path.shown(), real.shown()
     )]
     LeadsOut {

@@ -15,6 +15,7 @@ use super::limits_section::Limits;
 use super::profile::agent_env_filter::EnvPattern;
 use super::profile::{Command, Profile};
 use super::value_origin::{Sourced, ValueOrigin};
+use crate::domain::member::Label;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::exactly::{exact_words, exactly};
@@ -185,11 +186,11 @@ fn of_profile(before: Option<&Profile>, now: &Profile, by: &ValueOrigin) -> Vec<
         modes,
         install,
         login,
+        roles,
+        lane,
+        capabilities,
         // These start no program and pass nothing on.
         permission_seconds: _,
-        roles: _,
-        lane: _,
-        capabilities: _,
         topics: _,
         default_model: _,
         restart: _,
@@ -217,6 +218,16 @@ fn of_profile(before: Option<&Profile>, now: &Profile, by: &ValueOrigin) -> Vec<
             .map(|value| format!("{} = {}", exactly(name), exactly(value)));
         demand("env", text);
     }
+    // By these words others find the agent: they decide who gets work and messages.
+    let was = before.map(|before| &before.roles);
+    demand("roles", new(Some(roles), was, by).map(|roles| exact_words(roles)));
+    let was = before.and_then(|before| before.lane.as_ref());
+    demand("lane", new(lane.as_ref(), was, by).map(|lane| exactly(lane.as_str())));
+    let was = before.map(|before| &before.capabilities);
+    let words = |words: &Vec<Label>| {
+        exact_words(&words.iter().map(|word| word.as_str().to_owned()).collect::<Vec<_>>())
+    };
+    demand("capabilities", new(Some(capabilities), was, by).map(words));
     let passed = before.map(|before| &before.env_pass);
     demand("env_pass", more_passed(env_pass, passed, by));
     let policy =

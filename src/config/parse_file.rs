@@ -106,6 +106,11 @@ impl DocumentReader<'_, '_> {
                 self.reader.report(&entry.key_span, message);
                 continue;
             }
+            if named.len() == limits::PROFILES {
+                let message =
+                    format!("`agents` has more than {} profiles, the limit", limits::PROFILES);
+                return self.reader.report(&entry.key_span, message);
+            }
             self.profile(&name, &entry);
             named.push(name);
         }

@@ -361,6 +361,10 @@ pub const POOL_WORDS: usize = 100;
 /// The longest word in a pool of names, in letters: people say it aloud.
 pub const POOL_WORD_LETTERS: usize = 12;
 
+/// The most profiles of one configuration file: reading and describing them takes time at each start, and a repository may bring the
+/// file.
+pub const PROFILES: usize = 200;
+
 /// Roles of a profile: each stands in the log with every start of an agent, and in every list of the team.
 pub const PROFILE_ROLES: usize = 32;
 

@@ -193,8 +193,9 @@ async fn finish_adopting(
 /// Notifies the user of what happens on the bus that the server has joined, and on one that replaces it.
 async fn notify_user(membership: LazyMembership, team: OrchestratorTeam, project: PathBuf) {
     loop {
-        if let Ok(held) = membership.membership().await
-            && let Some(config) = team.config()
+        // Only calls read an invalid configuration again: at any other moment an editor may be writing it.
+        if let Some(config) = team.config()
+            && let Ok(held) = membership.membership().await
         {
             let alerts = Alerts::start(held.clone(), config.notify(), &project);
             if alerts.is_none() {
@@ -228,7 +229,9 @@ async fn forget_deleted_projects(membership: LazyMembership, directory: PathBuf)
 /// replaces it.
 async fn clean_up_and_resume(membership: LazyMembership, team: OrchestratorTeam) {
     loop {
-        if let Ok(held) = membership.membership().await {
+        if team.config().is_some()
+            && let Ok(held) = membership.membership().await
+        {
             let workflows = team.workflows(&held);
             tokio::select! {
                 () = workflows.team().keep_swept() => {}

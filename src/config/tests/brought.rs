@@ -49,6 +49,9 @@ fn settings_that_run_or_widen_need_consent() {
         ("mode = 'yolo'", r#"  mode = "yolo""#),
         ("install = 'curl x | sh'", r#"  install = "curl x | sh""#),
         ("login = 'curl x | sh'", r#"  login = "curl x | sh""#),
+        ("roles = ['reviewer']", r#"  roles = ["reviewer"]"#),
+        ("lane = 'parser'", r#"  lane = "parser""#),
+        ("capabilities = ['rust']", r#"  capabilities = ["rust"]"#),
     ] {
         check(&format!("[agents.codex]\n{key}"), &[runs, line]);
     }
@@ -83,9 +86,9 @@ fn settings_that_restrict_or_only_name_need_none() {
         "[agents.codex]\npermissions = 'ask'\nmode = 'careful'\ncommand = 'codex-acp'\nargs = ['--own']\nenv = { A = '1' }",
         "[agents.codex]\nenv_pass = ['HF_*']",
         "[agents.codex]\nenv_pass = []\nfile_system = false",
-        "[agents.codex]\nroles = ['x']\ndefault_model = 'y'\nrestart = 'on_failure'\nsettle_ms = 5\none_session = true\n\
+        "[agents.codex]\ndefault_model = 'y'\nrestart = 'on_failure'\nsettle_ms = 5\none_session = true\n\
          mid_turn = 'never'\npermission_seconds = 60",
-        "[agents.codex]\nlane = 'x'\ncapabilities = ['x']\ntopics = ['x']\n[names]\npool = ['Ada']",
+        "[agents.codex]\ntopics = ['x']\n[names]\npool = ['Ada']",
         "[limits]\nagents = 1\nallow_network_file_system = false",
         "[workflows]\ngate_env = []\nresume = 'auto'",
     ] {

@@ -1,6 +1,6 @@
 //! Work for a role: an idle agent that has it, else a new one of the first profile with it.
 //!
-//! The word is looked up as in an address: `@reviewer` is whoever has that lane, role or capability; neither case nor a plural counts.
+//! `@reviewer` is every agent that has that lane, role or capability; neither case nor a plural counts.
 
 use super::assign_task::{Assigned, Assignment};
 use super::candidates::Candidates;
@@ -10,7 +10,7 @@ use crate::bus::Bus;
 use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Label, MemberKind};
-use crate::domain::messaging::{Group, is_same_word};
+use crate::domain::messaging::is_same_word;
 use crate::domain::name::Name;
 use crate::domain::text::suggest::nearest;
 use crate::team::error::TeamError;
@@ -63,8 +63,9 @@ impl Team {
                 && (assignment.step.is_none() || live.cwd.as_deref() == Some(root.as_ref()))
         };
         let busy = |live: &Session| usize::from(live.running.is_some()) + live.queue.len();
-        let with_it = state.in_group(&Group::Word(role.clone())).into_iter().filter(takes_work);
-        let live = with_it.min_by_key(|live| (busy(live), live.since_seq))?;
+        // Whoever else has that lane takes no work from agents.
+        let with_it = state.live_sessions().into_iter().filter(|live| live.has_word(role.as_str()));
+        let live = with_it.filter(takes_work).min_by_key(|live| (busy(live), live.since_seq))?;
         Some((live.id, live.name.clone(), live.cwd.clone(), busy(live) == 0))
     }
 }

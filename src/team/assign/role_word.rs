@@ -13,14 +13,16 @@ pub fn role_of(agent: &str) -> Option<Label> {
     }
 }
 
-/// Returns the first profile with a role whose program is installed, else the first with it.
+/// Returns the first profile with a role: one whose program is installed, and that needs no consent of the user, before others. So a file
+/// that a project brings keeps no work from the user's own profiles.
 pub(crate) fn profile_with<'a>(
     config: &'a Config,
     launch: &Launch,
     role: &Label,
 ) -> Option<&'a Profile> {
-    let has_it = |profile: &&Profile| profile.has_word(role);
-    let is_installed = |profile: &&Profile| launch.program(profile).is_ok();
-    let installed = config.profiles().filter(has_it).find(is_installed);
-    installed.or_else(|| config.profiles().find(has_it))
+    let is_installed = |profile: &Profile| launch.program(profile).is_ok();
+    let needs_yes =
+        |profile: &Profile| config.unagreed().any(|file| file.demanded_of(&profile.name).is_some());
+    let with_it = config.profiles().filter(|profile| profile.has_word(role));
+    with_it.min_by_key(|profile| (!is_installed(profile), needs_yes(profile)))
 }

@@ -274,7 +274,7 @@ async fn no_agent_gets_another_process_once_the_approval_is_revoked() {
 #[tokio::test]
 async fn settings_that_only_restrict_or_name_need_no_approval() {
     let stage = Stage::new("[[agents.default.turns]]\nsteps = [{ say = 'done' }]").with_project_file(
-        "[agents.scripted]\npermissions = 'deny'\nroles = ['tester']\nrestart = 'on_failure'\n[limits]\nagents = 2",
+        "[agents.scripted]\npermissions = 'deny'\ntopics = ['tests']\nrestart = 'on_failure'\n[limits]\nagents = 2",
     );
     let lead = stage.orchestrator().await;
     assert_eq!(lead.start_and_wait("ann", "x").await, "done");

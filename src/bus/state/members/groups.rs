@@ -38,6 +38,14 @@ impl Session {
     pub fn follows(&self, topic: &Label) -> bool {
         self.traits.topics.contains(topic)
     }
+
+    /// Says whether it has a word as its lane, a role or a capability.
+    pub fn has_word(&self, word: &str) -> bool {
+        let is_it = |label: &Label| is_same_word(label.as_str(), word);
+        self.traits.lane.as_ref().is_some_and(is_it)
+            || self.roles.iter().any(|role| is_same_word(role, word))
+            || self.traits.capabilities.iter().any(is_it)
+    }
 }
 
 impl State {

@@ -222,6 +222,10 @@ fn a_hand_over_always_comes_with_a_message_of_the_owner_that_has_room() {
     let limits = TeamLimits { unread: 2, ..TeamLimits::default() };
     let lead = case.world.lead();
     case.world.ask(lead, Operation::Limit(limits));
+    let asker = case.asker;
+    for text in ["one", "two"] {
+        case.world.send(asker, "heir", text);
+    }
     let full = case.refuse(owner, hand_over("heir", None));
     assert!(matches!(full, Refusal::InboxFull { .. }), "{full:?}");
     let (call, _) = case.world.take(heir);
@@ -238,7 +242,7 @@ fn releases_and_hand_overs_count_for_the_rate() {
     let mut case = owned();
     let (owner, heir, asker) = (case.owner, case.heir, case.asker);
     let lead = case.world.lead();
-    let limits = TeamLimits { message_burst: 2, ..TeamLimits::default() };
+    let limits = TeamLimits { messages_per_minute: 60, message_burst: 2, ..TeamLimits::default() };
     case.world.ask(lead, Operation::Limit(limits));
     case.update(owner, ClaimUpdate::Release(None));
     let claim = || Operation::Claim(case.request.clone(), CALL);
