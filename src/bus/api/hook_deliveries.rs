@@ -44,6 +44,7 @@ impl Membership {
 
 impl Call {
     /// Makes the call one of this conversation of a client, of which it is the name.
+    #[must_use]
     pub fn in_conversation(mut self, conversation: &str) -> Self {
         self.set_id(random_ids::call_in(conversation));
         self

@@ -360,8 +360,8 @@ fn texts_and_lists_of_a_profile_are_limited() {
         &format!("{place}roles = [{many}]"),
         "@3:9: `roles` of [agents.a] has 33 elements; the limit is 32",
     );
-    let many: String = (0..=200).map(|number| format!("[agents.a{number}]\n")).collect();
-    check_refused(&many, "@201:9: `agents` has more than 200 profiles, the limit");
+    let many: Vec<String> = (0..=200).map(|number| format!("[agents.a{number}]\n")).collect();
+    check_refused(&many.concat(), "@201:9: `agents` has more than 200 profiles, the limit");
     check_refused(
         &format!("{place}roles = [\"reads code\"]"),
         "@3:10: each element of `roles` of [agents.a]: \"reads code\" is not a word: use 1 to 64 of the characters A-Z a-z 0-9 . _ - and begin with a letter or digit; the words all, human, bridge, you, and s with a number have a meaning of their own",
