@@ -231,11 +231,12 @@ fn letter(from: &Name, you: &Name, text: String, number: usize) -> LoadedMessage
         thread: id,
         priority: if number.is_multiple_of(5) { Priority::Urgent } else { Priority::Normal },
         quiet: false,
+        more: None,
         body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),
     };
     let total = text.len() + number % 7;
-    LoadedMessage { header, text, offset: 0, total, lost: None, is_again: false }
+    LoadedMessage { header, text, offset: 0, total, lost: None, is_again: false, more: None }
 }
 
 #[cfg(test)]

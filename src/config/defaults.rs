@@ -5,7 +5,7 @@
 //! `domain::limits`.
 
 use super::key::{Choice, Key, Limit, Line, Number, Other, Row, Switch, WithoutConsent, table};
-use super::profile::profile_choices::{MidTurn, Restart};
+use super::profile::profile_choices::{Interrupt, MidTurn, Restart};
 use super::window_keys;
 use super::workflow_settings::Resume;
 use crate::domain::limits::{self, TeamLimits};
@@ -344,6 +344,13 @@ pub(super) static MID_TURN: Key<Choice<MidTurn>> = Key {
               during a tool call unless urgent, `drain` where the agent asks for them",
 };
 
+pub(super) static INTERRUPT: Key<Choice<Interrupt>> = Key {
+    name: "interrupt",
+    values: Choice { words: &Interrupt::WORDS, default: Interrupt::High },
+    meaning: "which messages interrupt it at work: `high` and urgent ones, only `urgent` ones, or none; the others come at its next \
+              step",
+};
+
 /// The maximum keeps the introduction of an agent within its budget.
 pub(super) static TOOL_PREFIX: Key<Line> = Key {
     name: "tool_prefix",
@@ -386,7 +393,7 @@ pub fn key_tables() -> [(&'static str, String); 6] {
 }
 
 /// The keys of a profile, in the order in which errors and documents list them.
-pub(super) static PROFILE: [&(dyn Row + Sync); 26] = [
+pub(super) static PROFILE: [&(dyn Row + Sync); 27] = [
     &COMMAND,
     &ARGS,
     &ENV,
@@ -410,6 +417,7 @@ pub(super) static PROFILE: [&(dyn Row + Sync); 26] = [
     &ONE_SESSION,
     &USER_ENTRY_WINS,
     &MID_TURN,
+    &INTERRUPT,
     &TOOL_PREFIX,
     &RESULT_BYTES,
     &PROMPT_BYTES,

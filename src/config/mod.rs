@@ -34,7 +34,7 @@ pub use self::value_origin::{Sourced, ValueOrigin};
 pub use self::window_keys::{KeyAction, KeyPress, WindowKeys};
 pub use self::workflow_settings::Resume;
 pub use error::{ConfigError, Problem, UnknownProfile};
-pub use profile::profile_choices::{MidTurn, Restart};
+pub use profile::profile_choices::{Interrupt, MidTurn, Restart};
 pub use profile::{Command, Profile};
 
 #[cfg(test)]

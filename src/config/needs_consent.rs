@@ -199,6 +199,7 @@ fn of_profile(before: Option<&Profile>, now: &Profile, by: &ValueOrigin) -> Vec<
         guarded: _,
         start: _,
         mid_turn: _,
+        interrupt: _,
         tool_prefix: _,
         result_bytes: _,
         prompt_bytes: _,

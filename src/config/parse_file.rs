@@ -270,6 +270,9 @@ impl DocumentReader<'_, '_> {
             "one_session" => set(&mut profile.one_session, self.switch(value, what)),
             "user_entry_wins" => set(&mut profile.user_entry_wins, self.switch(value, what)),
             "mid_turn" => set(&mut profile.mid_turn, self.word(value, what, &defaults::MID_TURN)),
+            "interrupt" => {
+                set(&mut profile.interrupt, self.word(value, what, &defaults::INTERRUPT));
+            }
             "tool_prefix" => {
                 set_optional(&mut profile.tool_prefix, self.tool_prefix(value, what));
             }

@@ -6,9 +6,11 @@
 
 use std::fmt::Write as _;
 
+use serde_json::Value;
+
 use super::recipient::Reader;
 use crate::bus::LoadedMessage;
-use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Signal};
 use crate::domain::text::visible_letters::seen;
 
 /// The first line.
@@ -90,10 +92,7 @@ fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
         (MessageKind::Response, Some(request)) => format!("response to {request}: "),
         _ => String::new(),
     };
-    let urgent = match header.priority {
-        Priority::Urgent => "urgent: ",
-        Priority::Normal => "",
-    };
+    let labels = labels(message);
     let text = match &message.lost {
         Some(why) => format!("(its text cannot be shown: {why})"),
         None => indented(&message.text),
@@ -102,7 +101,8 @@ fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
         Author::Human => "human, your user at the command line".to_owned(),
         from => from.to_string(),
     };
-    let mut line = format!("[{from} → {to}] {urgent}{what}{text}");
+    let mut line = format!("[{from} → {to}] {labels}{what}{text}");
+    line.push_str(&beside_the_text(message, reader));
     if let Some(next) = message.next_offset() {
         let (id, tool) = (&header.id, reader.tool("check_messages"));
         write!(
@@ -113,6 +113,45 @@ fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
         .expect("writing to a string succeeds");
     }
     line
+}
+
+/// Writes what a message is for, and how much it matters where that is not as usual.
+fn labels(message: &LoadedMessage) -> String {
+    let header = &message.header;
+    let signal = header.signal().map(Signal::as_str);
+    let priority = (!header.priority.is_normal()).then(|| header.priority.as_str());
+    let labels: Vec<_> = signal.into_iter().chain(priority).map(seen).collect();
+    if labels.is_empty() { String::new() } else { format!("{}: ", labels.join(", ")) }
+}
+
+/// Writes what a message has beside its text, each on a line of its own.
+fn beside_the_text(message: &LoadedMessage, reader: Reader<'_>) -> String {
+    let (header, mut lines) = (&message.header, String::new());
+    let Some(more) = &header.more else {
+        return lines;
+    };
+    let mut add = |line: String| {
+        lines.push_str("\n  ");
+        lines.push_str(&line);
+    };
+    if let Some(reference) = &more.reference {
+        add(format!("[about: {}]", seen(reference)));
+    }
+    if let Some(before) = message.more.as_ref().and_then(|more| more.supersedes.as_ref()) {
+        add(format!("[takes the place of {before}]"));
+    }
+    if let Some(payload) = message.shown_payload() {
+        add(format!("[payload: {}]", seen(&Value::Object(payload.clone()).to_string())));
+    }
+    let (id, read) = (&header.id, reader.tool("check_messages"));
+    if let Some(bytes) = message.long_payload_bytes() {
+        add(format!("[payload of {bytes} bytes: {read} with id {id}/payload returns it]"));
+    }
+    if let Some(seconds) = more.response_seconds {
+        let send = reader.tool("send_message");
+        add(format!("[wants an answer within {seconds} s: {send} with reply_to {id}]"));
+    }
+    lines
 }
 
 /// Indents every line but the first, and makes invisible characters visible.

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use super::capabilities::Reach;
 use super::methods::wake_idle::{self, Tried};
 use crate::bus::state::State;
-use crate::domain::messaging::Priority;
+use crate::config::Interrupt;
 use crate::domain::name::Name;
 
 /// The unread messages of an agent that are worth a place in a running turn, or a turn of their own.
@@ -15,7 +15,7 @@ pub struct PendingMail {
     pub newest: Option<u64>,
     /// The number in the log of the newest that is worth a turn of its own.
     pub waking: Option<u64>,
-    /// The number in the log of the newest urgent one.
+    /// The number in the log of the newest one that interrupts.
     pub urgent: Option<u64>,
 }
 
@@ -40,9 +40,9 @@ pub struct RunningTurn {
 
 impl PendingMail {
     /// Collects the unread messages of a member, without those that a failed wake has tried.
-    pub fn of(state: &State, name: &Name, tried: &Tried) -> Self {
+    pub fn of(state: &State, name: &Name, tried: &Tried, interrupt: Interrupt) -> Self {
         let urgent = wake_idle::waking(state, name, tried)
-            .filter(|message| message.priority == Priority::Urgent)
+            .filter(|message| interrupt.is_by(message.priority))
             .map(|message| message.seq);
         Self {
             newest: wake_idle::talk(state, name, tried).map(|message| message.seq).max(),

@@ -145,6 +145,24 @@ pub const FILES_AT_ONCE: usize = 8;
 /// Headers of ended messages, requests and tasks that stay in the state, per kind; older ones are looked up in the log.
 pub const KEPT_ENDED: usize = 4_096;
 
+/// The longest payload of a message, as JSON: it stands in the line of the message, and programs read it whole.
+pub const PAYLOAD_BYTES: u64 = 64 * 1024;
+
+/// The longest payload that is shown with its message: about a screen of fields. A longer one is read by its own id.
+pub const SHOWN_PAYLOAD_BYTES: usize = 2 * 1024;
+
+/// Answers that one member awaits at once: more than it can follow, and a bound for the state.
+pub const MAX_AWAITED_ANSWERS: usize = 100;
+
+/// How often who owes an answer is reminded before it is awaited no longer.
+pub const ANSWER_REMINDERS: u32 = 3;
+
+/// Recipients for whom one append ends a message that was not seen in time.
+pub const EXPIRED_AT_ONCE: usize = 100;
+
+/// The longest reference of a message: a path, a commit, or a number in a tracker.
+pub const REFERENCE_BYTES: usize = 200;
+
 /// The most messages that one call acknowledges: more than an inbox of a day, and a short line.
 pub const ACKNOWLEDGED_AT_ONCE: usize = 100;
 

@@ -5,6 +5,7 @@
 //!
 //! The rules of the bus count in milliseconds, and the tools in seconds, as their names say; the rest are `Duration`s.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 // Calls of tools.
@@ -73,6 +74,16 @@ pub const LEASE_SECONDS: u64 = 300;
 
 /// The shortest and the longest `lease_seconds`: a model needs seconds to react to the reminder; a day.
 pub const LEASE_BOUNDS_SECONDS: (u64, u64) = (10, 24 * 60 * 60);
+
+/// How long a message may stay unseen before it expires, if its sender says so: deadlines of the machine's own time are of a day at
+/// most.
+pub const TTL_SECONDS: RangeInclusive<u64> = 1..=86_400;
+
+/// How long a sender may wait for an answer before who owes it is reminded.
+pub const RESPONSE_SECONDS: RangeInclusive<u64> = 1..=86_400;
+
+/// That time where the sender does not say: a turn of an agent, and some.
+pub const DEFAULT_RESPONSE_SECONDS: u64 = 300;
 
 /// The longest `ttl_seconds` and `timeout_seconds` of a request: a day.
 pub const MAX_REQUEST_SECONDS: u64 = 24 * 60 * 60;

@@ -12,6 +12,7 @@ use crate::bus::storage::file::upkeep::{History, HistoryReader, PruneOptions, pr
 use crate::bus::storage::file::{FileLog, Foreign, Networks, Options, Origin, Proof};
 use crate::bus::storage::{Log, Replica};
 use crate::domain::ids::{MessageId, TaskId};
+use crate::domain::messaging::Priority;
 use crate::domain::task::TaskStatus;
 use crate::sys::clock;
 use crate::sys::fs::disk::RealDisk;
@@ -274,6 +275,7 @@ fn prompts_results_and_transcripts_are_found_and_a_result_replaces_what_it_repea
         fresh: false,
         permissions: None,
         workflow: None,
+        priority: Priority::Normal,
     });
     append(&mut log, &mut replica, vec![assigned]).unwrap();
     let line = |kind: &str, text: &str| {

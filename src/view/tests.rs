@@ -124,6 +124,7 @@ pub(super) fn assigned(
         fresh: false,
         permissions: None,
         workflow,
+        priority: Priority::Normal,
     }
 }
 
@@ -273,6 +274,7 @@ fn an_ended_request_has_its_answer_and_who_gave_it() {
             ends: Vec::new(),
             priority: Priority::Normal,
             quiet: false,
+            more: None,
             body: Body::Text(text.to_owned()),
         })
     };
@@ -347,6 +349,7 @@ fn mail_to_a_generated_name_that_has_left_is_unread_by_nobody() {
             ends: Vec::new(),
             priority: Priority::Normal,
             quiet: false,
+            more: None,
             body: Body::Text("the workflow is done".to_owned()),
         });
         let left = Event::MemberLeft { session, departure: Departure::Closed, detail: None };

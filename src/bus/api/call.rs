@@ -6,12 +6,14 @@
 pub mod acknowledge;
 mod again;
 mod ask_and_claim;
+pub mod outgoing;
 mod sent_message;
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::outgoing::Outgoing;
 use super::answer_receipt::Answer;
 use super::bus::Bus;
 use super::membership::{Answered, Membership};
@@ -46,6 +48,8 @@ pub struct SentMessage {
     pub recipients: Vec<(Name, bool)>,
     /// Whether it was sent a moment ago, and this is the same again.
     pub is_double: bool,
+    /// The request that it opened: work for a group.
+    pub request: Option<RequestId>,
 }
 
 /// How a wait ended.
@@ -145,14 +149,7 @@ impl Call {
         content: String,
         reply_to: Option<String>,
     ) -> Result<SentMessage, BusError> {
-        let body = Bus::body(content);
-        let send = Operation::Send { to, body, reply_to, priority };
-        let receipt = match self.ask(send).await {
-            Err(BusError::Refused(Refusal::Double { id })) => return Ok(self.sent_before(id)),
-            outcome => outcome?,
-        };
-        self.membership.note_wrote(&receipt);
-        self.sent_in(&receipt, &[MessageKind::Message, MessageKind::Response])
+        self.send_out(Outgoing { to, content, reply_to, priority, more: None }).await
     }
 
     /// Sends a message to all other live members. Returns none if there are no others.

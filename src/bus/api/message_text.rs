@@ -1,7 +1,10 @@
 //! A message as a member reads it: its header with its text or a part of that.
 
+use serde_json::{Map, Value};
+
 use super::bus::Bus;
 use crate::bus::error::BusError;
+use crate::bus::event::Envelope;
 use crate::bus::rules::Refusal;
 use crate::bus::state::Message;
 use crate::bus::storage::LogError;
@@ -25,6 +28,8 @@ pub struct LoadedMessage {
     pub lost: Option<String>,
     /// Whether it was delivered to this reader before, without proof that it was read.
     pub is_again: bool,
+    /// What it has beside its text, where it has anything.
+    pub more: Option<Box<Envelope>>,
 }
 
 /// The beginning of a request's two texts.
@@ -60,11 +65,32 @@ impl RequestTexts {
 impl LoadedMessage {
     /// Returns its length in an answer, in bytes.
     pub fn shown_len(&self) -> usize {
-        limits::HEADER_BYTES + shown_len(&self.text)
+        limits::HEADER_BYTES + shown_len(&self.text) + self.envelope_len()
+    }
+
+    /// Returns the length in an answer of what it has beside its text.
+    fn envelope_len(&self) -> usize {
+        let Some(more) = &self.more else { return 0 };
+        let payload = self.shown_payload().map_or(0, str_len);
+        payload + more.reference.as_deref().map_or(0, shown_len) + limits::HEADER_BYTES
+    }
+
+    /// Returns its payload as JSON, if that is shown with the message.
+    pub fn shown_payload(&self) -> Option<&Map<String, Value>> {
+        let more = self.more.as_ref()?;
+        let payload = more.payload.as_ref()?;
+        (more.bytes() <= limits::SHOWN_PAYLOAD_BYTES as u64).then_some(payload)
+    }
+
+    /// Returns the length of its payload as JSON, if that is too long to be shown with the message.
+    pub fn long_payload_bytes(&self) -> Option<u64> {
+        let more = self.more.as_ref().filter(|more| more.payload.is_some())?;
+        self.shown_payload().is_none().then(|| more.bytes())
     }
 
     /// Cuts its text to at most `max` bytes of an answer.
     pub(crate) fn shorten(&mut self, max: usize) {
+        let max = max.saturating_sub(self.envelope_len());
         let kept = shown_part(&self.text, 0, max).1.len();
         self.text.truncate(kept);
     }
@@ -74,6 +100,10 @@ impl LoadedMessage {
         let end = self.offset + self.text.len();
         (end < self.total).then_some(end)
     }
+}
+
+fn str_len(payload: &Map<String, Value>) -> usize {
+    Value::Object(payload.clone()).to_string().len()
 }
 
 /// Returns the part of a text from `offset` on that has at most `max` bytes, whole characters only.
@@ -130,6 +160,7 @@ impl Bus {
         offset: usize,
         max: usize,
     ) -> Result<LoadedMessage, BusError> {
+        let more = self.envelope(&header)?;
         let whole = match self.text(header.body) {
             Err(BusError::Log(why @ (LogError::Gone | LogError::DamagedText { .. }))) => {
                 return Ok(LoadedMessage {
@@ -139,19 +170,31 @@ impl Bus {
                     lost: Some(why.to_string()),
                     is_again: false,
                     header,
+                    more,
                 });
             }
             read => read?,
         };
         let (offset, text) = shown_part(&whole, offset, max);
-        Ok(LoadedMessage {
-            text: text.to_owned(),
-            offset,
-            total: whole.len(),
-            lost: None,
-            is_again: false,
-            header,
-        })
+        let (text, total) = (text.to_owned(), whole.len());
+        Ok(LoadedMessage { text, offset, total, lost: None, is_again: false, header, more })
+    }
+
+    /// Reads what a message has beside its text; none if the bus no longer has it.
+    fn envelope(&self, header: &Message) -> Result<Option<Box<Envelope>>, BusError> {
+        if header.more.is_none() {
+            return Ok(None);
+        }
+        match self.sent_event(header.body) {
+            Err(BusError::Log(LogError::Gone | LogError::DamagedText { .. })) => Ok(None),
+            read => Ok(read?.more),
+        }
+    }
+
+    /// Returns the payload of a message as JSON.
+    pub fn payload_text(&self, header: &Message) -> Result<Option<String>, BusError> {
+        let payload = self.envelope(header)?.and_then(|more| more.payload);
+        Ok(payload.map(|payload| Value::Object(payload).to_string()))
     }
 
     /// Finds a message that a member sent or received, even one that the state has forgotten.

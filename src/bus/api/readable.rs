@@ -59,7 +59,7 @@ impl Bus {
                 }
             }
             if unreadable.len() == failures || unreadable.len() >= FAILURES {
-                readable.messages.sort_by_key(|loaded| loaded.header.seq);
+                readable.messages.sort_by_key(|loaded| loaded.header.unread_place());
                 return readable;
             }
         }

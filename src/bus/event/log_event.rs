@@ -118,6 +118,10 @@ pub enum Event {
     MessageSuperseded { id: MessageId, members: Addressees },
     /// A message to this member is abandoned.
     MessageExpired { id: MessageId, member: Name },
+    /// The member that owes the answer to a message was reminded.
+    MessageReminded { id: MessageId },
+    /// The answer to a message is awaited no longer.
+    MessageUnanswered { id: MessageId },
     /// A call waits for a message.
     WaitStarted {
         session: SessionId,

@@ -2,9 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use serde_json::{Map, Value};
+
 use super::{Addressees, Body, Skip};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::messaging::{Acknowledgement, Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{
+    Acknowledgement, Audience, Author, MessageKind, Priority, Signal, SignalClass, Urgency,
+};
 use crate::domain::name::Name;
 
 /// A message is on the bus.
@@ -42,7 +46,57 @@ pub struct MessageSent {
     /// an orchestrator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quiet: bool,
+    /// What few messages have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<Box<Envelope>>,
     pub body: Body,
+}
+
+impl MessageSent {
+    /// Returns the class of its signal. A message without one says something.
+    pub fn class(&self) -> SignalClass {
+        let signal = self.more.as_ref().and_then(|more| more.signal.as_ref());
+        signal.map_or(SignalClass::Say, Signal::class)
+    }
+}
+
+/// What a message has beside its text, where it has anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<Signal>,
+    /// Its place on the scale of urgency, if that is another one than that of its priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urgency: Option<Urgency>,
+    /// What it says to programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Map<String, Value>>,
+    /// What it is about, such as a path, a commit or a number in a tracker.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "ref")]
+    pub reference: Option<String>,
+    /// A message of the same sender, whose place it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<MessageId>,
+    /// It expires where it is not seen after these seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_seconds: Option<u64>,
+    /// Its sender wants an answer within these seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_seconds: Option<u64>,
+}
+
+impl Envelope {
+    /// Says whether it says nothing, and so is not stored.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the bytes of what the state does not keep.
+    pub fn bytes(&self) -> u64 {
+        let payload = self.payload.as_ref().map(|payload| Value::Object(payload.clone()));
+        payload.map_or(0, |payload| payload.to_string().len() as u64)
+    }
 }
 
 /// A recipient has said what has become of messages that it has seen.

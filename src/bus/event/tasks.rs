@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Body;
 use crate::domain::ids::{SessionId, TaskId, WorkflowId};
+use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::task::result::{Context, Usage};
@@ -29,6 +30,9 @@ pub struct TaskAssigned {
     /// The workflow whose step it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<WorkflowId>,
+    /// Its place in the queue of the agent.
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
 }
 
 /// A task has ended.

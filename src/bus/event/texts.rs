@@ -50,6 +50,8 @@ impl Event {
             | Self::AnswerWritten(_)
             | Self::MessageSuperseded { .. }
             | Self::MessageExpired { .. }
+            | Self::MessageReminded { .. }
+            | Self::MessageUnanswered { .. }
             | Self::WaitStarted { .. }
             | Self::WaitEnded { .. }
             | Self::RequestNudged { .. }

@@ -10,9 +10,9 @@ pub(super) fn check_inboxes(state: &State) {
     let mut unread = BTreeSet::new();
     for (name, member) in &state.members {
         let mut bytes = 0;
-        for (seq, id) in member.unread.iter() {
-            bytes += state.messages[id].body.bytes;
-            assert_eq!(state.messages[id].seq, *seq);
+        for (place, id) in member.unread.iter() {
+            bytes += state.messages[id].bytes();
+            assert_eq!(state.messages[id].unread_place(), *place);
             assert!(unread.insert((id.clone(), name.clone())));
         }
         assert_eq!(member.unread_bytes, bytes);

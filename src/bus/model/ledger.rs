@@ -1,16 +1,20 @@
 //! The ledger of the model: it follows every message and request from the events alone, as plainly as possible.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::answers_ledger::AnswersLedger;
 use super::consistent_state::{check_inboxes, check_sessions};
+use super::pace_ledger::PaceLedger;
 use crate::bus::event::{
     Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
 };
 use crate::bus::state::{Delivery, State};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::limits::TeamLimits;
 use crate::domain::member::SessionNumber;
-use crate::domain::messaging::{Acknowledgement, Author, MessageKind, RequestStatus};
+use crate::domain::messaging::{
+    Acknowledgement, Author, MessageKind, Priority, RequestStatus, Urgency,
+};
 use crate::domain::name::Name;
 
 /// The delivery status of a message for one addressee.
@@ -48,12 +52,10 @@ pub(super) struct Ledger {
     silent: BTreeSet<SessionId>,
     /// Chosen names, whose mail waits for a return.
     chosen: BTreeSet<Name>,
-    /// The limits of the team, and what each member has sent since they, or the boot, or its generated name began; a request has no text
-    /// that is compared.
-    limits: TeamLimits,
     boot: u32,
-    paces: BTreeMap<Name, Vec<(u64, Option<MessageSent>)>>,
+    paces: PaceLedger,
     messages: BTreeMap<MessageId, (u64, Author)>,
+    urgency: BTreeMap<MessageId, Urgency>,
     places: BTreeMap<(MessageId, Name), Where>,
     /// The calls that carry messages in their answers, and those whose answers were written.
     by_answer: BTreeSet<(SessionId, CallId)>,
@@ -62,6 +64,7 @@ pub(super) struct Ledger {
     ended: BTreeSet<(MessageId, Name)>,
     acknowledged: BTreeMap<(MessageId, Name), Acknowledgement>,
     pub(super) requests: BTreeMap<RequestId, Asked>,
+    answers: AnswersLedger,
     /// The unheard claims, each with the call whose answer it depends on.
     pub(super) unheard: BTreeMap<RequestId, (SessionId, CallId)>,
     /// The assigners of unfinished tasks.
@@ -91,24 +94,26 @@ impl Ledger {
         self.notified.clear();
         if entry.tick.boot != self.boot {
             self.boot = entry.tick.boot;
-            self.paces.clear();
+            self.paces.forget_all();
         }
         for (seq, event) in (entry.seq..).zip(&entry.events) {
             match event {
                 Event::LimitsSet(limits) => {
-                    self.limits = *limits;
-                    self.paces.clear();
+                    self.paces.limit(*limits);
                 }
                 Event::MessageSent(sent) if self.is_counted(entry.by, sent) => {
-                    self.check_pace(entry, sent.from.member(), Some(sent));
+                    self.paces.check(entry, sent.from.member(), Some(sent), &self.ended);
                 }
-                Event::RequestOpened(opened) => self.check_pace(entry, Some(&opened.from), None),
+                Event::RequestOpened(opened) => {
+                    self.paces.check(entry, Some(&opened.from), None, &self.ended);
+                }
                 Event::RequestReopened { id, released: true, .. } => {
                     let owner = self.requests[id].owner.map(|owner| self.names[&owner].clone());
-                    self.check_pace(entry, owner.as_ref(), None);
+                    self.paces.check(entry, owner.as_ref(), None, &self.ended);
                 }
                 _ => {}
             }
+            self.answers.enter(event);
             self.enter_event(seq, event);
         }
     }
@@ -117,41 +122,15 @@ impl Ledger {
     fn is_counted(&self, by: Option<SessionId>, sent: &MessageSent) -> bool {
         let asked = sent.request.as_ref().and_then(|id| self.requests.get(id));
         let is_owners = asked.is_some_and(|asked| {
-            asked.owner == by && by.is_some() && sent.to.named() == [asked.from.clone()]
+            sent.class().answers()
+                && asked.owner == by
+                && by.is_some()
+                && sent.to.named() == [asked.from.clone()]
         });
         match sent.kind {
             MessageKind::Message | MessageKind::Broadcast => true,
             MessageKind::Response => sent.claimed_by.is_none() && !is_owners,
             _ => false,
-        }
-    }
-
-    /// Checks that a member sends neither too fast nor the same twice at once, as plainly as possible.
-    fn check_pace(&mut self, entry: &Entry, from: Option<&Name>, sent: Option<&MessageSent>) {
-        let (rate, burst) = (self.limits.messages_per_minute, self.limits.message_burst);
-        let Some(from) = from.filter(|_| rate > 0) else {
-            return;
-        };
-        let now_ms = entry.tick.ms;
-        let pace = self.paces.entry(from.clone()).or_default();
-        let what = |sent: &MessageSent| {
-            (sent.kind, sent.audience.clone(), sent.reply_to.clone(), sent.body.clone())
-        };
-        let is_double = |(ms, other): &(u64, Option<MessageSent>)| {
-            let both = other.as_ref().zip(sent);
-            let has_ended = |other: &MessageSent| {
-                let mut to = other.to.named().iter();
-                to.all(|name| self.ended.contains(&(other.id.clone(), name.clone())))
-            };
-            now_ms - ms < 2_000
-                && both.is_some_and(|(other, sent)| what(other) == what(sent) && !has_ended(other))
-        };
-        assert!(!pace.iter().any(is_double), "the same message twice in 2 s: {sent:?}");
-        pace.push((now_ms, sent.cloned()));
-        for (index, (since_ms, _)) in pace.iter().enumerate() {
-            let count = (pace.len() - index) as u64;
-            let allowed = burst * 60_000 + (now_ms - since_ms) * rate;
-            assert!(count * 60_000 <= allowed, "{count} messages in {} ms", now_ms - since_ms);
         }
     }
 
@@ -175,12 +154,12 @@ impl Ledger {
                 self.requeue(|holder, _| holder == *session);
                 self.unheard.retain(|_, (holder, _)| holder != session);
                 if !self.chosen.contains(&self.names[session]) {
-                    self.paces.remove(&self.names[session]);
+                    self.paces.forget(&self.names[session]);
                 }
             }
             Event::MemberForgotten { name } => {
                 self.chosen.remove(name);
-                self.paces.remove(name);
+                self.paces.forget(name);
             }
             Event::MessageSent(sent) => {
                 assert!(!sent.to.named().is_empty());
@@ -188,6 +167,9 @@ impl Ledger {
                 let to_itself = sent.to.named().iter().any(|to| Some(to) == author);
                 // An agent may ask itself to stop.
                 assert!(!to_itself || sent.kind == MessageKind::Shutdown);
+                let exactly = sent.more.as_ref().and_then(|more| more.urgency);
+                let urgency = exactly.unwrap_or_else(|| sent.priority.urgency());
+                self.urgency.insert(sent.id.clone(), urgency);
                 self.post(seq, &sent.id, sent.from.clone(), sent.to.named());
             }
             Event::MessageAddressed { id, to } => {
@@ -228,6 +210,7 @@ impl Ledger {
             Event::WaitStarted { session, .. } => assert!(self.is_live(*session)),
             Event::RequestOpened(opened) => {
                 let author = Author::Member(opened.from.clone());
+                self.urgency.insert(opened.message.clone(), Priority::Normal.urgency());
                 self.post(seq, &opened.message, author, opened.to.named());
                 let asked = Asked {
                     from: opened.from.clone(),
@@ -367,11 +350,12 @@ impl Ledger {
             || self.places.iter().any(|((_, to), place)| to == name && unread(place))
     }
 
-    /// Only unread messages are delivered, to the live session of the addressee, oldest first.
+    /// Only unread messages are delivered, to the live session of the addressee, most urgent first, then oldest.
     fn deliver(&mut self, ids: &[MessageId], member: &Name, (session, call): (SessionId, CallId)) {
         assert!(self.is_live(session));
         assert_eq!(self.names[&session], *member);
-        assert!(ids.is_sorted_by_key(|id| self.messages[id].0));
+        let place = |id: &MessageId| (Reverse(self.urgency[id]), self.messages[id].0);
+        assert!(ids.is_sorted_by_key(place));
         for id in ids {
             let place = self.places.get_mut(&(id.clone(), member.clone()));
             let place = place.expect("only addressees get a message");

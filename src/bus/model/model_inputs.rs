@@ -2,11 +2,11 @@
 
 use proptest::sample::Index;
 
-use crate::bus::event::Body;
+use crate::bus::event::{Body, Envelope};
 use crate::bus::rules::{ClaimUpdate, Description, NewTask, Operation};
 use crate::domain::ids::MessageId;
 use crate::domain::member::{Label, Traits};
-use crate::domain::messaging::Priority;
+use crate::domain::messaging::{Priority, Signal, Urgency, scaled};
 use crate::domain::name::Name;
 
 #[expect(
@@ -44,12 +44,39 @@ pub(super) fn one_of_few_texts(number: u128) -> Body {
     Body::Text(format!("text {}", number % 3))
 }
 
+/// Returns a priority, and an envelope for about half of the numbers.
+pub(super) fn one_of_few_envelopes(number: u8) -> (Priority, Option<Box<Envelope>>) {
+    let (word, ttl_seconds, urgency) = match number {
+        0 => ("question", None, None),
+        1 => ("request_review", Some(60), None),
+        2 => ("sense", Some(30), Some(0.8)),
+        3 => ("answer", None, None),
+        4 => ("ack", Some(300), None),
+        5 => ("report_progress", None, Some(0.1)),
+        6 => ("alert", Some(600), None),
+        7 => ("task", None, Some(1.0)),
+        _ => return (Priority::Normal, None),
+    };
+    let signal = Signal::parse(word).ok();
+    let (priority, urgency) = scaled(None, urgency.and_then(Urgency::new), signal.as_ref());
+    let response_seconds = (number == 2).then_some(40);
+    let more = Envelope { signal, urgency, ttl_seconds, response_seconds, ..Envelope::default() };
+    (priority, Some(Box::new(more)))
+}
+
 pub(super) fn text() -> Body {
     Body::Text("x".into())
 }
 
 pub(super) fn task() -> NewTask {
-    NewTask { prompt: text(), model: None, fresh: false, permissions: None, step: None }
+    NewTask {
+        prompt: text(),
+        model: None,
+        fresh: false,
+        permissions: None,
+        priority: Priority::Normal,
+        step: None,
+    }
 }
 
 /// One of the things that an owner does with its claim.
@@ -71,12 +98,14 @@ pub(super) fn opening(to: Option<String>, ttl_ms: u64, lease_ms: Option<u64>) ->
     Operation::Open { description: text(), context: None, to, nudge_ms: 30_000, ttl_ms, lease_ms }
 }
 
-/// Sends one of the few texts.
-pub(super) fn sending(to: String, number: u128, reply_to: Option<MessageId>) -> Operation {
-    Operation::Send {
-        to,
-        body: one_of_few_texts(number),
-        reply_to: reply_to.map(String::from),
-        priority: Priority::default(),
-    }
+/// Sends one of the few texts, with one of the few envelopes.
+pub(super) fn sending(
+    to: String,
+    number: u128,
+    reply_to: Option<MessageId>,
+    envelope: u8,
+) -> Operation {
+    let (priority, more) = one_of_few_envelopes(envelope);
+    let body = one_of_few_texts(number);
+    Operation::Send { to, body, reply_to: reply_to.map(String::from), priority, more }
 }

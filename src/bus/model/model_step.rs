@@ -26,7 +26,8 @@ pub(super) enum ModelStep {
     Reap,
     /// A new session takes over the name of a dead one.
     Inherit(Index),
-    Send(Index, Index, Option<Index>),
+    /// Sends one of few messages, with one of few envelopes.
+    Send(Index, Index, Option<Index>, u8),
     Broadcast(Index),
     /// A member writes to one of a few groups.
     SendToGroup(Index, u8, Option<Index>),
@@ -93,7 +94,8 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
         1 => (one(), one(), any::<bool>()).prop_map(|(by, of, kill)| ModelStep::Stop(by, of, kill)),
     ];
     let messages = prop_oneof![
-        6 => (one(), one(), maybe()).prop_map(|(by, to, reply)| ModelStep::Send(by, to, reply)),
+        6 => (one(), one(), maybe(), 0..16u8)
+            .prop_map(|(by, to, reply, more)| ModelStep::Send(by, to, reply, more)),
         1 => one().prop_map(ModelStep::Broadcast),
         3 => (one(), 0..GROUPS, maybe())
             .prop_map(|(by, group, reply)| ModelStep::SendToGroup(by, group, reply)),

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::garbage;
 use super::model_step::step;
 use super::world::World;
+use super::{garbage, odd_events};
 
 /// The default number of runs: enough for each pair of steps to occur often, and few enough for a second or two.
 const CASES: u32 = 64;
@@ -31,7 +31,7 @@ proptest! {
 
     #[test]
     fn any_sequence_of_events_is_taken_and_comes_to_rest(
-        entries in proptest::collection::vec(garbage::entry(), 1..40),
+        entries in proptest::collection::vec(odd_events::entry(), 1..40),
         asks in proptest::collection::vec(any::<[u8; 4]>(), 0..8)
     ) {
         garbage::check(&entries, &asks);

@@ -156,13 +156,13 @@ impl World {
                 let crash = Operation::Crash { session, detail, task };
                 (by, crash)
             }
-            ModelStep::Send(by, to, reply_to) => {
+            ModelStep::Send(by, to, reply_to, more) => {
                 let to = self.ledger.name_of(member(to)?)?;
                 let reply_to = match reply_to {
                     Some(index) if index.index(2) == 0 => choose(&self.messages, index),
                     _ => None,
                 };
-                (member(by)?, sending(to.as_str().to_lowercase(), self.ids, reply_to))
+                (member(by)?, sending(to.as_str().to_lowercase(), self.ids, reply_to, *more))
             }
             ModelStep::Answer(which) => {
                 let id = choose(&self.requests, which)?;
@@ -172,6 +172,7 @@ impl World {
                     body: text(),
                     reply_to: Some(id.to_string()),
                     priority: Priority::Urgent,
+                    more: None,
                 };
                 (owner, answer)
             }
@@ -186,7 +187,8 @@ impl World {
             }
             ModelStep::SendToGroup(by, number, reply_to) => {
                 let reply_to = reply_to.as_ref().and_then(|index| choose(&self.messages, index));
-                (member(by)?, sending(group(*number).into(), self.ids, reply_to))
+                let envelope = u8::try_from(self.ids % 16).unwrap();
+                (member(by)?, sending(group(*number).into(), self.ids, reply_to, envelope))
             }
             ModelStep::Follow(by, follows) => {
                 let topic = Label::parse("news").expect("it is one word");
@@ -461,6 +463,7 @@ impl World {
                 let mut now = self.now.lock().unwrap();
                 now.tick.boot = replica.state.boot;
                 let Some(due_ms) = replica.state.earliest_due_ms(*now) else {
+                    assert!(replica.state.awaited.is_empty(), "an answer is awaited for ever");
                     return;
                 };
                 let left_ms = due_ms.saturating_sub(now.tick.ms);

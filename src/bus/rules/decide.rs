@@ -128,8 +128,8 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::Fail { session, detail, error } => {
             members::fail(writer, me, *session, detail.as_deref(), error)
         }
-        Operation::Send { to, body, reply_to, priority } => {
-            messages::send(writer, me, to, (body, *priority), reply_to.as_deref())
+        Operation::Send { to, body, reply_to, priority, more } => {
+            messages::send(writer, me, to, (body, *priority, more.as_deref()), reply_to.as_deref())
         }
         Operation::Broadcast(body) => messages::broadcast(writer, me, body),
         Operation::FollowTopic(topic) => messages::follow_topic(writer, me, topic),

@@ -4,7 +4,7 @@ use super::decision::Decision;
 use super::event_writer::Writer;
 use super::refusal::Refusal;
 use super::requests::{Unheard, end_unheard};
-use super::{members, permissions, requests};
+use super::{members, messages, permissions, requests};
 use crate::bus::event::Event;
 use crate::bus::state::{Due, State};
 use crate::domain::limits;
@@ -61,6 +61,8 @@ fn write(writer: &mut Writer<'_>, due: &Due) {
             writer.push(Event::WaitEnded { session: *session, call: *call });
         }
         Due::Mail(name) => members::end_mail(writer, name),
+        Due::Message(id) => messages::expire(writer, id),
+        Due::Answer(id) => messages::answer_is_due(writer, id),
         Due::Permission(id) => permissions::expire(writer, id),
     }
 }

@@ -6,7 +6,7 @@ use crate::domain::ids::{
 };
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::{Label, SessionNumber};
-use crate::domain::messaging::{AddressError, Audience, RequestStatus};
+use crate::domain::messaging::{AddressError, Audience, RequestStatus, ShapeError, Signal};
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -135,12 +135,48 @@ pub enum Refusal {
     TooLong { what: &'static str, bytes: u64 },
     #[error("{what} is empty: give it some text")]
     Empty { what: &'static str },
+    /// The class of the signal says something of another message.
+    #[error(
+        "`{signal}` replies to another message: give the id of that message as reply_to, or leave \
+            signal out"
+    )]
+    NeedsReplyTo { signal: Signal },
+    #[error(
+        "work for a group opens a request, which has no `{what}`: leave it out, or write to one \
+            member"
+    )]
+    OpensRequest { what: &'static str },
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    #[error(
+        "payload is {bytes} bytes long as JSON; the limit is {} bytes: put it into a file of the \
+            project and name the file",
+        limits::PAYLOAD_BYTES
+    )]
+    PayloadTooLong { bytes: u64 },
+    #[error(
+        "ref is one line of at most {} bytes, not {bytes} bytes: a path, a commit, or a number in a \
+            tracker",
+        limits::REFERENCE_BYTES
+    )]
+    NoReference { bytes: usize },
+    #[error("{what} is {given}; it must be {least} to {most}")]
+    SecondsOutOfRange { what: &'static str, given: u64, least: u64, most: u64 },
+    #[error(
+        "{} awaited, which is the limit: wait until some have come, or leave response_seconds and \
+            the signal out",
+        counted_as(*.limit, "answer to you is", "answers to you are")
+    )]
+    TooManyAwaited { limit: usize },
     /// The state has no such message, or the caller may not see it.
     #[error("there is no message `{id}` that you sent or received, or it is too old to be found")]
     UnknownMessage { id: MessageId },
     /// Only its recipients acknowledge a message.
     #[error("you sent `{id}` yourself: its recipients acknowledge it")]
     OwnMessage { id: MessageId },
+    /// Only its sender puts another message in its place.
+    #[error("you did not send `{id}` as a message to a member: leave supersedes out")]
+    NotYourMessage { id: MessageId },
     #[error("the message `{id}` {how} before you had read it: leave it out")]
     EndedUnseen {
         id: MessageId,

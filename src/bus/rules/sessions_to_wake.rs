@@ -83,6 +83,8 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::MessageAcknowledged(_)
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }
+            | Event::MessageReminded { .. }
+            | Event::MessageUnanswered { .. }
             | Event::WaitStarted { .. }
             | Event::RequestNudged { .. }
             | Event::RequestClaimed { .. }

@@ -1,12 +1,11 @@
 //! How each event changes the state.
 
 use super::event_place::At;
-use super::{Delivery, Due, State, Wait};
+use super::{Delivery, State, Wait};
 use crate::bus::event::LogPosition;
 use crate::bus::event::{Entry, Event};
 use crate::domain::ids::CommandId;
 use crate::domain::limits;
-use crate::domain::messaging::RequestStatus;
 use crate::domain::time::Now;
 
 impl State {
@@ -86,36 +85,34 @@ impl State {
             Event::MessageSuperseded { id, members } => {
                 for name in self.members_to_withdraw_from(id, members) {
                     self.settle(id, &name, Delivery::Superseded);
+                    self.message_not_seen(id, &name);
                     self.forget_member_if_idle(&name);
                 }
             }
             Event::MessageExpired { id, member } => {
                 self.settle(id, member, Delivery::Expired);
+                self.message_not_seen(id, member);
                 self.forget_member_if_idle(member);
             }
+            Event::MessageReminded { id } => self.message_reminded(id, at),
+            Event::MessageUnanswered { id } => self.answer_not_awaited(id),
             Event::WaitStarted { session, call, from, request, timeout_ms } => {
                 let wait = Wait { call: *call, from: from.clone(), request: request.clone() };
                 self.wait_started(*session, wait, *timeout_ms, at);
             }
             Event::WaitEnded { session, call } => self.wait_ended(*session, *call),
-            Event::RequestOpened(opened) => self.request_opened(opened, at),
-            Event::RequestNudged { id } => self.timers.stop(&Due::Nudge(id.clone())),
-            Event::RequestClaimed { id, by, session } => self.request_claimed(id, by, *session, at),
-            Event::ClaimUnheard(unheard) => self.claim_unheard(unheard, at),
-            Event::ClaimKnown(known) => self.claim_known(known),
-            Event::RequestReopened { id, lost_owners, released } => {
-                self.request_reopened(id, (*lost_owners, *released), at);
-            }
-            Event::RequestRenewed { id, left_ms } => {
-                self.lease_runs(id, at, Some(*left_ms));
-            }
-            Event::RequestReminded { id } => self.owner_reminded(id, at),
-            Event::RequestHandedOver { id, to, session, .. } => {
-                self.request_handed_over(id, to, *session, at);
-            }
-            Event::RequestFailed { id } => self.request_ended(id, RequestStatus::Failed),
-            Event::RequestCompleted { id, .. } => self.request_ended(id, RequestStatus::Completed),
-            Event::RequestExpired { id } => self.request_ended(id, RequestStatus::Expired),
+            Event::RequestOpened(_)
+            | Event::RequestNudged { .. }
+            | Event::RequestClaimed { .. }
+            | Event::ClaimUnheard(_)
+            | Event::ClaimKnown(_)
+            | Event::RequestReopened { .. }
+            | Event::RequestRenewed { .. }
+            | Event::RequestReminded { .. }
+            | Event::RequestHandedOver { .. }
+            | Event::RequestFailed { .. }
+            | Event::RequestCompleted { .. }
+            | Event::RequestExpired { .. } => self.request_event(event, at),
             Event::TaskAssigned(assigned) => self.task_assigned(assigned, at),
             Event::TaskStarted { id } | Event::TaskResumed { id } => self.task_started(id, at),
             Event::TaskCancelAsked { id, .. } => {

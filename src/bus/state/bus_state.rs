@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AccessKey, Chunked, EndedSession, Member, Message, Permission, Request, Run, Session, Task,
-    Timers, Unanswered, Watch, Workflow,
+    AccessKey, AwaitedAnswer, Chunked, EndedSession, Member, Message, Permission, Request, Run,
+    Session, Task, Timers, Unanswered, Watch, Workflow,
 };
 use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
@@ -33,6 +33,9 @@ pub struct State {
     /// Messages that have not ended, and the last ended ones.
     pub(in crate::bus) messages: Chunked<MessageId, Message>,
     pub(in crate::bus) ended_messages: VecDeque<MessageId>,
+    /// The answers that members owe, by the messages that they answer.
+    #[serde(default)]
+    pub(in crate::bus) awaited: BTreeMap<MessageId, AwaitedAnswer>,
     /// Requests that have not ended, and the last ended ones.
     pub(in crate::bus) requests: Chunked<RequestId, Request>,
     pub(in crate::bus) ended_requests: VecDeque<RequestId>,
@@ -86,6 +89,7 @@ impl State {
     pub(in crate::bus) fn rebuild(&mut self) {
         self.command_set = self.commands.iter().copied().collect();
         self.rebuild_unanswered();
+        self.rebuild_order();
         self.rebuild_inboxes();
         self.rebuild_absent();
     }

@@ -26,7 +26,9 @@ pub use self::health::Run;
 pub use self::keys::AccessKey;
 pub use self::members::{EndedSession, GroupWords, Member, ResumeInfo, Session, StopMode};
 pub(super) use self::messages::Origin;
-pub use self::messages::{Deliveries, Delivery, Likeness, Message, Pace, Wait};
+pub use self::messages::{
+    AwaitedAnswer, Deliveries, Delivery, EnvelopeHeader, Likeness, Message, Pace, UnreadPlace, Wait,
+};
 pub use self::permissions::{Permission, PermissionAnswer};
 pub(super) use self::requests::Unanswered;
 pub use self::requests::{Claim, Lease, Request};

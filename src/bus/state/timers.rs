@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Chunked;
-use crate::domain::ids::{CallId, PermissionId, RequestId, SessionId};
+use crate::domain::ids::{CallId, MessageId, PermissionId, RequestId, SessionId};
 use crate::domain::name::Name;
 
 /// An action with a deadline.
@@ -26,6 +26,10 @@ pub enum Due {
     /// Abandons the mail of an absent name, and forgets the name. The watch of the state counts its days; older versions had a
     /// timer for it.
     Mail(Name),
+    /// Ends a message that was not seen in time.
+    Message(MessageId),
+    /// Reminds who owes the answer to a message.
+    Answer(MessageId),
     /// Rejects a permission question without an answer.
     Permission(PermissionId),
 }

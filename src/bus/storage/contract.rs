@@ -53,6 +53,7 @@ pub(crate) fn sent(number: u64, text: &str) -> Event {
         ends: Vec::new(),
         priority: Priority::Normal,
         quiet: false,
+        more: None,
         body: Body::Text(text.to_owned()),
     })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::agent_command::Command;
 use super::agent_env_filter::{self, EnvPattern};
-use super::profile_choices::{MidTurn, Restart};
+use super::profile_choices::{Interrupt, MidTurn, Restart};
 use crate::config::defaults;
 use crate::config::value_origin::Sourced;
 use crate::domain::member::{Label, Traits};
@@ -64,6 +64,8 @@ pub struct Profile {
     pub user_entry_wins: Sourced<bool>,
     /// How messages get into its running turn.
     pub mid_turn: Sourced<MidTurn>,
+    /// The messages that interrupt it.
+    pub interrupt: Sourced<Interrupt>,
     /// The prefix with which its model sees the names of our tools.
     pub tool_prefix: Option<Sourced<String>>,
     /// How many bytes of a tool's result it shows to its model uncut.
@@ -104,6 +106,7 @@ impl Profile {
             one_session: Sourced::default_value(defaults::ONE_SESSION.values.default),
             user_entry_wins: Sourced::default_value(defaults::USER_ENTRY_WINS.values.default),
             mid_turn: Sourced::default_value(defaults::MID_TURN.values.default),
+            interrupt: Sourced::default_value(defaults::INTERRUPT.values.default),
             tool_prefix: None,
             result_bytes: bytes(defaults::RESULT_BYTES.values.default),
             prompt_bytes: bytes(defaults::PROMPT_BYTES.values.default),

@@ -87,7 +87,7 @@ fn settings_that_restrict_or_only_name_need_none() {
         "[agents.codex]\nenv_pass = ['HF_*']",
         "[agents.codex]\nenv_pass = []\nfile_system = false",
         "[agents.codex]\ndefault_model = 'y'\nrestart = 'on_failure'\nsettle_ms = 5\none_session = true\n\
-         mid_turn = 'never'\npermission_seconds = 60",
+         mid_turn = 'never'\ninterrupt = 'never'\npermission_seconds = 60",
         "[agents.codex]\ntopics = ['x']\n[names]\npool = ['Ada']",
         "[limits]\nagents = 1\nallow_network_file_system = false",
         "[workflows]\ngate_env = []\nresume = 'auto'",

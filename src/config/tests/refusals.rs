@@ -32,7 +32,7 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         "[agents.a]\ncommand = \"x\"\nzzz = 1",
         "@3:1: unknown key `zzz` in [agents.a]: the keys here are `command`, `args`, `env`, `env_pass`, \
          `permissions`, `permission_seconds`, `guarded`, `file_system`, `start_seconds`, `roles`, `lane`, `capabilities`, `topics`, `default_model`, `mode`, `modes`, \
-         `restart`, `install`, `login`, `settle_ms`, `one_session`, `user_entry_wins`, `mid_turn`, `tool_prefix`, `result_bytes` and `prompt_bytes`",
+         `restart`, `install`, `login`, `settle_ms`, `one_session`, `user_entry_wins`, `mid_turn`, `interrupt`, `tool_prefix`, `result_bytes` and `prompt_bytes`",
     );
     for part in ["/etc", "../x", "a//b", "a/", "./a"] {
         check_refused(

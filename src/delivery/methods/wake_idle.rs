@@ -35,7 +35,7 @@ impl Tried {
         let newest = received.clone().map(|header| header.seq).fold(newest, u64::max);
         let received = received.filter_map(|header| state.message(&header.id));
         let left = state.unread(name);
-        let left = left.filter(|message| message.kind.wakes() && message.seq <= newest);
+        let left = left.filter(|message| message.is_talk() && message.seq <= newest);
         let all = received.chain(left);
         let each = all.filter_map(|message| Some((message.id.clone(), message.delivery(name)?)));
         Self(each.collect())
@@ -92,7 +92,7 @@ pub fn talk<'a>(
     name: &'a Name,
     tried: &'a Tried,
 ) -> impl Iterator<Item = &'a Message> {
-    let talk = state.unread(name).filter(|message| message.kind.wakes());
+    let talk = state.unread(name).filter(|message| message.is_talk());
     talk.filter(|message| !tried.has(message, name))
 }
 

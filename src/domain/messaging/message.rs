@@ -167,12 +167,16 @@ impl From<Audience> for String {
 }
 
 /// How much a message matters to a recipient that works on something else.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
+    /// It is read after the others.
+    Low,
     /// It is read at the next step.
     #[default]
     Normal,
+    /// It is read before the others, and is worth an interruption of whoever allows that.
+    High,
     /// It is worth an interruption.
     Urgent,
 }
@@ -181,5 +185,15 @@ impl Priority {
     /// Says whether this is the default, which is not stored.
     pub fn is_normal(&self) -> bool {
         *self == Self::Normal
+    }
+
+    /// Returns the word that tools take and show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::High => "high",
+            Self::Urgent => "urgent",
+        }
     }
 }

@@ -4,10 +4,16 @@ mod acknowledgement;
 mod address;
 mod delivery_method;
 mod message;
+mod payload_shape;
 mod request;
+mod signal;
+mod urgency;
 
 pub use acknowledgement::Acknowledgement;
 pub use address::{Address, AddressError, Group, is_same_word};
 pub use delivery_method::DeliveryMethod;
 pub use message::{Audience, Author, MessageKind, Priority};
+pub use payload_shape::{ShapeError, check_payload};
 pub use request::RequestStatus;
+pub use signal::{MAX_SIGNAL_BYTES, Signal, SignalClass, SignalError};
+pub use urgency::{Urgency, scaled};

@@ -20,7 +20,7 @@ use crate::domain::wait_times;
 use crate::mcp::caller::{Caller, Interruptions, Progress};
 use crate::mcp::error::ToolError;
 use crate::mcp::shapes::message_shape::views;
-use crate::mcp::tool::json_schema::INBOX;
+use crate::mcp::tool::json_schema::{INBOX, UNREAD};
 use crate::mcp::tool::{AnyTool, CallTimeout, InboxMode, Prepared};
 
 /// The least room of an answer for messages to ride along on it: enough for one of a sentence.
@@ -184,6 +184,11 @@ async fn with_mail(
             Ok(messages) => {
                 let inbox = serde_json::to_value(views(messages)).expect("messages are plain data");
                 object.insert(INBOX.to_owned(), inbox);
+                let name = caller.membership().name();
+                let left = caller.bus().look(|state| state.unread(name).count());
+                if left > 0 {
+                    object.insert(UNREAD.to_owned(), left.into());
+                }
             }
             // The call has done its work; the messages stay in the inbox.
             Err(error) => tracing::warn!("failed to attach unread messages to a result: {error}"),

@@ -2,15 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::bus::api::message_text::shown_part;
 use crate::bus::state::Task;
 use crate::bus::{LoadedMessage, Membership};
-use crate::domain::messaging::{MessageKind, Priority};
+use crate::domain::messaging::{MessageKind, Urgency};
 use crate::domain::time::iso8601;
 
 /// A message.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct MessageView {
     /// The id, for `reply_to`.
     pub id: String,
@@ -36,9 +37,30 @@ pub struct MessageView {
     pub reply_to: Option<String>,
     /// The first message of its thread.
     pub thread_id: String,
-    /// urgent, if it is.
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// low, high or urgent, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<&'static str>,
+    /// 0 to 1, if its sender chose a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub urgency: Option<f64>,
+    /// What it says to programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Map<String, Value>>,
+    /// Length of the payload as JSON, if that is too long to be shown here: `check_messages` with the id, a slash and `payload`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload_bytes: Option<u64>,
+    /// What it is about.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// The message whose place it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+    /// Its sender wants an answer, with its id as `reply_to`, within these seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_seconds: Option<u64>,
     /// Length of the whole content, if this is a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_bytes: Option<usize>,
@@ -57,7 +79,16 @@ impl From<LoadedMessage> for MessageView {
     fn from(letter: LoadedMessage) -> Self {
         let next_offset = letter.next_offset();
         let is_part = next_offset.is_some() || letter.offset > 0;
+        let payload_bytes = letter.long_payload_bytes();
+        let payload = letter.shown_payload().cloned();
+        let supersedes = letter.more.as_ref().and_then(|more| more.supersedes.clone());
+        let supersedes = supersedes.map(String::from);
         let header = letter.header;
+        let more = header.more.as_deref();
+        let urgency = more.and_then(|more| more.urgency);
+        let reference = more.and_then(|more| more.reference.clone());
+        let response_seconds = more.and_then(|more| more.response_seconds);
+        let signal = header.signal().map(ToString::to_string);
         Self {
             id: header.id.into(),
             kind: header.kind.as_str().to_owned(),
@@ -69,7 +100,14 @@ impl From<LoadedMessage> for MessageView {
             claimed_by: header.claimed_by.map(|name| name.to_string()),
             reply_to: header.reply_to.map(String::from),
             thread_id: header.thread.into(),
-            priority: (header.priority == Priority::Urgent).then_some("urgent"),
+            signal,
+            priority: (!header.priority.is_normal()).then(|| header.priority.as_str()),
+            urgency: urgency.map(Urgency::as_f64),
+            payload,
+            payload_bytes,
+            reference,
+            supersedes,
+            response_seconds,
             content_bytes: is_part.then_some(letter.total),
             next_offset,
             lost: letter.lost,
@@ -96,15 +134,10 @@ impl MessageView {
             to: membership.name().to_string(),
             content: text.to_owned(),
             timestamp: iso8601(task.ended_ms.unwrap_or(task.queued_ms)),
-            request_id: None,
-            claimed_by: None,
-            reply_to: None,
             thread_id: task.id.to_string(),
-            priority: None,
             content_bytes: is_part.then_some(whole.len()),
             next_offset: (end < whole.len()).then_some(end),
-            lost: None,
-            again: None,
+            ..Self::default()
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod entry_size;
 pub(crate) mod message_shape;
+pub(crate) mod priority_word;
 pub(crate) mod task_details_shape;
 pub(crate) mod task_head_shape;
 pub(crate) mod task_shape;

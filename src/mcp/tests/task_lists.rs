@@ -14,6 +14,7 @@ use crate::bus::{Joining, Membership};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind, Traits};
+use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 use crate::mcp::LazyMembership;
 use crate::mcp::tools::endpoint_tools;
@@ -66,6 +67,7 @@ impl Leader {
             model: None,
             fresh: false,
             permissions: None,
+            priority: Priority::Normal,
             step: None,
         };
         self.membership.ask(Operation::Assign { session, task }).await.unwrap();

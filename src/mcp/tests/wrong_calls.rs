@@ -88,7 +88,7 @@ fn example(schema: &Value) -> Value {
     }
     match schema["type"].as_str().unwrap() {
         "string" => json!("x"),
-        "integer" => json!(1),
+        "integer" | "number" => json!(1),
         "boolean" => json!(true),
         "array" => json!([example(&schema["items"])]),
         "object" => {

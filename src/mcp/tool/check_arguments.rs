@@ -6,7 +6,7 @@
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use super::argument_synonyms;
+use super::{argument_synonyms, json_schema};
 use crate::domain::limits;
 use crate::domain::text::suggest::nearest;
 use crate::mcp::error::ToolError;
@@ -83,6 +83,9 @@ impl Problems {
     }
 
     fn in_object(&mut self, owner: &str, schema: &JsonObject, object: &JsonObject) {
+        if json_schema::has_any_fields(schema) {
+            return;
+        }
         let none = JsonObject::new();
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
         let renamed = self.unknown(owner, properties, object);

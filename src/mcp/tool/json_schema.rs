@@ -6,16 +6,23 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::typed_tool::InboxMode;
-use crate::mcp::shapes::message_shape::MessageView;
 
 /// The field of a result in which unread messages ride along.
 pub(crate) const INBOX: &str = "inbox";
+
+/// The field that says how many unread messages had no room in it.
+pub(crate) const UNREAD: &str = "unread";
 
 /// Returns the schema of a tool's input.
 pub(crate) fn input<T: JsonSchema>() -> JsonObject {
     let mut schema = of::<T>(SchemaSettings::draft2020_12().for_deserialize());
     properties(&mut schema).values_mut().for_each(forget_null);
     schema
+}
+
+/// Says whether an object may have any fields.
+pub(crate) fn has_any_fields(schema: &JsonObject) -> bool {
+    schema.get("additionalProperties").is_some_and(|others| *others == Value::Bool(true))
 }
 
 /// Adds a sentence to the description of a field.
@@ -36,9 +43,13 @@ pub(crate) fn output<T: JsonSchema>(mail: InboxMode) -> JsonObject {
         let messages = json!({
             "type": "array",
             "description": "Unread messages; they now count as read.",
-            "items": of::<MessageView>(SchemaSettings::draft2020_12().for_serialize()),
+            // Messages, as `check_messages` describes them: the description stands in its schema alone.
+            "items": { "type": "object" },
         });
         properties(&mut schema).insert(INBOX.to_owned(), messages);
+        let left =
+            json!({ "type": "integer", "description": "More unread messages: check_messages." });
+        properties(&mut schema).insert(UNREAD.to_owned(), left);
     }
     schema
 }

@@ -104,7 +104,7 @@ impl<T: Tool> AnyTool for T {
     ) -> Result<Box<dyn Prepared + '_>, ToolError> {
         check_arguments::check(T::NAME, schema, &arguments)?;
         let mut arguments = Value::Object(arguments);
-        forget_nulls(&mut arguments);
+        forget_nulls(&mut arguments, schema);
         let input = serde_json::from_value(arguments).map_err(|error| {
             // The check lets such arguments through, which is a bug.
             tracing::error!("`{}` failed to parse its checked arguments: {error}", T::NAME);
@@ -114,14 +114,25 @@ impl<T: Tool> AnyTool for T {
     }
 }
 
-/// Removes every null, which stands for a field left out: not every optional field accepts one.
-fn forget_nulls(value: &mut Value) {
+/// Removes every null that stands for a field left out: not every optional field accepts one. In an object with any fields a null is a
+/// value.
+fn forget_nulls(value: &mut Value, schema: &JsonObject) {
+    let none = JsonObject::new();
+    let part = |schema: &JsonObject, key: &str| schema.get(key).and_then(Value::as_object).cloned();
     match value {
-        Value::Object(fields) => {
+        Value::Object(fields) if !json_schema::has_any_fields(schema) => {
             fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(forget_nulls);
+            let properties = part(schema, "properties").unwrap_or_default();
+            for (name, field) in fields {
+                forget_nulls(field, part(&properties, name).as_ref().unwrap_or(&none));
+            }
         }
-        Value::Array(items) => items.iter_mut().for_each(forget_nulls),
+        Value::Array(items) => {
+            let item = part(schema, "items").unwrap_or_default();
+            for value in items {
+                forget_nulls(value, &item);
+            }
+        }
         _ => {}
     }
 }

@@ -220,10 +220,11 @@ impl Actor {
     /// Looks at the whole picture and decides.
     fn next_step(&mut self) -> NextStep {
         let session = self.agent.session();
+        let interrupt = self.agent.profile.interrupt.value;
         let tried = &mut self.mid_turn.tried;
         let on_bus = self.agent.bus().look(|state| {
             tried.forget_ended(state, self.agent.name());
-            AgentOnBus::of(state, session, tried)
+            AgentOnBus::of(state, session, tried, interrupt)
         });
         let now = Instant::now();
         self.stopping_since = on_bus.stop.map(|_| self.stopping_since.unwrap_or(now));

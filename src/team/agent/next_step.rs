@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::bus::state::{State, StopMode};
+use crate::config::Interrupt;
 use crate::delivery::capabilities::Reach;
 use crate::delivery::methods::wake_idle::{self, Tried};
 use crate::delivery::pending_mail::{PendingMail, RunningTurn};
@@ -128,7 +129,12 @@ pub(crate) enum NextStep {
 
 impl AgentOnBus {
     /// Reads it from the state. `tried` holds the messages of wakes that failed.
-    pub(crate) fn of(state: &State, session: SessionId, tried: &Tried) -> Self {
+    pub(crate) fn of(
+        state: &State,
+        session: SessionId,
+        tried: &Tried,
+        interrupt: Interrupt,
+    ) -> Self {
         let Some(live) = state.session(session) else {
             return Self::default();
         };
@@ -144,7 +150,7 @@ impl AgentOnBus {
                 .filter(|task| state.task(task).is_some_and(|task| task.fresh))
                 .cloned(),
             unproven: live.tools == Tools::Unproven,
-            mail: PendingMail::of(state, &live.name, tried),
+            mail: PendingMail::of(state, &live.name, tried, interrupt),
             stalled: live.stalled,
             waits: !live.waits.is_empty(),
         }

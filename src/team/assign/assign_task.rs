@@ -12,6 +12,7 @@ use crate::bus::{Bus, BusError, Receipt};
 use crate::config::{Profile, ProjectFile, quoted};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::member::SessionNumber;
+use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::listed::listed as in_a_sentence;
@@ -37,6 +38,8 @@ pub struct Assignment {
     pub resume: bool,
     /// The permissions of the agent in this task, instead of those of its profile.
     pub permissions: Option<Policy>,
+    /// Its place in the queue of the agent.
+    pub priority: Priority,
     /// The workflow step that the task carries out.
     pub step: Option<StepOf>,
 }
@@ -116,6 +119,7 @@ impl Team {
             model: assignment.model,
             fresh: assignment.fresh,
             permissions: assignment.permissions,
+            priority: assignment.priority,
             step: assignment.step,
         };
         let receipt = self.inner.membership.ask(Operation::Assign { session, task }).await?;
@@ -147,6 +151,7 @@ impl Team {
             model: assignment.model.clone(),
             fresh: false,
             permissions: assignment.permissions,
+            priority: assignment.priority,
             step: assignment.step,
         };
         let new = Newcomer {

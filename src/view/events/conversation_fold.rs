@@ -215,6 +215,7 @@ impl Conversation {
 
 /// Returns a message without its text.
 fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
+    let more = sent.more.as_deref();
     Letter {
         message_id: sent.id.to_string(),
         seq,
@@ -228,6 +229,9 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         reply_to: sent.reply_to.as_ref().map(ToString::to_string),
         request_id: sent.request.as_ref().map(ToString::to_string),
         task_id: sent.task.as_ref().map(ToString::to_string),
+        signal: more.and_then(|more| more.signal.as_ref()).map(ToString::to_string),
+        priority: (!sent.priority.is_normal()).then(|| sent.priority.as_str().to_owned()),
+        reference: more.and_then(|more| more.reference.clone()),
         urgent: sent.priority == Priority::Urgent,
         receipts: Vec::new(),
     }
@@ -249,6 +253,9 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         reply_to: None,
         request_id: Some(opened.id.to_string()),
         task_id: None,
+        signal: None,
+        priority: None,
+        reference: None,
         urgent: false,
         receipts: Vec::new(),
     }
@@ -300,6 +307,7 @@ mod tests {
             ends: Vec::new(),
             priority: Priority::Normal,
             quiet: false,
+            more: None,
             body: Body::Text(text.to_owned()),
         })
     }

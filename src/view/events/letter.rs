@@ -36,6 +36,15 @@ pub struct Letter {
     /// The task that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// low, high or urgent, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// What it is about, as its sender says.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// Whether it is worth an interruption.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub urgent: bool,
@@ -47,6 +56,19 @@ impl Letter {
     /// Says whether it is no talk: a notice of the bridge, or the farewell to an agent that is stopped.
     pub fn is_routine(&self) -> bool {
         matches!(self.kind.as_str(), "notice" | "shutdown")
+    }
+
+    /// Returns the words that say what it is for, and how much it matters where that is not as usual.
+    pub fn labels(&self) -> Vec<&str> {
+        let urgent = self.urgent.then_some("urgent");
+        let priority = self.priority.as_deref().or(urgent);
+        self.signal.as_deref().into_iter().chain(priority).collect()
+    }
+
+    /// Returns these words in brackets behind a space, if there are any.
+    pub fn labels_in_brackets(&self) -> String {
+        let labels = self.labels().join(", ");
+        if labels.is_empty() { labels } else { format!(" ({labels})") }
     }
 
     /// Returns the receipt of a member, which may be new.

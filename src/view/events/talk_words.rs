@@ -6,7 +6,7 @@ use super::said::Said;
 use super::speaker::{Speaker, after_colon};
 use crate::bus::event::{Event, MessageSent};
 use crate::domain::ids::{MessageId, RequestId};
-use crate::domain::messaging::{Acknowledgement, MessageKind};
+use crate::domain::messaging::{Acknowledgement, MessageKind, Signal};
 
 /// Returns what an event says about messages and requests.
 pub(super) fn said(
@@ -97,19 +97,29 @@ pub(super) fn said(
             let words = format!("{id} will not reach {member}");
             Some(receipt(words, [member.to_string()], std::slice::from_ref(id)))
         }
+        Event::MessageReminded { id } => {
+            let owe = speaker.state.awaited_answer(id).map(|awaited| awaited.to.iter());
+            let owe = owe.into_iter().flatten().map(ToString::to_string);
+            let words = format!("the answer to {id} is due");
+            Some(receipt(words, owe, std::slice::from_ref(id)))
+        }
+        Event::MessageUnanswered { id } => {
+            let words = format!("{id} stays without an answer");
+            Some(receipt(words, [], std::slice::from_ref(id)))
+        }
         _ => None,
     }
 }
 
 fn message(sent: &MessageSent, speaker: &mut Speaker<'_>) -> Said {
     let text = speaker.quote(&sent.body);
-    let urgent = if sent.priority.is_normal() { "" } else { " (urgent)" };
+    let labels = labels(sent);
     let words = match sent.kind {
         // The bridge writes it in the name of the one who asked.
         MessageKind::Nudge => {
             format!("the bridge reminds {} for {}: {text}", sent.audience, sent.from)
         }
-        _ => format!("{} → {}{urgent}: {text}", sent.from, sent.audience),
+        _ => format!("{} → {}{labels}: {text}", sent.from, sent.audience),
     };
     let more = [
         sent.thread.as_ref().map(ToString::to_string),
@@ -120,6 +130,14 @@ fn message(sent: &MessageSent, speaker: &mut Speaker<'_>) -> Said {
     let ids = [sent.id.to_string()].into_iter().chain(more.into_iter().flatten());
     let said = Said::new(Topic::Message, words);
     said.about([sent.from.to_string(), sent.audience.to_string()]).with_ids(ids)
+}
+
+/// Returns what a message is for, and how much it matters where that is not as usual.
+fn labels(sent: &MessageSent) -> String {
+    let signal = sent.more.as_ref().and_then(|more| more.signal.as_ref()).map(Signal::as_str);
+    let priority = (!sent.priority.is_normal()).then(|| sent.priority.as_str());
+    let labels: Vec<_> = signal.into_iter().chain(priority).collect();
+    if labels.is_empty() { String::new() } else { format!(" ({})", labels.join(", ")) }
 }
 
 fn receipt(words: String, members: impl IntoIterator<Item = String>, ids: &[MessageId]) -> Said {

@@ -351,3 +351,57 @@ async fn a_reopened_request_wakes_an_agent_that_could_not_read_it_before() {
         member.close().await;
     }
 }
+
+#[tokio::test]
+async fn a_signal_stands_in_the_prompt_that_it_wakes_with_and_progress_wakes_nobody() {
+    let stage = echo("");
+    let lead = stage.orchestrator().await;
+    lead.start_and_wait("ann", "hello").await;
+    lead.until_idle("ann").await;
+    let pulse = json!({ "to": "ann", "content": "at 40 %", "signal": "pulse" });
+    lead.call("send_message", pulse).await;
+    lead.until_agent("ann", |agent| agent["status"] == "idle" && agent["messages_pending"] == 1)
+        .await;
+    let more = json!({ "payload": { "spec_id": "S", "instructions": "i" }, "ref": "docs/s.md" });
+    let ask = json!({ "to": "ann", "content": "Look.", "signal": "ReviewRequested", "more": more });
+    let asked = lead.call("send_message", ask).await;
+    let id = asked["message_id"].as_str().unwrap();
+    let prompt = lead.hear_from("ann").await;
+    let lines = format!(
+        "[orchestrator → you] pulse: at 40 %\n[orchestrator → you] ReviewRequested: Look.\n  \
+         [about: docs/s.md]\n  [payload: {{\"spec_id\":\"S\",\"instructions\":\"i\"}}]\n  \
+         [wants an answer within 300 s: send_message with reply_to {id}]"
+    );
+    assert_eq!(prompt, format!("{}{ANSWER}", framed(&lines)));
+    lead.until_idle("ann").await;
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn who_owes_an_answer_is_reminded_and_an_unseen_message_expires_while_processes_run() {
+    let stage = Stage::new("");
+    let (ann, bob) = (stage.peer("ann").await, stage.peer("bob").await);
+    let ask = json!({
+        "to": "bob", "content": "well?", "signal": "question", "more": { "response_seconds": 1 }
+    });
+    let asked = ann.call("send_message", ask).await;
+    let id = asked["message_id"].as_str().unwrap();
+    let nudge = bob.hear(|message| message["type"] == "nudge").await;
+    let text = format!("ann waits for your answer to {id}: send_message with reply_to {id}");
+    assert_eq!(nudge["content"], text);
+    ann.hear_notice(&format!("bob has not answered your message {id} yet and was reminded")).await;
+    let answer = json!({ "to": "ann", "content": "yes", "signal": "answer", "reply_to": id });
+    bob.call("send_message", answer).await;
+    let answer = ann.hear(|message| message["signal"] == "answer").await;
+    assert_eq!((&answer["content"], &answer["reply_to"]), (&json!("yes"), &json!(id)));
+    // Its reader never looks.
+    let cay = stage.peer("cay").await;
+    let soon = json!({ "to": "cay", "content": "soon", "more": { "ttl_seconds": 1 } });
+    let sent = ann.call("send_message", soon).await;
+    let id = sent["message_id"].as_str().unwrap();
+    ann.hear_notice(&format!("your message {id} to cay expired: it was not seen within 1 s")).await;
+    assert_eq!(stage.events_of("message_expired").len(), 1);
+    for member in [ann, bob, cay] {
+        member.close().await;
+    }
+}

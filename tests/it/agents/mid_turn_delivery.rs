@@ -207,8 +207,8 @@ steps = [
     gate.send("ann", "go on").await;
     let said = lead.done(&task).await;
     let lines = [
-        "[orchestrator → you] when you can",
         "[orchestrator → you] urgent: stop that",
+        "[orchestrator → you] when you can",
         "[orchestrator → you] and this",
     ];
     let positions: Vec<_> = lines.iter().map(|line| said.find(line)).collect();
@@ -294,8 +294,8 @@ async fn an_urgent_message_interrupts_a_turn_that_accepts_none_and_its_task_goes
     let output = lead.done(&task).await;
     let expected = "begun. \n\nagain: Your turn was interrupted for the messages below. Handle them, \
          then check how far you got with your task, and continue from there.\n\n--- Messages from \
-         other agents ---\n[orchestrator → you] no hurry\n[orchestrator → you] urgent: not those \
-         in docs\n--- End messages ---\n\nYour task: count the files";
+         other agents ---\n[orchestrator → you] urgent: not those in docs\n[orchestrator → you] no \
+         hurry\n--- End messages ---\n\nYour task: count the files";
     assert_eq!(output, expected);
     assert_eq!(methods(&stage, &normal), ["inject"]);
     assert_eq!(methods(&stage, &urgent), ["inject"]);
@@ -305,6 +305,31 @@ async fn an_urgent_message_interrupts_a_turn_that_accepts_none_and_its_task_goes
     lead.until_idle("ann").await;
     for member in [lead, gate] {
         member.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_high_message_interrupts_too_unless_the_profile_leaves_that_to_urgent_ones() {
+    for (interrupt, method) in [("high", "inject"), ("urgent", "prompt"), ("never", "prompt")] {
+        let profile = format!("[agents.scripted]\ninterrupt = \"{interrupt}\"");
+        let stage = Stage::new(OUT_OF_REACH).with_profiles(&profile);
+        let lead = stage.orchestrator().await;
+        let gate = stage.peer("gate").await;
+        let task = lead.start("ann", "count the files").await;
+        lead.until_waiting("ann").await;
+        let high = json!({ "to": "ann", "content": "not those in docs", "priority": "high" });
+        let high = lead.call("send_message", high).await;
+        if method == "prompt" {
+            gate.send("ann", "go on").await;
+        }
+        let output = lead.done(&task).await;
+        assert_eq!(output.contains("high: not those in docs"), method == "inject", "{output}");
+        lead.until_agent("ann", |agent| agent["messages_pending"] == 0).await;
+        assert_eq!(methods(&stage, &high), [method], "{interrupt}");
+        lead.until_idle("ann").await;
+        for member in [lead, gate] {
+            member.close().await;
+        }
     }
 }
 
@@ -323,7 +348,7 @@ async fn an_urgent_message_in_a_turn_with_mail_is_prompted_together_with_that_ma
     let urgent = json!({ "to": "ann", "content": "this before", "priority": "urgent" });
     lead.call("send_message", urgent).await;
     let woken = lead.hear_from("ann").await;
-    let frame = "--- Messages from other agents ---\n[orchestrator → you] first thing\n[orchestrator → you] urgent: this before\n\
+    let frame = "--- Messages from other agents ---\n[orchestrator → you] urgent: this before\n[orchestrator → you] first thing\n\
                  --- End messages ---\n\n";
     assert_eq!(woken, format!("{frame}{ANSWER}"));
     lead.until_idle("ann").await;

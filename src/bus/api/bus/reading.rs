@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Bus;
 use crate::bus::error::BusError;
-use crate::bus::event::{BodyRef, Entry, LogPosition};
+use crate::bus::event::{BodyRef, Entry, Event, LogPosition, MessageSent};
 use crate::bus::storage::stored_text::{RequestTexts, read_details, read_request, read_text};
 use crate::bus::storage::{Log, LogError};
 use crate::domain::ids::TaskId;
@@ -14,6 +14,14 @@ impl Bus {
     /// Reads the text behind a header: of a message, a request, or a task's prompt or output.
     pub fn text(&self, body: BodyRef) -> Result<String, BusError> {
         self.with_log(|log| read_text(log, body))
+    }
+
+    /// Reads the event of a message.
+    pub(crate) fn sent_event(&self, body: BodyRef) -> Result<MessageSent, BusError> {
+        self.with_log(|log| match log.event_at(body.place, body.index)? {
+            Event::MessageSent(sent) => Ok(sent),
+            _ => Err(LogError::Gone),
+        })
     }
 
     /// Reads the beginning of a text as one line of at most `most` characters; none if the bus no longer has the text.

@@ -33,7 +33,7 @@ impl Call {
             };
             with_liveness(state, names)
         });
-        Ok(SentMessage { id: sent.id.clone(), recipients, is_double: false })
+        Ok(SentMessage { id: sent.id.clone(), recipients, is_double: false, request: None })
     }
 }
 

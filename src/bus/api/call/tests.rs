@@ -13,6 +13,7 @@ use crate::bus::storage::in_memory::Store;
 use crate::bus::{Bus, Joining};
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::{Departure, MemberKind};
+use crate::domain::messaging::Priority;
 use crate::domain::task::TaskStatus;
 use crate::domain::wait_times;
 use crate::sys::clock;
@@ -139,6 +140,7 @@ async fn an_orchestrator_gets_one_summary_of_very_many_tasks_that_ended_while_it
             model: None,
             fresh: false,
             permissions: None,
+            priority: Priority::Normal,
             step: None,
         };
         let assign = Operation::Assign { session: agent, task };

@@ -108,8 +108,18 @@ pub struct NewTask {
     pub fresh: bool,
     /// The permission policy, if it differs from the profile's.
     pub permissions: Option<Policy>,
+    /// Its place in the queue of the agent.
+    pub priority: Priority,
     /// The workflow step that it does, which starts in the same append.
     pub step: Option<StepOf>,
+}
+
+impl NewTask {
+    /// Makes one that says nothing but what to do.
+    pub fn of(prompt: Body) -> Self {
+        let priority = Priority::Normal;
+        Self { prompt, model: None, fresh: false, permissions: None, priority, step: None }
+    }
 }
 
 /// A workflow that an orchestrator begins. Its dependencies have no cycle.

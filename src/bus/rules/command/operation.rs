@@ -4,7 +4,7 @@ use super::inputs::{
     Approval, Broken, ClaimUpdate, Ending, HumanWish, NewAgent, NewItems, NewMember, NewQuestion,
     NewTask, NewWorkflow, PermissionReply, Pick,
 };
-use crate::bus::event::{Body, Question, Runs};
+use crate::bus::event::{Body, Envelope, Question, Runs};
 use crate::domain::ids::{
     CallId, CommandId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
@@ -104,6 +104,8 @@ pub enum Operation {
         reply_to: Option<String>,
         /// Its urgency for a member that works on something else.
         priority: Priority,
+        /// What few messages have.
+        more: Option<Box<Envelope>>,
     },
     /// Sends a message to everyone.
     Broadcast(Body),

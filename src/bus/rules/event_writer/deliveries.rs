@@ -65,6 +65,8 @@ impl Writer<'_> {
                     id: message.id.clone(),
                     members: name.to_vec().into(),
                 });
+            } else if state.has_lapsed(message, self.now) {
+                self.expire(message, name);
             } else {
                 self.deliver_to_waits(message, name);
             }

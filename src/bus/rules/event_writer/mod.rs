@@ -2,6 +2,7 @@
 
 mod writer;
 mod deliveries;
+mod expire_unseen;
 mod post;
 mod recipients;
 

@@ -1,12 +1,12 @@
 //! How the rules post messages and notices.
 
 use super::Writer;
-use crate::bus::event::{Body, Event, MessageSent};
+use crate::bus::event::{Body, Envelope, Event, MessageSent};
 use crate::bus::rules::notice::Notice;
 use crate::bus::state::{Message, Origin};
 use crate::domain::ids::{MessageId, RequestId, TaskId};
 use crate::domain::limits;
-use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Author, MessageKind, Priority, Signal, SignalClass};
 use crate::domain::name::Name;
 
 /// A message to post.
@@ -24,6 +24,7 @@ pub(in crate::bus::rules) struct Post {
     pub(in crate::bus::rules) priority: Priority,
     /// Whether it is worth no turn of an idle agent.
     pub(in crate::bus::rules) quiet: bool,
+    pub(in crate::bus::rules) more: Option<Box<Envelope>>,
     pub(in crate::bus::rules) body: Body,
 }
 
@@ -44,6 +45,12 @@ impl Post {
         Self::from(MessageKind::Message, Author::Human, to, body)
     }
 
+    /// Returns the class of its signal.
+    pub(in crate::bus::rules) fn class(&self) -> SignalClass {
+        let signal = self.more.as_ref().and_then(|more| more.signal.as_ref());
+        signal.map_or(SignalClass::Say, Signal::class)
+    }
+
     fn from(kind: MessageKind, from: Author, to: Name, body: Body) -> Self {
         Self {
             kind,
@@ -58,6 +65,7 @@ impl Post {
             ends: Vec::new(),
             priority: Priority::Normal,
             quiet: false,
+            more: None,
             body,
         }
     }
@@ -82,6 +90,7 @@ impl Writer<'_> {
             ends: post.ends,
             priority: post.priority,
             quiet: post.quiet,
+            more: post.more,
             body: post.body,
         };
         let message = Message::sent(&sent, Origin::default());

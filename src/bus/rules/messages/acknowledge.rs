@@ -41,7 +41,7 @@ pub(in crate::bus::rules) fn acknowledge(
 
 /// Says whether a message is in the answer of a call that its reader cannot have had before this command: nothing proves that answer,
 /// and nothing says that it was written. If it never arrives, the message has to be delivered again.
-fn is_on_its_way(writer: &Writer<'_>, delivery: Delivery) -> bool {
+pub(super) fn is_on_its_way(writer: &Writer<'_>, delivery: Delivery) -> bool {
     match delivery {
         Delivery::InFlight { session, call, method } if !method.is_by_turn() => {
             let is_proven = writer.seen_calls().any(|seen| seen == (session, call));

@@ -3,7 +3,10 @@
 mod addressing;
 mod rates;
 mod resolve;
+mod check_envelope;
+mod deadlines;
 mod send;
+mod signal_effects;
 mod receive;
 mod wait;
 mod delivery_proofs;
@@ -12,6 +15,8 @@ mod acknowledge;
 pub(super) use self::acknowledge::acknowledge;
 pub use self::addressing::known_member;
 pub(super) use self::addressing::{check_body, recipient};
+pub use self::check_envelope::check_envelope;
+pub(super) use self::deadlines::{answer_is_due, expire};
 pub(in crate::bus) use self::delivery_proofs::unprinted_by_hooks;
 pub(super) use self::delivery_proofs::{
     end_calls, end_hooks, note_received, note_written, settle, take_notice,

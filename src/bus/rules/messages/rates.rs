@@ -24,7 +24,8 @@ pub(super) fn just_sent<'a>(writer: &Writer<'a>, me: &Name, post: &Post) -> Opti
         kind: post.kind,
         audience: &post.audience,
         reply_to: post.reply_to.as_ref(),
-        is_urgent: !post.priority.is_normal(),
+        priority: post.priority,
+        more: post.more.as_deref(),
         body: &post.body,
     };
     let id = pace_of(writer, me)?.double(&likeness, writer.now.tick.ms)?;

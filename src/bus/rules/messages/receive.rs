@@ -32,7 +32,7 @@ pub(in crate::bus::rules) fn take(
     Ok(())
 }
 
-/// Returns the unread messages of a member that a pick selects, oldest first, without those that are left out.
+/// Returns the unread messages of a member that a pick selects, in the order of its inbox, without those that are left out.
 pub(in crate::bus) fn picked<'a>(
     state: &'a State,
     name: &Name,
@@ -49,7 +49,7 @@ pub(in crate::bus) fn picked<'a>(
         if !selected || left_out(message) {
             continue;
         }
-        bytes += usize::try_from(message.body.bytes).unwrap_or(usize::MAX).min(pick.head_bytes);
+        bytes += usize::try_from(message.bytes()).unwrap_or(usize::MAX).min(pick.head_bytes);
         if picked.len() == pick.limit || (bytes > pick.bytes && !picked.is_empty()) {
             break;
         }

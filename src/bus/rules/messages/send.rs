@@ -1,9 +1,11 @@
 //! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
 use super::addressing::{check_body, known_member};
+use super::check_envelope::check_envelope;
 use super::rates::{check_pace, just_sent};
 use super::resolve::{Recipients, follow, resolve, responsive};
-use crate::bus::event::{Body, Event};
+use super::signal_effects::{check_awaited, completed, supersede, take_effect};
+use crate::bus::event::{Body, Envelope, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{note_known, respond};
@@ -23,20 +25,25 @@ pub(in crate::bus::rules) fn send(
     writer: &mut Writer<'_>,
     me: SessionId,
     to: &str,
-    (body, priority): (&Body, Priority),
+    (body, priority, more): (&Body, Priority, Option<&Envelope>),
     reply_to: Option<&str>,
 ) -> Result<(), Refusal> {
     check_body("content", body)?;
+    if let Some(more) = more {
+        check_envelope(more, reply_to)?;
+    }
     let me = writer.session(me)?;
     let Recipients { audience, to } = resolve(writer, me, to)?;
     let to = if audience.is_one() { to } else { responsive(writer.state, to) };
     let to = with_room(writer, &audience, to)?;
     let mut post = Post::new(MessageKind::Message, me.name.clone(), me.name.clone(), body.clone());
     post.priority = priority;
+    post.more = more.map(completed).map(Box::new);
     // Each idle agent of a group that it wakes costs a turn.
-    let wakes = me.kind == MemberKind::Orchestrator || !priority.is_normal();
+    let wakes = me.kind == MemberKind::Orchestrator || priority >= Priority::High;
     post.quiet = !audience.is_one() && !wakes;
     (post.audience, post.to) = (audience, to);
+    check_awaited(writer, &me.name, &post)?;
     let topic = match &post.audience {
         Audience::Group(Group::Topic(topic)) => Some(topic.clone()),
         _ => None,
@@ -44,6 +51,7 @@ pub(in crate::bus::rules) fn send(
     match reply_to.map(|text| answered(writer.state, &me.name, text)).transpose()? {
         None => {
             check_pace(writer, me, &post)?;
+            supersede(writer, &me.name, &post)?;
             writer.post(post);
         }
         Some(ReplyTo::Message { id, thread }) => {
@@ -51,17 +59,20 @@ pub(in crate::bus::rules) fn send(
             check_pace(writer, me, &post)?;
             note_known(writer, me, &thread);
             post.thread = Some(thread);
+            take_effect(writer, me, &post)?;
+            supersede(writer, &me.name, &post)?;
             writer.post(post);
         }
         Some(ReplyTo::Request { id, message }) => {
             post.kind = MessageKind::Response;
             post.reply_to = Some(message.clone());
-            let is_answer =
-                matches!(&post.to[..], [one] if writer.state.completes(&id, me.id, one));
+            let is_answer = post.class().answers()
+                && matches!(&post.to[..], [one] if writer.state.completes(&id, me.id, one));
             if !is_answer {
                 check_pace(writer, me, &post)?;
             }
             note_known(writer, me, &message);
+            supersede(writer, &me.name, &post)?;
             respond(writer, me, &id, post);
         }
     }

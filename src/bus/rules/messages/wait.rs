@@ -35,8 +35,8 @@ pub(in crate::bus::rules) fn wait(
     });
     let held = held.filter(|(_, message)| wait.fits(message));
     let fitting = fitting.map(|message| (None, message)).into_iter();
-    let oldest = fitting.chain(held).min_by_key(|(_, message)| message.seq);
-    if let Some((holder, message)) = oldest {
+    let first = fitting.chain(held).min_by_key(|(_, message)| message.unread_place());
+    if let Some((holder, message)) = first {
         if let Some(holder) = holder {
             // The model may see the steered message only after this call ends, so the call delivers it.
             writer.push(Event::MessageReturned { session: me, call: holder });

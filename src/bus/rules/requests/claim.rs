@@ -73,7 +73,8 @@ pub(in crate::bus::rules) fn respond(
     let Some(request) = writer.state.request(id) else {
         return;
     };
-    let completes = post.to.iter().any(|to| writer.state.completes(id, me.id, to));
+    let completes =
+        post.class().answers() && post.to.iter().any(|to| writer.state.completes(id, me.id, to));
     post.request = Some(id.clone());
     post.reply_to = Some(request.message.clone());
     post.thread = Some(request.message.clone());

@@ -59,6 +59,7 @@ pub(in crate::bus::rules) fn write_assigned(
         fresh: task.fresh,
         permissions: task.permissions,
         workflow: task.step.as_ref().map(|step| step.workflow.clone()),
+        priority: task.priority,
     }));
     match &task.step {
         Some(step) => start_step(writer, by, step, &id, agent),

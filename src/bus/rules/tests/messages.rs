@@ -319,6 +319,7 @@ fn an_inbox_has_a_limit_of_bytes_too() {
         body: Body::Blob { id: Uuid::nil(), bytes: limits::MAX_CONTENT_BYTES as u64 },
         reply_to: None,
         priority: Priority::Normal,
+        more: None,
     };
     for _ in 0..128 {
         world.ask(a, long());

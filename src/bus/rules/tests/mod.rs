@@ -1,5 +1,6 @@
 //! The rules, sentence by sentence, in a small world of pure state.
 
+mod envelope;
 mod health;
 mod human;
 mod kept;

@@ -361,7 +361,14 @@ pub(super) fn assigned(events: &[Event]) -> TaskId {
 }
 
 pub(super) fn task() -> NewTask {
-    NewTask { prompt: text("work"), model: None, fresh: false, permissions: None, step: None }
+    NewTask {
+        prompt: text("work"),
+        model: None,
+        fresh: false,
+        permissions: None,
+        priority: Priority::Normal,
+        step: None,
+    }
 }
 
 pub(super) fn sending(to: &str, content: &str, reply_to: Option<&str>) -> Operation {
@@ -370,6 +377,7 @@ pub(super) fn sending(to: &str, content: &str, reply_to: Option<&str>) -> Operat
         body: text(content),
         reply_to: reply_to.map(str::to_owned),
         priority: Priority::Normal,
+        more: None,
     }
 }
 

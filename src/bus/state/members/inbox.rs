@@ -10,19 +10,19 @@ impl Member {
     /// Puts a message into the inbox. Says whether the sum is still right.
     #[must_use]
     pub(in crate::bus::state) fn receive(&mut self, message: &Message) -> bool {
-        let before = self.unread.insert(message.seq, message.id.clone());
+        let before = self.unread.insert(message.unread_place(), message.id.clone());
         // Wrapping, so that a removal always undoes the insertion.
-        self.unread_bytes = self.unread_bytes.wrapping_add(message.body.bytes);
+        self.unread_bytes = self.unread_bytes.wrapping_add(message.bytes());
         before.is_none()
     }
 
     /// Removes a message from the inbox, if it is there. Says whether the sum is still right.
     #[must_use]
     pub(in crate::bus::state) fn lose(&mut self, message: &Message) -> bool {
-        let Some(gone) = self.unread.remove(&message.seq) else {
+        let Some(gone) = self.unread.remove(&message.unread_place()) else {
             return true;
         };
-        self.unread_bytes = self.unread_bytes.wrapping_sub(message.body.bytes);
+        self.unread_bytes = self.unread_bytes.wrapping_sub(message.bytes());
         gone == message.id
     }
 }
@@ -36,6 +36,21 @@ impl State {
         self.member(name).is_none_or(fits)
     }
 
+    /// Puts urgent messages first in the inboxes of a state that an older version wrote, where they had the places of others.
+    pub(in crate::bus::state) fn rebuild_order(&mut self) {
+        for member in self.members.values_mut() {
+            let moved = member.unread.iter().filter_map(|(place, id)| {
+                let message = self.messages.get(id).filter(|message| message.seq == place.seq)?;
+                let right = message.unread_place();
+                (right != *place).then(|| (*place, right, id.clone()))
+            });
+            for (before, right, id) in moved.collect::<Vec<_>>() {
+                member.unread.remove(&before);
+                member.unread.insert(right, id);
+            }
+        }
+    }
+
     /// Computes the sums of all inboxes again.
     pub(in crate::bus::state) fn rebuild_inboxes(&mut self) {
         let names: Vec<_> = self.members.keys().cloned().collect();
@@ -45,7 +60,7 @@ impl State {
             };
             let unread = member.unread.values();
             let unread = unread.filter_map(|id| self.messages.get(id));
-            let bytes = unread.map(|message| message.body.bytes);
+            let bytes = unread.map(Message::bytes);
             member.unread_bytes = bytes.fold(0, u64::wrapping_add);
         }
     }

@@ -224,6 +224,7 @@ impl State {
         if is_left && !(self.absent.contains_key(name) && waits()) {
             self.absent.remove(name);
             self.members.remove(name);
+            self.forget_awaited_by(name);
         }
     }
 

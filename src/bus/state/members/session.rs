@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::{Chunked, Pace, Run, Wait};
+use crate::bus::state::{Chunked, Pace, Run, UnreadPlace, Wait};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::member::{Activity, MemberKind, ProcessMark, SessionNumber, Tools, Traits};
 use crate::domain::messaging::DeliveryMethod;
@@ -22,9 +22,9 @@ pub struct Member {
     /// The live session of that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// Its unread messages, by seq. Messages in flight are not among them.
+    /// Its unread messages, the most urgent first, and then the oldest. Messages in flight are not among them.
     #[serde(default, skip_serializing_if = "Chunked::is_empty")]
-    pub unread: Chunked<u64, MessageId>,
+    pub unread: Chunked<UnreadPlace, MessageId>,
     /// The size of their texts.
     #[serde(skip)]
     pub unread_bytes: u64,

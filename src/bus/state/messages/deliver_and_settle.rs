@@ -25,6 +25,7 @@ impl State {
         self.note_pace(sent, at);
         let message = Message::sent(sent, at.origin());
         self.message_arrives(message, &sent.to);
+        self.start_deadlines(sent, at);
     }
 
     /// Counts a message of a member for its rate, if the team has a limit of that.
@@ -38,7 +39,8 @@ impl State {
                 kind: sent.kind,
                 audience: &sent.audience,
                 reply_to: sent.reply_to.as_ref(),
-                is_urgent: !sent.priority.is_normal(),
+                priority: sent.priority,
+                more: sent.more.as_deref(),
                 body: &sent.body,
             };
             let pace = member.pace.get_or_insert_default();
@@ -57,7 +59,7 @@ impl State {
                     let (id, to) = sent.request.as_ref().zip(sent.to.named().first())?;
                     from.map(|session| self.completes(id, session, to))
                 };
-                sent.claimed_by.is_none() && completes() != Some(true)
+                sent.claimed_by.is_none() && !(sent.class().answers() && completes() == Some(true))
             }
             _ => false,
         }
@@ -71,8 +73,11 @@ impl State {
         if let Audience::One(to) = &mut message.audience {
             self.share(to);
         }
-        if self.messages.insert(id.clone(), message).is_some() {
-            // The rules give no id twice. In a log that does, the sums of the inboxes with the earlier message are wrong now.
+        if let Some(before) = self.messages.insert(id.clone(), message) {
+            // The rules give no id twice. In a log that does, the earlier message is gone, and the sums of its inboxes are wrong now.
+            for member in self.members.values_mut() {
+                let _ = member.lose(&before);
+            }
             self.rebuild_inboxes();
         }
         self.put_into_inboxes(&id, to);
@@ -193,6 +198,17 @@ impl State {
         if method == DeliveryMethod::Prompt {
             self.turn_changed(session, at);
         }
+        for id in ids {
+            self.time_message_with_end(id);
+        }
+    }
+
+    /// Lets the time of a message run or stand still, if it has one.
+    fn time_message_with_end(&mut self, id: &MessageId) {
+        let message = self.messages.get(id);
+        if message.is_some_and(|message| message.more.is_some()) {
+            self.time_message(id);
+        }
     }
 
     /// Requeues the messages of a call.
@@ -212,6 +228,7 @@ impl State {
             {
                 self.rebuild_inboxes();
             }
+            self.time_message_with_end(&id);
         }
     }
 
@@ -297,6 +314,7 @@ impl State {
     }
 
     pub(in crate::bus::state) fn end_message_if_settled(&mut self, id: &MessageId) {
+        self.time_message(id);
         if !self.is_ended(id) {
             return;
         }

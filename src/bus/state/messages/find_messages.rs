@@ -16,7 +16,7 @@ impl State {
         self.messages.values()
     }
 
-    /// Returns the unread messages of a name, oldest first.
+    /// Returns the unread messages of a name, the most urgent first, and then the oldest.
     pub fn unread<'a>(&'a self, name: &Name) -> impl Iterator<Item = &'a Message> + use<'a> {
         let ids = self.members.get(name).map(|member| &member.unread);
         ids.into_iter().flat_map(Chunked::values).filter_map(|id| self.messages.get(id))

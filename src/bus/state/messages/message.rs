@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::{BodyRef, Deliveries, Delivery};
+use crate::bus::state::{BodyRef, Deliveries, Delivery, EnvelopeHeader};
 use crate::domain::ids::{MessageId, RequestId, TaskId};
 use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
 use crate::domain::name::Name;
@@ -39,6 +39,9 @@ pub struct Message {
     /// Whether it is worth no turn of an idle agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quiet: bool,
+    /// What few messages have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<Box<EnvelopeHeader>>,
     pub body: BodyRef,
     #[serde(default, skip_serializing_if = "Deliveries::is_empty")]
     pub deliveries: Deliveries,
@@ -48,11 +51,6 @@ impl Message {
     /// Says whether a member may see the message: its author and its addressees only.
     pub(in crate::bus) fn is_visible_to(&self, name: &Name) -> bool {
         self.from.member() == Some(name) || self.deliveries.get(name).is_some()
-    }
-
-    /// Says whether it is worth a turn of an idle agent's model; others are read with the next one.
-    pub fn wakes(&self) -> bool {
-        self.kind.wakes() && !self.quiet
     }
 
     pub fn delivery(&self, name: &Name) -> Option<Delivery> {

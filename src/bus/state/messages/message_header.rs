@@ -2,7 +2,7 @@
 
 use crate::bus::event::LogPosition;
 use crate::bus::event::{MessageSent, RequestOpened};
-use crate::bus::state::{BodyRef, Deliveries, Message};
+use crate::bus::state::{BodyRef, Deliveries, EnvelopeHeader, Message};
 use crate::domain::messaging::{Author, MessageKind, Priority};
 
 /// The position and the time of an event.
@@ -42,6 +42,7 @@ impl Message {
             thread: sent.thread.clone().unwrap_or_else(|| sent.id.clone()),
             priority: sent.priority,
             quiet: sent.quiet,
+            more: sent.more.as_ref().map(|more| Box::new(EnvelopeHeader::of(more))),
             body: origin.body(sent.body.bytes()),
             deliveries: Deliveries::default(),
         }
@@ -63,6 +64,7 @@ impl Message {
             thread: opened.message.clone(),
             priority: Priority::Normal,
             quiet: false,
+            more: None,
             body: origin.body(opened.bytes()),
             deliveries: Deliveries::default(),
         }

@@ -1,7 +1,11 @@
 //! Messages without their texts, their delivery status for each addressee, and waiting calls.
 
 mod message;
+mod envelope_header;
+mod message_urgency;
 mod acknowledge;
+mod awaited_answers;
+mod owed_answer;
 mod pace;
 mod wait;
 mod deliver_and_settle;
@@ -10,7 +14,9 @@ mod message_header;
 mod find_messages;
 
 pub use self::delivery_status::{Deliveries, Delivery};
+pub use self::envelope_header::{EnvelopeHeader, UnreadPlace};
 pub use self::message::Message;
 pub(in crate::bus) use self::message_header::Origin;
+pub use self::owed_answer::AwaitedAnswer;
 pub use self::pace::{Likeness, Pace};
 pub use self::wait::Wait;

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::bus::event::Body;
+use crate::bus::event::{Body, Envelope};
 use crate::domain::ids::MessageId;
 use crate::domain::limits::{self, TeamLimits};
-use crate::domain::messaging::{Audience, MessageKind};
+use crate::domain::messaging::{Audience, MessageKind, Priority};
 use crate::domain::wait_times;
 
 /// What one message pours into the bucket: the milliseconds of a minute, so that a rate of messages a minute drains as many units a
@@ -52,7 +52,8 @@ pub struct Likeness<'a> {
     pub kind: MessageKind,
     pub audience: &'a Audience,
     pub reply_to: Option<&'a MessageId>,
-    pub is_urgent: bool,
+    pub priority: Priority,
+    pub more: Option<&'a Envelope>,
     pub body: &'a Body,
 }
 
@@ -64,10 +65,11 @@ impl Likeness<'_> {
         };
         let audience = self.audience.to_string().to_ascii_lowercase();
         let reply_to = self.reply_to.map(ToString::to_string).unwrap_or_default();
-        let priority = if self.is_urgent { "urgent" } else { "normal" };
+        let more = self.more.map(|more| serde_json::to_string(more).unwrap_or_default());
+        let more = more.unwrap_or_default();
         let mut hasher = Sha256::new();
         // No part but the last has a NUL in it.
-        for part in [self.kind.as_str(), &audience, &reply_to, priority] {
+        for part in [self.kind.as_str(), &audience, &reply_to, self.priority.as_str(), &more] {
             hasher.update(part);
             hasher.update([0]);
         }
@@ -152,7 +154,8 @@ mod tests {
             kind: MessageKind::Message,
             audience: &Audience::One(Name::parse("ann").unwrap()),
             reply_to: None,
-            is_urgent: false,
+            priority: Priority::Normal,
+            more: None,
             body: &body,
         };
         pace.note((&MessageId::from_bits(now_ms), &likeness), limits, now_ms);

@@ -1,6 +1,7 @@
 //! Requests without their texts, and their claims.
 
 mod request;
+mod request_events;
 mod unanswered_requests;
 mod keep_requests;
 mod find_requests;

@@ -21,6 +21,7 @@ impl State {
             fresh: assigned.fresh,
             permissions: assigned.permissions,
             workflow: assigned.workflow.clone(),
+            priority: assigned.priority,
             prompt: at.body(&assigned.prompt),
             queued_ms: at.ts,
             started_ms: None,
@@ -35,7 +36,12 @@ impl State {
             notice: None,
         };
         if let Some(session) = self.sessions.get_mut(&assigned.session) {
-            session.queue.push_back(assigned.id.clone());
+            let goes_after = |queued: &TaskId| {
+                let queued = self.tasks.get(queued);
+                queued.is_none_or(|queued| queued.priority >= assigned.priority)
+            };
+            let place = session.queue.iter().rposition(goes_after).map_or(0, |last| last + 1);
+            session.queue.insert(place, assigned.id.clone());
         }
         self.tasks.insert(assigned.id.clone(), task);
     }

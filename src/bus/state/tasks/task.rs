@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bus::event::LogPosition;
 use crate::bus::state::BodyRef;
 use crate::domain::ids::{MessageId, SessionId, TaskId, WorkflowId};
+use crate::domain::messaging::Priority;
 use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::task::result::{Context, Usage};
@@ -30,6 +31,9 @@ pub struct Task {
     /// The workflow whose step it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<WorkflowId>,
+    /// Its place in the queue of the agent.
+    #[serde(default, skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
     pub prompt: BodyRef,
     /// When it was assigned, in wall time.
     pub queued_ms: i64,

@@ -147,7 +147,7 @@ fn lines(letter: &Letter) -> [String; 2] {
         None => "(its text cannot be read)".to_owned(),
     };
     let kind = if letter.kind == "message" { String::new() } else { format!(" ({})", letter.kind) };
-    let urgent = if letter.urgent { " (urgent)" } else { "" };
+    let labels = letter.labels_in_brackets();
     let mut receipts: Vec<_> = letter
         .receipts
         .iter()
@@ -159,7 +159,7 @@ fn lines(letter: &Letter) -> [String; 2] {
     }
     let far = if receipts.is_empty() { "no recipients".to_owned() } else { receipts.join(", ") };
     [
-        format!("{time}Z  {} → {}{kind}{urgent}: {text}", letter.from, letter.to),
+        format!("{time}Z  {} → {}{kind}{labels}: {text}", letter.from, letter.to),
         format!("    {}: {far}", letter.message_id),
     ]
 }

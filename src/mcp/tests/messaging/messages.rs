@@ -53,8 +53,7 @@ async fn an_urgent_message_is_marked_and_other_priorities_are_refused() {
     assert_eq!(read["messages"][1].get("priority"), None);
     let message = json!({ "to": "bob", "content": "hello", "priority": "asap" });
     let refused = ann.refused("send_message", message).await;
-    let expected =
-        "`priority` of `send_message` must be `normal` or `urgent`, not the string \"asap\"";
+    let expected = "`priority` of `send_message` must be `low`, `normal`, `high` or `urgent`, not the string \"asap\"";
     assert_eq!(refused, expected);
 }
 

@@ -3,4 +3,5 @@
 mod groups;
 mod messages;
 mod receipts;
+mod signals;
 mod waiting;

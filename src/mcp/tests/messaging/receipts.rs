@@ -113,7 +113,8 @@ async fn receipts_are_read_from_the_log_once_the_state_has_forgotten_the_message
     for number in 0..limits::KEPT_ENDED {
         let body = crate::bus::event::Body::Text(number.to_string());
         let priority = crate::domain::messaging::Priority::Normal;
-        let operation = Operation::Send { to: "bob".into(), body, reply_to: None, priority };
+        let operation =
+            Operation::Send { to: "bob".into(), body, reply_to: None, priority, more: None };
         let receipt = eve.ask(operation).await.unwrap();
         let newest = receipt.events.iter().find_map(|event| match event {
             crate::bus::event::Event::MessageSent(sent) => Some(sent.id.clone()),

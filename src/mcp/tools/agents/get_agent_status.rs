@@ -66,7 +66,7 @@ struct Agent {
     /// Whether it has the bridge's tools: ready or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'static str>,
-    /// How messages reach it, during a turn first: steer, drain, interrupt (only urgent ones), piggyback (on its tool results), pull, prompt (wakes it when idle), inject (before its next task).
+    /// How messages reach it, during a turn first: steer, drain, interrupt (only high or urgent ones), piggyback (on its tool results), pull, prompt (wakes it when idle), inject (before its next task).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     delivery: Vec<&'static str>,
     /// Why it left.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::history_cursor::Cursor;
 use super::receipts::{ReceiptView, Receipts, receipts_of};
 use super::sender_filter::sender;
+use crate::bus::api::message_text::shown_part;
 use crate::bus::rules::{Operation, Pick, Refusal};
 use crate::bus::state::Message;
 use crate::bus::{BusError, LoadedMessage, Membership};
@@ -38,7 +39,7 @@ pub(crate) struct Input {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Oldest first.
+    /// The most urgent first, then the oldest.
     messages: Vec<MessageView>,
     /// There is more: call again without a cursor for unread messages, or with it for the history from there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,6 +100,11 @@ enum Request {
         /// Only the receipt of this recipient.
         only: Option<String>,
     },
+    /// The payload of a message, as JSON.
+    Payload {
+        id: MessageId,
+        offset: usize,
+    },
     /// The output of an earlier step of the workflow whose step the reader does.
     Output {
         task: TaskId,
@@ -111,7 +117,7 @@ impl Tool for CheckMessages {
     type Output = Output;
     const NAME: &'static str = "check_messages";
     const EFFECT: Effect = Effect::Reads;
-    const DESCRIPTION: &'static str = "Read your unread messages from the team, oldest first; \
+    const DESCRIPTION: &'static str = "Read your unread messages from the team, urgent ones first; \
         returned messages count as read. Call it when you start, between steps, and before you \
         finish. For the rest of a message with next_offset, pass its id and that offset.";
     const MAIL: InboxMode = InboxMode::IsTheAnswer;
@@ -121,6 +127,7 @@ impl Tool for CheckMessages {
             Request::Unread { filter, limit } => unread(caller, filter, limit).await,
             Request::History { cursor, filter, limit } => past(caller, cursor, filter, limit).await,
             Request::Rest { id, offset, only } => rest(caller, id, offset, only).await,
+            Request::Payload { id, offset } => payload(caller, id, offset).await,
             Request::Output { task, offset } => said_before(caller, task, offset).await,
         }
     }
@@ -139,8 +146,14 @@ fn requested(input: Input) -> Result<Request, ToolError> {
             }
             return Ok(Request::Output { task, offset });
         }
-        let id = MessageId::parse(&id)?;
-        return Ok(Request::Rest { id, offset, only: input.agent_id });
+        return match id.split_once('/') {
+            None => Ok(Request::Rest { id: MessageId::parse(&id)?, offset, only: input.agent_id }),
+            Some((id, "payload")) if input.agent_id.is_none() => {
+                Ok(Request::Payload { id: MessageId::parse(id)?, offset })
+            }
+            Some((_, "payload")) => refuse("with the id of a payload, leave out agent_id"),
+            Some(_) => refuse("after the id and `/`, only `payload` can stand"),
+        };
     }
     if input.offset.is_some() {
         return refuse("offset needs the id of its message");
@@ -284,6 +297,35 @@ async fn rest(
         output.more_receipts = (left_out > 0).then_some(left_out);
     }
     Ok(output)
+}
+
+/// Reads the payload of one message from an offset on, and changes nothing.
+async fn payload(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Output, ToolError> {
+    let membership = caller.membership().clone();
+    let read = blocking_read(move || {
+        let bus = membership.bus();
+        bus.refresh()?;
+        let header = bus.find_message(&id, membership.name())?;
+        let whole = bus.payload_text(&header)?;
+        Ok((header, whole, membership.text_room()))
+    });
+    let (header, whole, room) = read.await?;
+    let Some(whole) = whole else {
+        return Err(ToolError::Arguments(format!("`{}` has no payload", header.id)));
+    };
+    let (offset, text) = shown_part(&whole, offset, room);
+    let letter = LoadedMessage {
+        text: text.to_owned(),
+        offset,
+        total: whole.len(),
+        lost: None,
+        is_again: false,
+        header,
+        more: None,
+    };
+    let mut view = MessageView::from(letter);
+    view.id.push_str("/payload");
+    Ok(Output::of(vec![view], None))
 }
 
 /// Reads the rest of an earlier step's output, and changes nothing.

@@ -7,6 +7,7 @@ pub(crate) mod claim_request;
 pub(crate) mod update_claim;
 pub(crate) mod history_cursor;
 pub(crate) mod list_agents;
+mod more_fields;
 mod receipts;
 pub(crate) mod request_task;
 pub(crate) mod send_message;

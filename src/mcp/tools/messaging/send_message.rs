@@ -5,12 +5,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::more_fields::{MoreFields, envelope};
 use crate::bus::rules::Refusal;
 use crate::bus::state::{Session, State};
-use crate::bus::{BusError, SentMessage};
-use crate::domain::messaging::Priority;
+use crate::bus::{BusError, Outgoing, SentMessage};
 use crate::domain::name::Name;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
+use crate::mcp::shapes::priority_word::PriorityWord;
 use crate::mcp::{Caller, Tool, ToolError};
 
 #[derive(Default)]
@@ -28,17 +29,12 @@ pub(crate) struct Input {
     content: String,
     /// The id of the message or request you answer.
     reply_to: Option<String>,
-    /// urgent interrupts a working team-mate; default normal.
-    priority: Option<Urgency>,
-}
-
-/// How much it matters.
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-enum Urgency {
-    Normal,
-    Urgent,
+    /// high and urgent interrupt a working team-mate; default normal.
+    priority: Option<PriorityWord>,
+    /// What it is for, such as question, `request_review`, answer, ack, `report_progress`, alert, handoff or x-own.
+    signal: Option<String>,
+    /// Rarely needed.
+    more: Option<MoreFields>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -52,6 +48,9 @@ pub(crate) struct Output {
     /// How many wait for somebody who fits, if you wrote to a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     queued: Option<usize>,
+    /// The request that it opened, if it is work for a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
     /// Whether you have just sent the same, so that this is that message.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate: Option<bool>,
@@ -112,11 +111,10 @@ impl Tool for SendMessage {
         reply_to.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let priority = match input.priority {
-            Some(Urgency::Urgent) => Priority::Urgent,
-            Some(Urgency::Normal) | None => Priority::Normal,
-        };
-        let sent = caller.call.send_as(priority, input.to, input.content, input.reply_to).await;
+        let Input { to, content, reply_to, priority, signal, more } = input;
+        let (priority, more) = envelope(priority, signal.as_deref(), more)?;
+        let message = Outgoing { to, content, reply_to, priority, more };
+        let sent = caller.call.send_out(message).await;
         let sent = sent.map_err(|error| self.named(error))?;
         let (recipients, is_group) =
             caller.bus().look(|state| (recipients(state, &sent), is_group(state, &sent)));
@@ -124,6 +122,7 @@ impl Tool for SendMessage {
             delivered: sent.recipients.iter().any(|(_, is_live)| *is_live),
             message_id: sent.id.into(),
             recipients,
+            request_id: sent.request.map(Into::into),
             queued: is_group.then_some(0),
             duplicate: sent.is_double.then_some(true),
         })

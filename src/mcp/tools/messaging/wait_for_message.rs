@@ -28,7 +28,7 @@ pub(crate) struct Input {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The oldest unread message that fits, if one came.
+    /// The most urgent, then oldest, unread message that fits, if one came.
     message: Option<MessageView>,
     /// Whether the wait timed out.
     timed_out: bool,

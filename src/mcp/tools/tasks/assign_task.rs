@@ -9,10 +9,12 @@ use tokio::time::Instant;
 use crate::bus::state::Task;
 use crate::domain::ids::TaskId;
 use crate::domain::limits;
+use crate::domain::messaging::Priority;
 use crate::domain::permission::Policy;
 use crate::domain::wait_times;
 use crate::mcp::interrupted_wait::AssignedTask;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
+use crate::mcp::shapes::priority_word::PriorityWord;
 use crate::mcp::shapes::task_shape::{OutputView, StatusView, take_notice};
 use crate::mcp::tool::at_most;
 use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
@@ -45,6 +47,8 @@ pub(crate) struct Input {
     /// Permission policy for this task.
     #[schemars(extend("enum" = ["allow", "rules", "ask", "deny"]))]
     permissions: Option<String>,
+    /// Its place in the agent's queue.
+    priority: Option<PriorityWord>,
     /// Wait for the result of this one task. For several, assign them all without it, then call `wait_for_message`.
     #[serde(default)]
     wait: bool,
@@ -100,6 +104,7 @@ impl Input {
             fresh: self.fresh,
             resume: self.resume,
             permissions: self.permissions.map(policy).transpose()?,
+            priority: self.priority.map(Priority::from).unwrap_or_default(),
             step: None,
         })
     }

@@ -115,7 +115,10 @@ fn unread_after(me: &Membership, cursor: u64, limit: usize) -> Result<Inbox, Bus
     bus.refresh()?;
     let unread: Vec<Message> = bus.look(|state| {
         let after = state.unread(me.name()).filter(|message| message.seq > cursor);
-        after.take(limit + 1).cloned().collect()
+        // By seq, which the cursor counts in.
+        let mut after: Vec<_> = after.collect();
+        after.sort_by_key(|message| message.seq);
+        after.into_iter().take(limit + 1).cloned().collect()
     });
     let (mut messages, mut next_cursor, mut bytes) = (Vec::new(), cursor, 0);
     let found = unread.len();

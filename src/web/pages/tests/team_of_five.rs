@@ -115,6 +115,9 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         reply_to: (seq > 1).then(|| "msg-1".to_owned()),
         request_id: None,
         task_id: None,
+        signal: None,
+        priority: None,
+        reference: None,
         urgent: seq == 4,
         receipts: vec![Receipt {
             member: to.to_owned(),

@@ -254,11 +254,8 @@ impl World {
             }
             Action::Start(step) => {
                 let task = NewTask {
-                    prompt: Body::Text("do it".into()),
-                    model: None,
-                    fresh: false,
-                    permissions: None,
                     step: Some(StepOf { workflow: self.workflow.clone(), step }),
+                    ..NewTask::of(Body::Text("do it".into()))
                 };
                 let operation = match self.free_agent() {
                     Some(session) => Operation::Assign { session, task },

@@ -16,6 +16,7 @@ use cli_team_bridge::config::{Config, Load};
 use cli_team_bridge::domain::ids::{MessageId, SessionId, TaskId};
 use cli_team_bridge::domain::limits;
 use cli_team_bridge::domain::member::{Activity, MemberKind, Tools};
+use cli_team_bridge::domain::messaging::Priority;
 use cli_team_bridge::domain::task::TaskStatus;
 use cli_team_bridge::sys::fs::disk::RealDisk;
 use cli_team_bridge::team::{Assignment, Launch, Team, Trust, UserReachable};
@@ -112,6 +113,7 @@ impl FaultyBridge {
             model: None,
             fresh: false,
             permissions: None,
+            priority: Priority::Normal,
             step: None,
         };
         let session = self.session;

@@ -167,21 +167,24 @@ fn what_is_most_like_an_unknown_group_comes_first_and_long_lists_are_cut() {
 fn a_message_to_a_group_wakes_if_it_is_urgent_or_from_an_orchestrator() {
     let (mut world, me) = team();
     let lead = world.lead();
-    let urgent = |to: &str| Operation::Send {
-        to: to.into(),
+    let of_priority = |priority: Priority| Operation::Send {
+        to: "@reviewer".into(),
         body: text("x"),
         reply_to: None,
-        priority: Priority::Urgent,
+        priority,
+        more: None,
     };
     let is_quiet = |events: &[Event]| sent(events).quiet;
     assert!(is_quiet(&world.ask(me, sending("@reviewer", "x", None))));
     assert!(is_quiet(&world.ask(me, sending("#releases", "x", None))));
-    assert!(!is_quiet(&world.ask(me, urgent("@reviewer"))));
+    assert!(is_quiet(&world.ask(me, of_priority(Priority::Low))));
+    assert!(!is_quiet(&world.ask(me, of_priority(Priority::High))));
+    assert!(!is_quiet(&world.ask(me, of_priority(Priority::Urgent))));
     assert!(!is_quiet(&world.ask(me, sending("ann", "x", None))));
     assert!(!is_quiet(&world.ask(lead, sending("@reviewer", "x", None))));
     assert!(!is_quiet(&world.ask(lead, Operation::Broadcast(text("x")))));
     let ann = world.state.unread(&name("ann"));
-    assert_eq!(ann.filter(|message| message.wakes()).count(), 4);
+    assert_eq!(ann.filter(|message| message.wakes()).count(), 5);
 }
 
 #[test]

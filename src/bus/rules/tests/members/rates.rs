@@ -162,6 +162,7 @@ fn the_same_message_twice_within_two_seconds_is_one_message() {
             body: text("hello"),
             reply_to: None,
             priority: Priority::Urgent,
+            more: None,
         },
     );
     world.send(bob, "orchestrator", "hello");

@@ -18,6 +18,7 @@ use crate::bus::storage::file::{FileLog, Options};
 use crate::bus::storage::{Appended, Log, LogError, LogPosition, Replica, Verdict};
 use crate::bus::{Bus, BusError};
 use crate::domain::ids::{CallId, CommandId, MessageId, RequestId, TaskId};
+use crate::domain::messaging::Priority;
 use crate::domain::time::Tick;
 use crate::sys::fs::disk::Disk as _;
 
@@ -225,6 +226,7 @@ fn only_the_parts_of_the_log_with_an_old_id_are_decoded() {
         fresh: false,
         permissions: None,
         workflow: None,
+        priority: Priority::Normal,
     });
     append(&mut log, &mut replica, vec![assigned]).unwrap();
     for number in 0..300 {

@@ -196,12 +196,26 @@ fn is_kept(old: &Value, new: &Value) -> bool {
     }
 }
 
+/// Writes the places of unread messages as before level 10, where urgent ones had no other place.
+fn forget_urgency(state: &mut Value) {
+    for member in state["members"].as_object_mut().unwrap().values_mut() {
+        let Some(unread) = member.get_mut("unread").and_then(Value::as_object_mut) else {
+            continue;
+        };
+        let places = std::mem::take(unread).into_iter();
+        unread.extend(places.map(|(place, id)| (place.split('@').next().unwrap().to_owned(), id)));
+    }
+}
+
 /// Snapshots as they were written in each level, which are read for ever.
 #[test]
 fn snapshots_of_every_level_are_read_as_they_were_written() {
     for level in 1..=LEVEL {
         let (mut written, replica) = read(level);
-        let again = serde_json::to_value(&replica.state).unwrap();
+        let mut again = serde_json::to_value(&replica.state).unwrap();
+        if level < 10 {
+            forget_urgency(&mut again);
+        }
         if level == 1 {
             // The days for which the mail of a name waits stood among the timers.
             let timers = written["state"]["timers"].as_array_mut().unwrap();

@@ -224,10 +224,11 @@ impl Rows<'_> {
             "response" if !self.is_wide() => String::new(),
             kind => format!("({kind}) "),
         };
-        let urgent = match (letter.urgent, self.is_wide()) {
-            (false, _) => "",
-            (true, true) => "(urgent) ",
-            (true, false) => "! ",
+        let labels = match (letter.labels().as_slice(), self.is_wide()) {
+            ([], _) => String::new(),
+            (labels, true) => format!("({}) ", labels.join(", ")),
+            _ if letter.urgent => "! ".to_owned(),
+            _ => String::new(),
         };
         let text = match &letter.text {
             Some(text) => quoted(text, WORDS),
@@ -236,7 +237,7 @@ impl Rows<'_> {
         vec![
             cell(age(letter.at, self.now()), 4).right(),
             cell(talk(letter), self.talk),
-            rest(format!("{kind}{urgent}{text}")),
+            rest(format!("{kind}{labels}{text}")),
             cell(mark, if self.is_wide() { 12 } else { 4 }).styled(style),
         ]
     }

@@ -317,13 +317,13 @@ impl Screen {
 /// Returns a message as lines, with all its receipts.
 fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
     let kind = if letter.kind == "message" { String::new() } else { format!(" ({})", letter.kind) };
-    let urgent = if letter.urgent { " (urgent)" } else { "" };
+    let labels = letter.labels_in_brackets();
     let text = match &letter.text {
         Some(text) => quoted(text, QUOTED),
         None => "(its text cannot be read)".to_owned(),
     };
     let head =
-        format!("{} → {}{kind}{urgent}, {} ago", letter.from, letter.to, ago(letter.at, now));
+        format!("{} → {}{kind}{labels}, {} ago", letter.from, letter.to, ago(letter.at, now));
     let mut lines = vec![line(head), line(format!("  {text}"))];
     // Those of whom there is no more to say are one line a status: a message to all may have many of them.
     let mut bare = Vec::<(ReceiptStatus, Vec<&str>)>::new();

@@ -147,6 +147,9 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
         reply_to: None,
         request_id: None,
         task_id: None,
+        signal: None,
+        priority: None,
+        reference: None,
         urgent: false,
         receipts: vec![Receipt {
             member: to.to_owned(),

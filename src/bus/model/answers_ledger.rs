@@ -1,0 +1,67 @@
+//! The answers that members owe, as plainly as possible: who is reminded owes one, and not for ever.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bus::event::{Event, MessageSent};
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::name::Name;
+
+struct Owed {
+    from: Name,
+    to: BTreeSet<Name>,
+    reminders: u32,
+    /// Whether it was answered, expired, or is awaited no longer.
+    is_over: bool,
+}
+
+#[derive(Default)]
+pub(super) struct AnswersLedger {
+    owed: BTreeMap<MessageId, Owed>,
+}
+
+impl AnswersLedger {
+    /// Records an event, and checks that it may follow those before it.
+    pub(super) fn enter(&mut self, event: &Event) {
+        match event {
+            Event::MessageSent(sent) => self.sent(sent),
+            Event::MessageExpired { id, member } => {
+                if let Some(owed) = self.owed.get_mut(id) {
+                    owed.to.remove(member);
+                    owed.is_over |= owed.to.is_empty();
+                }
+            }
+            Event::MessageReminded { id } => {
+                let owed = self.owed.get_mut(id).expect("its sender awaits an answer");
+                assert!(!owed.is_over, "a reminder of what is over");
+                owed.reminders += 1;
+                assert!(owed.reminders <= limits::ANSWER_REMINDERS);
+            }
+            Event::MessageUnanswered { id } => {
+                let owed = self.owed.get_mut(id).expect("its sender awaits an answer");
+                assert!(!owed.is_over, "an end of what is over");
+                owed.is_over = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn sent(&mut self, sent: &MessageSent) {
+        let more = sent.more.as_deref();
+        assert!(!sent.class().needs_reply_to() || sent.reply_to.is_some(), "an answer to nothing");
+        let answered = sent.reply_to.as_ref().and_then(|id| self.owed.get_mut(id));
+        if let Some(owed) = answered
+            && sent.from.member().is_some_and(|from| owed.to.contains(from))
+            && sent.to.named().contains(&owed.from)
+            && sent.class().answers()
+        {
+            owed.is_over = true;
+        }
+        let awaits = more.is_some_and(|more| more.response_seconds.is_some());
+        if let (true, Some(from)) = (awaits, sent.from.member()) {
+            let to = sent.to.named().iter().cloned().collect();
+            let owed = Owed { from: from.clone(), to, reminders: 0, is_over: false };
+            self.owed.insert(sent.id.clone(), owed);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! How fast members send, as plainly as possible: every message is kept, and all are counted again for each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bus::event::{Entry, MessageSent};
+use crate::domain::ids::MessageId;
+use crate::domain::limits::TeamLimits;
+use crate::domain::name::Name;
+
+/// The limits of the team, and what each member has sent since they, or the boot, or its generated name began; a request has no text that
+/// is compared.
+#[derive(Default)]
+pub(super) struct PaceLedger {
+    limits: TeamLimits,
+    paces: BTreeMap<Name, Vec<(u64, Option<MessageSent>)>>,
+}
+
+impl PaceLedger {
+    pub(super) fn limit(&mut self, limits: TeamLimits) {
+        *self = Self { limits, ..Self::default() };
+    }
+
+    pub(super) fn forget_all(&mut self) {
+        self.paces.clear();
+    }
+
+    pub(super) fn forget(&mut self, name: &Name) {
+        self.paces.remove(name);
+    }
+
+    /// Checks that a member sends neither too fast nor the same twice at once. `ended` are the deliveries that ended without a reader.
+    pub(super) fn check(
+        &mut self,
+        entry: &Entry,
+        from: Option<&Name>,
+        sent: Option<&MessageSent>,
+        ended: &BTreeSet<(MessageId, Name)>,
+    ) {
+        let (rate, burst) = (self.limits.messages_per_minute, self.limits.message_burst);
+        let Some(from) = from.filter(|_| rate > 0) else {
+            return;
+        };
+        let now_ms = entry.tick.ms;
+        let pace = self.paces.entry(from.clone()).or_default();
+        let what = |sent: &MessageSent| {
+            let more = (sent.priority, sent.more.clone());
+            (sent.kind, sent.audience.clone(), sent.reply_to.clone(), sent.body.clone(), more)
+        };
+        let is_double = |(ms, other): &(u64, Option<MessageSent>)| {
+            let both = other.as_ref().zip(sent);
+            let has_ended = |other: &MessageSent| {
+                let mut to = other.to.named().iter();
+                to.all(|name| ended.contains(&(other.id.clone(), name.clone())))
+            };
+            now_ms - ms < 2_000
+                && both.is_some_and(|(other, sent)| what(other) == what(sent) && !has_ended(other))
+        };
+        assert!(!pace.iter().any(is_double), "the same message twice in 2 s: {sent:?}");
+        pace.push((now_ms, sent.cloned()));
+        for (index, (since_ms, _)) in pace.iter().enumerate() {
+            let count = (pace.len() - index) as u64;
+            let allowed = burst * 60_000 + (now_ms - since_ms) * rate;
+            assert!(count * 60_000 <= allowed, "{count} messages in {} ms", now_ms - since_ms);
+        }
+    }
+}

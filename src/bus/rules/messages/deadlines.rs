@@ -1,0 +1,88 @@
+//! The deadlines of messages: those that nobody has seen in time expire, and who owes an answer is reminded.
+
+use crate::bus::event::{Body, Event};
+use crate::bus::rules::event_writer::{Post, Writer};
+use crate::bus::rules::notice::{Notice, notice};
+use crate::bus::state::{AwaitedAnswer, Delivery};
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::messaging::{Audience, MessageKind};
+
+/// Ends a message whose time is over wherever it is unread, and notifies its sender.
+pub(in crate::bus::rules) fn expire(writer: &mut Writer<'_>, id: &MessageId) {
+    let Some(message) = writer.state.message(id) else {
+        return;
+    };
+    let unread = message.deliveries.iter();
+    let unread = unread.filter(|(_, delivery)| matches!(delivery, Delivery::Unread { .. }));
+    // The timer goes on for those without room in this append.
+    let names: Vec<_> =
+        unread.map(|(name, _)| name.clone()).take(limits::EXPIRED_AT_ONCE).collect();
+    writer.expire(message, &names);
+}
+
+/// Reminds who owes an answer, and notifies who awaits it; after some reminders it is no longer awaited.
+pub(in crate::bus::rules) fn answer_is_due(writer: &mut Writer<'_>, id: &MessageId) {
+    let Some(awaited) = writer.state.awaited_answer(id) else {
+        return;
+    };
+    let (from, debtor) = (&awaited.from, debtor(awaited));
+    let (done, most) = (u64::from(awaited.reminders), u64::from(limits::ANSWER_REMINDERS));
+    if !awaited.to.iter().any(|name| writer.reaches(name)) {
+        writer.push(Event::MessageUnanswered { id: id.clone() });
+        let gone = match &awaited.audience {
+            Audience::One(name) => notice![*name, " has left"],
+            _ => notice!["who got it has left"],
+        };
+        return writer.notice(from, notice!["nobody answers your message ", *id, ": ", gone]);
+    }
+    if done >= most {
+        writer.push(Event::MessageUnanswered { id: id.clone() });
+        let text = notice![
+            debtor,
+            " answered your message ",
+            *id,
+            " after ",
+            most,
+            " reminders: ask somebody else, or go on without an answer"
+        ];
+        return writer.notice(from, text);
+    }
+    writer.push(Event::MessageReminded { id: id.clone() });
+    remind(writer, awaited, id);
+    let text = notice![
+        debtor,
+        " answered your message ",
+        *id,
+        " yet; reminded ",
+        done + 1,
+        " of ",
+        most,
+        " times"
+    ];
+    writer.notice(from, text);
+}
+
+/// Begins the sentence that there is no answer.
+fn debtor(awaited: &AwaitedAnswer) -> Notice {
+    match &awaited.audience {
+        Audience::One(name) => notice![*name, " has not"],
+        Audience::All => notice!["nobody has"],
+        Audience::Group(group) => notice!["nobody of ", *group, " has"],
+    }
+}
+
+/// Reminds those who have the message. It wakes whom the message itself may wake.
+fn remind(writer: &mut Writer<'_>, awaited: &AwaitedAnswer, id: &MessageId) {
+    let AwaitedAnswer { from, audience, to, thread, .. } = awaited;
+    let to: Vec<_> = to.iter().filter(|name| writer.accepts_notice(name)).cloned().collect();
+    if to.is_empty() {
+        return;
+    }
+    let text = format!("{from} waits for your answer to {id}: send_message with reply_to {id}");
+    let mut post = Post::new(MessageKind::Nudge, from.clone(), from.clone(), Body::Text(text));
+    (post.audience, post.to) = (audience.clone(), to);
+    post.thread = Some(thread.clone());
+    post.quiet = writer.state.message(id).is_some_and(|message| message.quiet);
+    writer.post(post);
+}

@@ -1,0 +1,56 @@
+//! Signals to groups: the first answer settles a question, and a report of progress takes the place of the last one for each reader.
+
+use super::sending::signal;
+use crate::bus::event::Envelope;
+use crate::bus::rules::tests::*;
+use crate::domain::messaging::Audience;
+
+#[test]
+fn the_first_answer_of_a_group_settles_its_question_and_until_then_all_of_it_are_reminded() {
+    let mut world = World::new();
+    let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send_with(a, "all", signal("question"));
+    world.pass(300_000);
+    let events = world.due();
+    let nudge = all_sent(&events).find(|sent| sent.kind == MessageKind::Nudge).unwrap();
+    assert_eq!((&nudge.audience, nudge.to.named()), (&Audience::All, &[name("b"), name("c")][..]));
+    assert!(nudge.quiet, "as the question was");
+    let told = format!("nobody has answered your message {id} yet; reminded 1 of 3 times");
+    assert_eq!(notices(&events, "a"), [told]);
+    world.reply_with(b, "a", signal("answer"), &id);
+    assert_eq!(world.state.awaited_answer(&id), None);
+    world.pass(10_000_000);
+    assert_eq!(notices(&world.due(), "a"), Vec::<String>::new());
+}
+
+#[test]
+fn a_question_that_no_one_of_a_group_sees_in_time_awaits_no_answer() {
+    let mut world = World::new();
+    let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let more = || Envelope { ttl_seconds: Some(60), ..signal("question") };
+    let unseen = world.send_with(a, "all", more());
+    world.pass(60_000);
+    world.due();
+    assert_eq!(world.state.awaited_answer(&unseen), None);
+    // Who has seen it still owes the answer.
+    let seen = world.send_with(a, "all", more());
+    let (call, _) = world.take(b);
+    world.settle(b, call, true);
+    world.pass(60_000);
+    world.due();
+    assert_eq!(world.state.awaited_answer(&seen).unwrap().to, [name("b")]);
+}
+
+#[test]
+fn a_report_to_a_group_takes_the_place_of_the_last_one_where_that_is_unread() {
+    let mut world = World::new();
+    let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let begins = world.send_with(a, "all", signal("msg"));
+    let first = world.reply_with(a, "all", signal("pulse"), &begins);
+    let (call, _) = world.take(b);
+    world.settle(b, call, true);
+    let second = world.reply_with(a, "all", signal("pulse"), &begins);
+    assert_eq!(world.delivery(&first, "b"), Some(Delivery::Seen));
+    assert_eq!(world.delivery(&first, "c"), Some(Delivery::Superseded));
+    assert_eq!(world.unread("c"), [begins, second]);
+}

@@ -1,0 +1,8 @@
+//! What messages have beside their texts: signals, urgency, and deadlines.
+
+mod answers;
+mod expiry;
+mod groups;
+mod sending;
+mod signals;
+mod urgency;

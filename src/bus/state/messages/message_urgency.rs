@@ -1,0 +1,43 @@
+//! What the envelope of a message says of it: its signal, its urgency, and its place among the unread ones.
+
+use crate::bus::state::{Message, UnreadPlace};
+use crate::domain::messaging::{Signal, SignalClass, Urgency};
+
+impl Message {
+    /// Returns its signal, if it has one.
+    pub fn signal(&self) -> Option<&Signal> {
+        self.more.as_ref()?.signal.as_ref()
+    }
+
+    /// Returns the class of its signal. A message without one says something.
+    pub fn class(&self) -> SignalClass {
+        self.signal().map_or(SignalClass::Say, Signal::class)
+    }
+
+    /// Says whether it is worth a place in a running turn. Reports of progress and notices wait for the next step.
+    pub fn is_talk(&self) -> bool {
+        self.kind.wakes() && self.class().wakes()
+    }
+
+    /// Says whether it is worth a turn of an idle agent's model; others are read with the next one.
+    pub fn wakes(&self) -> bool {
+        self.is_talk() && !self.quiet
+    }
+
+    /// Returns its place on the scale of urgency.
+    pub fn urgency(&self) -> Urgency {
+        let exactly = self.more.as_ref().and_then(|more| more.urgency);
+        exactly.unwrap_or_else(|| self.priority.urgency())
+    }
+
+    /// Returns its bytes in an inbox.
+    pub fn bytes(&self) -> u64 {
+        let beside = self.more.as_ref().map_or(0, |more| more.bytes);
+        self.body.bytes.saturating_add(beside)
+    }
+
+    /// Returns its place among the unread messages of a member.
+    pub fn unread_place(&self) -> UnreadPlace {
+        UnreadPlace::new(self.urgency(), self.seq)
+    }
+}

@@ -1,0 +1,73 @@
+//! The rare fields of a message: the input of `send_message` beside its text.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::bus::event::Envelope;
+use crate::domain::ids::MessageId;
+use crate::domain::messaging::{Priority, Signal, Urgency, scaled};
+use crate::mcp::ToolError;
+use crate::mcp::shapes::priority_word::PriorityWord;
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct MoreFields {
+    /// An object for programs; at most 64 KiB.
+    #[serde(default)]
+    #[schemars(schema_with = "any_object")]
+    payload: Option<Map<String, Value>>,
+    /// 0 to 1, instead of priority.
+    urgency: Option<f64>,
+    /// Remind who owes the answer after this time.
+    response_seconds: Option<u64>,
+    /// Expires if unseen by then.
+    ttl_seconds: Option<u64>,
+    /// What it is about: a path, commit or number.
+    r#ref: Option<String>,
+    /// Your message whose place it takes.
+    supersedes: Option<String>,
+}
+
+/// The schema of an object with any fields.
+fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "properties": {}, "additionalProperties": true })
+}
+
+/// Returns the priority of a message, and what it has beside its text.
+pub(super) fn envelope(
+    priority: Option<PriorityWord>,
+    signal: Option<&str>,
+    more: Option<MoreFields>,
+) -> Result<(Priority, Option<Box<Envelope>>), ToolError> {
+    let refuse = |problem: String| Err(ToolError::Arguments(problem));
+    let signal = match signal.map(Signal::parse).transpose() {
+        Ok(signal) => signal,
+        Err(error) => return refuse(error.to_string()),
+    };
+    let more = more.unwrap_or_default();
+    let exactly = match more.urgency {
+        None => None,
+        Some(_) if priority.is_some() => {
+            return refuse("give `priority` or `urgency`, not both: they are one scale".to_owned());
+        }
+        Some(number) => match Urgency::new(number) {
+            None => {
+                return refuse(format!("`urgency` of `more` is {number}; it must be 0 to 1"));
+            }
+            known => known,
+        },
+    };
+    let (priority, urgency) = scaled(priority.map(Priority::from), exactly, signal.as_ref());
+    let envelope = Envelope {
+        signal,
+        urgency,
+        payload: more.payload,
+        reference: more.r#ref,
+        supersedes: more.supersedes.as_deref().map(MessageId::parse).transpose()?,
+        ttl_seconds: more.ttl_seconds,
+        response_seconds: more.response_seconds,
+    };
+    Ok((priority, (!envelope.is_empty()).then(|| Box::new(envelope))))
+}
