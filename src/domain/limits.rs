@@ -240,6 +240,9 @@ pub const DESCRIBED_PROFILES: usize = 16;
 /// Topics that a session follows: more than anybody reads, and few enough for its line in a list of members.
 pub const FOLLOWED_TOPICS: usize = 64;
 
+/// Lanes that a session has claimed: a session that does more does not do each of them.
+pub const LANES_OF_ONE: usize = 16;
+
 /// Lanes, roles, capabilities and topics that an error about an address lists, each: it ends with the number of the others.
 pub const SHOWN_GROUP_WORDS: usize = 12;
 

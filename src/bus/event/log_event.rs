@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Addressees, AnswerWritten, Created, Described, Finished, Followed, Joined, MessageAcknowledged,
-    MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs,
-    Skip, Starting, StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted,
-    TaskAssigned, UnheardClaim,
+    Addressees, AnswerWritten, Created, Described, Finished, Followed, Joined, LaneMoved,
+    MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim,
+    RequestOpened, Resumed, Runs, Skip, Starting, StepApproved, StepAsked, StepEnded, StepExpanded,
+    StepReturned, StepStarted, TaskAssigned, UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -34,6 +34,10 @@ pub enum Event {
     TopicFollowed(Followed),
     /// A session no longer follows a topic.
     TopicLeft(Followed),
+    /// A session owns a lane from now on.
+    LaneClaimed(LaneMoved),
+    /// A session no longer owns a lane, or no longer says that it does it.
+    LaneReleased(LaneMoved),
     /// The activity of an agent has changed.
     MemberActivity { session: SessionId, activity: Activity },
     /// It is known whether an agent has our tools.

@@ -73,3 +73,12 @@ pub struct Followed {
     pub session: SessionId,
     pub topic: Label,
 }
+
+/// A session owns a lane from now on, or no longer.
+///
+/// Versions without these events must not pass over them: they would take another session for the owner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneMoved {
+    pub session: SessionId,
+    pub lane: Label,
+}

@@ -22,7 +22,7 @@ pub use self::body::Body;
 pub use self::entry::{BodyRef, Entry, LogPosition, Proposal};
 pub use self::health::Runs;
 pub use self::log_event::Event;
-pub use self::members::{Described, Followed, Joined, Starting};
+pub use self::members::{Described, Followed, Joined, LaneMoved, Starting};
 pub use self::messages::{AnswerWritten, Envelope, MessageAcknowledged, MessageSent};
 pub use self::permissions::{PermissionAnswered, PermissionAsked, Question};
 pub use self::requests::{ProvenClaim, RequestOpened, UnheardClaim};

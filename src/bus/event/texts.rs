@@ -25,6 +25,8 @@ impl Event {
             | Self::MemberDescribed(_)
             | Self::TopicFollowed(_)
             | Self::TopicLeft(_)
+            | Self::LaneClaimed(_)
+            | Self::LaneReleased(_)
             | Self::MemberActivity { .. }
             | Self::MemberTools { .. }
             | Self::MemberModel { .. }

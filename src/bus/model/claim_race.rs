@@ -1,5 +1,5 @@
-//! Many members race for few requests: they claim, release, hand over, answer, give up, fall silent and die. Each request has one owner at
-//! a time, and no two claims of it the same fence. The ledger checks that, entry by entry.
+//! Many members race for few requests and lanes: they claim, release, hand over, answer, give up, fall silent and die. Each request and
+//! each lane has one owner at a time, and no two claims of a request the same fence. The ledger checks that, entry by entry.
 //!
 //! `BRIDGE_RACE_ROUNDS` sets the rounds of each racer, and `BRIDGE_RACE_SEED` the seed, which a failure prints.
 
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
 use super::ledger::Ledger;
-use super::model_inputs::{claim_update, name, text};
+use super::model_inputs::{claim_update, lane, name, text};
 use crate::bus::error::BusError;
 use crate::bus::event::{Entry, Event};
 use crate::bus::replica::Replica;
@@ -137,7 +137,7 @@ impl<'a> Racer<'a> {
         let Some(request) = self.some_request() else {
             return self.open_request();
         };
-        match self.dice.below(16) {
+        match self.dice.below(20) {
             0..8 => {
                 let call = CallId(self.dice.uuid());
                 drop(self.ask(Some(me), Operation::Claim(request, call)));
@@ -161,6 +161,12 @@ impl<'a> Racer<'a> {
                 self.read_mail(me);
                 self.read_mail(self.track.asker);
             }
+            15..19 => {
+                let lane = lane(u8::try_from(self.dice.below(2)).unwrap());
+                let claims = self.dice.below(2) == 0;
+                let how = if claims { Operation::ClaimLane } else { Operation::ReleaseLane };
+                drop(self.ask(Some(me), how(lane)));
+            }
             _ => {
                 self.ask(None, Operation::Reap(vec![me])).unwrap();
                 self.session = SessionId(self.dice.uuid());
@@ -175,7 +181,7 @@ fn from_env(variable: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn whoever_races_for_a_request_it_has_one_owner_and_no_fence_twice() {
+fn whoever_races_for_requests_and_lanes_each_has_one_owner_and_no_fence_twice() {
     let seed = from_env("BRIDGE_RACE_SEED", u64::from(std::process::id()));
     let rounds = from_env("BRIDGE_RACE_ROUNDS", ROUNDS);
     println!("BRIDGE_RACE_SEED={seed}");
@@ -214,9 +220,10 @@ fn whoever_races_for_a_request_it_has_one_owner_and_no_fence_twice() {
     let claims = count(|event| matches!(event, Event::RequestClaimed { .. }));
     let moved = count(|event| matches!(event, Event::RequestHandedOver { .. }));
     let reopened = count(|event| matches!(event, Event::RequestReopened { .. }));
+    let lanes = count(|event| matches!(event, Event::LaneClaimed(_)));
     println!(
-        "{claims} claims, {moved} handed over, {reopened} reopened in {} lines",
+        "{claims} claims, {moved} handed over, {reopened} reopened, {lanes} lanes claimed in {} lines",
         entries.len()
     );
-    assert!(claims > REQUESTS && reopened > 0);
+    assert!(claims > REQUESTS && reopened > 0 && lanes > 1);
 }

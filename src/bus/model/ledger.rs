@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::answers_ledger::AnswersLedger;
 use super::consistent_state::{check_inboxes, check_sessions};
+use super::lane_ledger::LaneLedger;
 use super::pace_ledger::PaceLedger;
 use crate::bus::event::{
     Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
@@ -65,6 +66,7 @@ pub(super) struct Ledger {
     acknowledged: BTreeMap<(MessageId, Name), Acknowledgement>,
     pub(super) requests: BTreeMap<RequestId, Asked>,
     answers: AnswersLedger,
+    lanes: LaneLedger,
     /// The unheard claims, each with the call whose answer it depends on.
     pub(super) unheard: BTreeMap<RequestId, (SessionId, CallId)>,
     /// The assigners of unfinished tasks.
@@ -114,6 +116,7 @@ impl Ledger {
                 _ => {}
             }
             self.answers.enter(event);
+            self.lanes.enter(event);
             self.enter_event(seq, event);
         }
     }
@@ -414,6 +417,7 @@ impl Ledger {
 
     /// Checks that a state agrees with the ledger, and that its parts agree with each other.
     pub(super) fn check(&self, state: &State) {
+        self.lanes.check(state);
         self.check_members(state);
         self.check_messages(state);
         self.check_requests(state);

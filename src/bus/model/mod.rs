@@ -10,6 +10,7 @@ mod consistent_state;
 mod garbage;
 mod odd_events;
 mod answers_ledger;
+mod lane_ledger;
 mod pace_ledger;
 mod ledger;
 mod model_step;

@@ -23,16 +23,24 @@ pub(super) fn name(text: &str) -> Name {
 
 /// One of the few groups to which members write.
 pub(super) fn group(number: u8) -> &'static str {
-    ["all", "@odd", "@even", "#news", "@nobody"][usize::from(number)]
+    ["all", "@odd", "@even", "#news", "@nobody", "@water"][usize::from(number)]
 }
 
-/// What the next session says of itself: a role, or a capability and a topic.
+/// One of the few lanes.
+pub(super) fn lane(number: u8) -> Label {
+    Label::parse(["water", "fire"][usize::from(number % 2)]).unwrap()
+}
+
+/// What the next session says of itself: a role, or a capability and a topic; some do a lane.
 pub(super) fn says(number: u128) -> (Vec<String>, Description) {
     let label = |text: &str| Label::parse(text).unwrap();
+    let does_lane = number.is_multiple_of(3).then(|| lane(0));
     if number.is_multiple_of(2) {
-        return (vec!["even".to_owned()], Description::default());
+        let traits = Traits { lane: does_lane, ..Traits::default() };
+        return (vec!["even".to_owned()], Description { traits, cwd: None });
     }
     let traits = Traits {
+        lane: does_lane,
         capabilities: vec![label("odd")],
         topics: vec![label("news")],
         ..Traits::default()

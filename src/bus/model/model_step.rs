@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 /// The groups to which members write: see [`group`](super::model_inputs::group).
-pub(super) const GROUPS: u8 = 5;
+pub(super) const GROUPS: u8 = 6;
 
 /// One step. Its indices choose among the existing sessions, calls, requests and so on.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub(super) enum ModelStep {
     SendToGroup(Index, u8, Option<Index>),
     /// A member follows one of the topics, or leaves it.
     Follow(Index, bool),
+    /// A member claims one of the lanes, or gives it up.
+    Lane(Index, u8, bool),
     /// An orchestrator sets the rate of messages; 0 is none.
     Limit(Index, u8),
     Take(Index, u8),
@@ -100,6 +102,8 @@ pub(super) fn step() -> impl Strategy<Value = ModelStep> {
         3 => (one(), 0..GROUPS, maybe())
             .prop_map(|(by, group, reply)| ModelStep::SendToGroup(by, group, reply)),
         2 => (one(), any::<bool>()).prop_map(|(by, follows)| ModelStep::Follow(by, follows)),
+        2 => (one(), 0..2u8, any::<bool>())
+            .prop_map(|(by, lane, claims)| ModelStep::Lane(by, lane, claims)),
         1 => (one(), prop_oneof![Just(0), Just(1), Just(60)])
             .prop_map(|(by, rate)| ModelStep::Limit(by, rate)),
         4 => (one(), 1..4u8).prop_map(|(by, limit)| ModelStep::Take(by, limit)),

@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 use crate::bus::event::{
     Addressees, AnswerWritten, Body, Created, Described, Entry, Envelope, Event, Finished,
-    Followed, Joined, MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked,
-    ProvenClaim, Question, RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded,
-    StepExpanded, StepReturned, StepStarted, TaskAssigned, TaskReport, UnheardClaim,
+    Followed, Joined, LaneMoved, MessageAcknowledged, MessageSent, PermissionAnswered,
+    PermissionAsked, ProvenClaim, Question, RequestOpened, Resumed, Skip, Starting, StepAsked,
+    StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, TaskReport, UnheardClaim,
 };
 use crate::bus::storage::file::line_format;
 use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
@@ -115,7 +115,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         DeliveryMethod::Steer,
         DeliveryMethod::Drain,
     ];
-    match kind % 45 {
+    match kind % 47 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -155,6 +155,8 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         }),
         42 => Event::TopicFollowed(Followed { session: session(a), topic: topic(b) }),
         43 => Event::TopicLeft(Followed { session: session(a), topic: topic(b) }),
+        45 => Event::LaneClaimed(LaneMoved { session: session(a), lane: topic(b) }),
+        46 => Event::LaneReleased(LaneMoved { session: session(a), lane: topic(b) }),
         3 => Event::MemberActivity { session: session(a), activity: Activity::Running },
         4 => Event::MemberTools { session: session(a), tools: Tools::Ready },
         5 => Event::MemberLeft { session: session(a), departure: Departure::Dead, detail: None },

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::ledger::Ledger;
 use super::model_inputs::{
-    choose, claim_update, group, name, one_of_few_texts, opening, says, sending, task, text,
+    choose, claim_update, group, lane, name, one_of_few_texts, opening, says, sending, task, text,
 };
 use super::model_step::ModelStep;
 use crate::bus::error::BusError;
@@ -189,6 +189,10 @@ impl World {
                 let reply_to = reply_to.as_ref().and_then(|index| choose(&self.messages, index));
                 let envelope = u8::try_from(self.ids % 16).unwrap();
                 (member(by)?, sending(group(*number).into(), self.ids, reply_to, envelope))
+            }
+            ModelStep::Lane(by, number, claims) => {
+                let how = if *claims { Operation::ClaimLane } else { Operation::ReleaseLane };
+                (member(by)?, how(lane(*number)))
             }
             ModelStep::Follow(by, follows) => {
                 let topic = Label::parse("news").expect("it is one word");

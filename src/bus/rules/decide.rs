@@ -134,6 +134,8 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::Broadcast(body) => messages::broadcast(writer, me, body),
         Operation::FollowTopic(topic) => messages::follow_topic(writer, me, topic),
         Operation::LeaveTopic(topic) => messages::leave_topic(writer, me, topic),
+        Operation::ClaimLane(lane) => members::claim_lane(writer, me, lane),
+        Operation::ReleaseLane(lane) => members::release_lane(writer, me, lane),
         Operation::Take { session, call, method, pick } => {
             messages::take(writer, me, *session, (*call, *method), pick)
         }

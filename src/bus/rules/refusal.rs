@@ -146,6 +146,12 @@ pub enum Refusal {
             member"
     )]
     OpensRequest { what: &'static str },
+    #[error("{by} owns the lane `@{lane}`: write to `@{lane}`, or ask {by} to release it")]
+    LaneTaken { lane: Label, by: Name },
+    #[error("you own {limit} lanes, which is the limit: release one with update_claim")]
+    TooManyLanes { limit: usize },
+    #[error("you do not own the lane `@{lane}`{}", .by.as_ref().map_or(String::new(), |by| format!(": {by} does")))]
+    NotYourLane { lane: Label, by: Option<Name> },
     #[error(transparent)]
     Shape(#[from] ShapeError),
     #[error(

@@ -38,6 +38,8 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::MemberModel { .. }
             | Event::TopicFollowed(_)
             | Event::TopicLeft(_)
+            | Event::LaneClaimed(_)
+            | Event::LaneReleased(_)
             | Event::MemberActivity { .. }
             | Event::AgentStirred { .. }
             | Event::AgentStalled { .. }

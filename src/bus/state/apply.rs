@@ -52,6 +52,8 @@ impl State {
             Event::MemberDescribed(described) => self.member_described(described),
             Event::TopicFollowed(followed) => self.topic_followed(followed),
             Event::TopicLeft(left) => self.topic_left(left),
+            Event::LaneClaimed(claimed) => self.lane_claimed(claimed),
+            Event::LaneReleased(released) => self.lane_released(released, at),
             Event::MemberActivity { session, activity } => {
                 self.member_activity(*session, *activity, at);
             }

@@ -37,6 +37,12 @@ pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
             of(followed.session, &format!("follows #{}", followed.topic))
         }
         Event::TopicLeft(left) => of(left.session, &format!("no longer follows #{}", left.topic)),
+        Event::LaneClaimed(claimed) => {
+            of(claimed.session, &format!("owns the lane @{}", claimed.lane))
+        }
+        Event::LaneReleased(released) => {
+            of(released.session, &format!("released the lane @{}", released.lane))
+        }
         Event::MemberLeft { session, departure, detail } => {
             let why = after_colon(detail.as_deref());
             of(*session, &format!("left ({}){why}", departure.as_str()))

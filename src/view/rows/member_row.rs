@@ -95,7 +95,7 @@ pub struct MemberRow {
     /// Since when it waits, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_since: Option<Moment>,
-    /// The requests that it has claimed and not answered.
+    /// What it owns: requests that it has claimed and not answered, and lanes, each with `@`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<String>,
     /// When it was last active; when it left, if it has.
@@ -175,7 +175,7 @@ impl MemberRow {
             waits_for: awaited(state, session).map(ToString::to_string),
             wait_words: None,
             waits_since: session.waits.last().and_then(|wait| wait.call.made_ms()).map(Moment),
-            holds: state.claimed_by(session.id).map(|request| request.id.to_string()).collect(),
+            holds: state.owned_by(session),
             last_active: Moment(session.last_ms),
             live_seconds: seconds(session.since, now.tick),
             profile: session.profile.clone(),

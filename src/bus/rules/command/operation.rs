@@ -113,6 +113,10 @@ pub enum Operation {
     FollowTopic(Label),
     /// The session no longer follows a topic.
     LeaveTopic(Label),
+    /// Makes the session the owner of a lane that nobody owns.
+    ClaimLane(Label),
+    /// Gives up a lane that the session owns, or says it does.
+    ReleaseLane(Label),
     /// Delivers unread messages by a call.
     Take {
         /// The recipient: the caller's session, or an agent of this bridge.

@@ -2,7 +2,7 @@
 
 use crate::bus::event::{Described, Event, Joined};
 use crate::bus::rules::command::{Description, NameChoice, NewAgent, NewMember, NewTask};
-use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::{notice, quoted};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{claimable_by, show_requests};
@@ -10,6 +10,7 @@ use crate::bus::rules::tasks::write_assigned;
 use crate::bus::state::State;
 use crate::domain::ids::SessionId;
 use crate::domain::member::{SessionNumber, Traits};
+use crate::domain::messaging::Group;
 use crate::domain::name::Name;
 
 pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> Result<(), Refusal> {
@@ -25,16 +26,39 @@ pub(in crate::bus::rules) fn join(writer: &mut Writer<'_>, new: &NewMember) -> R
         client: new.client,
     }));
     let Description { traits, cwd } = &new.description;
-    describe(writer, new.session, traits, cwd.clone());
+    describe(writer, (new.session, &name), traits, cwd.clone());
     show_requests(writer, &name, &claimable_by(writer.state, &name));
     Ok(())
 }
 
-/// Gives a new session its number, and writes what it says of itself.
-fn describe(writer: &mut Writer<'_>, session: SessionId, traits: &Traits, cwd: Option<String>) {
+/// Gives a new session its number, and writes what it says of itself. It is told if another session owns the lane that it says it does.
+fn describe(
+    writer: &mut Writer<'_>,
+    (session, name): (SessionId, &Name),
+    traits: &Traits,
+    cwd: Option<String>,
+) {
     let last = writer.state.last_number();
     let number = last.map_or(SessionNumber::FIRST, SessionNumber::next);
     writer.push(Event::MemberDescribed(Described { session, number, traits: traits.clone(), cwd }));
+    let owner = traits.lane.as_ref().and_then(|lane| {
+        let owner = writer.state.lane_owner(lane.as_str())?;
+        Some((Group::Word(lane.clone()), owner.name.clone()))
+    });
+    if let Some((lane, owner)) = owner {
+        let text = notice![
+            "the lane ",
+            lane,
+            " has an owner, ",
+            owner,
+            ": messages to it reach ",
+            owner,
+            " and, once ",
+            owner,
+            " has released it or left, you"
+        ];
+        writer.post(Post::notice(name.clone(), text));
+    }
 }
 
 /// Notifies a newcomer that an existing bus was set aside. The notice is in the append with which it joins, so it cannot get lost.
@@ -72,7 +96,7 @@ pub(in crate::bus::rules) fn start(
     starting.owner = me;
     let (session, name) = (starting.session, starting.name.clone());
     writer.push(Event::MemberStarting(starting));
-    describe(writer, session, &new.traits, None);
+    describe(writer, (session, &name), &new.traits, None);
     show_requests(writer, &name, &claimable_by(writer.state, &name));
     if let Some(task) = task {
         write_assigned(writer, &by.name, (session, &name), task)?;

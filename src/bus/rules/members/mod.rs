@@ -3,12 +3,14 @@
 mod join;
 mod session_report;
 mod stop;
+mod lanes;
 mod leave;
 mod reap;
 mod undelivered_mail;
 pub(super) mod session_summary;
 
 pub(super) use self::join::{join, name_holder_first, notify_put_aside, start};
+pub(super) use self::lanes::{claim_lane, release_lane};
 pub(super) use self::leave::{fail, leaders_of, leave};
 pub(super) use self::reap::reap;
 pub(super) use self::session_report::{activity, delivery_methods, model, ready, tools, turn_used};

@@ -42,7 +42,7 @@ impl Session {
     /// Says whether it has a word as its lane, a role or a capability.
     pub fn has_word(&self, word: &str) -> bool {
         let is_it = |label: &Label| is_same_word(label.as_str(), word);
-        self.traits.lane.as_ref().is_some_and(is_it)
+        self.does_lane(word)
             || self.roles.iter().any(|role| is_same_word(role, word))
             || self.traits.capabilities.iter().any(is_it)
     }
@@ -51,8 +51,8 @@ impl Session {
 impl State {
     /// Returns the live members of a group, those that are here longest first.
     ///
-    /// `@word` is the owner of that lane: the one that is here longest of those that say they do it. Where nobody has such a lane, it is
-    /// all members with that role, and where nobody has that, all with that capability.
+    /// `@word` is the owner of that lane. Where it has none, it is all members with that role, and where nobody has that, all with that
+    /// capability.
     pub fn in_group(&self, group: &Group) -> Vec<&Session> {
         let live = self.live_sessions();
         let word = match group {
@@ -62,8 +62,7 @@ impl State {
             Group::Word(word) => word.as_str(),
         };
         let is_it = |label: &Label| is_same_word(label.as_str(), word);
-        let owner = live.iter().find(|session| session.traits.lane.as_ref().is_some_and(is_it));
-        if let Some(owner) = owner {
+        if let Some(owner) = self.lane_owner(word) {
             return vec![owner];
         }
         let has_role =
@@ -100,7 +99,8 @@ impl State {
         let (mut capabilities, mut topics) = (BTreeSet::new(), BTreeSet::new());
         for session in self.sessions.values() {
             let at = |word: &str| format!("@{}", word.to_ascii_lowercase());
-            lanes.extend(session.traits.lane.iter().map(|lane| at(lane.as_str())));
+            let own = session.lanes.iter().chain(&session.traits.lane);
+            lanes.extend(own.map(|lane| at(lane.as_str())));
             // A role of an older team may be a sentence, by which nobody can be addressed.
             let words = session.roles.iter().filter(|role| Label::parse(role).is_ok());
             roles.extend(words.map(|role| at(role)));

@@ -25,6 +25,7 @@ impl Session {
             cwd: None,
             roles: Vec::new(),
             traits: Traits::default(),
+            lanes: Vec::new(),
             owner: None,
             token_hash: None,
             pid: None,

@@ -7,6 +7,7 @@ mod join_and_leave;
 mod inbox;
 mod find_members;
 mod groups;
+mod lanes;
 mod topics;
 
 pub use self::ended_session::{EndedSession, ResumeInfo};

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::bus::state::{Chunked, Pace, Run, UnreadPlace, Wait};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::domain::member::{Activity, MemberKind, ProcessMark, SessionNumber, Tools, Traits};
+use crate::domain::member::{
+    Activity, Label, MemberKind, ProcessMark, SessionNumber, Tools, Traits,
+};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::task::result::Usage;
@@ -56,6 +58,9 @@ pub struct Session {
     /// What else it says of itself.
     #[serde(default, skip_serializing_if = "Traits::are_none")]
     pub traits: Traits,
+    /// The lanes that it has claimed, beside the one that it says it does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lanes: Vec<Label>,
     /// The bridge that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SessionId>,

@@ -37,7 +37,7 @@ impl State {
     }
 
     /// Counts what a member has done to others for the rate of its messages, if the team has a limit of that.
-    fn count_for_rate(&mut self, name: &Name, at: &At) {
+    pub(in crate::bus::state) fn count_for_rate(&mut self, name: &Name, at: &At) {
         if self.limits.messages_per_minute > 0
             && let Some(member) = self.members.get_mut(name)
         {

@@ -123,7 +123,7 @@ async fn a_topic_is_left_and_a_claimed_request_is_given_back() {
     let refused = bob.refused("update_claim", release(&json!("#news"))).await;
     assert_eq!(refused, "you do not follow `#news`");
     let refused = bob.refused("update_claim", release(&json!("@role"))).await;
-    assert!(refused.starts_with("id is a request"), "{refused}");
+    assert_eq!(refused, "you do not own the lane `@role`");
 
     let request = ann.call("request_task", json!({ "description": "x" })).await;
     let id = &request["request_id"];
@@ -132,4 +132,33 @@ async fn a_topic_is_left_and_a_claimed_request_is_given_back() {
     assert_eq!(given["status"], "open", "{given}");
     let again = bob.call("claim_request", json!({ "request_id": id })).await;
     assert_eq!(again["claimed"], true, "{again}");
+}
+
+#[tokio::test]
+async fn a_lane_is_claimed_shown_and_released() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let claim = json!({ "lane": "storage" });
+    let won = json!({ "claimed": true, "lane": "@storage" });
+    assert_eq!(ann.call("claim_request", claim.clone()).await, won);
+    let lost = bob.call("claim_request", claim.clone()).await;
+    assert_eq!(lost["claimed"], false, "{lost}");
+    let reason = "ann owns the lane `@storage`: write to `@storage`, or ask ann to release it";
+    assert_eq!(lost["reason"], reason);
+    let listed = bob.call("list_agents", json!({})).await;
+    assert_eq!(listed["agents"][0]["holds"], json!(["@storage"]), "{listed}");
+    let sent = bob.call("send_message", json!({ "to": "@storage", "content": "x" })).await;
+    assert_eq!(sent["recipients"][0]["name"], "ann", "{sent}");
+    let release = json!({ "id": "@storage", "action": "release" });
+    let refused = bob.refused("update_claim", release.clone()).await;
+    assert_eq!(refused, "you do not own the lane `@storage`: ann does");
+    let released = ann.call("update_claim", release).await;
+    assert_eq!(released["status"], "released", "{released}");
+    assert_eq!(bob.call("claim_request", claim).await, won);
+    for both in [json!({}), json!({ "lane": "x", "request_id": "req-aaaaaaaaaaab" })] {
+        let refused = bob.refused("claim_request", both).await;
+        assert_eq!(refused, "give either `request_id` or `lane`");
+    }
+    let refused = bob.refused("claim_request", json!({ "lane": "two words" })).await;
+    assert!(refused.starts_with("`lane` of `claim_request`: "), "{refused}");
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bus::Bus;
-use crate::bus::state::{BodyRef, Session};
+use crate::bus::state::{BodyRef, Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::Label;
@@ -60,9 +60,12 @@ struct Details {
     /// What it is for, in its user's words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     roles: Vec<String>,
-    /// The part of the work that it does.
+    /// The part of the work that it says it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     lane: Option<String>,
+    /// The requests and lanes that it owns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    holds: Vec<String>,
     /// What it can do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     capabilities: Vec<String>,
@@ -98,7 +101,7 @@ impl Tool for ListAgents {
                 .filter(|session| !session.hung || session.id == me)
                 .map(|session| {
                     let doing = (session.id != me).then(|| Doing::look(state, session, now));
-                    (agent(session, now.tick, me), details(session), doing)
+                    (agent(session, now.tick, me), details(state, session), doing)
                 })
                 .collect()
         });
@@ -152,7 +155,7 @@ fn agent(session: &Session, now: Tick, me: SessionId) -> Agent {
     }
 }
 
-fn details(session: &Session) -> Details {
+fn details(state: &State, session: &Session) -> Details {
     let traits = &session.traits;
     let word = |label: &Option<Label>| label.as_ref().map(|label| label.as_str().to_owned());
     let words = |labels: &[Label]| labels.iter().map(|label| label.as_str().to_owned()).collect();
@@ -161,6 +164,7 @@ fn details(session: &Session) -> Details {
         profile: session.profile.clone(),
         roles: session.roles.clone(),
         lane: word(&traits.lane),
+        holds: state.owned_by(session),
         capabilities: words(&traits.capabilities),
         topics: words(&traits.topics),
         surface: word(&traits.surface),

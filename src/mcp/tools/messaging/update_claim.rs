@@ -1,4 +1,4 @@
-//! `update_claim`: what the owner of a request does with its claim; and the end of following a topic.
+//! `update_claim`: what the owner of a request does with its claim; and the end of owning a lane or following a topic.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub(crate) struct UpdateClaim;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// A request that you own, or a #topic that you follow.
+    /// A request or @lane that you own, or a #topic that you follow.
     id: String,
     action: Action,
     /// For `hand_over`: the next owner.
@@ -50,9 +50,9 @@ impl Action {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The request or the topic.
+    /// The request, the lane or the topic.
     id: String,
-    /// open, claimed, completed or failed; of a topic: left.
+    /// open, claimed, completed or failed; of a lane: released; of a topic: left.
     status: &'static str,
     /// Who owns it now.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ impl Tool for UpdateClaim {
     const NAME: &'static str = "update_claim";
     const DESCRIPTION: &'static str = "Of a request that you own: tell its sender how far you are \
         (progress), keep it while you are silent (renew), offer it to all again (release), hand it \
-        over, answer it (complete), or give it up (fail). Or release a topic.";
+        over, answer it (complete), or give it up (fail). Or release a lane or topic.";
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         if let Some(group) = Group::parse(input.id.trim()).map_err(Refusal::from)? {
@@ -90,20 +90,27 @@ impl Tool for UpdateClaim {
     }
 }
 
-/// Ends following a topic.
+/// Ends following a topic, or owning a lane.
 async fn leave(caller: &mut Caller, group: Group, input: &Input) -> Result<Output, ToolError> {
-    let wrong = |problem: &str| Err(ToolError::Arguments(problem.to_owned()));
-    let Group::Topic(topic) = group else {
-        return wrong(
-            "id is a request that you own, or a `#topic`: a lane, a role or a capability lasts as long \
-                as your session",
-        );
-    };
     if input.action != Action::Release || input.to.is_some() || input.content.is_some() {
-        return wrong("a topic can only be left: give `release` as action, and nothing else");
+        let problem =
+            "a lane or a topic can only be left: give `release` as action, and nothing else";
+        return Err(ToolError::Arguments(problem.to_owned()));
     }
-    caller.call.ask(Operation::LeaveTopic(topic)).await?;
-    Ok(Output { id: input.id.clone(), status: "left", owner: None, lease_seconds: None })
+    let id = input.id.clone();
+    match group {
+        Group::Topic(topic) => {
+            caller.call.ask(Operation::LeaveTopic(topic)).await?;
+            Ok(Output { id, status: "left", owner: None, lease_seconds: None })
+        }
+        Group::Word(lane) => {
+            caller.call.ask(Operation::ReleaseLane(lane.clone())).await?;
+            let owner = caller
+                .bus()
+                .look(|state| state.lane_owner(lane.as_str()).map(|owner| owner.name.to_string()));
+            Ok(Output { id, status: "released", owner, lease_seconds: None })
+        }
+    }
 }
 
 fn update(

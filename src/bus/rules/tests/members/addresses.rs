@@ -65,6 +65,10 @@ fn team() -> (World, SessionId) {
     let says = Says { roles: &["tester"], lane: Some("tests"), ..Says::default() };
     let gone = join(&mut world, "gone", &says);
     world.leave(gone);
+    let bob = world.state.live(&name("bob")).unwrap().id;
+    let (call, told) = world.take(bob);
+    assert_eq!(told.len(), 1, "ann owns the lane that bob says it does");
+    world.settle(bob, call, true);
     (world, me)
 }
 

@@ -3,6 +3,7 @@
 mod acknowledgements;
 mod addresses;
 mod join_and_leave;
+mod lanes;
 mod rates;
 mod session_summary;
 mod who_is_here;

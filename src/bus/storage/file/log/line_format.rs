@@ -332,6 +332,8 @@ mod tests {
             r##"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"#releases","to":["bob"],"body":{"text":"x"}}}"##,
             r#"{"topic_followed":{"session":"00000000-0000-0000-0000-000000000004","topic":"releases"}}"#,
             r#"{"topic_left":{"session":"00000000-0000-0000-0000-000000000004","topic":"releases"}}"#,
+            r#"{"lane_claimed":{"session":"00000000-0000-0000-0000-000000000004","lane":"storage"}}"#,
+            r#"{"lane_released":{"session":"00000000-0000-0000-0000-000000000004","lane":"storage"}}"#,
             r#"{"message_addressed":{"id":"msg-aaaaaaab","to":["bob"]}}"#,
             r#"{"message_addressed":{"id":"msg-aaaaaaab","to":{"all_but":["ann"]}}}"#,
             r#"{"message_superseded":{"id":"msg-aaaaaaab","members":["bob"]}}"#,

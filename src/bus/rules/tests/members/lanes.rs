@@ -1,0 +1,94 @@
+//! Lanes: each has one owner, who claims it, gives it up, or leaves.
+
+use super::super::*;
+use crate::bus::event::LaneMoved;
+use crate::bus::rules::Description;
+use crate::domain::limits;
+use crate::domain::member::{Label, Traits};
+
+fn lane(text: &str) -> Label {
+    Label::parse(text).unwrap()
+}
+
+fn claim(text: &str) -> Operation {
+    Operation::ClaimLane(lane(text))
+}
+
+fn release(text: &str) -> Operation {
+    Operation::ReleaseLane(lane(text))
+}
+
+fn owner(world: &World, text: &str) -> Option<String> {
+    world.state.lane_owner(text).map(|owner| owner.name.to_string())
+}
+
+/// Lets a peer join that says it does a lane, and returns what happens.
+fn join_with_lane(world: &mut World, called: &str, does: &str) -> (SessionId, Vec<Event>) {
+    let mut new = world.joining(NameChoice::Chosen(name(called)), MemberKind::Peer, &[]);
+    let traits = Traits { lane: Some(lane(does)), ..Traits::default() };
+    new.description = Description { traits, cwd: None };
+    let session = new.session;
+    let events = world.ask(None, Operation::Join(Box::new(new)));
+    (session, events)
+}
+
+#[test]
+fn a_lane_has_one_owner_until_it_releases_it_or_leaves() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let moved = LaneMoved { session: a, lane: lane("storage") };
+    assert_eq!(world.ask(a, claim("storage")), [Event::LaneClaimed(moved.clone())]);
+    assert_eq!(world.ask(a, claim("Storage")), [], "it owns it already");
+    let refusal = world.refuse(b, claim("STORAGES"));
+    assert_eq!(
+        refusal.to_string(),
+        "a owns the lane `@STORAGES`: write to `@STORAGES`, or ask a to release it"
+    );
+    let refusal = world.refuse(b, release("storage"));
+    assert_eq!(refusal.to_string(), "you do not own the lane `@storage`: a does");
+    let sent_to = |events: &[Event]| sent(events).to.named().to_vec();
+    assert_eq!(sent_to(&world.ask(b, sending("@storage", "x", None))), [name("a")]);
+    assert_eq!(world.ask(a, release("storage")), [Event::LaneReleased(moved)]);
+    assert_eq!(owner(&world, "storage"), None);
+    assert_eq!(
+        world.refuse(a, release("storage")).to_string(),
+        "you do not own the lane `@storage`"
+    );
+    world.ask(b, claim("storage"));
+    world.leave(b);
+    assert_eq!(owner(&world, "storage"), None);
+}
+
+#[test]
+fn who_says_it_does_an_owned_lane_is_told_by_whom_and_follows_its_owner() {
+    let mut world = World::new();
+    let a = world.peer("a");
+    world.ask(a, claim("storage"));
+    let (b, events) = join_with_lane(&mut world, "b", "storage");
+    let (c, _) = join_with_lane(&mut world, "c", "storage");
+    let told = "the lane @storage has an owner, a: messages to it reach a and, once a has released \
+                it or left, you";
+    assert_eq!(notices(&events, "b"), [told]);
+    assert_eq!(owner(&world, "storage").as_deref(), Some("a"));
+    world.leave(a);
+    assert_eq!(owner(&world, "storage").as_deref(), Some("b"), "it is here longest");
+    // What it said when it joined can be given up, too.
+    world.ask(b, release("storage"));
+    assert_eq!(owner(&world, "storage").as_deref(), Some("c"));
+    let held = |session| world.state.owned_by(world.state.session(session).unwrap());
+    assert_eq!((held(b), held(c)), (Vec::new(), vec!["@storage".to_owned()]));
+}
+
+#[test]
+fn a_session_claims_a_limited_number_of_lanes() {
+    let mut world = World::new();
+    let a = world.peer("a");
+    for number in 0..limits::LANES_OF_ONE {
+        world.ask(a, claim(&format!("lane{number}")));
+    }
+    let refusal = world.refuse(a, claim("more"));
+    assert_eq!(
+        refusal.to_string(),
+        "you own 16 lanes, which is the limit: release one with update_claim"
+    );
+}
