@@ -240,6 +240,9 @@ pub const DESCRIBED_PROFILES: usize = 16;
 /// Topics that a session follows: more than anybody reads, and few enough for its line in a list of members.
 pub const FOLLOWED_TOPICS: usize = 64;
 
+/// Words after `@` in one message that get copies: more is a group.
+pub const MENTIONS: usize = 16;
+
 /// Lanes that a session has claimed: a session that does more does not do each of them.
 pub const LANES_OF_ONE: usize = 16;
 

@@ -84,6 +84,9 @@ pub struct Envelope {
     /// Its sender wants an answer within these seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_seconds: Option<u64>,
+    /// Who gets a copy because its text mentions them; in an operation, the words after `@`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<Name>,
 }
 
 impl Envelope {

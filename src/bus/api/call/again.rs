@@ -64,6 +64,6 @@ impl Call {
             let lasting = deliveries.filter(|(_, one)| !one.is_final() || one.is_seen());
             with_liveness(state, lasting.map(|(name, _)| name.clone()))
         });
-        SentMessage { id, recipients, is_double: true, request: None }
+        SentMessage { id, recipients, is_double: true, mentions: Vec::new(), request: None }
     }
 }

@@ -71,7 +71,13 @@ impl Call {
             Some((message.clone(), with_liveness(state, names)))
         });
         let (message, recipients) = opened.ok_or(BusError::Closed)?;
-        Ok(SentMessage { id: message, recipients, is_double: false, request: Some(id) })
+        Ok(SentMessage {
+            id: message,
+            recipients,
+            is_double: false,
+            mentions: Vec::new(),
+            request: Some(id),
+        })
     }
 }
 
@@ -91,6 +97,9 @@ impl Outgoing {
         }
         if !self.priority.is_normal() || has(|more| more.urgency.is_some()) {
             return Some("priority");
+        }
+        if has(|more| !more.mentions.is_empty()) {
+            return Some("mention");
         }
         has(|more| more.supersedes.is_some()).then_some("supersedes")
     }

@@ -33,7 +33,9 @@ impl Call {
             };
             with_liveness(state, names)
         });
-        Ok(SentMessage { id: sent.id.clone(), recipients, is_double: false, request: None })
+        let mentions = sent.more.as_ref().map(|more| more.mentions.clone()).unwrap_or_default();
+        let id = sent.id.clone();
+        Ok(SentMessage { id, recipients, is_double: false, mentions, request: None })
     }
 }
 

@@ -4,6 +4,7 @@ mod addressing;
 mod rates;
 mod resolve;
 mod check_envelope;
+mod copies;
 mod deadlines;
 mod send;
 mod signal_effects;

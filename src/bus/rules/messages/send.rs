@@ -2,6 +2,7 @@
 
 use super::addressing::{check_body, known_member};
 use super::check_envelope::check_envelope;
+use super::copies::add_copies;
 use super::rates::{check_pace, just_sent};
 use super::resolve::{Recipients, follow, resolve, responsive};
 use super::signal_effects::{check_awaited, completed, supersede, take_effect};
@@ -44,6 +45,7 @@ pub(in crate::bus::rules) fn send(
     post.quiet = !audience.is_one() && !wakes;
     (post.audience, post.to) = (audience, to);
     check_awaited(writer, &me.name, &post)?;
+    add_copies(writer, me, &mut post)?;
     let topic = match &post.audience {
         Audience::Group(Group::Topic(topic)) => Some(topic.clone()),
         _ => None,

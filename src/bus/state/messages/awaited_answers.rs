@@ -44,8 +44,8 @@ impl State {
         }
         if let (Some(seconds), Some(from)) = (more.response_seconds, sent.from.member()) {
             let deliveries = self.messages.get(&sent.id).map(|message| message.deliveries.iter());
-            let to: Vec<_> =
-                deliveries.into_iter().flatten().map(|(name, _)| name.clone()).collect();
+            let names = deliveries.into_iter().flatten().map(|(name, _)| name.clone());
+            let to: Vec<_> = names.filter(|name| !more.mentions.contains(name)).collect();
             if to.is_empty() {
                 return;
             }

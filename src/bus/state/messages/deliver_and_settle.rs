@@ -56,7 +56,8 @@ impl State {
             MessageKind::Response => {
                 let from = sent.from.member().and_then(|name| self.members.get(name)?.session);
                 let completes = || {
-                    let (id, to) = sent.request.as_ref().zip(sent.to.named().first())?;
+                    let [to] = sent.to.named() else { return None };
+                    let id = sent.request.as_ref()?;
                     from.map(|session| self.completes(id, session, to))
                 };
                 sent.claimed_by.is_none() && !(sent.class().answers() && completes() == Some(true))
