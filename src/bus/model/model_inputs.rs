@@ -75,6 +75,7 @@ pub(super) fn one_of_few_envelopes(number: u8) -> (Priority, Option<Box<Envelope
         ttl_seconds,
         response_seconds,
         mentions,
+        queue: number < 5,
         ..Envelope::default()
     };
     (priority, Some(Box::new(more)))

@@ -157,6 +157,12 @@ pub enum Refusal {
         limits::MENTIONS
     )]
     TooManyMentions { count: usize },
+    #[error(
+        "{count} messages wait for somebody whom they fit, the limit{}: write again when there is \
+            somebody",
+        if *.own { " of one member" } else { "" }
+    )]
+    TooManyQueued { count: usize, own: bool },
     #[error(transparent)]
     Shape(#[from] ShapeError),
     #[error(

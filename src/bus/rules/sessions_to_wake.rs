@@ -85,6 +85,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::MessageAcknowledged(_)
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }
+            | Event::MessageUnclaimed { .. }
             | Event::MessageReminded { .. }
             | Event::MessageUnanswered { .. }
             | Event::WaitStarted { .. }

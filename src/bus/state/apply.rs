@@ -76,7 +76,8 @@ impl State {
             | Event::MemberBack { .. }
             | Event::LimitsSet(_) => self.apply_health(event, at),
             Event::MessageSent(sent) => self.message_sent(sent, at),
-            Event::MessageAddressed { id, to } => self.put_into_inboxes(id, to),
+            Event::MessageAddressed { id, to } => self.message_addressed(id, to, at),
+            Event::MessageUnclaimed { id } => self.message_unclaimed(id),
             Event::MessageHanded { ids, member, session, call, method } => {
                 self.message_delivered(ids, member, (*session, *call, *method), at);
             }

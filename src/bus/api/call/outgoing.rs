@@ -75,6 +75,7 @@ impl Call {
             id: message,
             recipients,
             is_double: false,
+            is_queued: false,
             mentions: Vec::new(),
             request: Some(id),
         })
@@ -97,6 +98,9 @@ impl Outgoing {
         }
         if !self.priority.is_normal() || has(|more| more.urgency.is_some()) {
             return Some("priority");
+        }
+        if has(|more| more.queue) {
+            return Some("queue");
         }
         if has(|more| !more.mentions.is_empty()) {
             return Some("mention");

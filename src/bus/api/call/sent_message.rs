@@ -35,7 +35,8 @@ impl Call {
         });
         let mentions = sent.more.as_ref().map(|more| more.mentions.clone()).unwrap_or_default();
         let id = sent.id.clone();
-        Ok(SentMessage { id, recipients, is_double: false, mentions, request: None })
+        let is_queued = sent.is_queued();
+        Ok(SentMessage { id, recipients, is_double: false, is_queued, mentions, request: None })
     }
 }
 

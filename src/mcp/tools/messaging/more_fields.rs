@@ -28,6 +28,8 @@ pub(super) struct MoreFields {
     r#ref: Option<String>,
     /// Your message whose place it takes.
     supersedes: Option<String>,
+    /// If nobody fits the group, wait for the first who does.
+    queue: Option<bool>,
     /// Send copies to each @name and @role in content.
     mention: Option<bool>,
 }
@@ -71,6 +73,7 @@ pub(super) fn envelope(
         supersedes: more.supersedes.as_deref().map(MessageId::parse).transpose()?,
         ttl_seconds: more.ttl_seconds,
         response_seconds: more.response_seconds,
+        queue: more.queue == Some(true),
         mentions: if more.mention == Some(true) { mentioned(content) } else { Vec::new() },
     };
     Ok((priority, (!envelope.is_empty()).then(|| Box::new(envelope))))

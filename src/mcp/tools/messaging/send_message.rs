@@ -127,7 +127,7 @@ impl Tool for SendMessage {
             recipients,
             mentions: sent.mentions.iter().map(ToString::to_string).collect(),
             request_id: sent.request.map(Into::into),
-            queued: is_group.then_some(0),
+            queued: is_group.then_some(usize::from(sent.is_queued)),
             duplicate: sent.is_double.then_some(true),
         })
     }

@@ -324,6 +324,8 @@ mod tests {
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"urgent","body":{"text":"x"}}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"high","more":{"signal":"ReviewRequested","urgency":0.8,"payload":{"instructions":"i","spec_id":"S"},"ref":"src/a.rs","supersedes":"msg-aaaaaaac","ttl_seconds":60,"response_seconds":300,"mentions":["eve"]},"body":{"text":"x"}}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"low","more":{"signal":"x-own"},"body":{"text":"x"}}}"#,
+            r#"{"message_unclaimed":{"id":"msg-aaaaaaab"}}"#,
+            r##"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"#releases","to":[],"quiet":true,"more":{"queue":true},"body":{"text":"x"}}}"##,
             r#"{"message_reminded":{"id":"msg-aaaaaaab"}}"#,
             r#"{"message_unanswered":{"id":"msg-aaaaaaab"}}"#,
             r#"{"task_assigned":{"id":"task-aaaaaaab","session":"00000000-0000-0000-0000-000000000004","agent":"codex","by":"orchestrator","prompt":{"text":"x"},"priority":"high"}}"#,
