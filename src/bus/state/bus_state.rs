@@ -44,7 +44,7 @@ pub struct State {
     pub(in crate::bus) ended_requests: VecDeque<RequestId>,
     #[serde(skip)]
     pub(in crate::bus) unanswered: Unanswered,
-    /// Sessions that have not yet been shown all requests that were open when they joined.
+    /// Sessions that have not yet been shown all open requests that are meant for them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(in crate::bus) newcomers: BTreeSet<SessionId>,
     /// Tasks that have not ended, and the last ended ones.

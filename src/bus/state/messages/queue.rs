@@ -36,13 +36,17 @@ impl State {
 
     /// Returns when something is to be done about the messages that wait, in milliseconds of the boot.
     pub(in crate::bus::state) fn queue_is_due_ms(&self, now: Now) -> Option<u64> {
-        if self.queue_that_fits().next().is_some() {
+        if self.queued.is_empty() {
+            return None;
+        }
+        if self.queue_that_fits().next().is_some() || self.queue_that_lapsed(now).next().is_some() {
             return Some(0);
         }
-        let wall_ms = self.watch.after(now).wall_ms();
         let ends = self.queued.iter().filter_map(|id| self.message(id)?.more.as_ref()?.expires_ms);
-        let left_ms = u64::try_from(ends.min()?.saturating_sub(wall_ms)).unwrap_or_default();
-        Some(now.tick.ms.saturating_add(left_ms))
+        // As the machine's time runs on from the last entry.
+        let left_ms = ends.min()?.saturating_sub(self.watch.wall_ms());
+        let since_ms = self.watch.ms_of(self.boot).unwrap_or(now.tick.ms);
+        Some(since_ms.saturating_add(u64::try_from(left_ms).unwrap_or_default()))
     }
 
     /// Says whether somebody fits the address of a message.
