@@ -42,12 +42,45 @@ impl Bus {
         reader: &Name,
         max: usize,
     ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
+        self.look_back(from, None, matches, reader, max)
+    }
+
+    /// Returns the messages of a thread that `reader` sent or received, as [`Bus::history`] does. It reads only those parts of the log
+    /// that name the thread.
+    pub fn thread_history(
+        &self,
+        from: Option<LogPosition>,
+        thread: &MessageId,
+        reader: &Name,
+        max: usize,
+    ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
+        let parts = self.parts_with(&thread.to_string())?;
+        let parts = parts.into_iter().map(|part| (part.segment, part)).collect();
+        self.look_back(from, Some(parts), |message| message.thread == *thread, reader, max)
+    }
+
+    /// Looks back in the whole log, or in these parts of it by their segments.
+    fn look_back(
+        &self,
+        from: Option<LogPosition>,
+        parts: Option<BTreeMap<u64, LogPosition>>,
+        matches: impl Fn(&Message) -> bool,
+        reader: &Name,
+        max: usize,
+    ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
         let mut position = match from {
             Some(position) => position,
             None => self.oldest()?,
         };
         let mut found = Vec::new();
         loop {
+            if let Some(parts) = &parts {
+                match parts.range(position.segment..).next() {
+                    None => return Ok((found, None)),
+                    Some((segment, _)) if *segment == position.segment => {}
+                    Some((_, part)) => position = *part,
+                }
+            }
             let (lines, next) = self.read_after(position, LINES)?;
             if lines.is_empty() {
                 return Ok((found, None));
@@ -69,6 +102,18 @@ impl Bus {
                 }
             }
             position = next;
+        }
+    }
+
+    /// Returns the first message of the thread of a message. One that is not on record any more may have begun a thread.
+    pub fn thread_of(&self, id: &MessageId, reader: &Name) -> Result<MessageId, BusError> {
+        let known = self.look(|state| state.message(id).map(|message| message.thread.clone()));
+        match known {
+            Some(thread) => Ok(thread),
+            None => {
+                let past = self.past_message(id, reader)?;
+                Ok(past.map_or_else(|| id.clone(), |message| message.thread))
+            }
         }
     }
 }
