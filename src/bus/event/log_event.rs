@@ -136,6 +136,9 @@ pub enum Event {
         /// Only about this request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<RequestId>,
+        /// Only an answer to this message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply_to: Option<MessageId>,
         /// The time limit, in milliseconds.
         timeout_ms: u64,
     },

@@ -184,6 +184,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             call: call(b),
             from: odd.then(|| name(c)),
             request: None,
+            reply_to: (!odd).then(|| message(c)),
             timeout_ms: if odd { u64::MAX } else { 5 },
         },
         18 => Event::WaitEnded { session: session(a), call: call(b) },
