@@ -41,6 +41,7 @@ fn message(from: &str, audience: Audience, text: &str) -> LoadedMessage {
         thread: id,
         priority: Priority::Normal,
         quiet: false,
+        resolved: false,
         more: None,
         body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bus::Bus;
 use crate::bus::error::BusError;
-use crate::bus::event::{Addressees, Entry, Event};
+use crate::bus::event::{Addressees, Entry, Event, ThreadResolved};
 use crate::bus::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
 use crate::bus::storage::{LogError, LogPosition};
 use crate::domain::ids::{MessageId, RequestId, TaskId, WorkflowId};
@@ -26,6 +26,13 @@ pub struct PastAttempt {
     pub given: Option<(Name, TaskId)>,
     pub again: Again,
     pub why: String,
+}
+
+/// How a thread was resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadEnd {
+    pub by: Name,
+    pub summary: String,
 }
 
 /// The delivery status of a past message: its real one is not looked up in the log.
@@ -103,6 +110,28 @@ impl Bus {
             }
             position = next;
         }
+    }
+
+    /// Returns how a thread was resolved, unless it is open.
+    pub fn thread_end(&self, thread: &MessageId) -> Result<Option<ThreadEnd>, BusError> {
+        let is_open = self.look(|state| state.message(thread).is_some_and(|first| !first.resolved));
+        let mut end = None;
+        if is_open {
+            return Ok(end);
+        }
+        self.entries_with(&thread.to_string(), |_, entry| {
+            for event in entry.events {
+                match event {
+                    Event::ThreadResolved(resolved) if resolved.threads.contains(thread) => {
+                        let ThreadResolved { by, summary, .. } = resolved;
+                        end = Some(ThreadEnd { by, summary });
+                    }
+                    Event::MessageSent(sent) if sent.reopens() == Some(thread) => end = None,
+                    _ => {}
+                }
+            }
+        })?;
+        Ok(end)
     }
 
     /// Returns the first message of the thread of a message. One that is not on record any more may have begun a thread.

@@ -6,7 +6,7 @@ use super::{
     Addressees, AnswerWritten, Created, Described, Finished, Followed, Joined, LaneMoved,
     MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim,
     RequestOpened, Resumed, Runs, Skip, Starting, StepApproved, StepAsked, StepEnded, StepExpanded,
-    StepReturned, StepStarted, TaskAssigned, UnheardClaim,
+    StepReturned, StepStarted, TaskAssigned, ThreadResolved, UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -116,6 +116,8 @@ pub enum Event {
     MessageSeen { session: SessionId, call: CallId },
     /// See [`MessageAcknowledged`].
     MessageAcknowledged(MessageAcknowledged),
+    /// See [`ThreadResolved`].
+    ThreadResolved(ThreadResolved),
     /// See [`AnswerWritten`].
     AnswerWritten(AnswerWritten),
     /// A message is withdrawn from these inboxes.

@@ -83,6 +83,7 @@ impl State {
             Event::MessageReturned { session, call } => self.message_requeued(*session, *call),
             Event::MessageSeen { session, call } => self.message_seen(*session, *call),
             Event::MessageAcknowledged(acknowledged) => self.message_acknowledged(acknowledged),
+            Event::ThreadResolved(resolved) => self.thread_resolved(resolved),
             Event::AnswerWritten(written) => self.answer_written(written),
             Event::MessageSuperseded { id, members } => {
                 for name in self.members_to_withdraw_from(id, members) {

@@ -23,6 +23,7 @@ impl State {
             }
         }
         self.note_pace(sent, at);
+        self.reopen_thread(sent);
         let message = Message::sent(sent, at.origin());
         self.message_arrives(message, &sent.to);
         self.start_deadlines(sent, at);

@@ -1,4 +1,4 @@
-//! Threads: reading one as a whole.
+//! Threads: reading one as a whole, and resolving it.
 
 use serde_json::{Value, json};
 
@@ -95,4 +95,38 @@ async fn a_thread_of_others_is_as_if_unknown() {
         assert_eq!(ann.refused("check_messages", ask).await, expected);
     }
     ann.refused("check_messages", json!({ "thread": "secret" })).await;
+}
+
+#[tokio::test]
+async fn a_thread_is_resolved_with_a_summary_until_the_next_message_in_it() {
+    let team = Team::new();
+    let (mut ann, mut bob, mut cay) =
+        (team.member("ann").await, team.member("bob").await, team.member("cay").await);
+    let first = says(&mut ann, "bob", "which colour?", None).await;
+    let answer = says(&mut bob, "ann", "green", Some(&first)).await;
+    let aside = says(&mut ann, "cay", "green, it seems", Some(&answer)).await;
+    let open = thread(&mut ann, &answer).await;
+    assert_eq!((&open["resolved"], open.get("summary")), (&json!(false), None));
+
+    let resolve = |note: &str| json!({ "ids": [first], "status": "resolved", "note": note });
+    bob.call("acknowledge", resolve("it is\u{202e} green")).await;
+    for client in [&mut ann, &mut bob] {
+        let shown = thread(client, &answer).await;
+        assert_eq!(shown["resolved"], true);
+        assert_eq!(shown["resolved_by"], "bob");
+        assert_eq!(shown["summary"], "it is\u{fffd} green");
+    }
+    // Its first message did not go to everybody.
+    let shown = thread(&mut cay, &aside).await;
+    assert_eq!((&shown["resolved"], shown.get("summary")), (&json!(false), None));
+    let again = bob.call("acknowledge", resolve("it is green")).await;
+    assert_eq!(again["receipts"][0]["changed"], false);
+
+    says(&mut ann, "bob", "are you sure?", Some(&answer)).await;
+    assert_eq!(thread(&mut bob, &first).await["resolved"], false);
+    let again = bob.call("acknowledge", resolve("blue")).await;
+    assert_eq!(again["receipts"][0]["changed"], true);
+    assert_eq!(thread(&mut ann, &first).await["summary"], "blue");
+    let own = ann.call("check_messages", json!({ "id": first })).await;
+    assert_eq!(own["receipts"][0]["note"], "blue");
 }

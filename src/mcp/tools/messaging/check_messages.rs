@@ -55,12 +55,29 @@ pub(crate) struct Output {
     /// How many more receipts had no room: ask for one with `agent_id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     more_receipts: Option<usize>,
+    /// With `thread`: true if it is resolved, and no message has come since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolved: Option<bool>,
+    /// Who has resolved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolved_by: Option<String>,
+    /// How, in its words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
 }
 
 impl Output {
     fn of(messages: Vec<MessageView>, next_cursor: Option<Cursor>) -> Self {
         let next_cursor = next_cursor.map(Cursor::text);
-        Self { messages, next_cursor, receipts: None, more_receipts: None }
+        Self {
+            messages,
+            next_cursor,
+            receipts: None,
+            more_receipts: None,
+            resolved: None,
+            resolved_by: None,
+            summary: None,
+        }
     }
 }
 
