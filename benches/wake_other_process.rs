@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cli_team_bridge::bus::{Membership, Waited};
+use cli_team_bridge::bus::{Membership, WaitFor, Waited};
 
 use crate::support::Outcome;
 use crate::support::anchor::{self, END, PACE};
@@ -99,7 +99,7 @@ pub(crate) fn receive(bus: &Path, name: &str) -> Outcome {
         child_process::reply("ready")?;
         loop {
             let mut call = membership.call();
-            let Waited::Message(letter) = call.wait(None, None, LONG).await? else {
+            let Waited::Message(letter) = call.wait(WaitFor::default(), LONG).await? else {
                 return Ok(());
             };
             let now = monotonic_ns();

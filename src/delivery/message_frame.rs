@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::context::{Before, Mail};
 use super::recipient::Reader;
 use crate::bus::LoadedMessage;
 use crate::domain::messaging::{Audience, Author, MessageKind, Signal};
@@ -29,15 +30,23 @@ pub(super) fn about_authors(messages: &[LoadedMessage]) -> &'static str {
     if has_human(messages) { ABOUT_HUMAN } else { "" }
 }
 
-fn has_human(messages: &[LoadedMessage]) -> bool {
-    messages.iter().any(|message| message.header.from == Author::Human)
+fn has_human<'m>(messages: impl IntoIterator<Item = &'m LoadedMessage>) -> bool {
+    messages.into_iter().any(|message| message.header.from == Author::Human)
 }
 
-/// Frames messages for their reader. `more` is the number of unread messages left for `check_messages`.
-pub fn frame<'r>(messages: &[LoadedMessage], reader: impl Into<Reader<'r>>, more: usize) -> String {
-    let reader = reader.into();
-    let begin = begin(messages);
-    framed(begin, messages.iter().map(|message| line(message, reader)), reader, more)
+/// Frames messages for their reader, each behind what is earlier in its thread, where that is known. `more` is the number of unread messages left for `check_messages`.
+pub fn frame<'m, 'r>(
+    mail: impl Into<Mail<'m>>,
+    reader: impl Into<Reader<'r>>,
+    more: usize,
+) -> String {
+    let (mail, reader) = (mail.into(), reader.into());
+    let lines = mail.messages.iter().flat_map(|message| {
+        let before = mail.before(message).into_iter();
+        let before = before.flat_map(move |before| earlier_lines(before, message, reader));
+        before.chain([line(message, reader)])
+    });
+    framed(begin(mail.all()), lines, reader, more)
 }
 
 /// Frames messages the same way, each behind its id, for a reader who may have to name the one that it answers.
@@ -54,7 +63,7 @@ pub fn frame_with_ids<'r>(
     framed(begin(messages), lines, reader, more)
 }
 
-fn begin(messages: &[LoadedMessage]) -> &'static str {
+fn begin<'m>(messages: impl IntoIterator<Item = &'m LoadedMessage>) -> &'static str {
     if has_human(messages) { BEGIN_WITH_HUMAN } else { BEGIN }
 }
 
@@ -77,13 +86,22 @@ fn framed(
     text
 }
 
+/// Writes the earlier messages of a thread, which need no answer now.
+fn earlier_lines(before: &Before, of: &LoadedMessage, reader: Reader<'_>) -> Vec<String> {
+    let left_out = (before.left_out > 0).then(|| {
+        let (tool, id) = (reader.tool("check_messages"), &of.header.id);
+        format!("  [{} earlier in this thread: {tool} with thread {id}]", before.left_out)
+    });
+    let lines = before.messages.iter().map(|message| {
+        let authors = authors(message, reader);
+        format!("{authors} earlier: {}{}", shown_text(message), rest(message, reader))
+    });
+    left_out.into_iter().chain(lines).collect()
+}
+
 /// Writes one message: sender, reader, kind where that matters, and text.
 fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
     let header = &message.header;
-    let to = match &header.audience {
-        Audience::One(name) if name == reader.name() => "you".to_owned(),
-        audience => audience.to_string(),
-    };
     let what = match (header.kind, &header.request) {
         (MessageKind::Request, Some(request)) => {
             let tool = reader.tool("claim_request");
@@ -92,27 +110,41 @@ fn line(message: &LoadedMessage, reader: Reader<'_>) -> String {
         (MessageKind::Response, Some(request)) => format!("response to {request}: "),
         _ => String::new(),
     };
-    let labels = labels(message);
-    let text = match &message.lost {
-        Some(why) => format!("(its text cannot be shown: {why})"),
-        None => indented(&message.text),
-    };
-    let from = match &header.from {
+    let (authors, labels, text) = (authors(message, reader), labels(message), shown_text(message));
+    let (beside, rest) = (beside_the_text(message, reader), rest(message, reader));
+    format!("{authors} {labels}{what}{text}{beside}{rest}")
+}
+
+/// Writes who sent a message, and to whom.
+fn authors(message: &LoadedMessage, reader: Reader<'_>) -> String {
+    let from = match &message.header.from {
         Author::Human => "human, your user at the command line".to_owned(),
+        Author::Member(name) if name == reader.name() => "you".to_owned(),
         from => from.to_string(),
     };
-    let mut line = format!("[{from} → {to}] {labels}{what}{text}");
-    line.push_str(&beside_the_text(message, reader));
-    if let Some(next) = message.next_offset() {
-        let (id, tool) = (&header.id, reader.tool("check_messages"));
-        write!(
-            line,
-            "\n  [{} of {} bytes shown: {tool} with id {id} and offset {next} returns the rest]",
-            next, message.total
-        )
-        .expect("writing to a string succeeds");
+    let to = match &message.header.audience {
+        Audience::One(name) if name == reader.name() => "you".to_owned(),
+        audience => audience.to_string(),
+    };
+    format!("[{from} → {to}]")
+}
+
+fn shown_text(message: &LoadedMessage) -> String {
+    match &message.lost {
+        Some(why) => format!("(its text cannot be shown: {why})"),
+        None => indented(&message.text),
     }
-    line
+}
+
+/// Says where the rest of a text is.
+fn rest(message: &LoadedMessage, reader: Reader<'_>) -> String {
+    let Some(next) = message.next_offset() else {
+        return String::new();
+    };
+    let (id, tool, total) = (&message.header.id, reader.tool("check_messages"), message.total);
+    format!(
+        "\n  [{next} of {total} bytes shown: {tool} with id {id} and offset {next} returns the rest]"
+    )
 }
 
 /// Writes what a message is for, and how much it matters where that is not as usual.

@@ -21,6 +21,7 @@
 //! [`pending_mail`]: crate::delivery::pending_mail
 
 pub mod capabilities;
+pub mod context;
 pub mod introduction;
 pub mod message_frame;
 pub mod methods;

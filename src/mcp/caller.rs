@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::ask_user::User;
 use super::error::ToolError;
-use super::interrupted_wait::{AssignedTask, InterruptedWait};
+use super::interrupted_wait::{DoneBefore, InterruptedWait};
 use crate::bus::{Bus, Call, Membership};
 use crate::domain::wait_times;
 
@@ -106,9 +106,9 @@ impl Interruptions {
         Self { user, earlier }
     }
 
-    /// Returns the task that the call has assigned before it was interrupted.
-    pub(super) fn assigned(&self) -> Option<&AssignedTask> {
-        self.earlier.as_ref()?.assigned.as_ref()
+    /// Returns what the call had done before it was interrupted.
+    pub(super) fn done_before(&self) -> DoneBefore {
+        self.earlier.as_ref().map(|earlier| earlier.done.clone()).unwrap_or_default()
     }
 
     /// Returns how long the call may wait: after an interruption for the rest of the time.
@@ -121,7 +121,7 @@ impl Interruptions {
     pub(super) async fn during<T>(
         &self,
         membership: &Membership,
-        (limit, assigned): (Duration, Option<AssignedTask>),
+        (limit, done): (Duration, DoneBefore),
         wait: impl Future<Output = T>,
     ) -> Result<T, ToolError> {
         let earlier = self.earlier.as_ref();
@@ -135,7 +135,7 @@ impl Interruptions {
             biased;
             () = user.has_question(membership) => {
                 let left = limit.saturating_sub(began.elapsed());
-                let wait = InterruptedWait::after(earlier, left, assigned);
+                let wait = InterruptedWait::after(earlier, left, done);
                 Err(ToolError::UserIsAsked(Box::new(wait)))
             }
             done = wait => Ok(done),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{MessageId, TaskId};
 
 /// How often one call is interrupted. Clients give up after ten answers that require input, and the first may come before the call.
 const MOST_TIMES: u8 = 8;
@@ -18,9 +18,31 @@ pub struct InterruptedWait {
     left_ms: u64,
     /// How often the call has been interrupted.
     times: u8,
-    /// The task that the call has assigned; its repetition assigns none.
+    #[serde(flatten)]
+    pub(super) done: DoneBefore,
+}
+
+/// What an interrupted call had done before it waited, and its repetition does not do again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DoneBefore {
+    /// The task that it has assigned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) assigned: Option<AssignedTask>,
+    /// The message that it has sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sent: Option<MessageId>,
+}
+
+impl From<AssignedTask> for DoneBefore {
+    fn from(task: AssignedTask) -> Self {
+        Self { assigned: Some(task), sent: None }
+    }
+}
+
+impl From<MessageId> for DoneBefore {
+    fn from(sent: MessageId) -> Self {
+        Self { assigned: None, sent: Some(sent) }
+    }
 }
 
 /// A task that an interrupted call has assigned.
@@ -44,15 +66,11 @@ impl InterruptedWait {
     }
 
     /// Interrupts a wait, for the first time or once more.
-    pub(super) fn after(
-        earlier: Option<&Self>,
-        left: Duration,
-        assigned: Option<AssignedTask>,
-    ) -> Self {
+    pub(super) fn after(earlier: Option<&Self>, left: Duration, done: DoneBefore) -> Self {
         Self {
             left_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
             times: earlier.map_or(0, |earlier| earlier.times).saturating_add(1),
-            assigned,
+            done,
         }
     }
 
@@ -74,9 +92,11 @@ mod tests {
     #[test]
     fn its_state_reads_back_and_anything_else_is_no_state() {
         let task = AssignedTask { id: TaskId::from_bits(1), note: Some("a note".into()) };
-        let wait = InterruptedWait::after(None, Duration::from_secs(7), Some(task));
-        assert_eq!(InterruptedWait::parse(&wait.to_state()), Some(wait.clone()));
-        assert_eq!(wait.left(), Duration::from_secs(7));
+        for done in [task.into(), MessageId::from_bits(2).into(), DoneBefore::default()] {
+            let wait = InterruptedWait::after(None, Duration::from_secs(7), done);
+            assert_eq!(InterruptedWait::parse(&wait.to_state()), Some(wait.clone()));
+            assert_eq!(wait.left(), Duration::from_secs(7));
+        }
         for other in
             ["", "abc", "{}", r#"{"left_ms":-1,"times":1}"#, r#"{"left_ms":1,"times":999}"#]
         {
@@ -89,7 +109,7 @@ mod tests {
         let mut wait = InterruptedWait::default();
         let mut times = 0;
         while wait.may_be_repeated() {
-            wait = InterruptedWait::after(Some(&wait), Duration::ZERO, None);
+            wait = InterruptedWait::after(Some(&wait), Duration::ZERO, DoneBefore::default());
             times += 1;
         }
         assert_eq!(times, MOST_TIMES);

@@ -80,8 +80,8 @@ impl Doing {
     }
 }
 
-/// Returns the member whose message a member waits for, if that can be only one: the one that it has named, or the other one of a
-/// claimed request.
+/// Returns the member whose message a member waits for, if that can be only one: the one that it has named, the one whose answer it
+/// wants, or the other one of a claimed request.
 pub fn awaited<'a>(state: &'a State, session: &'a Session) -> Option<&'a Name> {
     let wait = session.waits.last()?;
     let of_request = || {
@@ -89,7 +89,8 @@ pub fn awaited<'a>(state: &'a State, session: &'a Session) -> Option<&'a Name> {
         let mut others = owner(request).into_iter().flat_map(|owner| [owner, &request.from]);
         others.find(|name| **name != session.name)
     };
-    wait.from.as_ref().or_else(of_request)
+    let of_wait = state.only_source(wait.from.as_ref(), wait.reply_to.as_ref());
+    of_wait.or_else(of_request)
 }
 
 /// Returns who has claimed a request, while that counts.

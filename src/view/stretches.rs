@@ -84,9 +84,10 @@ impl Stretches {
                     let at = ended.map_or(at, |ended| Moment(ended.min(entry.ts)));
                     self.end(&Cause::Task(end.id.clone()), at, Some(end.status.as_str()));
                 }
-                Event::WaitStarted { session, call, from, .. } => {
+                Event::WaitStarted { session, call, from, reply_to, .. } => {
                     let Some(waiting) = name_of(*session, state) else { continue };
-                    let kind = StretchKind::Wait { whom: from.as_ref().map(ToString::to_string) };
+                    let whom = state.only_source(from.as_ref(), reply_to.as_ref());
+                    let kind = StretchKind::Wait { whom: whom.map(ToString::to_string) };
                     self.begin(Cause::Wait(*session, *call), *session, waiting, (kind, at));
                 }
                 Event::WaitEnded { session, call } => {
@@ -200,6 +201,7 @@ mod tests {
             call: call(number),
             from: from.map(name),
             request: None,
+            reply_to: None,
             timeout_ms: 1,
         }
     }

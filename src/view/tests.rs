@@ -380,6 +380,7 @@ fn a_wait_is_news_when_it_begins_and_says_how_it_ended() {
         call: call(number),
         from: from.map(name),
         request: None,
+        reply_to: None,
         timeout_ms: 120_000,
     };
     let ends = |number| Event::WaitEnded { session, call: call(number) };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::stretches::ANSWERED;
 use super::{Group, MemberRow, Moment, Stretch, StretchKind};
+use crate::domain::messaging::chain_of_waits;
 use crate::domain::text::listed::listed;
 use crate::domain::wait_times;
 
@@ -22,18 +23,9 @@ impl<'a> Waits<'a> {
     /// Returns the members of the circle in which a member waits, each waiting for the next, and the last for the member itself; none if
     /// it waits in no circle.
     pub(super) fn circle(&self, row: &'a MemberRow) -> Option<Vec<&'a str>> {
-        let mut others: Vec<&str> = Vec::new();
-        let mut at = row;
-        // A longer chain has gone around a circle that the member is not part of.
-        while others.len() < self.live.len() {
-            let next = at.waits_for.as_deref()?;
-            if next == row.name {
-                return (!others.is_empty()).then_some(others);
-            }
-            at = self.live.get(next)?;
-            others.push(&at.name);
-        }
-        None
+        let first = row.waits_for.as_deref().filter(|first| *first != row.name)?;
+        let awaited = |name: &'a str| self.live.get(name).and_then(|one| one.waits_for.as_deref());
+        chain_of_waits(first, row.name.as_str(), awaited)
     }
 
     /// Returns each circle once, beginning with the member that the team lists first.

@@ -56,6 +56,17 @@ pub struct SentMessage {
     pub request: Option<RequestId>,
 }
 
+/// What a call waits for: any message, unless it says more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitFor {
+    /// Only from this member.
+    pub from: Option<Name>,
+    /// Only about this request.
+    pub request: Option<RequestId>,
+    /// Only an answer to this message of the member's own.
+    pub reply_to: Option<MessageId>,
+}
+
 /// How a wait ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waited {
@@ -232,19 +243,15 @@ impl Call {
     }
 
     /// Waits for a message. After a dropped future, [`Call::requeue`] or the drop of the call ends the wait.
-    pub async fn wait(
-        &mut self,
-        from: Option<Name>,
-        request: Option<RequestId>,
-        timeout: Duration,
-    ) -> Result<Waited, BusError> {
+    pub async fn wait(&mut self, what: WaitFor, timeout: Duration) -> Result<Waited, BusError> {
         let deadline = Instant::now() + timeout;
         let mut changes = self.membership.bus().changes();
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         self.holds = true;
         let in_turn = self.steered()?;
         let returned = self.returned();
-        let wait = Operation::Wait { call: self.id, from, request, timeout_ms };
+        let WaitFor { from, request, reply_to } = what;
+        let wait = Operation::Wait { call: self.id, from, request, reply_to, timeout_ms };
         let receipt = self.ask(wait.clone()).await?;
         let begins = |event: &Event| match event {
             Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,

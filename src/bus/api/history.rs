@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bus::Bus;
 use crate::bus::error::BusError;
-use crate::bus::event::{Addressees, Entry, Event};
+use crate::bus::event::{Addressees, Entry, Event, ThreadResolved};
 use crate::bus::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
 use crate::bus::storage::{LogError, LogPosition};
 use crate::domain::ids::{MessageId, RequestId, TaskId, WorkflowId};
@@ -28,6 +28,13 @@ pub struct PastAttempt {
     pub why: String,
 }
 
+/// How a thread was resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadEnd {
+    pub by: Name,
+    pub summary: String,
+}
+
 /// The delivery status of a past message: its real one is not looked up in the log.
 const PAST: Delivery = Delivery::Seen;
 
@@ -42,12 +49,45 @@ impl Bus {
         reader: &Name,
         max: usize,
     ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
+        self.look_back(from, None, matches, reader, max)
+    }
+
+    /// Returns the messages of a thread that `reader` sent or received, as [`Bus::history`] does. It reads only those parts of the log
+    /// that name the thread.
+    pub fn thread_history(
+        &self,
+        from: Option<LogPosition>,
+        thread: &MessageId,
+        reader: &Name,
+        max: usize,
+    ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
+        let parts = self.parts_with(&thread.to_string())?;
+        let parts = parts.into_iter().map(|part| (part.segment, part)).collect();
+        self.look_back(from, Some(parts), |message| message.thread == *thread, reader, max)
+    }
+
+    /// Looks back in the whole log, or in these parts of it by their segments.
+    fn look_back(
+        &self,
+        from: Option<LogPosition>,
+        parts: Option<BTreeMap<u64, LogPosition>>,
+        matches: impl Fn(&Message) -> bool,
+        reader: &Name,
+        max: usize,
+    ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
         let mut position = match from {
             Some(position) => position,
             None => self.oldest()?,
         };
         let mut found = Vec::new();
         loop {
+            if let Some(parts) = &parts {
+                match parts.range(position.segment..).next() {
+                    None => return Ok((found, None)),
+                    Some((segment, _)) if *segment == position.segment => {}
+                    Some((_, part)) => position = *part,
+                }
+            }
             let (lines, next) = self.read_after(position, LINES)?;
             if lines.is_empty() {
                 return Ok((found, None));
@@ -69,6 +109,40 @@ impl Bus {
                 }
             }
             position = next;
+        }
+    }
+
+    /// Returns how a thread was resolved, unless it is open.
+    pub fn thread_end(&self, thread: &MessageId) -> Result<Option<ThreadEnd>, BusError> {
+        let is_open = self.look(|state| state.message(thread).is_some_and(|first| !first.resolved));
+        let mut end = None;
+        if is_open {
+            return Ok(end);
+        }
+        self.entries_with(&thread.to_string(), |_, entry| {
+            for event in entry.events {
+                match event {
+                    Event::ThreadResolved(resolved) if resolved.threads.contains(thread) => {
+                        let ThreadResolved { by, summary, .. } = resolved;
+                        end = Some(ThreadEnd { by, summary });
+                    }
+                    Event::MessageSent(sent) if sent.reopens() == Some(thread) => end = None,
+                    _ => {}
+                }
+            }
+        })?;
+        Ok(end)
+    }
+
+    /// Returns the first message of the thread of a message. One that is not on record any more may have begun a thread.
+    pub fn thread_of(&self, id: &MessageId, reader: &Name) -> Result<MessageId, BusError> {
+        let known = self.look(|state| state.message(id).map(|message| message.thread.clone()));
+        match known {
+            Some(thread) => Ok(thread),
+            None => {
+                let past = self.past_message(id, reader)?;
+                Ok(past.map_or_else(|| id.clone(), |message| message.thread))
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{
     Addressees, AnswerWritten, Created, Described, Finished, Followed, Joined, LaneMoved,
     MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim,
     RequestOpened, Resumed, Runs, Skip, Starting, StepApproved, StepAsked, StepEnded, StepExpanded,
-    StepReturned, StepStarted, TaskAssigned, UnheardClaim,
+    StepReturned, StepStarted, TaskAssigned, ThreadResolved, UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -116,6 +116,8 @@ pub enum Event {
     MessageSeen { session: SessionId, call: CallId },
     /// See [`MessageAcknowledged`].
     MessageAcknowledged(MessageAcknowledged),
+    /// See [`ThreadResolved`].
+    ThreadResolved(ThreadResolved),
     /// See [`AnswerWritten`].
     AnswerWritten(AnswerWritten),
     /// A message is withdrawn from these inboxes.
@@ -138,6 +140,9 @@ pub enum Event {
         /// Only about this request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<RequestId>,
+        /// Only an answer to this message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply_to: Option<MessageId>,
         /// The time limit, in milliseconds.
         timeout_ms: u64,
     },

@@ -58,6 +58,13 @@ impl MessageSent {
         let signal = self.more.as_ref().and_then(|more| more.signal.as_ref());
         signal.map_or(SignalClass::Say, Signal::class)
     }
+
+    /// Returns the thread that it reopens, if that is resolved: the one that it goes on with, unless it is a receipt or from the bridge.
+    pub fn reopens(&self) -> Option<&MessageId> {
+        let thread = self.thread.as_ref().filter(|thread| **thread != self.id);
+        let says = self.from != Author::Bridge && self.class() != SignalClass::Receipt;
+        thread.filter(|_| says)
+    }
 }
 
 /// What a message has beside its text, where it has anything.
@@ -115,6 +122,16 @@ pub struct MessageAcknowledged {
     /// Its words to the senders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// A recipient of the first messages of threads has resolved these.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadResolved {
+    /// Their first messages.
+    pub threads: Vec<MessageId>,
+    pub by: Name,
+    /// How, in its words.
+    pub summary: String,
 }
 
 /// The whole answer of a call, with its messages, has been written to its client. This proves nothing by itself, but without it, the end

@@ -23,7 +23,9 @@ pub use self::entry::{BodyRef, Entry, LogPosition, Proposal};
 pub use self::health::Runs;
 pub use self::log_event::Event;
 pub use self::members::{Described, Followed, Joined, LaneMoved, Starting};
-pub use self::messages::{AnswerWritten, Envelope, MessageAcknowledged, MessageSent};
+pub use self::messages::{
+    AnswerWritten, Envelope, MessageAcknowledged, MessageSent, ThreadResolved,
+};
 pub use self::permissions::{PermissionAnswered, PermissionAsked, Question};
 pub use self::requests::{ProvenClaim, RequestOpened, UnheardClaim};
 pub use self::skippable::Skip;

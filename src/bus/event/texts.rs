@@ -49,6 +49,7 @@ impl Event {
             | Self::MessageReturned { .. }
             | Self::MessageSeen { .. }
             | Self::MessageAcknowledged(_)
+            | Self::ThreadResolved(_)
             | Self::AnswerWritten(_)
             | Self::MessageSuperseded { .. }
             | Self::MessageExpired { .. }

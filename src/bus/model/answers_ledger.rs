@@ -1,8 +1,10 @@
-//! The answers that members owe, as plainly as possible: who is reminded owes one, and not for ever.
+//! The answers that members owe, and the threads that are resolved, as plainly as possible: who is reminded owes one, and not for ever;
+//! no thread is resolved twice without a message in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::event::{Event, MessageSent};
+use crate::bus::state::State;
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::name::Name;
@@ -18,13 +20,25 @@ struct Owed {
 #[derive(Default)]
 pub(super) struct AnswersLedger {
     owed: BTreeMap<MessageId, Owed>,
+    resolved: BTreeSet<MessageId>,
 }
 
 impl AnswersLedger {
     /// Records an event, and checks that it may follow those before it.
     pub(super) fn enter(&mut self, event: &Event) {
         match event {
-            Event::MessageSent(sent) => self.sent(sent),
+            Event::MessageSent(sent) => {
+                if let Some(thread) = sent.reopens() {
+                    self.resolved.remove(thread);
+                }
+                self.sent(sent);
+            }
+            Event::ThreadResolved(said) => {
+                assert!(!said.threads.is_empty());
+                for id in &said.threads {
+                    assert!(self.resolved.insert(id.clone()), "{id} is resolved already");
+                }
+            }
             Event::MessageExpired { id, member } => {
                 if let Some(owed) = self.owed.get_mut(id) {
                     owed.to.remove(member);
@@ -43,6 +57,13 @@ impl AnswersLedger {
                 owed.is_over = true;
             }
             _ => {}
+        }
+    }
+
+    /// Checks that a state knows of the first messages of threads that it has whether these are resolved.
+    pub(super) fn check(&self, state: &State) {
+        for message in state.messages() {
+            assert_eq!(message.resolved, self.resolved.contains(&message.id), "{}", message.id);
         }
     }
 

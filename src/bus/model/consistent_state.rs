@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::bus::state::{Delivery, Due, State};
-use crate::domain::messaging::MessageKind;
+use crate::domain::messaging::{MessageKind, chain_of_waits};
 
 /// Unread messages are in the inbox, messages in flight belong to their call, and nothing is in two places.
 pub(super) fn check_inboxes(state: &State) {
@@ -43,8 +43,19 @@ pub(super) fn check_inboxes(state: &State) {
     assert_eq!((unread.len(), in_flight.len()), (0, 0), "{unread:?} {in_flight:?}");
 }
 
+/// No member waits for one that waits, perhaps through others, for it alone.
+fn check_waits(state: &State) {
+    for name in state.members.keys() {
+        for (_, whom) in state.waits_for_one(name).filter(|(_, whom)| *whom != name) {
+            let awaited = |name| state.waits_for_one(name).map(|(_, whom)| whom);
+            assert_eq!(chain_of_waits(whom, name, awaited), None, "{name} waits in a circle");
+        }
+    }
+}
+
 /// A wait has a deadline and misses no unread message; a task is either queued or running.
 pub(super) fn check_sessions(state: &State) {
+    check_waits(state);
     for session in state.sessions.values() {
         for wait in &session.waits {
             assert!(state.timers.runs(&Due::Wait(session.id, wait.call)));

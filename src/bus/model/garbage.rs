@@ -75,7 +75,13 @@ fn ask([kind, a, b]: [u8; 3]) -> Operation {
         1 => Operation::Reap(vec![session(a), session(b)]),
         2 => Operation::Claim(request(a), call(b)),
         3 => Operation::Settle { session: session(a), call: call(b), seen: b > 128 },
-        4 => Operation::Wait { call: call(a), from: None, request: None, timeout_ms: 60_000 },
+        4 => Operation::Wait {
+            call: call(a),
+            from: None,
+            request: None,
+            reply_to: None,
+            timeout_ms: 60_000,
+        },
         5 => Operation::CancelTask(task(a)),
         6 => Operation::Take {
             session: session(a),

@@ -431,6 +431,7 @@ impl Ledger {
     /// Checks that a state agrees with the ledger, and that its parts agree with each other.
     pub(super) fn check(&self, state: &State) {
         self.lanes.check(state);
+        self.answers.check(state);
         self.check_members(state);
         self.check_messages(state);
         self.check_requests(state);

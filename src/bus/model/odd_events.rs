@@ -7,7 +7,8 @@ use crate::bus::event::{
     Addressees, AnswerWritten, Body, Created, Described, Entry, Envelope, Event, Finished,
     Followed, Joined, LaneMoved, MessageAcknowledged, MessageSent, PermissionAnswered,
     PermissionAsked, ProvenClaim, Question, RequestOpened, Resumed, Skip, Starting, StepAsked,
-    StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, TaskReport, UnheardClaim,
+    StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, TaskReport, ThreadResolved,
+    UnheardClaim,
 };
 use crate::bus::storage::file::line_format;
 use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
@@ -115,7 +116,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         DeliveryMethod::Steer,
         DeliveryMethod::Drain,
     ];
-    match kind % 47 {
+    match kind % 48 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -146,6 +147,11 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
                 Acknowledgement::Superseded,
             ][usize::from(d % 3)],
             note: odd.then(String::new),
+        }),
+        47 => Event::ThreadResolved(ThreadResolved {
+            threads: vec![message(a), message(b)],
+            by: name(c),
+            summary: String::new(),
         }),
         40 => Event::MemberDescribed(Described {
             session: session(a),
@@ -185,6 +191,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             call: call(b),
             from: odd.then(|| name(c)),
             request: None,
+            reply_to: (!odd).then(|| message(c)),
             timeout_ms: if odd { u64::MAX } else { 5 },
         },
         18 => Event::WaitEnded { session: session(a), call: call(b) },

@@ -228,9 +228,13 @@ impl World {
             ModelStep::Wait(by, from, about, long) => {
                 let by = member(by)?;
                 let from = from.as_ref().and_then(member);
+                // Some wait for an answer instead.
+                let asked = about.filter(|_| self.ids.is_multiple_of(3));
+                let about = about.filter(|_| asked.is_none());
                 let wait = Operation::Wait {
                     from: from.and_then(|from| self.ledger.name_of(from)),
                     request: about.as_ref().and_then(|about| choose(&self.requests, about)),
+                    reply_to: asked.and_then(|asked| choose(&self.messages, &asked)),
                     timeout_ms: if *long { 60_000 } else { 0 },
                     call: self.new_call(by),
                 };
@@ -253,7 +257,7 @@ impl World {
                 let acknowledge = Operation::Acknowledge {
                     ids: vec![choose(&self.messages, which)?],
                     status: statuses[usize::from(*status)],
-                    note: None,
+                    note: self.ids.is_multiple_of(2).then(|| "done".to_owned()),
                 };
                 (member(by)?, acknowledge)
             }

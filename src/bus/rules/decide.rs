@@ -11,7 +11,7 @@ use super::{
     health, human_wish, members, messages, overdue, permissions, requests, tasks, workflows,
 };
 use crate::bus::event::Proposal;
-use crate::bus::state::State;
+use crate::bus::state::{State, Wait};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
 use crate::domain::name::Name;
@@ -154,8 +154,10 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             Ok(())
         }
         Operation::EndCalls(session) => messages::end_calls(writer, me, *session),
-        Operation::Wait { call, from, request, timeout_ms } => {
-            messages::wait(writer, me, *call, (from.as_ref(), request.as_ref()), *timeout_ms)
+        Operation::Wait { call, from, request, reply_to, timeout_ms } => {
+            let (from, request) = (from.clone(), request.clone());
+            let wait = Wait { call: *call, from, request, reply_to: reply_to.clone() };
+            messages::wait(writer, me, wait, *timeout_ms)
         }
         Operation::EndWait { call } => messages::end_wait(writer, me, *call),
         Operation::Open { description, context, to, nudge_ms, ttl_ms, lease_ms } => {

@@ -11,6 +11,7 @@ use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::text::counted::{counted, counted_as};
+use crate::domain::text::listed::listed;
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
 
 /// Why the rules refuse a command.
@@ -191,6 +192,19 @@ pub enum Refusal {
     /// Only its recipients acknowledge a message.
     #[error("you sent `{id}` yourself: its recipients acknowledge it")]
     OwnMessage { id: MessageId },
+    /// Only its sender waits for its answer.
+    #[error(
+        "you did not send `{id}`: wait with `from` for its sender, or give the id of your own message"
+    )]
+    NotYourQuestion { id: MessageId },
+    /// Who would be waited for waits for the caller, perhaps through others.
+    #[error("{}", circle(.chain, .asked.as_ref()))]
+    Circle {
+        /// Each waits for the next, and the last for the caller.
+        chain: Vec<Name>,
+        /// The message whose answer the last one waits for.
+        asked: Option<MessageId>,
+    },
     /// Only its sender puts another message in its place.
     #[error("you did not send `{id}` as a message to a member: leave supersedes out")]
     NotYourMessage { id: MessageId },
@@ -387,6 +401,16 @@ fn whose(id: &RequestId, status: RequestStatus, by: Option<&Name>) -> String {
         (_, Some(by)) => format!("it is {}; its last owner was `{by}`", status.as_str()),
         (_, None) => format!("it is {}", status.as_str()),
     }
+}
+
+/// Says who waits for whom, and whom to answer first.
+fn circle(chain: &[Name], asked: Option<&MessageId>) -> String {
+    let last = chain.last().map(Name::as_str).unwrap_or_default();
+    let steps = chain.windows(2).map(|pair| format!("`{}` waits for `{}`", pair[0], pair[1]));
+    let steps: Vec<_> = steps.chain([format!("`{last}` waits for you")]).collect();
+    let by = asked.map(|id| format!(", with `{id}` as reply_to")).unwrap_or_default();
+    let steps = listed(&steps, "and");
+    format!("you would wait in a circle, because {steps}: answer `{last}` first{by}")
 }
 
 fn words(offers: &[Decision]) -> String {

@@ -83,6 +83,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::TurnUsed { .. }
             | Event::MessageSeen { .. }
             | Event::MessageAcknowledged(_)
+            | Event::ThreadResolved(_)
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }
             | Event::MessageUnclaimed { .. }

@@ -87,6 +87,7 @@ impl State {
             Event::MessageReturned { session, call } => self.message_requeued(*session, *call),
             Event::MessageSeen { session, call } => self.message_seen(*session, *call),
             Event::MessageAcknowledged(acknowledged) => self.message_acknowledged(acknowledged),
+            Event::ThreadResolved(resolved) => self.thread_resolved(resolved),
             Event::AnswerWritten(written) => self.answer_written(written),
             Event::MessageSuperseded { id, members } => {
                 for name in self.members_to_withdraw_from(id, members) {
@@ -102,8 +103,13 @@ impl State {
             }
             Event::MessageReminded { id } => self.message_reminded(id, at),
             Event::MessageUnanswered { id } => self.answer_not_awaited(id),
-            Event::WaitStarted { session, call, from, request, timeout_ms } => {
-                let wait = Wait { call: *call, from: from.clone(), request: request.clone() };
+            Event::WaitStarted { session, call, from, request, reply_to, timeout_ms } => {
+                let wait = Wait {
+                    call: *call,
+                    from: from.clone(),
+                    request: request.clone(),
+                    reply_to: reply_to.clone(),
+                };
                 self.wait_started(*session, wait, *timeout_ms, at);
             }
             Event::WaitEnded { session, call } => self.wait_ended(*session, *call),

@@ -1,7 +1,7 @@
 //! Inject: unread messages in front of the next task's prompt.
 
-use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
+use crate::delivery::context::Mail;
 use crate::delivery::message_frame::frame;
 use crate::delivery::recipient::Reader;
 use crate::domain::limits;
@@ -12,17 +12,17 @@ pub fn pick() -> Pick {
 }
 
 /// Writes the prompt of a task: the introduction if the agent has had none, the messages, and the task.
-pub fn task_prompt<'r>(
+pub fn task_prompt<'m, 'r>(
     introduction: Option<&str>,
-    messages: &[LoadedMessage],
+    mail: impl Into<Mail<'m>>,
     reader: impl Into<Reader<'r>>,
     more: usize,
     task: &str,
 ) -> String {
-    let mut parts = Vec::new();
+    let (mail, mut parts) = (mail.into(), Vec::new());
     parts.extend(introduction.map(str::to_owned));
-    if !messages.is_empty() {
-        parts.push(frame(messages, reader, more));
+    if !mail.messages.is_empty() {
+        parts.push(frame(mail, reader, more));
     }
     parts.push(format!("Your task: {task}"));
     parts.join("\n\n")

@@ -1,7 +1,7 @@
 //! Interrupt: if no method gets into a running turn, an urgent message ends it, and the next prompt has the messages and the task.
 
 use super::before_task;
-use crate::bus::LoadedMessage;
+use crate::delivery::context::Mail;
 use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
 
@@ -15,11 +15,11 @@ pub(crate) fn is_due(mail: &PendingMail, turn: &RunningTurn) -> bool {
 }
 
 /// Writes the prompt that continues the interrupted task.
-pub fn again_prompt<'r>(
-    messages: &[LoadedMessage],
+pub fn again_prompt<'m, 'r>(
+    mail: impl Into<Mail<'m>>,
     reader: impl Into<Reader<'r>>,
     more: usize,
     task: &str,
 ) -> String {
-    before_task::task_prompt(Some(INTERRUPTED), messages, reader, more, task)
+    before_task::task_prompt(Some(INTERRUPTED), mail, reader, more, task)
 }

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
 use crate::bus::state::{Delivery, Message, State};
+use crate::delivery::context::Mail;
 use crate::delivery::message_frame::{about_authors, frame};
 use crate::delivery::recipient::Reader;
 use crate::domain::ids::MessageId;
@@ -107,17 +108,17 @@ pub fn pick(prompt_bytes: usize) -> Pick {
 }
 
 /// Writes the prompt that wakes.
-pub fn wake_prompt<'r>(
+pub fn wake_prompt<'m, 'r>(
     introduction: Option<&str>,
-    messages: &[LoadedMessage],
+    mail: impl Into<Mail<'m>>,
     reader: impl Into<Reader<'r>>,
     more: usize,
 ) -> String {
-    let reader = reader.into();
+    let (mail, reader) = (mail.into(), reader.into());
     let mut parts = Vec::new();
     parts.extend(introduction.map(str::to_owned));
-    parts.push(frame(messages, reader, more));
-    parts.push(request(messages, reader));
+    parts.push(frame(mail, reader, more));
+    parts.push(request(mail.messages, reader));
     parts.join("\n\n")
 }
 

@@ -9,6 +9,7 @@ mod payload_shape;
 mod request;
 mod signal;
 mod urgency;
+mod wait_circle;
 
 pub use acknowledgement::Acknowledgement;
 pub use address::{Address, AddressError, Group, is_same_word};
@@ -19,3 +20,4 @@ pub use payload_shape::{ShapeError, check_payload};
 pub use request::RequestStatus;
 pub use signal::{MAX_SIGNAL_BYTES, Signal, SignalClass, SignalError};
 pub use urgency::{Urgency, scaled};
+pub use wait_circle::chain_of_waits;

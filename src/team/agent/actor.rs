@@ -98,6 +98,12 @@ impl Actor {
         };
         let resumed = process.resumed;
         let (context, session_cost) = at_start_of_process(earlier.is_some(), resumed);
+        let since_seq = agent.bus().look(|state| {
+            let first = state.session(agent.session()).filter(|_| earlier.is_none());
+            first.map(|session| session.since_seq)
+        });
+        let began_seq = since_seq.unwrap_or_else(|| agent.next_seq());
+        let conversation = Conversation::at_start(resumed, context, began_seq);
         let mut actor = Self {
             agent,
             process,
@@ -110,7 +116,7 @@ impl Actor {
             mid_turn: MidTurnDelivery::default(),
             interrupted,
             resuming: random_ids::command(),
-            conversation: Conversation::at_start(resumed, context),
+            conversation,
             session_cost,
         };
         actor.record_session().await;

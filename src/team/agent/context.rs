@@ -63,6 +63,11 @@ impl AgentContext {
         self.bus().now().wall_ms
     }
 
+    /// Returns the number that the next event in the log gets.
+    pub(crate) fn next_seq(&self) -> u64 {
+        *self.bus().changes().borrow()
+    }
+
     pub(crate) fn advice(&self) -> Advice<'_> {
         Advice::of(&self.profile, self.wall_ms())
     }

@@ -17,6 +17,7 @@ use crate::bus::rules::Operation;
 use crate::bus::state::Task;
 use crate::bus::storage::LogError;
 use crate::bus::{BusError, LoadedMessage};
+use crate::delivery::context::Mail;
 use crate::delivery::introduction;
 use crate::delivery::methods::wake_idle::{self, Tried};
 use crate::delivery::methods::{before_task, interrupt};
@@ -69,12 +70,12 @@ impl Actor {
             }
         };
         let call = random_ids::call();
-        let ReceivedMail { messages, more, .. } =
+        let ReceivedMail { messages, earlier, more, .. } =
             self.receive_mail(call, DeliveryMethod::Inject).await;
         let introduction = self.introduction();
         let prompt = before_task::task_prompt(
             introduction.as_deref(),
-            &messages,
+            Mail { messages: &messages, earlier: Some(&earlier) },
             self.agent.reader(),
             more,
             &text,
@@ -128,16 +129,17 @@ impl Actor {
             }
         }
         let call = random_ids::call();
-        let ReceivedMail { messages, more, .. } =
+        let ReceivedMail { messages, earlier, more, .. } =
             self.receive_mail(call, DeliveryMethod::Inject).await;
+        let mail = Mail { messages: &messages, earlier: Some(&earlier) };
         let prompt =
-            before_task::task_prompt(Some(RESUMED), &messages, self.agent.reader(), more, &text);
+            before_task::task_prompt(Some(RESUMED), mail, self.agent.reader(), more, &text);
         self.begin_turn(Some(id), prompt, call, &messages);
     }
 
     /// Continues the task whose turn was interrupted for a message: with the message, and with the prompt of the task.
     pub(crate) async fn continue_task(&mut self, id: TaskId) {
-        let Some(earlier) = self.mid_turn.take_interrupted() else {
+        let Some(before) = self.mid_turn.take_interrupted() else {
             return;
         };
         let task = self.agent.bus().look(|state| state.task(&id).cloned());
@@ -148,23 +150,20 @@ impl Actor {
             (Err(error), _) => Outcome::failed(error),
             (Ok(()), Ok(text)) => {
                 let call = random_ids::call();
-                let ReceivedMail { messages, more, .. } =
+                let ReceivedMail { messages, earlier, more, .. } =
                     self.receive_mail(call, DeliveryMethod::Inject).await;
+                let mail = Mail { messages: &messages, earlier: Some(&earlier) };
                 let reader = self.agent.reader();
                 let prompt = match self.introduction() {
                     // The interrupted prompt was never sent.
-                    Some(introduction) => before_task::task_prompt(
-                        Some(&introduction),
-                        &messages,
-                        reader,
-                        more,
-                        &text,
-                    ),
-                    None => interrupt::again_prompt(&messages, reader, more, &text),
+                    Some(introduction) => {
+                        before_task::task_prompt(Some(&introduction), mail, reader, more, &text)
+                    }
+                    None => interrupt::again_prompt(mail, reader, more, &text),
                 };
                 self.begin_turn(Some(id), prompt, call, &messages);
                 if let Some(turn) = &mut self.turn {
-                    turn.continue_from(earlier);
+                    turn.continue_from(before);
                 }
                 return;
             }
@@ -172,7 +171,7 @@ impl Actor {
                 Outcome::error(TaskStatus::Failed, "bus", &error.message_for_model())
             }
         };
-        self.finish_interrupted(id, outcome, earlier).await;
+        self.finish_interrupted(id, outcome, before).await;
     }
 
     /// Prepares the session for the task: a fresh one, another mode, another model.
@@ -191,7 +190,7 @@ impl Actor {
             self.process.session = session;
             self.questions.forget_calls();
             self.agent.offers.note(self.agent.session(), &self.process.session);
-            self.conversation = Conversation::NEW;
+            self.conversation = Conversation::new(self.agent.next_seq());
             self.session_cost = SessionCost::Nothing;
             self.record_session().await;
             // The new session must load the tools again, and some agents show them late.
@@ -233,7 +232,7 @@ impl Actor {
         }
         let call = random_ids::call();
         self.mid_turn.woken = Some(Instant::now());
-        let ReceivedMail { messages, more, failed } =
+        let ReceivedMail { messages, earlier, more, failed } =
             self.receive_mail(call, DeliveryMethod::Prompt).await;
         if messages.is_empty() {
             if failed {
@@ -247,8 +246,9 @@ impl Actor {
         }
         let wake = self.wake(&messages, newest);
         let introduction = self.introduction();
+        let mail = Mail { messages: &messages, earlier: Some(&earlier) };
         let prompt =
-            wake_idle::wake_prompt(introduction.as_deref(), &messages, self.agent.reader(), more);
+            wake_idle::wake_prompt(introduction.as_deref(), mail, self.agent.reader(), more);
         self.begin_turn(None, prompt, call, &messages);
         if let Some(turn) = &mut self.turn {
             turn.wake = wake;
@@ -294,7 +294,7 @@ impl Actor {
         turn.prompt_call = (!messages.is_empty()).then_some(call);
         turn.before = Some(self.conversation);
         self.turn = Some(turn);
-        self.conversation = Conversation::BEGUN;
+        self.conversation = self.conversation.begun();
     }
 
     fn introduction(&self) -> Option<String> {
@@ -313,6 +313,8 @@ impl Actor {
     }
 
     async fn receive_mail(&mut self, call: CallId, method: DeliveryMethod) -> ReceivedMail {
-        receive_mail::receive(&self.agent, &mut self.unwritten, call, method).await
+        let mut mail = receive_mail::receive(&self.agent, &mut self.unwritten, call, method).await;
+        mail.read_earlier(&self.agent, self.conversation.began_seq).await;
+        mail
     }
 }

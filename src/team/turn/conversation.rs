@@ -11,17 +11,24 @@ pub(crate) struct Conversation {
     pub(crate) used: bool,
     /// What it contains when the next turn begins.
     pub(crate) context: Context,
+    /// The number in the log at which it began; 0 for a resumed one, which is older than this process.
+    pub(crate) began_seq: u64,
 }
 
 impl Conversation {
     /// A new session of a running agent.
-    pub(crate) const NEW: Self = Self { introduced: false, used: false, context: Context::New };
+    pub(crate) fn new(began_seq: u64) -> Self {
+        Self { introduced: false, used: false, context: Context::New, began_seq }
+    }
 
     /// After a prompt. Every first prompt introduces the team.
-    pub(crate) const BEGUN: Self = Self { introduced: true, used: true, context: Context::Kept };
+    pub(crate) fn begun(self) -> Self {
+        Self { introduced: true, used: true, context: Context::Kept, ..self }
+    }
 
     /// Returns the state of the first session of a process.
-    pub(crate) fn at_start(resumed: bool, context: Context) -> Self {
-        Self { introduced: resumed, used: resumed, context }
+    pub(crate) fn at_start(resumed: bool, context: Context, began_seq: u64) -> Self {
+        let began_seq = if resumed { 0 } else { began_seq };
+        Self { introduced: resumed, used: resumed, context, began_seq }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::bus::rules::Operation;
 use crate::bus::{BusError, LoadedMessage};
+use crate::delivery::context::Earlier;
 use crate::delivery::methods::{before_task, wake_idle};
 use crate::domain::ids::CallId;
 use crate::domain::messaging::DeliveryMethod;
@@ -12,10 +13,25 @@ use crate::team::agent::pending_writes::Unwritten;
 #[derive(Default)]
 pub(crate) struct ReceivedMail {
     pub(crate) messages: Vec<LoadedMessage>,
+    /// What the model does not know of their threads.
+    pub(crate) earlier: Earlier,
     /// How many unread messages are left.
     pub(crate) more: usize,
     /// Whether the texts of some of these cannot be read now.
     pub(crate) failed: bool,
+}
+
+impl ReceivedMail {
+    /// Reads what a model whose conversation began at that number of the log does not know of the threads of its messages.
+    pub(crate) async fn read_earlier(&mut self, agent: &AgentContext, began_seq: u64) {
+        let headers: Vec<_> = self.messages.iter().map(|message| message.header.clone()).collect();
+        if headers.iter().all(|message| message.thread == message.id) {
+            return;
+        }
+        let (bus, reader) = (agent.bus().clone(), agent.name().clone());
+        let reading = move || Earlier::of(&bus, &reader, &headers, began_seq);
+        self.earlier = tokio::task::spawn_blocking(reading).await.unwrap_or_default();
+    }
 }
 
 /// Receives unread messages whose texts can be read. Messages that the bus cannot deliver now stay unread.
@@ -52,6 +68,7 @@ pub(crate) async fn receive(
     bus.look(|state| ReceivedMail {
         more: state.unread(agent.name()).count(),
         messages: readable.delivered(state, session, call),
+        earlier: Earlier::default(),
         failed,
     })
 }

@@ -82,6 +82,11 @@ pub(super) fn said(
             };
             Some(receipt(words, [member.to_string()], &said.ids))
         }
+        Event::ThreadResolved(resolved) => {
+            let (threads, by) = (listed(&resolved.threads), &resolved.by);
+            let words = format!("{by} has resolved the thread of {threads}: {}", resolved.summary);
+            Some(receipt(words, [by.to_string()], &resolved.threads))
+        }
         Event::MessageReturned { session, call } => {
             let carried = in_flight.settle(*session, *call)?;
             let words =

@@ -25,6 +25,8 @@ struct OpenWait {
     /// The member that is named in it.
     from: Option<String>,
     request: Option<String>,
+    /// The message whose answer it wants.
+    reply_to: Option<String>,
     since: Tick,
     timeout_ms: u64,
 }
@@ -32,9 +34,9 @@ struct OpenWait {
 impl OpenWait {
     /// Says what it waits for.
     fn what(&self) -> String {
-        match (&self.from, &self.request) {
+        match (&self.from, self.request.as_ref().or(self.reply_to.as_ref())) {
             (Some(from), _) => from.clone(),
-            (None, Some(request)) => format!("an answer to {request}"),
+            (None, Some(asked)) => format!("an answer to {asked}"),
             (None, None) => "a message".to_owned(),
         }
     }
@@ -44,10 +46,11 @@ impl OpenWaits {
     /// Returns what an event says about waits. The delivery of a message says so besides what it says of the message.
     pub(super) fn said(&mut self, event: &Event, now: Tick, speaker: &Speaker<'_>) -> Option<Said> {
         match event {
-            Event::WaitStarted { session, call, from, request, timeout_ms } => {
+            Event::WaitStarted { session, call, from, request, reply_to, timeout_ms } => {
                 let wait = OpenWait {
                     from: from.as_ref().map(ToString::to_string),
                     request: request.as_ref().map(ToString::to_string),
+                    reply_to: reply_to.as_ref().map(ToString::to_string),
                     since: now,
                     timeout_ms: *timeout_ms,
                 };
@@ -90,7 +93,9 @@ impl OpenWaits {
 
 fn about(words: String, session: SessionId, wait: &OpenWait, speaker: &Speaker<'_>) -> Said {
     let members = speaker.name(session).into_iter().chain(wait.from.clone());
-    Said::new(Topic::Wait, words).about(members).with_ids(wait.request.clone())
+    Said::new(Topic::Wait, words)
+        .about(members)
+        .with_ids(wait.request.clone().or_else(|| wait.reply_to.clone()))
 }
 
 /// Returns the milliseconds between two ticks; those of different boots cannot be compared.

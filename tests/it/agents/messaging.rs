@@ -206,6 +206,35 @@ async fn queued_tasks_go_before_a_wake_one_prompt_at_a_time_with_the_mail_in_fro
     }
 }
 
+/// The message of the thread comes with a task that begins a session.
+#[tokio::test]
+async fn a_fresh_session_is_shown_what_its_agent_had_of_an_old_thread() {
+    let stage = echo("");
+    let lead = stage.orchestrator().await;
+    let gate = stage.peer("gate").await;
+    lead.start_and_wait("ann", "hello").await;
+    let asked = json!({ "to": "ann", "content": "which colour?" });
+    let asked = lead.call("send_message", asked).await;
+    lead.hear_from("ann").await;
+    lead.until_idle("ann").await;
+
+    let waits = lead.assign("ann", "wait").await;
+    lead.until_waiting("ann").await;
+    let more = json!({ "to": "ann", "content": "are you sure?", "reply_to": asked["message_id"] });
+    lead.call("send_message", more).await;
+    let fresh = json!({ "agent": "ann", "prompt": "answer it", "fresh": true });
+    let fresh = lead.call("assign_task", fresh).await;
+    gate.send("ann", "go on").await;
+    lead.done(&waits).await;
+    let prompt = lead.done(fresh["task_id"].as_str().unwrap()).await;
+    let expected =
+        framed("[orchestrator → you] earlier: which colour?\n[orchestrator → you] are you sure?");
+    assert!(prompt.ends_with(&format!("{expected}Your task: answer it")), "{prompt}");
+    for member in [lead, gate] {
+        member.close().await;
+    }
+}
+
 #[tokio::test]
 async fn the_first_prompt_has_the_primer_then_the_mail_then_the_task() {
     let stage = echo("");

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cli_team_bridge::bus::Waited;
 use cli_team_bridge::bus::rules::Operation;
 use cli_team_bridge::bus::state::Delivery;
+use cli_team_bridge::bus::{WaitFor, Waited};
 use futures::FutureExt as _;
 
 use super::every_engine::{
@@ -50,7 +50,8 @@ async fn a_wait_is_woken_by_the_send_of_another_process(logs: impl Logs) {
     let session = b.session();
     let waiting = tokio::spawn(async move {
         let mut call = b.call();
-        let waited = call.wait(Some(name("a")), None, LONG).await.unwrap();
+        let waited =
+            call.wait(WaitFor { from: Some(name("a")), ..WaitFor::default() }, LONG).await.unwrap();
         call.answered().await;
         waited
     });
@@ -73,7 +74,7 @@ async fn a_wait_that_races_with_its_deadline_loses_nothing(logs: impl Logs) {
         let timeout = Duration::from_micros(1_000 + chance.below(4_000));
         let pause = Duration::from_micros(chance.below(6_000));
         let mut call = b.call();
-        let (waited, id) = tokio::join!(call.wait(None, None, timeout), async {
+        let (waited, id) = tokio::join!(call.wait(WaitFor::default(), timeout), async {
             tokio::time::sleep(pause).await;
             send(&a, "b", "x").await
         });
@@ -115,7 +116,7 @@ async fn a_dropped_call_requeues_its_messages(logs: impl Logs) {
     let mut call = b.call();
     let id = send(&a, "b", "two").await;
     // Cancelled before it has an answer, as when a client goes away in the middle.
-    drop(call.wait(None, None, LONG).now_or_never());
+    drop(call.wait(WaitFor::default(), LONG).now_or_never());
     drop(call);
     check_comes_again(&b, &id).await;
 }
@@ -125,7 +126,7 @@ async fn check_comes_again(
     id: &cli_team_bridge::domain::ids::MessageId,
 ) {
     let mut call = membership.call();
-    let Waited::Message(letter) = within(call.wait(None, None, LONG)).await.unwrap() else {
+    let Waited::Message(letter) = within(call.wait(WaitFor::default(), LONG)).await.unwrap() else {
         panic!("it comes again")
     };
     assert_eq!(letter.header.id, *id);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cli_team_bridge::bus::{Claimed, Membership, Waited};
+use cli_team_bridge::bus::{Claimed, Membership, WaitFor, Waited};
 use cli_team_bridge::domain::ids::RequestId;
 use cli_team_bridge::domain::messaging::{MessageKind, RequestStatus};
 
@@ -87,7 +87,10 @@ async fn a_claim_and_its_answer_reach_the_requester(logs: impl Logs) {
 
 async fn wait(membership: &Membership, about: &RequestId) -> cli_team_bridge::bus::LoadedMessage {
     let mut call = membership.call();
-    let Waited::Message(letter) = within(call.wait(None, Some(about.clone()), HOUR)).await.unwrap()
+    let Waited::Message(letter) =
+        within(call.wait(WaitFor { request: Some(about.clone()), ..WaitFor::default() }, HOUR))
+            .await
+            .unwrap()
     else {
         panic!("it waits for long enough")
     };
@@ -101,7 +104,8 @@ async fn an_unclaimed_request_is_nudged_and_expires_by_itself(logs: impl Logs) {
     let mut notices = Vec::new();
     while notices.len() < 2 {
         let mut call = asker.call();
-        if let Waited::Message(letter) = within(call.wait(None, None, HOUR)).await.unwrap() {
+        if let Waited::Message(letter) = within(call.wait(WaitFor::default(), HOUR)).await.unwrap()
+        {
             assert_eq!(letter.header.kind, MessageKind::Notice);
             notices.push(letter.text);
         }

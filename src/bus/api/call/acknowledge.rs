@@ -14,7 +14,7 @@ pub struct AcknowledgedMessage {
     pub id: MessageId,
     /// How far it is now, which may be further than this call asked for.
     pub status: Acknowledgement,
-    /// Whether this call has changed that.
+    /// Whether this call has changed that, or has resolved its thread once more.
     pub is_new: bool,
 }
 
@@ -31,6 +31,7 @@ impl Call {
         let is_new = |id: &MessageId| {
             receipt.events.iter().any(|event| match event {
                 Event::MessageAcknowledged(acknowledged) => acknowledged.ids.contains(id),
+                Event::ThreadResolved(resolved) => resolved.threads.contains(id),
                 _ => false,
             })
         };

@@ -56,6 +56,11 @@ impl Call {
         })
     }
 
+    /// Describes a message that an interrupted call has sent, which this one repeats.
+    pub fn sent_by_interrupted(&self, id: MessageId) -> SentMessage {
+        SentMessage { is_double: false, ..self.sent_before(id) }
+    }
+
     /// Describes a message of a moment ago, which this call has sent again.
     pub(super) fn sent_before(&self, id: MessageId) -> SentMessage {
         let recipients = self.membership.bus().look(|state| {

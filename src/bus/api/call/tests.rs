@@ -29,7 +29,7 @@ async fn a_broadcast_reaches_each_of_very_many_waiting_members() {
     let lead = memberships.pop().unwrap();
     let waiting = |membership: &Membership| {
         let mut call = membership.call();
-        async move { call.wait(None, None, Duration::from_mins(2)).await }
+        async move { call.wait(WaitFor::default(), Duration::from_mins(2)).await }
     };
     let sending = async {
         let mut changes = bus.changes();
@@ -89,10 +89,10 @@ async fn a_message_requeued_at_its_deadline_was_in_no_turn() {
     let mut send = ann.call();
     send.send("bob".into(), "hello".into(), None).await.unwrap();
     let (mut unproven, no_time) = (bob.call(), Duration::ZERO);
-    let received = unproven.wait(None, None, no_time).await.unwrap();
+    let received = unproven.wait(WaitFor::default(), no_time).await.unwrap();
     assert!(matches!(received, Waited::Message(_)));
     late.store(wait_times::HANDED_MS, Ordering::Relaxed);
-    let again = bob.call().wait(None, None, no_time).await.unwrap();
+    let again = bob.call().wait(WaitFor::default(), no_time).await.unwrap();
     assert!(matches!(again, Waited::Message(_)), "{again:?}");
     bus.close().await;
 }

@@ -150,6 +150,8 @@ pub enum Operation {
         from: Option<Name>,
         /// Only about this request.
         request: Option<RequestId>,
+        /// Only an answer to this message of the caller's own.
+        reply_to: Option<MessageId>,
         /// In milliseconds. Zero looks once.
         timeout_ms: u64,
     },

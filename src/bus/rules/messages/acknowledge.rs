@@ -3,16 +3,17 @@
 //! Whoever names a message knows of it, though not always from the answer that carries it: looking back shows ids too. So an
 //! acknowledgement proves the messages that it names, and nothing else of the calls that carry them.
 
-use crate::bus::event::{Event, MessageAcknowledged};
+use crate::bus::event::{Event, MessageAcknowledged, ThreadResolved};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::{Delivery, State};
+use crate::bus::state::{Delivery, Message, State};
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
-use crate::domain::messaging::Acknowledgement;
+use crate::domain::messaging::{Acknowledgement, Author};
 use crate::domain::name::Name;
 
-/// Acknowledges all of these messages, or none of them. Those that are as far already stay as they are.
+/// Acknowledges all of these messages, or none of them. Those that are as far already stay as they are. Who resolves the first message of
+/// a thread, and says how, resolves the thread, also once more after it was reopened.
 pub(in crate::bus::rules) fn acknowledge(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -21,14 +22,18 @@ pub(in crate::bus::rules) fn acknowledge(
 ) -> Result<(), Refusal> {
     check_sizes(ids, note)?;
     let holder = writer.session(me)?;
-    let mut forward = Vec::new();
+    let (mut forward, mut threads) = (Vec::new(), Vec::new());
     for id in ids {
-        let delivery = delivery_to(writer.state, &holder.name, id)?;
+        let (message, delivery) = acknowledgeable(writer.state, &holder.name, id)?;
         if is_on_its_way(writer, delivery) {
             return Err(Refusal::NotReadYet { id: id.clone() });
         }
         if delivery.goes_on_to(status) && !forward.contains(id) {
             forward.push(id.clone());
+        }
+        let is_resolved = delivery.goes_on_to(status) || delivery == Delivery::Acknowledged(status);
+        if is_resolved && opens_thread(message) && !threads.contains(id) {
+            threads.push(id.clone());
         }
     }
     if !forward.is_empty() {
@@ -36,7 +41,16 @@ pub(in crate::bus::rules) fn acknowledge(
         let acknowledged = MessageAcknowledged { ids: forward, member, status, note };
         writer.push(Event::MessageAcknowledged(acknowledged));
     }
+    if let (Acknowledgement::Resolved, Some(note), false) = (status, note, threads.is_empty()) {
+        let (by, summary) = (holder.name.clone(), note.to_owned());
+        writer.push(Event::ThreadResolved(ThreadResolved { threads, by, summary }));
+    }
     Ok(())
+}
+
+/// Says whether a message begins a thread that is not resolved. Notices of the bridge are no talk.
+fn opens_thread(message: &Message) -> bool {
+    message.thread == message.id && !message.resolved && message.from != Author::Bridge
 }
 
 /// Says whether a message is in the answer of a call that its reader cannot have had before this command: nothing proves that answer,
@@ -68,15 +82,19 @@ fn check_sizes(ids: &[MessageId], note: Option<&str>) -> Result<(), Refusal> {
     }
 }
 
-/// Returns how far a message has come with a member that may acknowledge it.
-fn delivery_to(state: &State, me: &Name, id: &MessageId) -> Result<Delivery, Refusal> {
+/// Returns a message that a member may acknowledge, and how far it has come with it.
+fn acknowledgeable<'a>(
+    state: &'a State,
+    me: &Name,
+    id: &MessageId,
+) -> Result<(&'a Message, Delivery), Refusal> {
     let message = state.message(id).filter(|message| message.is_visible_to(me));
     let message = message.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() })?;
     let how = match message.delivery(me) {
         None => return Err(Refusal::OwnMessage { id: id.clone() }),
         Some(Delivery::Superseded) => "was withdrawn",
         Some(Delivery::Expired) => "expired",
-        Some(delivery) => return Ok(delivery),
+        Some(delivery) => return Ok((message, delivery)),
     };
     Err(Refusal::EndedUnseen { id: id.clone(), how })
 }

@@ -3,23 +3,21 @@
 use crate::bus::event::Event;
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::{Delivery, Wait};
-use crate::domain::ids::{CallId, RequestId, SessionId};
-use crate::domain::messaging::DeliveryMethod;
-use crate::domain::name::Name;
+use crate::bus::state::{Delivery, Session, State, Wait};
+use crate::domain::ids::{CallId, SessionId};
+use crate::domain::messaging::{DeliveryMethod, chain_of_waits};
 
 pub(in crate::bus::rules) fn wait(
     writer: &mut Writer<'_>,
     me: SessionId,
-    call: CallId,
-    (from, request): (Option<&Name>, Option<&RequestId>),
+    wait: Wait,
     timeout_ms: u64,
 ) -> Result<(), Refusal> {
     let session = writer.session(me)?;
+    let call = wait.call;
     if !writer.state.in_flight_to(me, call).is_empty() {
         return Ok(());
     }
-    let wait = Wait { call, from: from.cloned(), request: request.cloned() };
     let seen_now: Vec<_> = writer.seen_calls().collect();
     let fitting = writer.state.unread(&session.name).find(|message| {
         let again = match message.delivery(&session.name) {
@@ -49,16 +47,49 @@ pub(in crate::bus::rules) fn wait(
             call,
             method: DeliveryMethod::Pull,
         });
-    } else if timeout_ms > 0 && in_turn.is_empty() && !writer.state.waits(me, call) {
+        return Ok(());
+    }
+    check_asked(writer.state, session, &wait)?;
+    if timeout_ms > 0 && in_turn.is_empty() && !writer.state.waits(me, call) {
+        check_circle(writer.state, session, &wait)?;
         writer.push(Event::WaitStarted {
             session: me,
             call,
             from: wait.from,
             request: wait.request,
+            reply_to: wait.reply_to,
             timeout_ms,
         });
     }
     Ok(())
+}
+
+/// Refuses to wait for the answer to a message that is not the waiting member's own. An answer that has come is found without it.
+fn check_asked(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> {
+    let Some(id) = &wait.reply_to else {
+        return Ok(());
+    };
+    match state.message(id).filter(|message| message.is_visible_to(&me.name)) {
+        None => Err(Refusal::UnknownMessage { id: id.clone() }),
+        Some(message) if message.from.member() == Some(&me.name) => Ok(()),
+        Some(_) => Err(Refusal::NotYourQuestion { id: id.clone() }),
+    }
+}
+
+/// Refuses to wait for somebody who waits, directly or through others, for the waiting member alone: none of them would go on.
+fn check_circle(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> {
+    let whom = state.only_source(wait.from.as_ref(), wait.reply_to.as_ref());
+    // Who waits for itself keeps nobody else.
+    let whom = whom.filter(|whom| **whom != me.name);
+    let awaited = |name| state.waits_for_one(name).map(|(_, whom)| whom);
+    let chain = whom.and_then(|whom| chain_of_waits(whom, &me.name, awaited));
+    let Some(chain) = chain else {
+        return Ok(());
+    };
+    let mut waits = chain.last().into_iter().flat_map(|last| state.waits_for_one(last));
+    let of_last = waits.find(|(_, whom)| **whom == me.name);
+    let asked = of_last.and_then(|(wait, _)| wait.reply_to.clone());
+    Err(Refusal::Circle { chain: chain.into_iter().cloned().collect(), asked })
 }
 
 /// Returns the calls that steered messages into the running turn and have no proof that the model saw them. No wait begins while

@@ -161,7 +161,13 @@ fn some_of_very_many_waits_are_answered_at_once_and_the_others_at_their_next_loo
     };
     assert_eq!(answered(&world), limits::DELIVERED_AT_ONCE);
     for (peer, call) in &calls {
-        let wait = Operation::Wait { call: *call, from: None, request: None, timeout_ms: 60_000 };
+        let wait = Operation::Wait {
+            call: *call,
+            from: None,
+            request: None,
+            reply_to: None,
+            timeout_ms: 60_000,
+        };
         world.ask(*peer, wait);
     }
     assert_eq!(answered(&world), calls.len());

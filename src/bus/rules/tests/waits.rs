@@ -1,6 +1,9 @@
 //! Waiting: the sender's own append delivers the message to a waiting call.
 
 use super::*;
+use crate::bus::event::Envelope;
+use crate::domain::ids::MessageId;
+use crate::domain::messaging::{Priority, Signal};
 use crate::domain::wait_times;
 
 #[test]
@@ -37,7 +40,7 @@ fn a_wait_of_no_time_writes_nothing_when_nothing_fits() {
     let mut world = World::new();
     let a = world.peer("a");
     let call = world.call();
-    let look = Operation::Wait { call, from: None, request: None, timeout_ms: 0 };
+    let look = Operation::Wait { call, from: None, request: None, reply_to: None, timeout_ms: 0 };
     assert!(world.ask(a, look).is_empty());
 }
 
@@ -212,8 +215,10 @@ fn a_call_that_proves_a_message_does_not_get_it_again() {
     let (received, _) = world.take(b);
     world.settle(b, received, false);
     let call = world.call();
-    let mut wait =
-        world.command(b, Operation::Wait { call, from: None, request: None, timeout_ms: 1 });
+    let mut wait = world.command(
+        b,
+        Operation::Wait { call, from: None, request: None, reply_to: None, timeout_ms: 1 },
+    );
     wait.received = vec![received];
     world.run(&wait).unwrap();
     assert!(world.held(b, call).is_empty());
@@ -234,8 +239,13 @@ fn a_wait_gets_messages_steered_into_the_turn_and_never_begins_beside_them() {
     };
     let wait = |world: &mut World, from: Option<&str>| {
         let call = world.call();
-        let wait =
-            Operation::Wait { call, from: from.map(name), request: None, timeout_ms: 60_000 };
+        let wait = Operation::Wait {
+            call,
+            from: from.map(name),
+            request: None,
+            reply_to: None,
+            timeout_ms: 60_000,
+        };
         (call, world.ask(agent, wait))
     };
     let settle = |call, seen| Operation::Settle { session: agent, call, seen };
@@ -253,4 +263,118 @@ fn a_wait_gets_messages_steered_into_the_turn_and_never_begins_beside_them() {
     world.ask(lead, settle(steered, true));
     let (_, began) = wait(&mut world, None);
     assert!(matches!(began[..], [Event::WaitStarted { .. }]), "{began:?}");
+}
+
+/// A message of a member with a signal, in reply to another.
+fn signalled(to: &str, word: &str, reply_to: &MessageId) -> Operation {
+    let signal = Some(Signal::parse(word).unwrap());
+    Operation::Send {
+        to: to.into(),
+        body: text("about it"),
+        reply_to: Some(reply_to.to_string()),
+        priority: Priority::Normal,
+        more: Some(Box::new(Envelope { signal, ..Envelope::default() })),
+    }
+}
+
+#[test]
+fn a_wait_for_an_answer_gets_that_and_nothing_else() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let (asked, other) = (world.send(a, "b", "which colour?"), world.send(a, "b", "and the size?"));
+    let (call, wait) = world.wait_for_answer(&asked);
+    let began = world.ask(a, wait);
+    assert!(
+        matches!(&began[..], [Event::WaitStarted { reply_to: Some(id), .. }] if *id == asked),
+        "{began:?}"
+    );
+    world.send(b, "a", "by the way");
+    world.reply(b, "a", &other.to_string());
+    for word in ["question", "ack", "report_progress"] {
+        world.ask(b, signalled("a", word, &asked));
+    }
+    assert!(world.held(a, call).is_empty(), "none of them is the answer");
+    let answer = world.reply(b, "a", &asked.to_string());
+    assert_eq!(world.held(a, call), std::slice::from_ref(&answer.id));
+    assert_eq!(world.unread("a").len(), 5, "the others are unread");
+
+    // It may have come before the wait, and is unread again after a cancelled one.
+    world.settle(a, call, false);
+    let (call, wait) = world.wait_for_answer(&asked);
+    world.ask(a, wait);
+    assert_eq!(world.held(a, call), [answer.id]);
+}
+
+#[test]
+fn only_the_sender_of_a_message_waits_for_its_answer() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let asked = world.send(a, "b", "which colour?");
+    let (_, wait) = world.wait_for_answer(&asked);
+    assert_eq!(world.refuse(b, wait.clone()), Refusal::NotYourQuestion { id: asked.clone() });
+    assert_eq!(world.refuse(c, wait), Refusal::UnknownMessage { id: asked });
+    let unknown = MessageId::from_bits(77);
+    let (_, wait) = world.wait_for_answer(&unknown);
+    assert_eq!(world.refuse(a, wait), Refusal::UnknownMessage { id: unknown });
+}
+
+#[test]
+fn who_would_wait_for_somebody_who_waits_for_it_alone_is_told_whom_to_answer_first() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    // Each asks the next one, and b waits by name.
+    let from_a = world.send(a, "b", "ready?");
+    world.send(b, "c", "ready?");
+    let from_c = world.send(c, "a", "ready?");
+    let (of_a, wait) = world.wait_for_answer(&from_a);
+    world.ask(a, wait);
+    let of_b = world.wait_for(b, Some("c"), None);
+    let (_, wait) = world.wait_for_answer(&from_c);
+    let refusal = world.refuse(c, wait.clone());
+    let expected = Refusal::Circle { chain: vec![name("a"), name("b")], asked: None };
+    assert_eq!(refusal, expected);
+    let said = "you would wait in a circle, because `a` waits for `b` and `b` waits for you: answer `b` first";
+    assert_eq!(refusal.to_string(), said);
+
+    // It does so, and then waits.
+    let answer = world.send(c, "b", "yes");
+    assert_eq!(world.held(b, of_b), [answer]);
+    world.ask(c, wait);
+
+    // The other way round, with the message that is to be answered. A question back is no answer to it.
+    let back = world.ask(b, signalled("a", "question", &from_a));
+    let back = sent(&back).id.clone();
+    assert!(world.held(a, of_a).is_empty());
+    let (_, wait) = world.wait_for_answer(&back);
+    let refusal = world.refuse(b, wait.clone());
+    let said = format!(
+        "you would wait in a circle, because `a` waits for you: answer `a` first, with `{from_a}` as reply_to"
+    );
+    assert_eq!(refusal.to_string(), said);
+    world.reply(b, "a", &from_a.to_string());
+    world.ask(b, wait);
+}
+
+#[test]
+fn a_wait_that_several_can_end_is_part_of_no_circle() {
+    let mut world = World::new();
+    let (a, b, _) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    world.wait(a);
+    world.wait_for(b, Some("a"), None);
+    let mut world = World::new();
+    let (a, b, _) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let all = world.send(a, "all", "ready?");
+    let (_, wait) = world.wait_for_answer(&all);
+    world.ask(a, wait);
+    world.wait_for(b, Some("a"), None);
+    // Looking once is no wait, and a message that is there ends one at once.
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.wait_for(a, Some("b"), None);
+    let look = |call| {
+        let from = Some(name("a"));
+        Operation::Wait { call, from, request: None, reply_to: None, timeout_ms: 0 }
+    };
+    let call = world.call();
+    assert!(world.ask(b, look(call)).is_empty());
 }

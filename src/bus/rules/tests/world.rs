@@ -315,10 +315,19 @@ impl World {
             call,
             from: from.map(name),
             request: request.cloned(),
+            reply_to: None,
             timeout_ms: 60_000,
         };
         self.ask(session, wait);
         call
+    }
+
+    /// Waits a minute for the answer to a message.
+    pub(super) fn wait_for_answer(&mut self, to: &MessageId) -> (CallId, Operation) {
+        let (call, reply_to) = (self.call(), Some(to.clone()));
+        let wait =
+            Operation::Wait { call, from: None, request: None, reply_to, timeout_ms: 60_000 };
+        (call, wait)
     }
 
     pub(super) fn settle(&mut self, session: SessionId, call: CallId, seen: bool) -> Vec<Event> {

@@ -1,6 +1,6 @@
-//! How an acknowledgement changes the state.
+//! How acknowledgements and resolved threads change the state.
 
-use crate::bus::event::MessageAcknowledged;
+use crate::bus::event::{MessageAcknowledged, MessageSent, ThreadResolved};
 use crate::bus::state::{Delivery, State};
 
 impl State {
@@ -28,5 +28,21 @@ impl State {
             }
         }
         self.forget_member_if_idle(member);
+    }
+
+    /// Notes that threads are resolved. What is said of them stays in the log.
+    pub(in crate::bus::state) fn thread_resolved(&mut self, resolved: &ThreadResolved) {
+        for id in &resolved.threads {
+            if let Some(first) = self.messages.get_mut(id) {
+                first.resolved = true;
+            }
+        }
+    }
+
+    /// Reopens the thread in which a message was sent.
+    pub(in crate::bus::state) fn reopen_thread(&mut self, sent: &MessageSent) {
+        if let Some(first) = sent.reopens().and_then(|thread| self.messages.get_mut(thread)) {
+            first.resolved = false;
+        }
     }
 }

@@ -23,6 +23,7 @@ impl State {
             }
         }
         self.note_pace(sent, at);
+        self.reopen_thread(sent);
         let mut message = Message::sent(sent, at.origin());
         self.queued.remove(&sent.id);
         if sent.is_queued() {

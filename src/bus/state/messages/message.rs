@@ -39,6 +39,9 @@ pub struct Message {
     /// Whether it is worth no turn of an idle agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quiet: bool,
+    /// Whether the thread that it begins is resolved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resolved: bool,
     /// What few messages have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<Box<EnvelopeHeader>>,

@@ -1,9 +1,9 @@
-//! A call that waits for a message, and the filter of its wait.
+//! A call that waits for a message, the filter of its wait, and whom it waits for.
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::Message;
-use crate::domain::ids::{CallId, RequestId};
+use crate::bus::state::{Message, State};
+use crate::domain::ids::{CallId, MessageId, RequestId};
 use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
 
@@ -17,6 +17,9 @@ pub struct Wait {
     /// Only about this request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
+    /// Only an answer to this message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<MessageId>,
 }
 
 impl Wait {
@@ -24,9 +27,44 @@ impl Wait {
     pub fn fits(&self, message: &Message) -> bool {
         message.kind == MessageKind::Shutdown
             || (self.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
-                && self
-                    .request
-                    .as_ref()
-                    .is_none_or(|request| message.request.as_ref() == Some(request)))
+                && self.request.as_ref().is_none_or(|id| message.request.as_ref() == Some(id))
+                && self.reply_to.as_ref().is_none_or(|id| message.is_answer_to(id)))
+    }
+}
+
+impl Message {
+    /// Says whether it is a member's answer to that message, and no question back, receipt or report of progress.
+    fn is_answer_to(&self, asked: &MessageId) -> bool {
+        self.reply_to.as_ref() == Some(asked)
+            && self.from.member().is_some()
+            && self.class().answers()
+    }
+}
+
+impl State {
+    /// Returns the only member whose message a wait with this filter can be for.
+    pub fn only_source<'a>(
+        &'a self,
+        from: Option<&'a Name>,
+        reply_to: Option<&MessageId>,
+    ) -> Option<&'a Name> {
+        let answers = || {
+            let asked = self.messages.get(reply_to?)?;
+            let mut to = asked.deliveries.iter();
+            let (only, _) = to.next()?;
+            to.next().is_none().then_some(only)
+        };
+        from.or_else(answers)
+    }
+
+    /// Returns the waits of a live member that are for one member alone, with that one.
+    pub(in crate::bus) fn waits_for_one<'a>(
+        &'a self,
+        name: &Name,
+    ) -> impl Iterator<Item = (&'a Wait, &'a Name)> + use<'a> {
+        let waits = self.live(name).into_iter().flat_map(|live| &live.waits);
+        waits.filter_map(|wait| {
+            Some((wait, self.only_source(wait.from.as_ref(), wait.reply_to.as_ref())?))
+        })
     }
 }

@@ -4,4 +4,5 @@ mod groups;
 mod messages;
 mod receipts;
 mod signals;
+mod threads;
 mod waiting;

@@ -77,6 +77,14 @@ async fn an_impossible_wait_is_refused() {
     let checks = [
         (json!({ "from": "bobb" }), "no member is named `bobb`: did you mean `bob`?"),
         (
+            json!({ "reply_to": "msg-aaaaaaaaaaaa" }),
+            "there is no message `msg-aaaaaaaaaaaa` that you sent or received, or it is too old to be found",
+        ),
+        (
+            json!({ "reply_to": "req-aaaaaaaaaaaa" }),
+            "`reply_to` is a message of yours: for the answer to a request, give request_id",
+        ),
+        (
             json!({ "request_id": "req-aaaaaaaa" }),
             "there is no request `req-aaaaaaaa`, or it is too old to be found: check_messages shows the open ones",
         ),
@@ -184,4 +192,119 @@ async fn a_wait_ends_at_once_with_a_message_in_the_turn_and_begins_once_that_was
     until_waiting(&mut ann, "bob").await;
     ann.call("send_message", json!({ "to": "bob", "content": "three" })).await;
     assert_eq!(bob.result(&waiting).await["message"]["content"], "three");
+}
+
+/// Answers the next message with that text, as soon as there is one.
+async fn answer_next(client: &mut Client, content: &str) {
+    let asked = client.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
+    let message = &asked["message"];
+    let answer = json!({ "to": message["from"], "content": content, "reply_to": message["id"] });
+    client.call("send_message", answer).await;
+}
+
+#[tokio::test]
+async fn a_message_that_waits_has_its_answer_in_the_result() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let ask = json!({ "to": "bob", "content": "which colour?", "wait_seconds": 60 });
+    let (asked, ()) = tokio::join!(ann.call("send_message", ask), answer_next(&mut bob, "green"));
+    assert_eq!(asked["reply"]["content"], "green");
+    assert_eq!(asked["reply"]["reply_to"], asked["message_id"]);
+    assert_eq!(asked["timed_out"], false);
+    assert_eq!(asked.get("note"), None, "{asked}");
+
+    let expected = json!({
+        "message_id": "a message",
+        "delivered": true,
+        "recipients": [{ "name": "bob", "state": "live" }],
+        "reply": null,
+        "timed_out": true,
+    });
+    let ask = json!({ "to": "bob", "content": "and the size?", "wait_seconds": 1 });
+    let unanswered = ann.call("send_message", ask).await;
+    assert_eq!(shape(&unanswered), expected);
+    // It comes later, among other messages.
+    bob.call("send_message", json!({ "to": "ann", "content": "by the way" })).await;
+    let wait = json!({ "reply_to": unanswered["message_id"], "timeout_seconds": 60 });
+    let answer = async {
+        let (to, reply_to) = ("ann", &unanswered["message_id"]);
+        let answer = json!({ "to": to, "content": "large", "reply_to": reply_to });
+        bob.call("send_message", answer).await;
+    };
+    let (answered, ()) = tokio::join!(ann.call("wait_for_message", wait), answer);
+    assert_eq!(answered["message"]["content"], "large");
+}
+
+#[tokio::test]
+async fn a_wait_for_an_answer_has_one_recipient_and_a_time() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    for to in ["all", "@bob", "#news"] {
+        let ask = json!({ "to": to, "content": "ready?", "wait_seconds": 5 });
+        let said = ann.refused("send_message", ask).await;
+        let expected =
+            format!("wait_seconds waits for the answer of one member, and `{to}` is a group: ");
+        assert!(said.starts_with(&expected), "{said}");
+    }
+    let ask = json!({ "to": "bob", "content": "ready?", "wait_seconds": 0 });
+    let said = ann.refused("send_message", ask).await;
+    assert_eq!(said, "wait_seconds is 0: leave it out to return at once");
+    let nothing = bob.call("check_messages", json!({})).await;
+    assert_eq!(nothing["messages"], json!([]), "nothing is sent");
+
+    let ask = json!({ "to": "bob", "content": "ready?", "wait_seconds": 600 });
+    let (asked, ()) = tokio::join!(ann.call("send_message", ask), answer_next(&mut bob, "yes"));
+    assert_eq!(asked["note"], "wait_seconds was shortened to 120, the most it can be");
+}
+
+#[tokio::test]
+async fn the_answer_to_a_cancelled_wait_is_unread() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let ask = json!({ "to": "bob", "content": "which colour?", "wait_seconds": 60 });
+    let mut watcher = team.member("watcher").await;
+    let id = ann.begin_call("send_message", ask).await;
+    until_waiting(&mut watcher, "ann").await;
+    ann.notify("notifications/cancelled", json!({ "requestId": id })).await;
+    let asked = bob.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
+    let reply_to = &asked["message"]["id"];
+    let answer = json!({ "to": "ann", "content": "green", "reply_to": reply_to });
+    bob.call("send_message", answer).await;
+    let found = ann.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
+    assert_eq!(found["message"]["content"], "green");
+}
+
+#[tokio::test]
+async fn a_circle_of_three_is_named_and_its_message_is_sent() {
+    let team = Team::new();
+    let (mut ann, mut bob, mut cay) =
+        (team.member("ann").await, team.member("bob").await, team.member("cay").await);
+    let mut watcher = team.member("watcher").await;
+    let ask = |to: &str| json!({ "to": to, "content": "ready?", "wait_seconds": 60 });
+    let of_ann = ann.begin_call("send_message", ask("bob")).await;
+    until_waiting(&mut watcher, "ann").await;
+    let of_bob = bob.begin_call("send_message", ask("cay")).await;
+    until_waiting(&mut watcher, "bob").await;
+    let refused = cay.call("send_message", ask("ann")).await;
+    let from_bob = refused["inbox"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(refused["reply"], json!(null));
+    assert_eq!(refused["timed_out"], false);
+    assert_eq!(
+        refused["note"],
+        format!(
+            "sent, but not waited: you would wait in a circle, because `ann` waits for `bob` and `bob` \
+                waits for you: answer `bob` first, with `{from_bob}` as reply_to"
+        )
+    );
+    // It answers, and so do the others.
+    let answer =
+        |to: &str, reply_to: &str| json!({ "to": to, "content": "yes", "reply_to": reply_to });
+    cay.call("send_message", answer("bob", &from_bob)).await;
+    let answered = bob.result(&of_bob).await;
+    assert_eq!(answered["reply"]["content"], "yes");
+    let from_ann = answered["inbox"][0]["id"].as_str().unwrap();
+    bob.call("send_message", answer("ann", from_ann)).await;
+    let answered = ann.result(&of_ann).await;
+    assert_eq!(answered["reply"]["content"], "yes");
+    assert_eq!(answered["inbox"][0]["from"], "cay");
 }

@@ -1,15 +1,18 @@
-//! `check_messages`: unread messages, earlier messages from a cursor on, and the rest of one long message.
+//! `check_messages`: unread messages, earlier messages from a cursor on, those of a thread, and the rest of one long message.
+
+mod look_back;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::look_back::{of_thread, past};
 use super::history_cursor::Cursor;
 use super::receipts::{ReceiptView, Receipts, receipts_of};
 use super::sender_filter::sender;
+use crate::bus::LoadedMessage;
 use crate::bus::api::message_text::shown_part;
 use crate::bus::rules::{Operation, Pick, Refusal};
 use crate::bus::state::Message;
-use crate::bus::{BusError, LoadedMessage, Membership};
 use crate::domain::ids::{MessageId, TaskId};
 use crate::domain::limits;
 use crate::domain::messaging::{DeliveryMethod, Group};
@@ -35,13 +38,15 @@ pub(crate) struct Input {
     id: Option<String>,
     /// The `next_offset` of a long message.
     offset: Option<u64>,
+    /// A message: its whole thread, oldest first.
+    thread: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The most urgent first, then the oldest.
+    /// The most urgent first, then the oldest; of the history or a thread, the oldest first.
     messages: Vec<MessageView>,
-    /// There is more: call again without a cursor for unread messages, or with it for the history from there.
+    /// There is more: call again without a cursor for unread messages, or with it for the history or the thread from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// How far your own message has come with each recipient.
@@ -50,12 +55,29 @@ pub(crate) struct Output {
     /// How many more receipts had no room: ask for one with `agent_id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     more_receipts: Option<usize>,
+    /// With `thread`: true if it is resolved, and no message has come since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolved: Option<bool>,
+    /// Who has resolved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolved_by: Option<String>,
+    /// How, in its words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
 }
 
 impl Output {
     fn of(messages: Vec<MessageView>, next_cursor: Option<Cursor>) -> Self {
         let next_cursor = next_cursor.map(Cursor::text);
-        Self { messages, next_cursor, receipts: None, more_receipts: None }
+        Self {
+            messages,
+            next_cursor,
+            receipts: None,
+            more_receipts: None,
+            resolved: None,
+            resolved_by: None,
+            summary: None,
+        }
     }
 }
 
@@ -94,6 +116,12 @@ enum Request {
         filter: Filter,
         limit: usize,
     },
+    Thread {
+        /// Any message of it.
+        id: MessageId,
+        cursor: Cursor,
+        limit: usize,
+    },
     Rest {
         id: MessageId,
         offset: usize,
@@ -126,6 +154,7 @@ impl Tool for CheckMessages {
         match requested(input)? {
             Request::Unread { filter, limit } => unread(caller, filter, limit).await,
             Request::History { cursor, filter, limit } => past(caller, cursor, filter, limit).await,
+            Request::Thread { id, cursor, limit } => of_thread(caller, id, cursor, limit).await,
             Request::Rest { id, offset, only } => rest(caller, id, offset, only).await,
             Request::Payload { id, offset } => payload(caller, id, offset).await,
             Request::Output { task, offset } => said_before(caller, task, offset).await,
@@ -137,6 +166,9 @@ fn requested(input: Input) -> Result<Request, ToolError> {
     let refuse = |text: &str| Err(ToolError::Arguments(text.to_owned()));
     let offset = usize::try_from(input.offset.unwrap_or(0)).unwrap_or(usize::MAX);
     if let Some(id) = input.id {
+        if input.thread.is_some() {
+            return refuse("give id or thread, not both");
+        }
         if input.to.is_some() || input.cursor.is_some() || input.limit.is_some() {
             return refuse("with id, give only offset or agent_id: leave out to, cursor and limit");
         }
@@ -165,6 +197,17 @@ fn requested(input: Input) -> Result<Request, ToolError> {
         let most = limits::MAX_CHECK_LIMIT;
         return refuse(&format!("limit is {limit}; it must be 1 to {most}"));
     }
+    let cursor = match input.cursor.as_deref().map(Cursor::parse) {
+        Some(None) => return refuse("invalid cursor: use a next_cursor, or \"0\" for the oldest"),
+        cursor => cursor.flatten(),
+    };
+    if let Some(id) = input.thread {
+        if input.agent_id.is_some() || input.to.is_some() {
+            return refuse("with thread, give only limit and cursor: leave out agent_id and to");
+        }
+        let (id, cursor) = (MessageId::parse(&id)?, cursor.unwrap_or(Cursor::OLDEST));
+        return Ok(Request::Thread { id, cursor, limit });
+    }
     let to = input.to.as_deref().map(|text| Group::parse(text.trim()));
     let to = match to.transpose().map_err(Refusal::from)? {
         Some(None) => {
@@ -176,13 +219,10 @@ fn requested(input: Input) -> Result<Request, ToolError> {
         to => to.flatten(),
     };
     let filter = Filter { from: input.agent_id, to };
-    match input.cursor {
-        None => Ok(Request::Unread { filter, limit }),
-        Some(cursor) => match Cursor::parse(&cursor) {
-            Some(cursor) => Ok(Request::History { cursor, filter, limit }),
-            None => refuse("invalid cursor: use a next_cursor, or \"0\" for the oldest"),
-        },
-    }
+    Ok(match cursor {
+        None => Request::Unread { filter, limit },
+        Some(cursor) => Request::History { cursor, filter, limit },
+    })
 }
 
 /// Delivers unread messages. Whoever so reads a topic follows it.
@@ -210,48 +250,6 @@ async fn unread(caller: &mut Caller, filter: Filter, limit: usize) -> Result<Out
     });
     let next = next.filter(|_| !messages.is_empty());
     Ok(Output::of(views(messages), next))
-}
-
-/// Reads the history, and changes nothing.
-async fn past(
-    caller: &mut Caller,
-    cursor: Cursor,
-    filter: Filter,
-    limit: usize,
-) -> Result<Output, ToolError> {
-    let chosen = Chosen::of(caller, filter)?;
-    let membership = caller.membership().clone();
-    let (messages, next) =
-        blocking_read(move || look_back(&membership, cursor, &chosen, limit)).await?;
-    Ok(Output::of(views(messages), next))
-}
-
-fn look_back(
-    membership: &Membership,
-    cursor: Cursor,
-    chosen: &Chosen,
-    limit: usize,
-) -> Result<(Vec<LoadedMessage>, Option<Cursor>), BusError> {
-    let (bus, me) = (membership.bus(), membership.name());
-    bus.refresh()?;
-    let is_shown = |message: &Message| chosen.has(message);
-    let (found, after) = bus.history(cursor.place, is_shown, me, limit + cursor.shown)?;
-    let mut messages = Vec::new();
-    let mut at = cursor;
-    let mut room = membership.answer_room();
-    for message in found.into_iter().skip(cursor.shown) {
-        let place = message.body.place;
-        let most = limits::HEAD_BYTES.min(membership.text_room());
-        let letter = bus.load_message(message, 0, most)?;
-        if messages.len() == limit || (letter.shown_len() > room && !messages.is_empty()) {
-            // `at` is the position behind the last message shown; further messages of that line are counted from the first.
-            return Ok((messages, Some(at)));
-        }
-        at = at.behind(place);
-        room = room.saturating_sub(letter.shown_len());
-        messages.push(letter);
-    }
-    Ok((messages, after.map(Cursor::at)))
 }
 
 /// Reads one message from an offset on, with its receipts if the reader has sent it, and changes nothing.

@@ -15,6 +15,9 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
+    /// The cursor before the oldest line.
+    pub(crate) const OLDEST: Self = Self { place: None, shown: 0 };
+
     /// Returns the cursor before a line.
     pub(crate) fn at(place: LogPosition) -> Self {
         Self { place: Some(place), shown: 0 }
@@ -28,9 +31,8 @@ impl Cursor {
 
     /// Parses a cursor.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let oldest = Self { place: None, shown: 0 };
         if text == "0" {
-            return Some(oldest);
+            return Some(Self::OLDEST);
         }
         let mut numbers = text.split('.').map(str::parse::<u64>);
         let (segment, offset, shown) = (numbers.next()?, numbers.next()?, numbers.next()?);

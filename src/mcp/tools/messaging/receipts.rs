@@ -116,6 +116,9 @@ impl Found {
                         None => self.notes.remove(&member),
                     };
                 }
+                Event::ThreadResolved(said) if said.threads.contains(&self.id) => {
+                    self.notes.insert(said.by.to_string(), said.summary.clone());
+                }
                 _ => {}
             }
         }

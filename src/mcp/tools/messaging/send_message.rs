@@ -2,9 +2,12 @@
 //!
 //! An orchestrator's model may take a profile for a member, which is then named as what it is.
 
+mod await_answer;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::await_answer::{Answer, answer_to, check, sent_before};
 use super::more_fields::{MoreFields, envelope};
 use crate::bus::rules::Refusal;
 use crate::bus::state::{Session, State};
@@ -12,7 +15,7 @@ use crate::bus::{BusError, Outgoing, SentMessage};
 use crate::domain::name::Name;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::shapes::priority_word::PriorityWord;
-use crate::mcp::{Caller, Tool, ToolError};
+use crate::mcp::{CallTimeout, Caller, Tool, ToolError};
 
 #[derive(Default)]
 pub(crate) struct SendMessage {
@@ -35,6 +38,8 @@ pub(crate) struct Input {
     signal: Option<String>,
     /// Rarely needed.
     more: Option<MoreFields>,
+    /// Wait so long for the answer of one member; at most 120.
+    wait_seconds: Option<u64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -57,6 +62,9 @@ pub(crate) struct Output {
     /// Whether you have just sent the same, so that this is that message.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate: Option<bool>,
+    /// If you wait for the answer.
+    #[serde(flatten)]
+    answer: Option<Answer>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -113,14 +121,25 @@ impl Tool for SendMessage {
         its next step and may answer. To answer a message or deliver a claimed request, give its id as \
         reply_to.";
 
+    fn patience(&self, input: &Input) -> CallTimeout {
+        await_answer::patience(input.wait_seconds)
+    }
+
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let Input { to, content, reply_to, priority, signal, more } = input;
+        let Input { to, content, reply_to, priority, signal, more, wait_seconds } = input;
+        check(wait_seconds, &to)?;
         let (priority, more) = envelope(&content, priority, signal.as_deref(), more)?;
         let message = Outgoing { to, content, reply_to, priority, more };
-        let sent = caller.call.send_out(message).await;
-        let sent = sent.map_err(|error| self.named(error))?;
+        let sent = match sent_before(caller) {
+            Some(id) => caller.call.sent_by_interrupted(id),
+            None => caller.call.send_out(message).await.map_err(|error| self.named(error))?,
+        };
         let (recipients, is_group) =
             caller.bus().look(|state| (recipients(state, &sent), is_group(state, &sent)));
+        let answer = match wait_seconds {
+            Some(seconds) => Some(answer_to(caller, &sent.id, seconds).await?),
+            None => None,
+        };
         Ok(Output {
             delivered: sent.recipients.iter().any(|(_, is_live)| *is_live),
             message_id: sent.id.into(),
@@ -129,6 +148,7 @@ impl Tool for SendMessage {
             request_id: sent.request.map(Into::into),
             queued: is_group.then_some(usize::from(sent.is_queued)),
             duplicate: sent.is_double.then_some(true),
+            answer,
         })
     }
 }

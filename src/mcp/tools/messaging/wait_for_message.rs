@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sender_filter::sender;
-use crate::bus::Waited;
 use crate::bus::rules::Refusal;
-use crate::domain::ids::RequestId;
+use crate::bus::{WaitFor, Waited};
+use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::wait_times;
+use crate::mcp::interrupted_wait::DoneBefore;
 use crate::mcp::tool::at_most;
 use crate::mcp::{CallTimeout, Caller, Effect, InboxMode, MessageView, Tool, ToolError};
 
@@ -24,6 +25,8 @@ pub(crate) struct Input {
     request_id: Option<String>,
     /// 0 to 120; default 30. 0 looks once.
     timeout_seconds: Option<u64>,
+    /// Only the answer to this message of yours.
+    reply_to: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -70,24 +73,40 @@ impl Tool for WaitForMessage {
         let from = input.from.map(|from| sender(caller, &from)).transpose()?;
         let request = input.request_id.map(|id| known_request(caller, &id));
         let request = request.transpose()?;
+        let reply_to = input.reply_to.map(|id| own_message(&id)).transpose()?;
         let Caller { call, progress, interruptions } = caller;
         let limit = interruptions.rest_of(Duration::from_secs(seconds));
         let membership = call.membership().clone();
-        let waiting = call.wait(from, request, limit);
+        let waiting = call.wait(WaitFor { from, request, reply_to }, limit);
         let waiting = progress.during(limit, "waiting for a message", waiting);
-        let waited = interruptions.during(&membership, (limit, None), waiting).await??;
-        let (message, timed_out, note) = match waited {
-            Waited::Message(letter) => (Some((*letter).into()), false, None),
-            Waited::AlsoInTurn(letter) => (Some((*letter).into()), false, Some(ALSO_IN_TURN)),
-            Waited::TimedOut => (None, true, None),
-            // Another wait of this member received the shutdown, which ended this one.
-            Waited::Ended => (None, false, None),
-            Waited::InTurn => (None, false, Some(IN_TURN)),
-        };
+        let waited =
+            interruptions.during(&membership, (limit, DoneBefore::default()), waiting).await??;
+        let (message, timed_out, note) = outcome(waited);
         let notes: Vec<_> = note.map(str::to_owned).into_iter().chain(shortened).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(Output { message, timed_out, note })
     }
+}
+
+/// Returns the message that a wait has brought, whether it timed out, and a note.
+pub(super) fn outcome(waited: Waited) -> (Option<MessageView>, bool, Option<&'static str>) {
+    match waited {
+        Waited::Message(letter) => (Some((*letter).into()), false, None),
+        Waited::AlsoInTurn(letter) => (Some((*letter).into()), false, Some(ALSO_IN_TURN)),
+        Waited::TimedOut => (None, true, None),
+        // Another wait of this member received the shutdown, which ended this one.
+        Waited::Ended => (None, false, None),
+        Waited::InTurn => (None, false, Some(IN_TURN)),
+    }
+}
+
+fn own_message(text: &str) -> Result<MessageId, ToolError> {
+    if RequestId::parse(text).is_ok() {
+        let problem =
+            "`reply_to` is a message of yours: for the answer to a request, give request_id";
+        return Err(ToolError::Arguments(problem.to_owned()));
+    }
+    Ok(MessageId::parse(text)?)
 }
 
 fn known_request(caller: &Caller, text: &str) -> Result<RequestId, ToolError> {

@@ -142,7 +142,7 @@ impl Tool for AssignTask {
             at_most("timeout_seconds", input.seconds(), wait_times::MAX_ASSIGN_WAIT_SECONDS);
         let team = self.leading.team(caller.membership());
         // A call that was interrupted to ask the user has assigned its task already.
-        let earlier = caller.interruptions.assigned().filter(|_| wait).cloned();
+        let earlier = caller.interruptions.done_before().assigned.filter(|_| wait);
         let assigned = if let Some(assigned) = earlier {
             assigned
         } else {
@@ -153,7 +153,7 @@ impl Tool for AssignTask {
         if wait {
             let limit = caller.interruptions.rest_of(Duration::from_secs(seconds));
             let waiting = waited(caller, &team, &assigned.id, limit);
-            let rest = (limit, Some(assigned.clone()));
+            let rest = (limit, assigned.clone().into());
             let task = caller.interruptions.during(caller.membership(), rest, waiting).await??;
             if task.status.is_final() {
                 let output = team.output(&task.id, 0, limits::ANSWER_BYTES).await?;

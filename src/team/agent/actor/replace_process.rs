@@ -66,7 +66,7 @@ impl Actor {
         self.record_session().await;
         self.session_since = Instant::now();
         self.tools_since = None;
-        self.conversation = Conversation::NEW;
+        self.conversation = Conversation::new(self.agent.next_seq());
         self.session_cost = SessionCost::Nothing;
         self.announce().await;
         Ok(())

@@ -84,7 +84,12 @@ async fn a_call_that_waits_for_its_task_asks_the_user_at_once_and_waits_on_for_t
 }
 
 /// Starts an agent that asks once `gate` has written to it, and a wait of its leader; lets the agent ask while the leader waits.
-async fn wait_during_question(stage: &Stage, lead: &Member, gate: &Member, wait: Value) -> Value {
+async fn wait_during_question(
+    stage: &Stage,
+    lead: &Member,
+    gate: &Member,
+    (tool, wait): (&str, Value),
+) -> Value {
     lead.start("ann", "later").await;
     let ask = async {
         // An earlier message would come with the task.
@@ -96,7 +101,7 @@ async fn wait_during_question(stage: &Stage, lead: &Member, gate: &Member, wait:
         gate.send("ann", "go").await;
         until("the agent asks", || !stage.events_of("permission_asked").is_empty()).await;
     };
-    tokio::join!(lead.call("wait_for_message", wait), ask).0
+    tokio::join!(lead.call(tool, wait), ask).0
 }
 
 #[tokio::test]
@@ -105,7 +110,7 @@ async fn a_call_that_waits_for_a_message_asks_the_user_at_once_and_waits_on() {
     let (forms, shown) = user(Some(true));
     let lead = stage.orchestrator_of(Lifecycle::Stateless, forms).await;
     let gate = stage.peer("gate").await;
-    let wait = json!({ "from": "gate", "timeout_seconds": 120 });
+    let wait = ("wait_for_message", json!({ "from": "gate", "timeout_seconds": 120 }));
     let answer_after_form = async {
         until("the user has answered", || !answers(&stage).is_empty()).await;
         gate.send("orchestrator", "at last").await;
@@ -120,13 +125,41 @@ async fn a_call_that_waits_for_a_message_asks_the_user_at_once_and_waits_on() {
 }
 
 #[tokio::test]
+async fn a_message_that_waits_for_its_answer_asks_the_user_at_once_and_is_sent_once() {
+    let stage = stage("ask", 3600);
+    let (forms, shown) = user(Some(true));
+    let lead = stage.orchestrator_of(Lifecycle::Stateless, forms).await;
+    let gate = stage.peer("gate").await;
+    let to_gate = || {
+        let mut sent = stage.events_of("message_sent");
+        sent.retain(|sent| sent["from"] == "orchestrator" && sent["audience"] == "gate");
+        sent
+    };
+    let wait = json!({ "to": "gate", "content": "ready?", "wait_seconds": 120 });
+    let answer_after_form = async {
+        until("the user has answered", || !answers(&stage).is_empty()).await;
+        let reply_to = to_gate()[0]["id"].clone();
+        let answer = json!({ "to": "orchestrator", "content": "yes", "reply_to": reply_to });
+        gate.call("send_message", answer).await;
+    };
+    let waiting = wait_during_question(&stage, &lead, &gate, ("send_message", wait));
+    let (waited, ()) = tokio::join!(waiting, answer_after_form);
+    assert_eq!(waited["reply"]["content"], "yes", "{waited}");
+    assert_eq!(to_gate().len(), 1, "it is sent once");
+    assert_eq!(waited["message_id"], to_gate()[0]["id"]);
+    assert_eq!(shown.lock().unwrap().len(), 1);
+    gate.close().await;
+    lead.close().await;
+}
+
+#[tokio::test]
 async fn a_wait_that_ends_with_a_form_loses_no_message() {
     let stage = stage("ask", 3600);
     let (forms, shown) = user(None);
     let lead = stage.orchestrator_of(Lifecycle::Stateless, forms).await;
     let gate = stage.peer("gate").await;
     // The question and its notice are one append, so the wait has received the notice when the form ends it.
-    let wait = json!({ "timeout_seconds": 120 });
+    let wait = ("wait_for_message", json!({ "timeout_seconds": 120 }));
     let waited = wait_during_question(&stage, &lead, &gate, wait).await;
     let asked = stage.events_of("permission_asked").remove(0);
     let content = waited["message"]["content"].as_str().unwrap_or_default();

@@ -1,9 +1,10 @@
 //! Acknowledging messages: by their recipients alone, and never back.
 
-use crate::bus::event::MessageAcknowledged;
+use crate::bus::event::{Envelope, MessageAcknowledged};
 use crate::bus::rules::tests::*;
 use crate::domain::limits;
 use crate::domain::messaging::Acknowledgement::{self, Acked, Resolved, Superseded};
+use crate::domain::messaging::{Priority, Signal};
 use crate::domain::wait_times;
 
 fn said(ids: &[&MessageId], status: Acknowledgement) -> Operation {
@@ -260,4 +261,69 @@ fn a_broadcast_has_an_acknowledgement_of_each_recipient() {
     let deliveries = ["b", "c"].map(|name| world.delivery(&id, name).unwrap());
     assert_eq!(deliveries, [Acked, Resolved].map(Delivery::Acknowledged));
     assert_eq!(world.refuse(lead, said(&[&id], Acked)), Refusal::OwnMessage { id });
+}
+
+/// Resolves a message, and with it the thread that it begins.
+fn resolved(id: &MessageId, note: Option<&str>) -> Operation {
+    let note = note.map(str::to_owned);
+    Operation::Acknowledge { ids: vec![id.clone()], status: Resolved, note }
+}
+
+/// Returns the threads that events resolve, with the summary.
+fn threads(events: &[Event]) -> Vec<(MessageId, String)> {
+    let resolved = events.iter().filter_map(|event| match event {
+        Event::ThreadResolved(resolved) => Some(resolved),
+        _ => None,
+    });
+    resolved
+        .flat_map(|one| one.threads.iter().map(|id| (id.clone(), one.summary.clone())))
+        .collect()
+}
+
+#[test]
+fn who_resolves_the_first_message_of_a_thread_and_says_how_resolves_the_thread() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let first = world.send(a, "b", "which colour?");
+    let reply = world.reply(b, "a", &first.to_string());
+    let is_resolved = |world: &World| world.state.message(&first).unwrap().resolved;
+
+    assert_eq!(threads(&world.ask(a, resolved(&reply.id, Some("green")))), [], "not the first");
+    assert_eq!(threads(&world.ask(b, resolved(&first, None))), [], "it says nothing");
+    assert!(!is_resolved(&world));
+    let expected = [(first.clone(), "it is green".to_owned())];
+    assert_eq!(threads(&world.ask(b, resolved(&first, Some("it is green")))), expected);
+    assert!(is_resolved(&world));
+    assert_eq!(world.ask(b, resolved(&first, Some("it is green"))), [], "it is already");
+
+    // A message in the thread reopens it, and it can be resolved once more.
+    world.reply(a, "b", &first.to_string());
+    assert!(!is_resolved(&world));
+    let expected = [(first.clone(), "or blue".to_owned())];
+    assert_eq!(threads(&world.ask(b, resolved(&first, Some("or blue")))), expected);
+    assert!(is_resolved(&world));
+}
+
+#[test]
+fn neither_a_receipt_nor_another_thread_reopens_one() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let first = world.send(a, "b", "which colour?");
+    let other = world.send(a, "b", "and the size?");
+    world.reply(b, "a", &first.to_string());
+    world.ask(b, resolved(&first, Some("green")));
+    world.reply(b, "a", &other.to_string());
+    let signal = Some(Signal::parse("ack").unwrap());
+    let thanks = Operation::Send {
+        to: "b".into(),
+        body: text("thanks"),
+        reply_to: Some(first.to_string()),
+        priority: Priority::Normal,
+        more: Some(Box::new(Envelope { signal, ..Envelope::default() })),
+    };
+    world.ask(a, thanks);
+    assert!(world.state.message(&first).unwrap().resolved);
+    // What was put aside cannot be resolved.
+    world.ask(b, said(&[&other], Superseded));
+    assert_eq!(world.ask(b, resolved(&other, Some("large"))), []);
 }

@@ -328,6 +328,8 @@ mod tests {
             r##"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"#releases","to":[],"quiet":true,"more":{"queue":true},"body":{"text":"x"}}}"##,
             r#"{"message_reminded":{"id":"msg-aaaaaaab"}}"#,
             r#"{"message_unanswered":{"id":"msg-aaaaaaab"}}"#,
+            r#"{"thread_resolved":{"threads":["msg-aaaaaaab"],"by":"bob","summary":"merged"}}"#,
+            r#"{"wait_started":{"session":"00000000-0000-0000-0000-000000000004","call":"00000000-0000-0000-0000-000000000005","reply_to":"msg-aaaaaaab","timeout_ms":1000}}"#,
             r#"{"task_assigned":{"id":"task-aaaaaaab","session":"00000000-0000-0000-0000-000000000004","agent":"codex","by":"orchestrator","prompt":{"text":"x"},"priority":"high"}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"broadcast","from":"ann","audience":"all","to":{"all_but":["ann"]},"body":{"text":"x"}}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"@Reviewers","to":["bob","eve"],"quiet":true,"body":{"text":"x"}}}"#,
