@@ -91,6 +91,43 @@ fn write_operation(writer: &mut Writer<'_>, command: &Command) -> Result<(), Ref
     perform(writer, me, &command.operation)
 }
 
+/// What a bridge reports of an agent.
+fn perform_on_session(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    operation: &Operation,
+) -> Result<(), Refusal> {
+    match operation {
+        Operation::Ready { session, model, pid } => {
+            members::ready(writer, me, *session, model.as_deref(), *pid)
+        }
+        Operation::DeliveryMethods { session, methods } => {
+            members::delivery_methods(writer, me, *session, methods)
+        }
+        Operation::Activity { session, activity } => {
+            members::activity(writer, me, *session, *activity)
+        }
+        Operation::Model { session, model } => members::model(writer, me, *session, model),
+        Operation::Tools { session, tools } => members::tools(writer, me, *session, *tools),
+        Operation::TurnUsed { session, usage } => members::turn_used(writer, me, *session, usage),
+        _ => Ok(()),
+    }
+}
+
+fn perform_on_groups(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    operation: &Operation,
+) -> Result<(), Refusal> {
+    match operation {
+        Operation::FollowTopic(topic) => messages::follow_topic(writer, me, topic),
+        Operation::LeaveTopic(topic) => messages::leave_topic(writer, me, topic),
+        Operation::ClaimLane(lane) => members::claim_lane(writer, me, lane),
+        Operation::ReleaseLane(lane) => members::release_lane(writer, me, lane),
+        _ => Ok(()),
+    }
+}
+
 fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Result<(), Refusal> {
     match operation {
         Operation::Due
@@ -110,18 +147,12 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         | Operation::Crash { .. }
         | Operation::Limit(_) => perform_on_health(writer, me, operation),
         Operation::Start(new, task) => members::start(writer, me, new, task.as_ref()),
-        Operation::Ready { session, model, pid } => {
-            members::ready(writer, me, *session, model.as_deref(), *pid)
-        }
-        Operation::DeliveryMethods { session, methods } => {
-            members::delivery_methods(writer, me, *session, methods)
-        }
-        Operation::Activity { session, activity } => {
-            members::activity(writer, me, *session, *activity)
-        }
-        Operation::Model { session, model } => members::model(writer, me, *session, model),
-        Operation::Tools { session, tools } => members::tools(writer, me, *session, *tools),
-        Operation::TurnUsed { session, usage } => members::turn_used(writer, me, *session, usage),
+        Operation::Ready { .. }
+        | Operation::DeliveryMethods { .. }
+        | Operation::Activity { .. }
+        | Operation::Model { .. }
+        | Operation::Tools { .. }
+        | Operation::TurnUsed { .. } => perform_on_session(writer, me, operation),
         Operation::Leave { session, departure, detail } => {
             members::leave(writer, me, *session, *departure, detail.as_deref())
         }
@@ -132,10 +163,10 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             messages::send(writer, me, to, (body, *priority, more.as_deref()), reply_to.as_deref())
         }
         Operation::Broadcast(body) => messages::broadcast(writer, me, body),
-        Operation::FollowTopic(topic) => messages::follow_topic(writer, me, topic),
-        Operation::LeaveTopic(topic) => messages::leave_topic(writer, me, topic),
-        Operation::ClaimLane(lane) => members::claim_lane(writer, me, lane),
-        Operation::ReleaseLane(lane) => members::release_lane(writer, me, lane),
+        Operation::FollowTopic(_)
+        | Operation::LeaveTopic(_)
+        | Operation::ClaimLane(_)
+        | Operation::ReleaseLane(_) => perform_on_groups(writer, me, operation),
         Operation::Take { session, call, method, pick } => {
             messages::take(writer, me, *session, (*call, *method), pick)
         }

@@ -53,10 +53,10 @@ impl State {
             Event::MemberStarting(starting) => self.member_starting(starting, at),
             Event::MemberJoined(joined) => self.member_joined(joined, at),
             Event::MemberDescribed(described) => self.member_described(described),
-            Event::TopicFollowed(followed) => self.topic_followed(followed),
-            Event::TopicLeft(left) => self.topic_left(left),
-            Event::LaneClaimed(claimed) => self.lane_claimed(claimed),
-            Event::LaneReleased(released) => self.lane_released(released, at),
+            Event::TopicFollowed(_)
+            | Event::TopicLeft(_)
+            | Event::LaneClaimed(_)
+            | Event::LaneReleased(_) => self.group_event(event, at),
             Event::MemberActivity { session, activity } => {
                 self.member_activity(*session, *activity, at);
             }
@@ -96,11 +96,7 @@ impl State {
                     self.forget_member_if_idle(&name);
                 }
             }
-            Event::MessageExpired { id, member } => {
-                self.settle(id, member, Delivery::Expired);
-                self.message_not_seen(id, member);
-                self.forget_member_if_idle(member);
-            }
+            Event::MessageExpired { id, member } => self.message_expired(id, member),
             Event::MessageReminded { id } => self.message_reminded(id, at),
             Event::MessageUnanswered { id } => self.answer_not_awaited(id),
             Event::WaitStarted { session, call, from, request, reply_to, timeout_ms } => {

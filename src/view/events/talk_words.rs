@@ -84,7 +84,8 @@ pub(super) fn said(
         }
         Event::ThreadResolved(resolved) => {
             let (threads, by) = (listed(&resolved.threads), &resolved.by);
-            let words = format!("{by} has resolved the thread of {threads}: {}", resolved.summary);
+            let summary = after_colon(Some(&resolved.summary));
+            let words = format!("{by} has resolved the thread of {threads}{summary}");
             Some(receipt(words, [by.to_string()], &resolved.threads))
         }
         Event::MessageReturned { session, call } => {
@@ -93,6 +94,13 @@ pub(super) fn said(
                 format!("{} did not get {}, unread again", carried.member, listed(&carried.ids));
             Some(receipt(words, [carried.member.to_string()], &carried.ids))
         }
+        _ => deadline(event, speaker),
+    }
+}
+
+/// Says what becomes of a message or of its answer without its recipients.
+fn deadline(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
+    match event {
         Event::MessageSuperseded { id, members } => {
             let names = members.named().iter().map(ToString::to_string);
             let ids = std::slice::from_ref(id);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::bus::event::Event;
+use crate::bus::state::event_place::At;
 use crate::bus::state::{Message, Session, State};
 use crate::domain::member::Label;
 use crate::domain::messaging::{Audience, Group, is_same_word};
@@ -49,6 +51,17 @@ impl Session {
 }
 
 impl State {
+    /// Applies an event by which a session comes into a group or leaves it.
+    pub(in crate::bus::state) fn group_event(&mut self, event: &Event, at: &At) {
+        match event {
+            Event::TopicFollowed(followed) => self.topic_followed(followed),
+            Event::TopicLeft(left) => self.topic_left(left),
+            Event::LaneClaimed(claimed) => self.lane_claimed(claimed),
+            Event::LaneReleased(released) => self.lane_released(released, at),
+            _ => {}
+        }
+    }
+
     /// Returns the live members of a group, those that are here longest first.
     ///
     /// `@word` is the owner of that lane. Where it has none, it is all members with that role, and where nobody has that, all with that

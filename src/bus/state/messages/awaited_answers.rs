@@ -93,6 +93,12 @@ impl State {
         self.timers.stop(&Due::Answer(id.clone()));
     }
 
+    pub(in crate::bus::state) fn message_expired(&mut self, id: &MessageId, member: &Name) {
+        self.settle(id, member, Delivery::Expired);
+        self.message_not_seen(id, member);
+        self.forget_member_if_idle(member);
+    }
+
     /// Notes that a member will not see a message any more, and so owes no answer. Where nobody owes it, it is not awaited.
     pub(in crate::bus::state) fn message_not_seen(&mut self, id: &MessageId, member: &Name) {
         let Some(awaited) = self.awaited.get_mut(id) else { return };
