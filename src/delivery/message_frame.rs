@@ -179,7 +179,9 @@ fn beside_the_text(message: &LoadedMessage, reader: Reader<'_>) -> String {
     if let Some(bytes) = message.long_payload_bytes() {
         add(format!("[payload of {bytes} bytes: {read} with id {id}/payload returns it]"));
     }
-    if let Some(seconds) = more.response_seconds {
+    if header.is_copy_for(reader.name()) {
+        add("[a copy for you: it mentions you]".to_owned());
+    } else if let Some(seconds) = more.response_seconds {
         let send = reader.tool("send_message");
         add(format!("[wants an answer within {seconds} s: {send} with reply_to {id}]"));
     }

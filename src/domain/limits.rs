@@ -240,6 +240,13 @@ pub const DESCRIBED_PROFILES: usize = 16;
 /// Topics that a session follows: more than anybody reads, and few enough for its line in a list of members.
 pub const FOLLOWED_TOPICS: usize = 64;
 
+/// Messages that wait for somebody who fits their address: of one sender, and of a team. Each is looked at whenever members come or go.
+pub const QUEUED_OF_ONE: usize = 20;
+pub const QUEUED: usize = 100;
+
+/// Words after `@` in one message that get copies: more is a group.
+pub const MENTIONS: usize = 16;
+
 /// Lanes that a session has claimed: a session that does more does not do each of them.
 pub const LANES_OF_ONE: usize = 16;
 

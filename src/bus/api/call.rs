@@ -48,6 +48,10 @@ pub struct SentMessage {
     pub recipients: Vec<(Name, bool)>,
     /// Whether it was sent a moment ago, and this is the same again.
     pub is_double: bool,
+    /// Whether it waits for somebody who fits its address.
+    pub is_queued: bool,
+    /// Those of them that got a copy because the text mentions them.
+    pub mentions: Vec<Name>,
     /// The request that it opened: work for a group.
     pub request: Option<RequestId>,
 }

@@ -124,6 +124,8 @@ pub enum Event {
     MessageSuperseded { id: MessageId, members: Addressees },
     /// A message to this member is abandoned.
     MessageExpired { id: MessageId, member: Name },
+    /// A message that waited for somebody who fits its address has ended without a reader.
+    MessageUnclaimed { id: MessageId },
     /// The member that owes the answer to a message was reminded.
     MessageReminded { id: MessageId },
     /// The answer to a message is awaited no longer.

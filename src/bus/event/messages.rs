@@ -91,6 +91,12 @@ pub struct Envelope {
     /// Its sender wants an answer within these seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_seconds: Option<u64>,
+    /// Whether it waits for the first who fits its address, because nobody does yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub queue: bool,
+    /// Who gets a copy because its text mentions them; in an operation, the words after `@`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<Name>,
 }
 
 impl Envelope {

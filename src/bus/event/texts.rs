@@ -53,6 +53,7 @@ impl Event {
             | Self::AnswerWritten(_)
             | Self::MessageSuperseded { .. }
             | Self::MessageExpired { .. }
+            | Self::MessageUnclaimed { .. }
             | Self::MessageReminded { .. }
             | Self::MessageUnanswered { .. }
             | Self::WaitStarted { .. }

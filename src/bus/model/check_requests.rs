@@ -6,7 +6,7 @@ use super::ledger::{Asked, Ledger};
 use crate::bus::state::{Delivery, Due, Request, State};
 use crate::domain::ids::RequestId;
 use crate::domain::member::Activity;
-use crate::domain::messaging::{Audience, Group, RequestStatus};
+use crate::domain::messaging::RequestStatus;
 
 impl Ledger {
     pub(super) fn check_requests(&self, state: &State) {
@@ -45,12 +45,8 @@ impl Ledger {
         }
     }
 
-    /// An open request was shown, or will be shown, to all live members that may claim it. Who follows a topic later is not shown the
-    /// requests that were open by then.
+    /// An open request was shown, or will be shown, to all live members that may claim it.
     fn check_offered(&self, state: &State, asked: &Asked, request: &Request) {
-        if matches!(request.only, Some(Audience::Group(Group::Topic(_)))) {
-            return;
-        }
         let message = state.message(&asked.message).expect("it is still needed");
         for session in &self.live {
             let name = &self.names[session];
@@ -58,7 +54,7 @@ impl Ledger {
             let withdrawn = matches!(delivery, None | Some(Delivery::Superseded));
             let may_claim =
                 state.session(*session).is_some_and(|live| state.may_claim(live, request));
-            // Requests for a group come a moment after the session has joined.
+            // Requests for a group come a moment after the session has come into it.
             let comes = state.newcomers().any(|newcomer| newcomer == *session);
             assert!(!may_claim || !withdrawn || comes, "{name} is not offered it");
         }

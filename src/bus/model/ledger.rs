@@ -57,6 +57,8 @@ pub(super) struct Ledger {
     paces: PaceLedger,
     messages: BTreeMap<MessageId, (u64, Author)>,
     urgency: BTreeMap<MessageId, Urgency>,
+    /// Those that wait for somebody who fits.
+    queued: BTreeSet<MessageId>,
     places: BTreeMap<(MessageId, Name), Where>,
     /// The calls that carry messages in their answers, and those whose answers were written.
     by_answer: BTreeSet<(SessionId, CallId)>,
@@ -165,7 +167,14 @@ impl Ledger {
                 self.paces.forget(name);
             }
             Event::MessageSent(sent) => {
-                assert!(!sent.to.named().is_empty());
+                let is_queued = sent.more.as_ref().is_some_and(|more| more.queue);
+                if is_queued {
+                    let copies = &sent.more.as_ref().unwrap().mentions;
+                    assert_eq!(sent.to.named(), copies, "only copies are delivered at once");
+                    self.queued.insert(sent.id.clone());
+                } else {
+                    assert!(!sent.to.named().is_empty());
+                }
                 let author = sent.from.member();
                 let to_itself = sent.to.named().iter().any(|to| Some(to) == author);
                 // An agent may ask itself to stop.
@@ -177,6 +186,9 @@ impl Ledger {
             }
             Event::MessageAddressed { id, to } => {
                 assert!(self.messages.contains_key(id));
+                if self.queued.remove(id) {
+                    assert_eq!(to.named().len(), 1, "the first who fits gets it");
+                }
                 for name in to.named() {
                     let place = (id.clone(), name.clone());
                     let is_held = matches!(self.places.get(&place), Some(Where::InFlight(..)));
@@ -209,6 +221,7 @@ impl Ledger {
                 }
             }
             Event::MessageExpired { id, member } => self.end(id, member),
+            Event::MessageUnclaimed { id } => assert!(self.queued.remove(id), "it has waited"),
             Event::MessageAcknowledged(said) => self.acknowledge(said),
             Event::WaitStarted { session, .. } => assert!(self.is_live(*session)),
             Event::RequestOpened(opened) => {

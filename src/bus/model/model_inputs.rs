@@ -68,7 +68,16 @@ pub(super) fn one_of_few_envelopes(number: u8) -> (Priority, Option<Box<Envelope
     let signal = Signal::parse(word).ok();
     let (priority, urgency) = scaled(None, urgency.and_then(Urgency::new), signal.as_ref());
     let response_seconds = (number == 2).then_some(40);
-    let more = Envelope { signal, urgency, ttl_seconds, response_seconds, ..Envelope::default() };
+    let mentions = if number % 3 == 0 { vec![name("odd"), name("ann")] } else { Vec::new() };
+    let more = Envelope {
+        signal,
+        urgency,
+        ttl_seconds,
+        response_seconds,
+        mentions,
+        queue: number < 5,
+        ..Envelope::default()
+    };
     (priority, Some(Box::new(more)))
 }
 

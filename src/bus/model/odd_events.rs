@@ -183,6 +183,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         14 => Event::MessageSeen { session: session(a), call: call(b) },
         15 => Event::MessageSuperseded { id: message(a), members: addressees(odd, b, c) },
         44 if odd => Event::MessageReminded { id: message(a) },
+        44 if d > 128 => Event::MessageUnclaimed { id: message(a) },
         44 => Event::MessageUnanswered { id: message(a) },
         16 => Event::MessageExpired { id: message(a), member: name(b) },
         17 => Event::WaitStarted {
@@ -319,6 +320,7 @@ fn envelope(c: u8, d: u8) -> Envelope {
         signal: Signal::parse(["question", "pulse", "answer", "ack"][usize::from(d % 4)]).ok(),
         urgency: Urgency::new(f64::from(d) / 255.0),
         ttl_seconds: c.is_multiple_of(2).then_some(u64::from(d)),
+        queue: d > 100,
         response_seconds: c.is_multiple_of(3).then_some(u64::from(d)),
         ..Envelope::default()
     }

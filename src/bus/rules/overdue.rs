@@ -37,6 +37,10 @@ pub(super) fn write_due(
             end_unheard(decision, state, *session, Unheard::Unwritten(*call))?;
         }
     }
+    decision.step(|writer| {
+        messages::deliver_queued(writer);
+        Ok(())
+    })?;
     for newcomer in state.newcomers() {
         if decision.is_full() {
             break;

@@ -153,6 +153,17 @@ pub enum Refusal {
     TooManyLanes { limit: usize },
     #[error("you do not own the lane `@{lane}`{}", .by.as_ref().map_or(String::new(), |by| format!(": {by} does")))]
     NotYourLane { lane: Label, by: Option<Name> },
+    #[error(
+        "content mentions {count} words after `@`; with mention, the limit is {}: write to a group",
+        limits::MENTIONS
+    )]
+    TooManyMentions { count: usize },
+    #[error(
+        "{count} messages wait for somebody whom they fit, the limit{}: write again when there is \
+            somebody",
+        if *.own { " of one member" } else { "" }
+    )]
+    TooManyQueued { count: usize, own: bool },
     #[error(transparent)]
     Shape(#[from] ShapeError),
     #[error(

@@ -86,6 +86,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::ThreadResolved(_)
             | Event::MessageSuperseded { .. }
             | Event::MessageExpired { .. }
+            | Event::MessageUnclaimed { .. }
             | Event::MessageReminded { .. }
             | Event::MessageUnanswered { .. }
             | Event::WaitStarted { .. }

@@ -25,6 +25,9 @@ impl State {
                 &At { seq, ts: entry.ts, tick: entry.tick, place, index: *index },
             );
         }
+        if entry.events.iter().any(moves_members_between_groups) {
+            self.show_requests_of_groups();
+        }
         if !self.newcomers.is_empty() {
             self.forget_served_newcomers();
         }
@@ -76,7 +79,8 @@ impl State {
             | Event::MemberBack { .. }
             | Event::LimitsSet(_) => self.apply_health(event, at),
             Event::MessageSent(sent) => self.message_sent(sent, at),
-            Event::MessageAddressed { id, to } => self.put_into_inboxes(id, to),
+            Event::MessageAddressed { id, to } => self.message_addressed(id, to, at),
+            Event::MessageUnclaimed { id } => self.message_unclaimed(id),
             Event::MessageHanded { ids, member, session, call, method } => {
                 self.message_delivered(ids, member, (*session, *call, *method), at);
             }
@@ -155,4 +159,15 @@ impl State {
     pub(in crate::bus) fn knows_command(&self, id: CommandId) -> bool {
         self.command_set.contains(&id)
     }
+}
+
+/// Says whether members may be in a group from now on that were here and not in it before.
+fn moves_members_between_groups(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::MemberLeft { .. }
+            | Event::LaneClaimed(_)
+            | Event::LaneReleased(_)
+            | Event::TopicFollowed(_)
+    )
 }

@@ -36,12 +36,15 @@ pub struct State {
     /// The answers that members owe, by the messages that they answer.
     #[serde(default)]
     pub(in crate::bus) awaited: BTreeMap<MessageId, AwaitedAnswer>,
+    /// Messages that wait for somebody who fits their address.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(in crate::bus) queued: BTreeSet<MessageId>,
     /// Requests that have not ended, and the last ended ones.
     pub(in crate::bus) requests: Chunked<RequestId, Request>,
     pub(in crate::bus) ended_requests: VecDeque<RequestId>,
     #[serde(skip)]
     pub(in crate::bus) unanswered: Unanswered,
-    /// Sessions that have not yet been shown all requests that were open when they joined.
+    /// Sessions that have not yet been shown all open requests that are meant for them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(in crate::bus) newcomers: BTreeSet<SessionId>,
     /// Tasks that have not ended, and the last ended ones.
@@ -98,6 +101,7 @@ impl State {
     pub(in crate::bus) fn earliest_due_ms(&self, now: Now) -> Option<u64> {
         let newcomers_wait = self.newcomers().next().map(|_| 0);
         let others = self.timers.earliest_ms().into_iter();
-        newcomers_wait.or_else(|| others.chain(self.earliest_name_ms(now)).min())
+        let others = others.chain(self.earliest_name_ms(now)).chain(self.queue_is_due_ms(now));
+        newcomers_wait.or_else(|| others.min())
     }
 }

@@ -83,7 +83,7 @@ pub fn waking<'a>(
     name: &'a Name,
     tried: &'a Tried,
 ) -> impl Iterator<Item = &'a Message> {
-    talk(state, name, tried).filter(|message| message.wakes())
+    talk(state, name, tried).filter(|message| message.wakes(name))
 }
 
 /// Returns the unread messages that are worth a place in a running turn, without those of failed wakes: also those to a group, which

@@ -3,6 +3,7 @@
 mod acknowledgement;
 mod address;
 mod delivery_method;
+mod mentions;
 mod message;
 mod payload_shape;
 mod request;
@@ -13,6 +14,7 @@ mod wait_circle;
 pub use acknowledgement::Acknowledgement;
 pub use address::{Address, AddressError, Group, is_same_word};
 pub use delivery_method::DeliveryMethod;
+pub use mentions::mentioned;
 pub use message::{Audience, Author, MessageKind, Priority};
 pub use payload_shape::{ShapeError, check_payload};
 pub use request::RequestStatus;

@@ -58,6 +58,9 @@ pub struct MessageView {
     /// The message whose place it takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
+    /// Who has a copy because the content mentions them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<String>,
     /// Its sender wants an answer, with its id as `reply_to`, within these seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_seconds: Option<u64>,
@@ -88,6 +91,8 @@ impl From<LoadedMessage> for MessageView {
         let urgency = more.and_then(|more| more.urgency);
         let reference = more.and_then(|more| more.reference.clone());
         let response_seconds = more.and_then(|more| more.response_seconds);
+        let mentions = more.map(|more| more.mentions.iter().map(ToString::to_string).collect());
+        let mentions = mentions.unwrap_or_default();
         let signal = header.signal().map(ToString::to_string);
         Self {
             id: header.id.into(),
@@ -107,6 +112,7 @@ impl From<LoadedMessage> for MessageView {
             payload_bytes,
             reference,
             supersedes,
+            mentions,
             response_seconds,
             content_bytes: is_part.then_some(letter.total),
             next_offset,

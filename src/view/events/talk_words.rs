@@ -102,6 +102,10 @@ pub(super) fn said(
             let words = format!("{id} will not reach {member}");
             Some(receipt(words, [member.to_string()], std::slice::from_ref(id)))
         }
+        Event::MessageUnclaimed { id } => {
+            let words = format!("nobody came in time whom {id} fits");
+            Some(receipt(words, [], std::slice::from_ref(id)))
+        }
         Event::MessageReminded { id } => {
             let owe = speaker.state.awaited_answer(id).map(|awaited| awaited.to.iter());
             let owe = owe.into_iter().flatten().map(ToString::to_string);

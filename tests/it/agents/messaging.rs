@@ -418,7 +418,8 @@ async fn who_owes_an_answer_is_reminded_and_an_unseen_message_expires_while_proc
     let nudge = bob.hear(|message| message["type"] == "nudge").await;
     let text = format!("ann waits for your answer to {id}: send_message with reply_to {id}");
     assert_eq!(nudge["content"], text);
-    ann.hear_notice(&format!("bob has not answered your message {id} yet and was reminded")).await;
+    ann.hear_notice(&format!("bob has not answered your message {id} yet; reminded 1 of 3 times"))
+        .await;
     let answer = json!({ "to": "ann", "content": "yes", "signal": "answer", "reply_to": id });
     bob.call("send_message", answer).await;
     let answer = ann.hear(|message| message["signal"] == "answer").await;

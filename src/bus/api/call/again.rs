@@ -69,6 +69,8 @@ impl Call {
             let lasting = deliveries.filter(|(_, one)| !one.is_final() || one.is_seen());
             with_liveness(state, lasting.map(|(name, _)| name.clone()))
         });
-        SentMessage { id, recipients, is_double: true, request: None }
+        let is_queued = self.membership.bus().look(|state| state.is_queued(&id));
+        let mentions = Vec::new();
+        SentMessage { id, recipients, is_double: true, is_queued, mentions, request: None }
     }
 }

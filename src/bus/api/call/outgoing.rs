@@ -71,7 +71,14 @@ impl Call {
             Some((message.clone(), with_liveness(state, names)))
         });
         let (message, recipients) = opened.ok_or(BusError::Closed)?;
-        Ok(SentMessage { id: message, recipients, is_double: false, request: Some(id) })
+        Ok(SentMessage {
+            id: message,
+            recipients,
+            is_double: false,
+            is_queued: false,
+            mentions: Vec::new(),
+            request: Some(id),
+        })
     }
 }
 
@@ -91,6 +98,12 @@ impl Outgoing {
         }
         if !self.priority.is_normal() || has(|more| more.urgency.is_some()) {
             return Some("priority");
+        }
+        if has(|more| more.queue) {
+            return Some("queue");
+        }
+        if has(|more| !more.mentions.is_empty()) {
+            return Some("mention");
         }
         has(|more| more.supersedes.is_some()).then_some("supersedes")
     }

@@ -33,7 +33,10 @@ impl Call {
             };
             with_liveness(state, names)
         });
-        Ok(SentMessage { id: sent.id.clone(), recipients, is_double: false, request: None })
+        let mentions = sent.more.as_ref().map(|more| more.mentions.clone()).unwrap_or_default();
+        let id = sent.id.clone();
+        let is_queued = sent.is_queued();
+        Ok(SentMessage { id, recipients, is_double: false, is_queued, mentions, request: None })
     }
 }
 

@@ -1,9 +1,11 @@
 //! Rules of messages: sending, receiving, waiting, proofs of reading, and acknowledging.
 
 mod addressing;
+mod queue;
 mod rates;
 mod resolve;
 mod check_envelope;
+mod copies;
 mod deadlines;
 mod send;
 mod signal_effects;
@@ -21,6 +23,7 @@ pub(in crate::bus) use self::delivery_proofs::unprinted_by_hooks;
 pub(super) use self::delivery_proofs::{
     end_calls, end_hooks, note_received, note_written, settle, take_notice,
 };
+pub(super) use self::queue::deliver_queued;
 pub(super) use self::rates::{check_pace, check_rate};
 pub(in crate::bus) use self::receive::picked;
 pub(super) use self::receive::take;

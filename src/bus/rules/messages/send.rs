@@ -2,6 +2,8 @@
 
 use super::addressing::{check_body, known_member};
 use super::check_envelope::check_envelope;
+use super::copies::add_copies;
+use super::queue::or_queued;
 use super::rates::{check_pace, just_sent};
 use super::resolve::{Recipients, follow, resolve, responsive};
 use super::signal_effects::{check_awaited, completed, supersede, take_effect};
@@ -33,7 +35,7 @@ pub(in crate::bus::rules) fn send(
         check_envelope(more, reply_to)?;
     }
     let me = writer.session(me)?;
-    let Recipients { audience, to } = resolve(writer, me, to)?;
+    let Recipients { audience, to } = or_queued(writer, me, resolve(writer, me, to), more)?;
     let to = if audience.is_one() { to } else { responsive(writer.state, to) };
     let to = with_room(writer, &audience, to)?;
     let mut post = Post::new(MessageKind::Message, me.name.clone(), me.name.clone(), body.clone());
@@ -44,6 +46,10 @@ pub(in crate::bus::rules) fn send(
     post.quiet = !audience.is_one() && !wakes;
     (post.audience, post.to) = (audience, to);
     check_awaited(writer, &me.name, &post)?;
+    if let Some(more) = &mut post.more {
+        more.queue = post.to.is_empty();
+    }
+    add_copies(writer, me, &mut post)?;
     let topic = match &post.audience {
         Audience::Group(Group::Topic(topic)) => Some(topic.clone()),
         _ => None,

@@ -42,20 +42,26 @@ impl State {
             }
             self.time_message(&sent.id);
         }
-        if let (Some(seconds), Some(from)) = (more.response_seconds, sent.from.member()) {
-            let deliveries = self.messages.get(&sent.id).map(|message| message.deliveries.iter());
-            let to: Vec<_> =
-                deliveries.into_iter().flatten().map(|(name, _)| name.clone()).collect();
-            if to.is_empty() {
-                return;
-            }
-            let (from, audience) = (from.clone(), sent.audience.clone());
-            let thread = sent.thread.clone().unwrap_or_else(|| sent.id.clone());
-            let awaited = AwaitedAnswer { from, audience, to, thread, seconds, reminders: 0 };
-            self.awaited.insert(sent.id.clone(), awaited);
-            let due = Due::Answer(sent.id.clone());
-            self.timers.start(due, at.tick.ms, in_ms(seconds));
+        self.await_answer(&sent.id, at);
+    }
+
+    /// Awaits the answer to a message whose sender wants one, once somebody has the message.
+    pub(in crate::bus::state) fn await_answer(&mut self, id: &MessageId, at: &At) {
+        let Some(message) = self.messages.get(id) else { return };
+        let seconds = message.more.as_ref().and_then(|more| more.response_seconds);
+        let (Some(seconds), Some(from)) = (seconds, message.from.member()) else {
+            return;
+        };
+        let names = message.deliveries.iter().map(|(name, _)| name);
+        let to: Vec<_> = names.filter(|name| !message.is_copy_for(name)).cloned().collect();
+        if to.is_empty() {
+            return;
         }
+        let (from, audience) = (from.clone(), message.audience.clone());
+        let thread = message.thread.clone();
+        let awaited = AwaitedAnswer { from, audience, to, thread, seconds, reminders: 0 };
+        self.awaited.insert(id.clone(), awaited);
+        self.timers.start(Due::Answer(id.clone()), at.tick.ms, in_ms(seconds));
     }
 
     /// Ends the wait for an answer, if a message is it: the first one counts.

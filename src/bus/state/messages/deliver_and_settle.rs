@@ -24,7 +24,11 @@ impl State {
         }
         self.note_pace(sent, at);
         self.reopen_thread(sent);
-        let message = Message::sent(sent, at.origin());
+        let mut message = Message::sent(sent, at.origin());
+        self.queued.remove(&sent.id);
+        if sent.is_queued() {
+            self.queue_message(&mut message);
+        }
         self.message_arrives(message, &sent.to);
         self.start_deadlines(sent, at);
     }
@@ -57,7 +61,8 @@ impl State {
             MessageKind::Response => {
                 let from = sent.from.member().and_then(|name| self.members.get(name)?.session);
                 let completes = || {
-                    let (id, to) = sent.request.as_ref().zip(sent.to.named().first())?;
+                    let [to] = sent.to.named() else { return None };
+                    let id = sent.request.as_ref()?;
                     from.map(|session| self.completes(id, session, to))
                 };
                 sent.claimed_by.is_none() && !(sent.class().answers() && completes() == Some(true))
@@ -344,7 +349,9 @@ impl State {
                 .and_then(|request| self.requests.get(request))
                 .is_some_and(|request| !request.status.is_final());
         let settled = |delivery: &Delivery| delivery.is_final();
-        !of_unanswered && message.deliveries.iter().all(|(_, delivery)| settled(delivery))
+        !of_unanswered
+            && !self.queued.contains(id)
+            && message.deliveries.iter().all(|(_, delivery)| settled(delivery))
     }
 
     /// Returns the position of the oldest text that may still be read: of an unsettled message, an unanswered request, an

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::bus::event::Envelope;
 use crate::domain::is_zero::is_zero;
 use crate::domain::messaging::{Priority, Signal, Urgency};
+use crate::domain::name::Name;
 
 /// What the header of a message keeps of its envelope. The rest stays in the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub struct EnvelopeHeader {
     /// Its sender wants an answer within these seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_seconds: Option<u64>,
+    /// The recipients that get a copy because its text mentions them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<Name>,
     /// The bytes of what stays in the log beside its text.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes: u64,
@@ -46,6 +50,7 @@ impl EnvelopeHeader {
             ttl_seconds: envelope.ttl_seconds,
             expires_ms: None,
             response_seconds: envelope.response_seconds,
+            mentions: envelope.mentions.clone(),
             bytes: envelope.bytes(),
         }
     }

@@ -1,7 +1,8 @@
 //! What the envelope of a message says of it: its signal, its urgency, and its place among the unread ones.
 
 use crate::bus::state::{Message, UnreadPlace};
-use crate::domain::messaging::{Signal, SignalClass, Urgency};
+use crate::domain::messaging::{Priority, Signal, SignalClass, Urgency};
+use crate::domain::name::Name;
 
 impl Message {
     /// Returns its signal, if it has one.
@@ -19,9 +20,16 @@ impl Message {
         self.kind.wakes() && self.class().wakes()
     }
 
-    /// Says whether it is worth a turn of an idle agent's model; others are read with the next one.
-    pub fn wakes(&self) -> bool {
-        self.is_talk() && !self.quiet
+    /// Says whether it is worth a turn of this recipient's model while that is idle; others are read with the next one. A copy for who is
+    /// mentioned is worth one only where it matters more than usual.
+    pub fn wakes(&self, reader: &Name) -> bool {
+        let waits = self.quiet || (self.is_copy_for(reader) && self.priority < Priority::High);
+        self.is_talk() && !waits
+    }
+
+    /// Says whether a recipient has it because its text mentions them.
+    pub fn is_copy_for(&self, reader: &Name) -> bool {
+        self.more.as_ref().is_some_and(|more| more.mentions.contains(reader))
     }
 
     /// Returns its place on the scale of urgency.

@@ -7,6 +7,7 @@ mod acknowledge;
 mod awaited_answers;
 mod owed_answer;
 mod pace;
+mod queue;
 mod wait;
 mod deliver_and_settle;
 mod delivery_status;

@@ -162,3 +162,18 @@ async fn a_lane_is_claimed_shown_and_released() {
     let refused = bob.refused("claim_request", json!({ "lane": "two words" })).await;
     assert!(refused.starts_with("`lane` of `claim_request`: "), "{refused}");
 }
+
+#[tokio::test]
+async fn a_message_to_a_group_that_nobody_is_in_waits_for_the_first_who_is() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let fields = json!({ "to": "@storage", "content": "x", "more": { "queue": true } });
+    let sent = ann.call("send_message", fields).await;
+    let expected = json!({
+        "message_id": sent["message_id"], "delivered": false, "recipients": [], "queued": 1
+    });
+    assert_eq!(sent, expected);
+    bob.call("claim_request", json!({ "lane": "storage" })).await;
+    let heard = bob.call("wait_for_message", json!({ "timeout_seconds": 60 })).await;
+    assert_eq!(heard["message"]["id"], sent["message_id"], "{heard}");
+}

@@ -182,3 +182,23 @@ async fn work_for_a_group_is_a_request_that_one_of_it_claims() {
     let refused = ann.refused("send_message", fields).await;
     assert!(refused.contains("description"), "{refused}");
 }
+
+#[tokio::test]
+async fn a_mention_is_a_copy_if_its_sender_asks_for_it() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let mut eve = team.member("eve").await;
+    let text = "See `@code`, @eve and @nobody.";
+    let plain = json!({ "to": "bob", "content": text });
+    assert_eq!(ann.call("send_message", plain).await.get("mentions"), None);
+    let fields = json!({ "to": "bob", "content": text, "more": { "mention": true } });
+    let sent = ann.call("send_message", fields).await;
+    assert_eq!(sent["mentions"], json!(["eve"]), "{sent}");
+    let copy = read(&mut eve).await;
+    assert_eq!((&copy["id"], &copy["to"]), (&sent["message_id"], &json!("bob")));
+    assert_eq!(copy["mentions"], json!(["eve"]));
+    let read = bob.call("check_messages", json!({})).await;
+    assert_eq!(read["messages"].as_array().unwrap().len(), 2);
+    let receipts = ann.call("check_messages", json!({ "id": sent["message_id"] })).await;
+    assert_eq!(receipts["receipts"].as_array().unwrap().len(), 2, "{receipts}");
+}

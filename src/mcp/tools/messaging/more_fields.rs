@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::bus::event::Envelope;
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{Priority, Signal, Urgency, scaled};
+use crate::domain::messaging::{Priority, Signal, Urgency, mentioned, scaled};
 use crate::mcp::ToolError;
 use crate::mcp::shapes::priority_word::PriorityWord;
 
@@ -28,6 +28,10 @@ pub(super) struct MoreFields {
     r#ref: Option<String>,
     /// Your message whose place it takes.
     supersedes: Option<String>,
+    /// If nobody fits the group, wait for the first who does.
+    queue: Option<bool>,
+    /// Send copies to each @name and @role in content.
+    mention: Option<bool>,
 }
 
 /// The schema of an object with any fields.
@@ -37,6 +41,7 @@ fn any_object(_: &mut SchemaGenerator) -> Schema {
 
 /// Returns the priority of a message, and what it has beside its text.
 pub(super) fn envelope(
+    content: &str,
     priority: Option<PriorityWord>,
     signal: Option<&str>,
     more: Option<MoreFields>,
@@ -68,6 +73,8 @@ pub(super) fn envelope(
         supersedes: more.supersedes.as_deref().map(MessageId::parse).transpose()?,
         ttl_seconds: more.ttl_seconds,
         response_seconds: more.response_seconds,
+        queue: more.queue == Some(true),
+        mentions: if more.mention == Some(true) { mentioned(content) } else { Vec::new() },
     };
     Ok((priority, (!envelope.is_empty()).then(|| Box::new(envelope))))
 }

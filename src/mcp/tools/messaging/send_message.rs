@@ -53,6 +53,9 @@ pub(crate) struct Output {
     /// How many wait for somebody who fits, if you wrote to a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     queued: Option<usize>,
+    /// Who got a copy because you mention them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    mentions: Vec<String>,
     /// The request that it opened, if it is work for a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
@@ -125,7 +128,7 @@ impl Tool for SendMessage {
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
         let Input { to, content, reply_to, priority, signal, more, wait_seconds } = input;
         check(wait_seconds, &to)?;
-        let (priority, more) = envelope(priority, signal.as_deref(), more)?;
+        let (priority, more) = envelope(&content, priority, signal.as_deref(), more)?;
         let message = Outgoing { to, content, reply_to, priority, more };
         let sent = match sent_before(caller) {
             Some(id) => caller.call.sent_by_interrupted(id),
@@ -141,8 +144,9 @@ impl Tool for SendMessage {
             delivered: sent.recipients.iter().any(|(_, is_live)| *is_live),
             message_id: sent.id.into(),
             recipients,
+            mentions: sent.mentions.iter().map(ToString::to_string).collect(),
             request_id: sent.request.map(Into::into),
-            queued: is_group.then_some(0),
+            queued: is_group.then_some(usize::from(sent.is_queued)),
             duplicate: sent.is_double.then_some(true),
             answer,
         })

@@ -1,6 +1,6 @@
 //! Signals to groups: the first answer settles a question, and a report of progress takes the place of the last one for each reader.
 
-use super::sending::signal;
+use super::sending::{sending_with, signal};
 use crate::bus::event::Envelope;
 use crate::bus::rules::tests::*;
 use crate::domain::messaging::Audience;
@@ -53,4 +53,35 @@ fn a_report_to_a_group_takes_the_place_of_the_last_one_where_that_is_unread() {
     assert_eq!(world.delivery(&first, "b"), Some(Delivery::Seen));
     assert_eq!(world.delivery(&first, "c"), Some(Delivery::Superseded));
     assert_eq!(world.unread("c"), [begins, second]);
+}
+
+#[test]
+fn who_is_mentioned_gets_a_copy_and_owes_nothing() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let words = |words: &[&str]| words.iter().map(|word| name(word)).collect::<Vec<_>>();
+    let mentions = words(&["C", "b", "a", "c", "nobody"]);
+    let id = world.send_with(a, "b", Envelope { mentions, ..signal("question") });
+    let message = world.state.message(&id).unwrap().clone();
+    assert_eq!((world.unread("b"), world.unread("c")), (vec![id.clone()], vec![id.clone()]));
+    assert_eq!(message.audience, Audience::One(name("b")));
+    assert!(message.is_copy_for(&name("c")) && !message.is_copy_for(&name("b")));
+    assert!(message.wakes(&name("b")) && !message.wakes(&name("c")));
+    assert_eq!(world.state.awaited_answer(&id).unwrap().to, [name("b")]);
+    world.reply_with(c, "a", signal("answer"), &id);
+    assert!(world.state.awaited_answer(&id).is_some(), "c was not asked");
+    world.reply_with(b, "a", signal("answer"), &id);
+    assert_eq!(world.state.awaited_answer(&id), None);
+    // A group after `@`, and a message that matters more.
+    world.ask(c, Operation::ClaimLane(crate::domain::member::Label::parse("storage").unwrap()));
+    let mentions = words(&["storage"]);
+    let id = world.send_with(a, "b", Envelope { mentions, ..signal("alert") });
+    let message = world.state.message(&id).unwrap();
+    assert!(message.is_copy_for(&name("c")) && message.wakes(&name("c")));
+    let mentions = (0..17).map(|number| name(&format!("n{number}"))).collect();
+    let refused = world.refuse(a, sending_with("b", Envelope { mentions, ..signal("msg") }, None));
+    assert_eq!(
+        refused.to_string(),
+        "content mentions 17 words after `@`; with mention, the limit is 16: write to a group"
+    );
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod expiry;
 mod groups;
+mod queued;
 mod sending;
 mod signals;
 mod urgency;

@@ -85,7 +85,7 @@ fn progress_wakes_nobody() {
     let (a, _b) = (world.peer("a"), world.peer("b"));
     for (word, wakes) in [("pulse", false), ("sense", true), ("alert", true), ("x-own", true)] {
         let id = world.send_with(a, "b", signal(word));
-        assert_eq!(world.state.message(&id).unwrap().wakes(), wakes, "{word}");
+        assert_eq!(world.state.message(&id).unwrap().wakes(&name("b")), wakes, "{word}");
     }
 }
 

@@ -188,7 +188,7 @@ fn a_message_to_a_group_wakes_if_it_is_urgent_or_from_an_orchestrator() {
     assert!(!is_quiet(&world.ask(lead, sending("@reviewer", "x", None))));
     assert!(!is_quiet(&world.ask(lead, Operation::Broadcast(text("x")))));
     let ann = world.state.unread(&name("ann"));
-    assert_eq!(ann.filter(|message| message.wakes()).count(), 5);
+    assert_eq!(ann.filter(|message| message.wakes(&name("ann"))).count(), 5);
 }
 
 #[test]

@@ -322,8 +322,10 @@ mod tests {
         for event in [
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"body":{"text":"x"}}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"urgent","body":{"text":"x"}}}"#,
-            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"high","more":{"signal":"ReviewRequested","urgency":0.8,"payload":{"instructions":"i","spec_id":"S"},"ref":"src/a.rs","supersedes":"msg-aaaaaaac","ttl_seconds":60,"response_seconds":300},"body":{"text":"x"}}}"#,
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"high","more":{"signal":"ReviewRequested","urgency":0.8,"payload":{"instructions":"i","spec_id":"S"},"ref":"src/a.rs","supersedes":"msg-aaaaaaac","ttl_seconds":60,"response_seconds":300,"mentions":["eve"]},"body":{"text":"x"}}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"low","more":{"signal":"x-own"},"body":{"text":"x"}}}"#,
+            r#"{"message_unclaimed":{"id":"msg-aaaaaaab"}}"#,
+            r##"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"#releases","to":[],"quiet":true,"more":{"queue":true},"body":{"text":"x"}}}"##,
             r#"{"message_reminded":{"id":"msg-aaaaaaab"}}"#,
             r#"{"message_unanswered":{"id":"msg-aaaaaaab"}}"#,
             r#"{"thread_resolved":{"threads":["msg-aaaaaaab"],"by":"bob","summary":"merged"}}"#,

@@ -1,0 +1,114 @@
+//! Messages that wait for the first who fits their address.
+
+use super::sending::{sending_with, signal};
+use crate::bus::event::Envelope;
+use crate::bus::rules::tests::*;
+use crate::domain::limits;
+use crate::domain::member::Label;
+
+fn lane(world: &mut World, by: SessionId) -> Vec<Event> {
+    world.ask(by, Operation::ClaimLane(Label::parse("storage").unwrap()))
+}
+
+fn queue() -> Envelope {
+    Envelope { queue: true, ..signal("question") }
+}
+
+#[test]
+fn a_message_that_fits_nobody_waits_for_the_first_who_fits_and_then_its_deadlines_begin() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let refused = world.refuse(a, sending_with("@storage", signal("question"), None));
+    assert!(matches!(refused, Refusal::NobodyFits(_)), "{refused}");
+    let id = world.send_with(a, "@storage", queue());
+    assert!(world.state.is_queued(&id));
+    world.pass(1_000_000);
+    assert_eq!((world.due(), world.state.awaited_answer(&id)), (Vec::new(), None));
+    lane(&mut world, b);
+    assert_eq!(world.state.earliest_due_ms(world.now), Some(0), "it is delivered at once");
+    world.due();
+    assert_eq!((world.unread("b"), world.unread("c")), (vec![id.clone()], Vec::new()));
+    assert!(!world.state.is_queued(&id));
+    assert_eq!(world.state.awaited_answer(&id).unwrap().to, [name("b")]);
+    // Who fits later gets nothing of it.
+    world.ask(b, Operation::ReleaseLane(Label::parse("storage").unwrap()));
+    lane(&mut world, c);
+    assert_eq!((world.due(), world.unread("c")), (Vec::new(), Vec::new()));
+    // Where somebody fits at once nothing waits.
+    let at_once = world.send_with(a, "@storage", queue());
+    assert_eq!((world.unread("c"), world.state.is_queued(&at_once)), (vec![at_once], false));
+}
+
+#[test]
+fn what_waits_may_mention_others_who_get_a_copy_at_once() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send_with(a, "@storage", Envelope { mentions: vec![name("c")], ..queue() });
+    assert_eq!(world.unread("c"), std::slice::from_ref(&id));
+    let (call, _) = world.take(c);
+    world.settle(c, call, true);
+    assert!(world.state.is_queued(&id));
+    lane(&mut world, b);
+    world.due();
+    assert_eq!(world.unread("b"), [id]);
+}
+
+#[test]
+fn what_waits_in_vain_expires_once_and_its_sender_is_told() {
+    for (ttl_seconds, waits_ms) in [(None, 30 * 24 * 60 * 60 * 1000), (Some(60), 60_000)] {
+        let mut world = World::new();
+        let (a, b) = (world.peer("a"), world.peer("b"));
+        let id = world.send_with(a, "#news", Envelope { ttl_seconds, ..queue() });
+        world.pass(waits_ms - 1);
+        assert_eq!(notices(&world.due(), "a"), Vec::<String>::new());
+        world.pass(1);
+        let told = format!("your message {id} to #news expired: nobody came whom it fits");
+        assert_eq!(notices(&world.due(), "a"), [told]);
+        world.ask(b, Operation::FollowTopic(Label::parse("news").unwrap()));
+        assert_eq!((world.due(), world.unread("b")), (Vec::new(), Vec::new()));
+        assert_eq!(world.state.awaited_answer(&id), None);
+    }
+}
+
+#[test]
+fn what_waits_is_one_message_is_withdrawn_and_is_limited() {
+    let mut world = World::new();
+    let (lead, b) = (world.lead(), world.peer("b"));
+    let limits =
+        limits::TeamLimits { messages_per_minute: 60, message_burst: 20, ..world.state.limits() };
+    world.ask(lead, Operation::Limit(limits));
+    let id = world.send_with(lead, "@storage", queue());
+    let again = world.refuse(lead, sending_with("@storage", queue(), None));
+    assert_eq!(again, Refusal::Double { id: id.clone() });
+    let instead = Envelope { supersedes: Some(id.clone()), ..queue() };
+    let after = world.send_with(lead, "@storage", instead);
+    assert!(!world.state.is_queued(&id) && world.state.is_queued(&after));
+    world.ask(lead, Operation::Limit(limits::TeamLimits { messages_per_minute: 0, ..limits }));
+    for _ in 1..limits::QUEUED_OF_ONE {
+        world.send_with(lead, "@storage", queue());
+    }
+    let refused = world.refuse(lead, sending_with("@storage", queue(), None));
+    assert_eq!(
+        refused.to_string(),
+        "20 messages wait for somebody whom they fit, the limit of one member: write again when \
+         there is somebody"
+    );
+    lane(&mut world, b);
+    world.due();
+    assert_eq!(world.unread("b").len(), limits::QUEUED_OF_ONE);
+}
+
+#[test]
+fn what_waits_outlives_its_sender_and_a_snapshot() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send_with(a, "@storage", queue());
+    world.leave(a);
+    let text = serde_json::to_string(&world.state).unwrap();
+    let mut loaded: crate::bus::state::State = serde_json::from_str(&text).unwrap();
+    loaded.rebuild();
+    assert_eq!(loaded, world.state);
+    lane(&mut world, b);
+    world.due();
+    assert_eq!(world.unread("b"), [id]);
+}
