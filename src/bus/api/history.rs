@@ -63,14 +63,14 @@ impl Bus {
     ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
         let parts = self.parts_with(&thread.to_string())?;
         let parts = parts.into_iter().map(|part| (part.segment, part)).collect();
-        self.look_back(from, Some(parts), |message| message.thread == *thread, reader, max)
+        self.look_back(from, Some(&parts), |message| message.thread == *thread, reader, max)
     }
 
     /// Looks back in the whole log, or in these parts of it by their segments.
     fn look_back(
         &self,
         from: Option<LogPosition>,
-        parts: Option<BTreeMap<u64, LogPosition>>,
+        parts: Option<&BTreeMap<u64, LogPosition>>,
         matches: impl Fn(&Message) -> bool,
         reader: &Name,
         max: usize,
@@ -81,7 +81,7 @@ impl Bus {
         };
         let mut found = Vec::new();
         loop {
-            if let Some(parts) = &parts {
+            if let Some(parts) = parts {
                 match parts.range(position.segment..).next() {
                     None => return Ok((found, None)),
                     Some((segment, _)) if *segment == position.segment => {}
@@ -137,13 +137,11 @@ impl Bus {
     /// Returns the first message of the thread of a message. One that is not on record any more may have begun a thread.
     pub fn thread_of(&self, id: &MessageId, reader: &Name) -> Result<MessageId, BusError> {
         let known = self.look(|state| state.message(id).map(|message| message.thread.clone()));
-        match known {
-            Some(thread) => Ok(thread),
-            None => {
-                let past = self.past_message(id, reader)?;
-                Ok(past.map_or_else(|| id.clone(), |message| message.thread))
-            }
+        if let Some(thread) = known {
+            return Ok(thread);
         }
+        let past = self.past_message(id, reader)?;
+        Ok(past.map_or_else(|| id.clone(), |message| message.thread))
     }
 }
 

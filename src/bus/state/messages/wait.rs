@@ -23,6 +23,16 @@ pub struct Wait {
 }
 
 impl Wait {
+    /// Makes a wait from what a command or an event says of it.
+    pub(in crate::bus) fn of(
+        call: CallId,
+        from: Option<&Name>,
+        request: Option<&RequestId>,
+        reply_to: Option<&MessageId>,
+    ) -> Self {
+        Self { call, from: from.cloned(), request: request.cloned(), reply_to: reply_to.cloned() }
+    }
+
     /// Says whether a message ends the wait. A shutdown ends every wait.
     pub fn fits(&self, message: &Message) -> bool {
         message.kind == MessageKind::Shutdown
