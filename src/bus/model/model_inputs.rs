@@ -68,7 +68,8 @@ pub(super) fn one_of_few_envelopes(number: u8) -> (Priority, Option<Box<Envelope
     let signal = Signal::parse(word).ok();
     let (priority, urgency) = scaled(None, urgency.and_then(Urgency::new), signal.as_ref());
     let response_seconds = (number == 2).then_some(40);
-    let mentions = if number % 3 == 0 { vec![name("odd"), name("ann")] } else { Vec::new() };
+    let mentions =
+        if number.is_multiple_of(3) { vec![name("odd"), name("ann")] } else { Vec::new() };
     let more = Envelope {
         signal,
         urgency,
