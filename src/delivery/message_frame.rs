@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::context::{Before, Mail};
 use super::recipient::Reader;
+use super::thread_context::{Before, Mail};
 use crate::bus::LoadedMessage;
 use crate::domain::messaging::{Audience, Author, MessageKind, Signal};
 use crate::domain::text::visible_letters::seen;

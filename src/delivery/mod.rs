@@ -21,13 +21,13 @@
 //! [`pending_mail`]: crate::delivery::pending_mail
 
 pub mod capabilities;
-pub mod context;
 pub mod introduction;
 pub mod message_frame;
 pub mod methods;
 pub mod pending_mail;
 pub mod policy;
 pub mod recipient;
+pub mod thread_context;
 pub mod watch_line;
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::context::{Before, Earlier, Mail};
 use super::introduction::{MAX_INTRODUCTION_BYTES, introduce};
 use super::message_frame::{BEGIN, END, frame};
 use super::methods::before_task::task_prompt;
@@ -12,6 +11,7 @@ use super::methods::interrupt::again_prompt;
 use super::methods::steer::steer_text;
 use super::methods::wake_idle::wake_prompt;
 use super::recipient::Reader;
+use super::thread_context::{Before, Earlier, Mail};
 use super::watch_line;
 use crate::bus::LoadedMessage;
 use crate::bus::event::Envelope;

@@ -203,13 +203,6 @@ pub const HEADER_BYTES: usize = 640;
 /// Messages put into a prompt in front of a task.
 pub const INJECT_BYTES: usize = 16 * 1024;
 
-/// Earlier messages of a thread that stand before one that goes on with it.
-pub const EARLIER_MESSAGES: usize = 10;
-/// Bytes of all earlier messages in a frame.
-pub const EARLIER_BYTES: usize = 8 * 1024;
-/// The least room for an earlier message, and what its line has beside its text.
-pub const LEAST_EARLIER_BYTES: usize = 128;
-
 /// Messages that ride along on a tool's result: enough to be noticed, too few to drown the result.
 pub const PIGGYBACK_MESSAGES: usize = 5;
 /// Bytes of messages that ride along on a tool's result.

@@ -81,8 +81,8 @@ impl AnswersLedger {
         let awaits = more.is_some_and(|more| more.response_seconds.is_some());
         if let (true, Some(from)) = (awaits, sent.from.member()) {
             let copies = &more.expect("it awaits an answer").mentions;
-            let asked = sent.to.named().iter().filter(|name| !copies.contains(name));
-            let to = asked.cloned().collect();
+            let debtors = sent.to.named().iter().filter(|name| !copies.contains(name));
+            let to = debtors.cloned().collect();
             let owed = Owed { from: from.clone(), to, reminders: 0, is_over: false };
             self.owed.insert(sent.id.clone(), owed);
         }

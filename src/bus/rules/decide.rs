@@ -185,12 +185,9 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             Ok(())
         }
         Operation::EndCalls(session) => messages::end_calls(writer, me, *session),
-        Operation::Wait { call, from, request, reply_to, timeout_ms } => {
-            let (from, request) = (from.clone(), request.clone());
-            let wait = Wait { call: *call, from, request, reply_to: reply_to.clone() };
-            messages::wait(writer, me, wait, *timeout_ms)
+        Operation::Wait { .. } | Operation::EndWait { .. } => {
+            perform_on_waits(writer, me, operation)
         }
-        Operation::EndWait { call } => messages::end_wait(writer, me, *call),
         Operation::Open { description, context, to, nudge_ms, ttl_ms, lease_ms } => {
             let texts = (description, context.as_ref());
             requests::open(writer, me, to.as_deref(), texts, (*nudge_ms, *ttl_ms, *lease_ms))
@@ -225,6 +222,21 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             let by = Asker::session(writer.state, me)?;
             members::stop(writer, by, agent, reason.as_deref(), *kill)
         }
+    }
+}
+
+fn perform_on_waits(
+    writer: &mut Writer<'_>,
+    me: SessionId,
+    operation: &Operation,
+) -> Result<(), Refusal> {
+    match operation {
+        Operation::Wait { call, from, request, reply_to, timeout_ms } => {
+            let wait = Wait::of(*call, from.as_ref(), request.as_ref(), reply_to.as_ref());
+            messages::wait(writer, me, wait, *timeout_ms)
+        }
+        Operation::EndWait { call } => messages::end_wait(writer, me, *call),
+        _ => Ok(()),
     }
 }
 

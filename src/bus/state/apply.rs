@@ -100,12 +100,7 @@ impl State {
             Event::MessageReminded { id } => self.message_reminded(id, at),
             Event::MessageUnanswered { id } => self.answer_not_awaited(id),
             Event::WaitStarted { session, call, from, request, reply_to, timeout_ms } => {
-                let wait = Wait {
-                    call: *call,
-                    from: from.clone(),
-                    request: request.clone(),
-                    reply_to: reply_to.clone(),
-                };
+                let wait = Wait::of(*call, from.as_ref(), request.as_ref(), reply_to.as_ref());
                 self.wait_started(*session, wait, *timeout_ms, at);
             }
             Event::WaitEnded { session, call } => self.wait_ended(*session, *call),

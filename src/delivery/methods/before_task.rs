@@ -1,9 +1,9 @@
 //! Inject: unread messages in front of the next task's prompt.
 
 use crate::bus::rules::Pick;
-use crate::delivery::context::Mail;
 use crate::delivery::message_frame::frame;
 use crate::delivery::recipient::Reader;
+use crate::delivery::thread_context::Mail;
 use crate::domain::limits;
 
 /// Selects the messages in front of a prompt: the oldest ones, up to 16 KiB.

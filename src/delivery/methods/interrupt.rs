@@ -1,9 +1,9 @@
 //! Interrupt: if no method gets into a running turn, an urgent message ends it, and the next prompt has the messages and the task.
 
 use super::before_task;
-use crate::delivery::context::Mail;
 use crate::delivery::pending_mail::{PendingMail, RunningTurn};
 use crate::delivery::recipient::Reader;
+use crate::delivery::thread_context::Mail;
 
 /// The text before a task whose turn was interrupted.
 const INTERRUPTED: &str = "Your turn was interrupted for the messages below. Handle them, then \

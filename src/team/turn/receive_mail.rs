@@ -2,8 +2,8 @@
 
 use crate::bus::rules::Operation;
 use crate::bus::{BusError, LoadedMessage};
-use crate::delivery::context::Earlier;
 use crate::delivery::methods::{before_task, wake_idle};
+use crate::delivery::thread_context::Earlier;
 use crate::domain::ids::CallId;
 use crate::domain::messaging::DeliveryMethod;
 use crate::team::agent::context::AgentContext;

@@ -4,7 +4,7 @@ use super::Topic;
 use super::in_flight::InFlight;
 use super::said::Said;
 use super::speaker::{Speaker, after_colon};
-use crate::bus::event::{Event, MessageSent};
+use crate::bus::event::{Event, MessageAcknowledged, MessageSent};
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::messaging::{Acknowledgement, MessageKind, Signal};
 
@@ -71,16 +71,7 @@ pub(super) fn said(
         }
         Event::MessageAcknowledged(said) => {
             in_flight.acknowledge(&said.member, &said.ids);
-            let (ids, member) = (listed(&said.ids), &said.member);
-            let note = after_colon(said.note.as_deref());
-            let words = match said.status {
-                Acknowledgement::Acked => format!("{member} acknowledges {ids}{note}"),
-                Acknowledgement::Resolved => format!("{member} has resolved {ids}{note}"),
-                Acknowledgement::Superseded => {
-                    format!("for {member}, something else has taken the place of {ids}{note}")
-                }
-            };
-            Some(receipt(words, [member.to_string()], &said.ids))
+            Some(receipt(acknowledged(said), [said.member.to_string()], &said.ids))
         }
         Event::ThreadResolved(resolved) => {
             let (threads, by) = (listed(&resolved.threads), &resolved.by);
@@ -125,6 +116,19 @@ fn deadline(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
             Some(receipt(words, [], std::slice::from_ref(id)))
         }
         _ => None,
+    }
+}
+
+/// Says what a member says of messages.
+fn acknowledged(said: &MessageAcknowledged) -> String {
+    let (ids, member) = (listed(&said.ids), &said.member);
+    let note = after_colon(said.note.as_deref());
+    match said.status {
+        Acknowledgement::Acked => format!("{member} acknowledges {ids}{note}"),
+        Acknowledgement::Resolved => format!("{member} has resolved {ids}{note}"),
+        Acknowledgement::Superseded => {
+            format!("for {member}, something else has taken the place of {ids}{note}")
+        }
     }
 }
 

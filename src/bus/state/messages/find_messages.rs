@@ -1,6 +1,6 @@
-//! Queries about messages: unread ones, those in flight, and waiting calls.
+//! Queries about messages: unread ones, those in flight, waiting calls, and whom these wait for.
 
-use crate::bus::state::{Chunked, Delivery, Member, Message, State};
+use crate::bus::state::{Chunked, Delivery, Member, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
@@ -76,5 +76,31 @@ impl State {
         };
         let wait = session.waits.iter().find(|wait| wait.call == call);
         wait.is_some_and(|wait| self.unread(&session.name).any(|message| wait.fits(message)))
+    }
+
+    /// Returns the only member whose message a wait with this filter can be for.
+    pub fn only_source<'a>(
+        &'a self,
+        from: Option<&'a Name>,
+        reply_to: Option<&MessageId>,
+    ) -> Option<&'a Name> {
+        let answers = || {
+            let asked = self.messages.get(reply_to?)?;
+            let mut to = asked.deliveries.iter();
+            let (only, _) = to.next()?;
+            to.next().is_none().then_some(only)
+        };
+        from.or_else(answers)
+    }
+
+    /// Returns the waits of a live member that are for one member alone, with that one.
+    pub(in crate::bus) fn waits_for_one<'a>(
+        &'a self,
+        name: &Name,
+    ) -> impl Iterator<Item = (&'a Wait, &'a Name)> + use<'a> {
+        let waits = self.live(name).into_iter().flat_map(|live| &live.waits);
+        waits.filter_map(|wait| {
+            Some((wait, self.only_source(wait.from.as_ref(), wait.reply_to.as_ref())?))
+        })
     }
 }

@@ -1,8 +1,8 @@
-//! A call that waits for a message, the filter of its wait, and whom it waits for.
+//! A call that waits for a message, and the filter of its wait.
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::{Message, State};
+use crate::bus::state::Message;
 use crate::domain::ids::{CallId, MessageId, RequestId};
 use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
@@ -23,6 +23,16 @@ pub struct Wait {
 }
 
 impl Wait {
+    /// Makes a wait from what a command or an event says of it.
+    pub(in crate::bus) fn of(
+        call: CallId,
+        from: Option<&Name>,
+        request: Option<&RequestId>,
+        reply_to: Option<&MessageId>,
+    ) -> Self {
+        Self { call, from: from.cloned(), request: request.cloned(), reply_to: reply_to.cloned() }
+    }
+
     /// Says whether a message ends the wait. A shutdown ends every wait.
     pub fn fits(&self, message: &Message) -> bool {
         message.kind == MessageKind::Shutdown
@@ -38,33 +48,5 @@ impl Message {
         self.reply_to.as_ref() == Some(asked)
             && self.from.member().is_some()
             && self.class().answers()
-    }
-}
-
-impl State {
-    /// Returns the only member whose message a wait with this filter can be for.
-    pub fn only_source<'a>(
-        &'a self,
-        from: Option<&'a Name>,
-        reply_to: Option<&MessageId>,
-    ) -> Option<&'a Name> {
-        let answers = || {
-            let asked = self.messages.get(reply_to?)?;
-            let mut to = asked.deliveries.iter();
-            let (only, _) = to.next()?;
-            to.next().is_none().then_some(only)
-        };
-        from.or_else(answers)
-    }
-
-    /// Returns the waits of a live member that are for one member alone, with that one.
-    pub(in crate::bus) fn waits_for_one<'a>(
-        &'a self,
-        name: &Name,
-    ) -> impl Iterator<Item = (&'a Wait, &'a Name)> + use<'a> {
-        let waits = self.live(name).into_iter().flat_map(|live| &live.waits);
-        waits.filter_map(|wait| {
-            Some((wait, self.only_source(wait.from.as_ref(), wait.reply_to.as_ref())?))
-        })
     }
 }

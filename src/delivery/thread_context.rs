@@ -8,8 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::bus::state::{Delivery, Message, State};
 use crate::bus::{Bus, BusError, LoadedMessage};
 use crate::domain::ids::MessageId;
-use crate::domain::limits;
 use crate::domain::name::Name;
+
+/// The most earlier messages before one: enough to see what a thread is about.
+const MOST_MESSAGES: usize = 10;
+/// The most bytes of all earlier messages in a frame: half of what stands in front of a task.
+const MOST_BYTES: usize = 8 * 1024;
+/// What the line of an earlier message has beside its text, and the least room that is worth one.
+const LINE_BYTES: usize = 128;
 
 /// What stands before one message.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +61,7 @@ impl Earlier {
     /// belongs on a thread that may wait. What cannot be read is left out.
     pub fn of(bus: &Bus, reader: &Name, messages: &[Message], began_seq: u64) -> Self {
         let brought: BTreeSet<_> = messages.iter().map(|message| message.id.clone()).collect();
-        let (mut told, mut room) = (BTreeSet::new(), limits::EARLIER_BYTES);
+        let (mut told, mut room) = (BTreeSet::new(), MOST_BYTES);
         let mut earlier = Self::default();
         for message in messages {
             let may_be = bus.look(|state| may_be_older(state, message, began_seq));
@@ -100,11 +106,11 @@ fn before(
     let known = thread.len();
     let mut messages = Vec::new();
     for one in newest_before(thread, began_seq).into_iter().rev() {
-        if *room < limits::LEAST_EARLIER_BYTES {
+        if *room < LINE_BYTES {
             break;
         }
         let loaded = bus.load_message(one, 0, *room)?;
-        *room = room.saturating_sub(loaded.text.len() + limits::LEAST_EARLIER_BYTES);
+        *room = room.saturating_sub(loaded.text.len() + LINE_BYTES);
         messages.push(loaded);
     }
     messages.reverse();
@@ -117,7 +123,7 @@ fn newest_before(thread: Vec<Message>, began_seq: u64) -> Vec<Message> {
     if thread.iter().any(|one| one.seq >= began_seq) {
         return Vec::new();
     }
-    let left_out = thread.len().saturating_sub(limits::EARLIER_MESSAGES);
+    let left_out = thread.len().saturating_sub(MOST_MESSAGES);
     thread.into_iter().skip(left_out).collect()
 }
 
@@ -216,7 +222,7 @@ mod tests {
         says(&ann, "bob", "now", Some(&first)).await;
         let earlier = Earlier::of(&bus, bob.name(), &reads(&bob).await, began);
         let bytes: usize = texts(&earlier)[0].iter().map(|text| text.len()).sum();
-        assert!(bytes > 5_000 && bytes <= limits::EARLIER_BYTES, "{bytes}");
+        assert!(bytes > 5_000 && bytes <= MOST_BYTES, "{bytes}");
         bus.close().await;
     }
 }
