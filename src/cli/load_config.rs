@@ -96,8 +96,8 @@ pub(super) fn trust_store() -> Trust {
 pub(super) fn warn_of_what_does_not_count(config: &Config) {
     for file in config.unagreed() {
         tracing::warn!(
-            "{} would run programs or raise limits. Those settings are ignored until you review \
-             and approve the file with `{}`",
+            "{} would run programs or raise limits. Until you review and approve the file with \
+             `{}`, those settings have no effect, and agents with some of them are not started",
             file.title(),
             trust_command(file.trust_argument()),
         );

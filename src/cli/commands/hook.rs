@@ -17,13 +17,14 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::bus::state::{Message, State};
 use crate::bus::{Bus, BusError, Call, LoadedMessage, Membership};
 use crate::cli::claude_session::ClaudeSession;
 use crate::cli::find_project::ProjectError;
 use crate::cli::{Failure, below_agent, find_project, open_bus, output, serve_mcp};
 use crate::delivery::methods::between_steps;
 use crate::domain::ids::SessionId;
-use crate::domain::messaging::DeliveryMethod;
+use crate::domain::messaging::{DeliveryMethod, MessageKind};
 use crate::domain::name::Name;
 use crate::domain::wait_times;
 
@@ -240,8 +241,8 @@ async fn deliver(
         Outlet::NextTurn(_) => membership.call_after_a_step(conversation),
     };
     let id = call.id();
-    // A session that was kept from stopping once may stop now: talkative agents must not keep their orchestrator busy for ever.
-    let messages = if matches!(outlet, Outlet::NextTurn(_)) && again {
+    let may_stop = || again || !bus.look(|state| is_worth_a_turn(state, membership.name()));
+    let messages = if matches!(outlet, Outlet::NextTurn(_)) && may_stop() {
         Ok(Vec::new())
     } else {
         receive(&mut call).await
@@ -260,6 +261,14 @@ async fn deliver(
         .await;
     Call::end_hook(&membership, id);
     printed
+}
+
+/// Says whether a member has mail that keeps it from stopping, once: talkative agents must not keep their orchestrator busy for ever. A
+/// notice that it was given before, which nothing has proven, waits for the next step: the turn that it asks for is over.
+fn is_worth_a_turn(state: &State, name: &Name) -> bool {
+    let is_old_news =
+        |message: &Message| message.kind == MessageKind::Notice && message.is_returned_to(name);
+    state.unread(name).any(|message| !is_old_news(message))
 }
 
 /// Requeues the messages of earlier hooks that ended before they had printed them.

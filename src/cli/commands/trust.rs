@@ -190,7 +190,8 @@ impl Kind {
     fn heading(self) -> &'static str {
         match self {
             Self::Settings => {
-                "These settings of the project's own file have no effect until you approve it:"
+                "These settings of the project's own file need your approval. Without it they have no \
+                 effect, and agents with some of them are not started:"
             }
             Self::Plan => {
                 "An orchestrator starts this plan only with your approval, because its gates run \

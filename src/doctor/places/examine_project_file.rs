@@ -44,7 +44,7 @@ fn judge_consent(
             "trust",
             format!(
                 "{quoted} would run programs or raise limits, which you have not approved: those \
-                 settings are ignored"
+                 settings have no effect, and agents with some of them are not started"
             ),
             format!("review and approve it with `{command}`"),
         ),

@@ -238,7 +238,8 @@ async fn trust_speaks_of_a_plan_as_a_plan_and_of_settings_as_settings() {
         ),
         (
             &project,
-            "These settings of the project's own file have no effect until you approve it:\n\n\
+            "These settings of the project's own file need your approval. Without it they have no \
+             effect, and agents with some of them are not started:\n\n\
              [limits] agents = 40 (10 without it)",
             "The author of that file chose these values. Approve it? [y/N]",
             "not approved: the settings shown above have no effect",

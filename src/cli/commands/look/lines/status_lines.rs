@@ -47,6 +47,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     }
     let heading = match board.ended_tasks_without_row() {
         0 => "Tasks".to_owned(),
+        1 => "Tasks (1 more has ended: `cli-team-bridge tasks`)".to_owned(),
         some => format!("Tasks ({some} more have ended: `cli-team-bridge tasks`)"),
     };
     block(&mut lines, &heading, board.tasks.iter().map(|task| cells::task(task, now)));
