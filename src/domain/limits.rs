@@ -468,22 +468,17 @@ pub const WEB_WRONG_TOKENS: u32 = 5;
 
 /// The newest messages that a page gets again when it reconnects, because their receipts may have changed.
 pub const WEB_ROWS_AGAIN: usize = 200;
-
 /// The messages of a page of older ones.
 pub const WEB_OLDER: usize = 200;
 
 /// The files whose differences a page shows: git is asked once for each.
 pub const DIFF_FILES: usize = 30;
-
 /// Bytes of one file's difference: some screens of it.
 pub const DIFF_BYTES: usize = 48 * 1024;
-
 /// Lines of one file's difference.
 pub const DIFF_LINES: usize = 1_000;
-
 /// Bytes of all differences of a page.
 pub const DIFFS_BYTES: usize = 512 * 1024;
-
 /// Bytes of a file from which on git does not compare it line by line.
 pub const DIFF_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -502,6 +497,5 @@ pub const API_WRITES_PER_SECOND: u32 = 20;
 
 /// Answers of one key that are kept for requests that are repeated with their `Idempotency-Key`: those of some minutes of work.
 pub const IDEMPOTENT_ANSWERS: usize = 256;
-
 /// Bytes of these answers before the last one: most have some hundred.
 pub const IDEMPOTENT_BYTES: usize = 1024 * 1024;
