@@ -240,7 +240,7 @@ pub const DESCRIBED_PROFILES: usize = 16;
 /// Topics that a session follows: more than anybody reads, and few enough for its line in a list of members.
 pub const FOLLOWED_TOPICS: usize = 64;
 
-/// Messages that wait for somebody who fits their address: of one sender, and of a team. Each is looked at whenever members come or go.
+/// Messages that wait for somebody who fits their address: of one sender, and of a team. Each is looked at when members come or go.
 pub const QUEUED_OF_ONE: usize = 20;
 pub const QUEUED: usize = 100;
 
@@ -484,7 +484,6 @@ pub const DIFF_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The hits of a search on a page.
 pub const WEB_HITS: usize = 50;
-
 /// The most bytes of a body that a program sends: the longest text, with a JSON escape for every second letter.
 pub const API_BODY_BYTES: usize = 2 * MAX_CONTENT_BYTES;
 
@@ -494,7 +493,6 @@ pub const API_PAGE_BYTES: usize = MAX_CONTENT_BYTES;
 /// What one member may ask for through the API in a second, on average over a few seconds: more than a script that works does, and less
 /// than would keep the others from writing.
 pub const API_WRITES_PER_SECOND: u32 = 20;
-
 /// Answers of one key that are kept for requests that are repeated with their `Idempotency-Key`: those of some minutes of work.
 pub const IDEMPOTENT_ANSWERS: usize = 256;
 /// Bytes of these answers before the last one: most have some hundred.
