@@ -17,7 +17,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bus::state::{Message, State};
+use crate::bus::state::Message;
 use crate::bus::{Bus, BusError, Call, LoadedMessage, Membership};
 use crate::cli::claude_session::ClaudeSession;
 use crate::cli::find_project::ProjectError;
@@ -241,7 +241,9 @@ async fn deliver(
         Outlet::NextTurn(_) => membership.call_after_a_step(conversation),
     };
     let id = call.id();
-    let may_stop = || again || !bus.look(|state| is_worth_a_turn(state, membership.name()));
+    let name = membership.name();
+    let is_old = |message: &Message| (message.kind, message.is_returned_to(name));
+    let may_stop = || again || !bus.look(|state| is_worth_a_turn(state.unread(name).map(is_old)));
     let messages = if matches!(outlet, Outlet::NextTurn(_)) && may_stop() {
         Ok(Vec::new())
     } else {
@@ -263,12 +265,11 @@ async fn deliver(
     printed
 }
 
-/// Says whether a member has mail that keeps it from stopping, once: talkative agents must not keep their orchestrator busy for ever. A
-/// notice that it was given before, which nothing has proven, waits for the next step: the turn that it asks for is over.
-fn is_worth_a_turn(state: &State, name: &Name) -> bool {
-    let is_old_news =
-        |message: &Message| message.kind == MessageKind::Notice && message.is_returned_to(name);
-    state.unread(name).any(|message| !is_old_news(message))
+/// Says whether mail, by its kind and whether it comes again, keeps a member from stopping. That happens once: talkative agents must not
+/// keep their orchestrator busy for ever. A notice that it was given before, which nothing has proven, waits for the next step: the turn
+/// that it asks for is over.
+fn is_worth_a_turn(mut unread: impl Iterator<Item = (MessageKind, bool)>) -> bool {
+    unread.any(|(kind, is_again)| kind != MessageKind::Notice || !is_again)
 }
 
 /// Requeues the messages of earlier hooks that ended before they had printed them.
@@ -404,5 +405,15 @@ mod tests {
             "hookSpecificOutput": { "hookEventName": "PostToolBatch", "additionalContext": "a" }
         });
         assert_eq!(answer(NoticePlace::BesideResults), expected);
+    }
+
+    /// The next conversation would answer the old notice instead of its user.
+    #[test]
+    fn a_notice_that_comes_again_puts_off_no_stop() {
+        use MessageKind::{Message, Notice};
+        let worth = |unread: &[(MessageKind, bool)]| is_worth_a_turn(unread.iter().copied());
+        assert!(!worth(&[]) && !worth(&[(Notice, true)]));
+        assert!(worth(&[(Notice, false)]) && worth(&[(Notice, true), (Notice, false)]));
+        assert!(worth(&[(Message, true)]) && worth(&[(Notice, true), (Message, false)]));
     }
 }

@@ -133,22 +133,6 @@ async fn a_stop_does_not_prove_what_tools_have_answered_and_such_mail_comes_agai
     ann.close().await;
 }
 
-/// The next conversation would answer the old notice instead of its user.
-#[tokio::test]
-async fn a_notice_that_comes_again_puts_off_no_stop() {
-    let stage = Stage::new("");
-    let lead = stage.orchestrator().await;
-    lead.call("request_task", json!({ "description": "x", "ttl_seconds": 1 })).await;
-    let hook = hook(&stage);
-    lead.hear_notice("your request ").await;
-    lead.close().await;
-    let next = stage.orchestrator().await;
-    assert_eq!(hook.on("Stop").await, None);
-    let answer = hook.on("PostToolUse").await.expect("it is not lost");
-    assert!(context(&answer, "PostToolUse").contains("your request "), "{answer}");
-    next.close().await;
-}
-
 /// A client may leave a conversation for another one, such as with `/clear`.
 #[tokio::test]
 async fn another_conversation_of_the_same_client_proves_nothing() {
