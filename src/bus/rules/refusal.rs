@@ -159,8 +159,8 @@ pub enum Refusal {
     )]
     TooManyMentions { count: usize },
     #[error(
-        "{count} messages wait for somebody whom they fit, the limit{}: write again when there is \
-            somebody",
+        "{count} messages already wait for somebody who fits, the limit{}: write again when \
+            somebody is there",
         if *.own { " of one member" } else { "" }
     )]
     TooManyQueued { count: usize, own: bool },

@@ -102,7 +102,7 @@ fn deadline(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
             Some(receipt(words, [member.to_string()], std::slice::from_ref(id)))
         }
         Event::MessageUnclaimed { id } => {
-            let words = format!("nobody came in time whom {id} fits");
+            let words = format!("nobody who fits {id} came in time");
             Some(receipt(words, [], std::slice::from_ref(id)))
         }
         Event::MessageReminded { id } => {

@@ -58,13 +58,8 @@ pub(in crate::bus::rules) fn deliver_queued(writer: &mut Writer<'_>) {
                 Audience::Group(group) => notice![*group],
                 _ => Notice::default(),
             };
-            let text = notice![
-                "your message ",
-                *id,
-                " to ",
-                address,
-                " expired: nobody came whom it fits"
-            ];
+            let text =
+                notice!["your message ", *id, " to ", address, " expired: nobody who fits came"];
             writer.notice(sender, text);
         }
     }

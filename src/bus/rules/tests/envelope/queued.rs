@@ -62,7 +62,7 @@ fn what_waits_in_vain_expires_once_and_its_sender_is_told() {
         world.pass(waits_ms - 1);
         assert_eq!(notices(&world.due(), "a"), Vec::<String>::new());
         world.pass(1);
-        let told = format!("your message {id} to #news expired: nobody came whom it fits");
+        let told = format!("your message {id} to #news expired: nobody who fits came");
         assert_eq!(notices(&world.due(), "a"), [told]);
         world.ask(b, Operation::FollowTopic(Label::parse("news").unwrap()));
         assert_eq!((world.due(), world.unread("b")), (Vec::new(), Vec::new()));
@@ -90,8 +90,8 @@ fn what_waits_is_one_message_is_withdrawn_and_is_limited() {
     let refused = world.refuse(lead, sending_with("@storage", queue(), None));
     assert_eq!(
         refused.to_string(),
-        "20 messages wait for somebody whom they fit, the limit of one member: write again when \
-         there is somebody"
+        "20 messages already wait for somebody who fits, the limit of one member: write again when \
+         somebody is there"
     );
     lane(&mut world, b);
     world.due();
