@@ -85,6 +85,12 @@ pub const RESPONSE_SECONDS: RangeInclusive<u64> = 1..=86_400;
 /// That time where the sender does not say: a turn of an agent, and some.
 pub const DEFAULT_RESPONSE_SECONDS: u64 = 300;
 
+/// The silence in a disagreement after which somebody else decides: turns of agents take minutes.
+pub const CONFLICT_MS: u64 = 10 * 60 * 1000;
+
+/// How long a disagreement waits for the user: as long as mail.
+pub const HUMAN_DECISION_MS: u64 = ABSENT_MAIL_MS;
+
 /// The longest `ttl_seconds` and `timeout_seconds` of a request: a day.
 pub const MAX_REQUEST_SECONDS: u64 = 24 * 60 * 60;
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::stretches::by_member;
 use super::{
-    Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent, Stretch, TaskRow,
-    Texts, Totals, WorkflowTree, last_turns, needs, problems, waits,
+    ConflictRow, Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent,
+    Stretch, TaskRow, Texts, Totals, WorkflowTree, last_turns, needs, problems, waits,
 };
 use crate::bus::state::{BodyRef, State, Task};
 use crate::domain::ids::SessionId;
@@ -58,6 +58,8 @@ pub struct Board {
     pub ended_requests: Vec<RequestRow>,
     /// Permission questions without an answer, oldest first.
     pub permissions: Vec<PermissionRow>,
+    /// Disagreements between members that are not over, oldest first.
+    pub conflicts: Vec<ConflictRow>,
     /// Workflows, newest first: all open ones, and the last ended ones.
     pub workflows: Vec<WorkflowTree>,
     /// What is wrong.
@@ -109,6 +111,7 @@ impl Board {
             tasks: tasks(state, most_ended, texts),
             requests: requests(state, texts),
             ended_requests: RequestRow::of_ended(state, most_ended, texts),
+            conflicts: ConflictRow::open(state),
             workflows: workflows(state, most_ended),
             problems: problems::of(state, &members, looked.damaged_lines, now),
             totals: Totals::of(state, &members, not_shown),
@@ -184,6 +187,7 @@ impl Board {
             requests,
             ended_requests,
             permissions,
+            conflicts,
             workflows,
             problems,
             totals,
@@ -194,6 +198,7 @@ impl Board {
             && *requests == other.requests
             && *ended_requests == other.ended_requests
             && *permissions == other.permissions
+            && *conflicts == other.conflicts
             && *workflows == other.workflows
             && *problems == other.problems
             && *totals == other.totals

@@ -32,6 +32,7 @@ pub use self::live_words::{LiveKind, LiveLine, call_in_full, last_words, live_li
 pub use self::moment::{Moment, span, span_lasts};
 pub use self::needs::{Need, NeedKind};
 pub use self::problems::{Problem, ProblemKind};
+pub use self::rows::conflict_row::{ConflictRow, PartyRow};
 pub use self::rows::member_row::{Group, MemberRow, ReadingTurn, delivery_words};
 pub use self::rows::permission_row::PermissionRow;
 pub use self::rows::request_row::RequestRow;

@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bus::state::{State, StepRun, Workflow};
+use crate::bus::state::{Conflict, State, StepRun, Workflow};
 use crate::domain::limits;
+use crate::domain::messaging::ConflictStep;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::StepStatus;
-use crate::view::{MemberRow, Moment, PermissionRow, Trouble, WayOut};
+use crate::view::{ConflictRow, MemberRow, Moment, PermissionRow, Trouble, WayOut};
 
 /// What a person has to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -18,6 +19,8 @@ pub enum NeedKind {
     Permission,
     /// A step of a workflow waits for approval.
     Approval,
+    /// Two members disagree, and nobody in the team decides it.
+    Decision,
     /// An agent does not end a cancelled turn, shows no sign of life, or its process does not respond.
     Stuck,
 }
@@ -28,8 +31,19 @@ impl NeedKind {
         match self {
             Self::Permission => "permission",
             Self::Approval => "approval",
+            Self::Decision => "decision",
             Self::Stuck => "stuck",
         }
+    }
+
+    /// Says whether it is a question that is allowed or denied.
+    pub fn is_allowed_or_denied(self) -> bool {
+        matches!(self, Self::Permission | Self::Approval)
+    }
+
+    /// Says whether a member waits, and not a step or a thread.
+    pub fn is_of_member(self) -> bool {
+        matches!(self, Self::Permission | Self::Stuck)
     }
 }
 
@@ -42,9 +56,9 @@ pub struct Need {
     pub state: Option<String>,
     #[serde(skip)]
     pub trouble: Option<Trouble>,
-    /// The member that waits, or the step.
+    /// The member that waits, or the step, or the members that disagree.
     pub who: String,
-    /// What to answer, to approve, or to end: the id of a permission question, of a workflow, or of a task.
+    /// What to answer, to approve, or to end: the id of a permission question, of a workflow, of a thread, or of a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What it is about. Words of agents and of plans are quoted.
@@ -65,8 +79,12 @@ impl Need {
         self.trouble.map(|trouble| trouble.way_out(self.id.is_some()))
     }
 
-    /// Returns the command that helps a member that is stuck.
+    /// Returns the command that helps a member that is stuck, or decides what members disagree about.
     pub fn command(&self) -> Option<String> {
+        if let (NeedKind::Decision, Some(thread)) = (self.kind, &self.id) {
+            let name = self.who.split(' ').next().unwrap_or_default();
+            return Some(format!("cli-team-bridge send {name} TEXT --reply-to {thread}"));
+        }
         self.way_out()?.command(&self.who, self.id.as_deref())
     }
 }
@@ -135,5 +153,18 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             since: Some(member.last_active),
         })
     });
-    asked.chain(approvals).chain(stuck).collect()
+    let asks_user = |conflict: &&Conflict| conflict.step == ConflictStep::Human;
+    let decisions = state.open_conflicts().filter(asks_user).map(|conflict| {
+        let row = ConflictRow::of(conflict);
+        Need {
+            kind: NeedKind::Decision,
+            state: None,
+            trouble: None,
+            who: row.names(),
+            id: Some(row.thread.clone()),
+            words: format!("they disagree: {}", row.words()),
+            since: Some(row.since),
+        }
+    });
+    asked.chain(approvals).chain(decisions).chain(stuck).collect()
 }

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Addressees, AnswerWritten, Created, Described, Finished, Followed, Joined, LaneMoved,
-    MessageAcknowledged, MessageSent, PermissionAnswered, PermissionAsked, ProvenClaim,
-    RequestOpened, Resumed, Runs, Skip, Starting, StepApproved, StepAsked, StepEnded, StepExpanded,
-    StepReturned, StepStarted, TaskAssigned, ThreadResolved, UnheardClaim,
+    Addressees, AnswerWritten, ConflictMoved, ConflictOpened, ConflictResolved, Created, Described,
+    Finished, Followed, Joined, LaneMoved, MessageAcknowledged, MessageSent, PermissionAnswered,
+    PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting, StepApproved,
+    StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, ThreadResolved,
+    UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{
@@ -130,6 +131,12 @@ pub enum Event {
     MessageReminded { id: MessageId },
     /// The answer to a message is awaited no longer.
     MessageUnanswered { id: MessageId },
+    /// See [`ConflictOpened`].
+    ConflictOpened(ConflictOpened),
+    /// See [`ConflictMoved`].
+    ConflictMoved(ConflictMoved),
+    /// See [`ConflictResolved`].
+    ConflictResolved(ConflictResolved),
     /// A call waits for a message.
     WaitStarted {
         session: SessionId,

@@ -1,9 +1,12 @@
 //! The fields of message events: the message itself, its acknowledgement, and answers written to their clients.
 
+mod conflict;
+
 use serde::{Deserialize, Serialize};
 
 use serde_json::{Map, Value};
 
+pub use self::conflict::{ConflictMoved, ConflictOpened, ConflictResolved, Position};
 use super::{Addressees, Body, Skip};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
 use crate::domain::messaging::{

@@ -56,6 +56,9 @@ impl Event {
             | Self::MessageUnclaimed { .. }
             | Self::MessageReminded { .. }
             | Self::MessageUnanswered { .. }
+            | Self::ConflictOpened(_)
+            | Self::ConflictMoved(_)
+            | Self::ConflictResolved(_)
             | Self::WaitStarted { .. }
             | Self::WaitEnded { .. }
             | Self::RequestNudged { .. }

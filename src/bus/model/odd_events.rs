@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::bus::event::{
-    Addressees, AnswerWritten, Body, Created, Described, Entry, Envelope, Event, Finished,
-    Followed, Joined, LaneMoved, MessageAcknowledged, MessageSent, PermissionAnswered,
-    PermissionAsked, ProvenClaim, Question, RequestOpened, Resumed, Skip, Starting, StepAsked,
-    StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, TaskReport, ThreadResolved,
-    UnheardClaim,
+    Addressees, AnswerWritten, Body, ConflictMoved, ConflictOpened, ConflictResolved, Created,
+    Described, Entry, Envelope, Event, Finished, Followed, Joined, LaneMoved, MessageAcknowledged,
+    MessageSent, PermissionAnswered, PermissionAsked, Position, ProvenClaim, Question,
+    RequestOpened, Resumed, Skip, Starting, StepAsked, StepEnded, StepExpanded, StepReturned,
+    StepStarted, TaskAssigned, TaskReport, ThreadResolved, UnheardClaim,
 };
 use crate::bus::storage::file::line_format;
 use crate::domain::access_key::{KeyScope, hash_of_secret, secret_of};
@@ -17,8 +17,8 @@ use crate::domain::ids::{
 };
 use crate::domain::member::{Activity, Departure, Label, MemberKind, SessionNumber, Tools, Traits};
 use crate::domain::messaging::{
-    Acknowledgement, Audience, Author, DeliveryMethod, Group, MessageKind, Priority, Signal,
-    Urgency,
+    Acknowledgement, Audience, Author, ConflictEnd, ConflictStep, DeliveryMethod, Group,
+    MessageKind, Priority, Signal, Urgency,
 };
 use crate::domain::name::Name;
 use crate::domain::permission::{Decider, Decision};
@@ -116,7 +116,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         DeliveryMethod::Steer,
         DeliveryMethod::Drain,
     ];
-    match kind % 48 {
+    match kind % 49 {
         0 => Event::MemberStarting(Starting {
             session: session(a),
             name: name(b),
@@ -152,6 +152,26 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             threads: vec![message(a), message(b)],
             by: name(c),
             summary: String::new(),
+        }),
+        48 if odd => Event::ConflictOpened(ConflictOpened {
+            thread: message(a),
+            parties: vec![Position { by: name(b), message: message(c) }; usize::from(d % 3)],
+            about: None,
+        }),
+        48 if d > 128 => Event::ConflictMoved(ConflictMoved {
+            thread: message(a),
+            to: [
+                ConflictStep::Round(u32::MAX),
+                ConflictStep::Arbiter(name(b)),
+                ConflictStep::Human,
+            ][usize::from(c % 3)]
+            .clone(),
+        }),
+        48 => Event::ConflictResolved(ConflictResolved {
+            thread: message(a),
+            how: ConflictEnd::Agreed,
+            by: Author::Human,
+            message: (c > 128).then(|| message(b)),
         }),
         40 => Event::MemberDescribed(Described {
             session: session(a),

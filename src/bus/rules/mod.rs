@@ -16,6 +16,7 @@ mod decision;
 mod members;
 mod messages;
 mod requests;
+mod conflicts;
 mod tasks;
 mod permissions;
 mod workflows;

@@ -4,7 +4,7 @@ use super::decision::Decision;
 use super::event_writer::Writer;
 use super::refusal::Refusal;
 use super::requests::{Unheard, end_unheard};
-use super::{members, messages, permissions, requests};
+use super::{conflicts, members, messages, permissions, requests};
 use crate::bus::event::Event;
 use crate::bus::state::{Due, State};
 use crate::domain::limits;
@@ -67,6 +67,7 @@ fn write(writer: &mut Writer<'_>, due: &Due) {
         Due::Mail(name) => members::end_mail(writer, name),
         Due::Message(id) => messages::expire(writer, id),
         Due::Answer(id) => messages::answer_is_due(writer, id),
+        Due::Conflict(thread) => conflicts::conflict_is_due(writer, thread),
         Due::Permission(id) => permissions::expire(writer, id),
     }
 }

@@ -149,6 +149,18 @@ pub enum Refusal {
     OpensRequest { what: &'static str },
     #[error("{by} owns the lane `@{lane}`: write to `@{lane}`, or ask {by} to release it")]
     LaneTaken { lane: Label, by: Name },
+    #[error(
+        "`{signal}` takes a side on what somebody else has said, and {id} is your own message: give \
+            the id of theirs as reply_to"
+    )]
+    OwnPosition { signal: Signal, id: MessageId },
+    #[error(
+        "{who} asked to decide what is in dispute in the thread of {thread}: leave `signal` out to \
+            say what you think of it"
+    )]
+    NotAskedToDecide { who: String, thread: MessageId },
+    #[error("{limit} disagreements are open in this team, which is the limit: settle one first")]
+    TooManyConflicts { limit: usize },
     #[error("no lane can be called `{lane}`: `@{lane}` means all members")]
     LaneMeansMore { lane: Label },
     #[error(

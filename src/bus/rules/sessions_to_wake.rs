@@ -89,6 +89,9 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             | Event::MessageUnclaimed { .. }
             | Event::MessageReminded { .. }
             | Event::MessageUnanswered { .. }
+            | Event::ConflictOpened(_)
+            | Event::ConflictMoved(_)
+            | Event::ConflictResolved(_)
             | Event::WaitStarted { .. }
             | Event::RequestNudged { .. }
             | Event::RequestClaimed { .. }

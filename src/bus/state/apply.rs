@@ -99,6 +99,9 @@ impl State {
             Event::MessageExpired { id, member } => self.message_expired(id, member),
             Event::MessageReminded { id } => self.message_reminded(id, at),
             Event::MessageUnanswered { id } => self.answer_not_awaited(id),
+            Event::ConflictOpened(_) | Event::ConflictMoved(_) | Event::ConflictResolved(_) => {
+                self.conflict_event(event, at);
+            }
             Event::WaitStarted { session, call, from, request, reply_to, timeout_ms } => {
                 let wait = Wait::of(*call, from.as_ref(), request.as_ref(), reply_to.as_ref());
                 self.wait_started(*session, wait, *timeout_ms, at);

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AccessKey, AwaitedAnswer, Chunked, EndedSession, Member, Message, Permission, Request, Run,
-    Session, Task, Timers, Unanswered, Watch, Workflow,
+    AccessKey, AwaitedAnswer, Chunked, Conflict, EndedSession, Member, Message, Permission,
+    Request, Run, Session, Task, Timers, Unanswered, Watch, Workflow,
 };
 use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
@@ -39,6 +39,11 @@ pub struct State {
     /// Messages that wait for somebody who fits their address.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(in crate::bus) queued: BTreeSet<MessageId>,
+    /// Disagreements by their threads: those that are not over, and the last that are.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(in crate::bus) conflicts: BTreeMap<MessageId, Conflict>,
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub(in crate::bus) ended_conflicts: VecDeque<MessageId>,
     /// Requests that have not ended, and the last ended ones.
     pub(in crate::bus) requests: Chunked<RequestId, Request>,
     pub(in crate::bus) ended_requests: VecDeque<RequestId>,

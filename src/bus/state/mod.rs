@@ -5,6 +5,7 @@
 
 mod members;
 mod messages;
+mod conflicts;
 mod requests;
 mod tasks;
 mod permissions;
@@ -21,6 +22,8 @@ mod timers;
 
 pub use self::bus_state::State;
 pub use self::chunked_list::Chunked;
+pub(super) use self::conflicts::speaks;
+pub use self::conflicts::{Conflict, ConflictEnding, Party};
 pub use self::elapsed_time::Watch;
 pub use self::health::Run;
 pub use self::keys::AccessKey;

@@ -30,6 +30,8 @@ pub enum Due {
     Message(MessageId),
     /// Reminds who owes the answer to a message.
     Answer(MessageId),
+    /// Takes a disagreement to who decides it, or ends it.
+    Conflict(MessageId),
     /// Rejects a permission question without an answer.
     Permission(PermissionId),
 }

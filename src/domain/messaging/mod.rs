@@ -2,6 +2,7 @@
 
 mod acknowledgement;
 mod address;
+mod conflict;
 mod delivery_method;
 mod mentions;
 mod message;
@@ -13,6 +14,7 @@ mod wait_circle;
 
 pub use acknowledgement::Acknowledgement;
 pub use address::{Address, AddressError, Group, is_same_word};
+pub use conflict::{ConflictEnd, ConflictStep};
 pub use delivery_method::DeliveryMethod;
 pub use mentions::mentioned;
 pub use message::{Audience, Author, MessageKind, Priority};

@@ -4,9 +4,11 @@ use super::Topic;
 use super::in_flight::InFlight;
 use super::said::Said;
 use super::speaker::{Speaker, after_colon};
-use crate::bus::event::{Event, MessageAcknowledged, MessageSent};
+use crate::bus::event::{
+    ConflictMoved, ConflictOpened, ConflictResolved, Event, MessageAcknowledged, MessageSent,
+};
 use crate::domain::ids::{MessageId, RequestId};
-use crate::domain::messaging::{Acknowledgement, MessageKind, Signal};
+use crate::domain::messaging::{Acknowledgement, ConflictStep, MessageKind, Signal};
 
 /// Returns what an event says about messages and requests.
 pub(super) fn said(
@@ -85,7 +87,41 @@ pub(super) fn said(
                 format!("{} did not get {}, unread again", carried.member, listed(&carried.ids));
             Some(receipt(words, [carried.member.to_string()], &carried.ids))
         }
+        Event::ConflictOpened(_) | Event::ConflictMoved(_) | Event::ConflictResolved(_) => {
+            conflict(event)
+        }
         _ => deadline(event, speaker),
+    }
+}
+
+/// Says what becomes of a disagreement.
+fn conflict(event: &Event) -> Option<Said> {
+    match event {
+        Event::ConflictOpened(ConflictOpened { thread, parties, about: _ }) => {
+            let names: Vec<_> = parties.iter().map(|party| party.by.to_string()).collect();
+            let words = format!("{} disagree in the thread of {thread}", names.join(" and "));
+            Some(receipt(words, names, std::slice::from_ref(thread)))
+        }
+        Event::ConflictMoved(ConflictMoved { thread, to }) => {
+            let (words, name) = match to {
+                ConflictStep::Round(round) => (format!("round {round}"), None),
+                ConflictStep::Arbiter(name) => (format!("{name} is asked to decide"), Some(name)),
+                ConflictStep::Human => ("the user is asked to decide".to_owned(), None),
+            };
+            let words = format!("the disagreement in the thread of {thread}: {words}");
+            let names = name.map(ToString::to_string);
+            Some(receipt(words, names, std::slice::from_ref(thread)))
+        }
+        Event::ConflictResolved(ConflictResolved { thread, how, by, message }) => {
+            let message = message.as_ref().map(|id| format!(" with {id}")).unwrap_or_default();
+            let words = format!(
+                "the disagreement in the thread of {thread} is {} by {by}{message}",
+                how.as_str()
+            );
+            let names = by.member().map(ToString::to_string);
+            Some(receipt(words, names, std::slice::from_ref(thread)))
+        }
+        _ => None,
     }
 }
 

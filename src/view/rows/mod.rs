@@ -1,5 +1,6 @@
 //! The rows of a board: one type for each kind of thing that stands on a bus.
 
+pub(super) mod conflict_row;
 pub(super) mod member_row;
 pub(super) mod permission_row;
 pub(super) mod request_row;

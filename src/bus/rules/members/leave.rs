@@ -7,7 +7,7 @@ use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{end_with_team, withdraw_own};
 use crate::bus::rules::tasks::{AgentEnd, ends_of_work, write_ends_with_agent, write_finished};
 use crate::bus::rules::workflows::notify_left;
-use crate::bus::rules::{permissions, requests};
+use crate::bus::rules::{conflicts, permissions, requests};
 use crate::bus::state::{Session, State};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Departure, MemberKind};
@@ -94,6 +94,7 @@ pub(in crate::bus::rules) fn write_left(
     } else {
         abandon_mail(writer, &session.name, "has left");
     }
+    conflicts::arbiter_left(writer, session);
     end_with_team(writer, session);
     notify_left(writer, session);
 }

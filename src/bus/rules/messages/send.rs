@@ -8,6 +8,7 @@ use super::rates::{check_pace, just_sent};
 use super::resolve::{Recipients, follow, resolve, responsive};
 use super::signal_effects::{check_awaited, completed, supersede, take_effect};
 use crate::bus::event::{Body, Envelope, Event};
+use crate::bus::rules::conflicts::{self, Part};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{note_known, respond};
@@ -65,10 +66,17 @@ pub(in crate::bus::rules) fn send(
             post.reply_to = Some(id);
             check_pace(writer, me, &post)?;
             note_known(writer, me, &thread);
-            post.thread = Some(thread);
+            post.thread = Some(thread.clone());
+            let replied = post.reply_to.clone();
+            let part = match &replied {
+                Some(replied) => conflicts::part_of(writer, me, replied, &mut post)?,
+                None => Part::Nothing,
+            };
             take_effect(writer, me, &post)?;
             supersede(writer, &me.name, &post)?;
-            writer.post(post);
+            let signal = post.more.as_ref().and_then(|more| more.signal.clone());
+            let id = writer.post(post);
+            conflicts::follow(writer, me, (&thread, &id, signal.as_ref()), part);
         }
         Some(ReplyTo::Request { id, message }) => {
             post.kind = MessageKind::Response;
@@ -125,7 +133,7 @@ pub(in crate::bus::rules) fn send_as_human(
         thread: answered.map(|message| message.thread.clone()),
         ..Post::of_human(to, body.clone())
     };
-    writer.post(post);
+    conflicts::send_as_human(writer, post);
     Ok(())
 }
 

@@ -46,6 +46,11 @@ impl Session {
         self.does_lane(word) || self.is_able(word)
     }
 
+    /// Says whether it has a word as a capability.
+    pub(in crate::bus) fn is_capable(&self, word: &str) -> bool {
+        self.traits.capabilities.iter().any(|label| is_same_word(label.as_str(), word))
+    }
+
     /// Says whether it has a word as a role or a capability.
     pub(in crate::bus) fn is_able(&self, word: &str) -> bool {
         let is_it = |label: &Label| is_same_word(label.as_str(), word);

@@ -24,6 +24,7 @@ impl State {
         }
         self.note_pace(sent, at);
         self.reopen_thread(sent);
+        self.party_speaks(sent, at);
         let mut message = Message::sent(sent, at.origin());
         self.queued.remove(&sent.id);
         if sent.is_queued() {

@@ -5,6 +5,7 @@ use clap::Args;
 use super::given_text::given;
 use super::team_place::{TeamPlace, Waiting};
 use crate::cli::Failure;
+use crate::domain::ids::MessageId;
 use crate::domain::messaging::Priority;
 
 /// What to send, and to whom.
@@ -25,6 +26,9 @@ pub(crate) struct SendArguments {
     /// The message; `-` reads it from stdin.
     #[arg(value_name = "TEXT|-", allow_hyphen_values = true)]
     text: String,
+    /// The message that it answers. In a thread in which members disagree, your words decide.
+    #[arg(long, value_name = "ID", value_parser = MessageId::parse)]
+    reply_to: Option<MessageId>,
     /// Interrupt the member's turn for it, where nothing else reaches the turn.
     #[arg(long)]
     urgent: bool,
@@ -34,7 +38,7 @@ pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
     let text = given(&arguments.text)?;
     let priority = if arguments.urgent { Priority::Urgent } else { Priority::Normal };
     let patience = arguments.waiting.patience();
-    arguments
-        .place
-        .act(async |team| team.send(&arguments.to, (text, None), priority, patience).await)
+    arguments.place.act(async |team| {
+        team.send(&arguments.to, (text, arguments.reply_to.clone()), priority, patience).await
+    })
 }

@@ -18,6 +18,7 @@ use crate::domain::limits;
 use crate::domain::messaging::{DeliveryMethod, Group};
 use crate::domain::name::Name;
 use crate::mcp::blocking_read::blocking_read;
+use crate::mcp::shapes::conflict_shape::ConflictView;
 use crate::mcp::shapes::message_shape::views;
 use crate::mcp::{Caller, Effect, InboxMode, MessageView, Tool, ToolError};
 
@@ -64,6 +65,9 @@ pub(crate) struct Output {
     /// How, in its words.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
+    /// With `thread`: what two disagree about in it, or how that ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflict: Option<ConflictView>,
 }
 
 impl Output {
@@ -77,6 +81,7 @@ impl Output {
             resolved: None,
             resolved_by: None,
             summary: None,
+            conflict: None,
         }
     }
 }

@@ -23,6 +23,7 @@ pub(in crate::web::pages) fn need_card(
                     (permission(row, board, input, context))
                 },
                 NeedKind::Approval => (approval(need, id, input, context)),
+                NeedKind::Decision => (decision(need, board)),
                 NeedKind::Stuck => (stuck(need, board, context)),
             }
         }
@@ -57,6 +58,16 @@ fn permission(
             " · " span.id { (row.permission_id) }
         }
         (answer_forms(row, context))
+    }
+}
+
+fn decision(need: &Need, board: &Board) -> Markup {
+    html! {
+        h3 { span.mark.urgent aria-hidden="true" { "!" } " " (need.who) " disagree" }
+        p { (need.words) @if let Some(since) = need.since { " · for " (ago(since, board.at)) } }
+        @if let Some(command) = need.command() {
+            p.small.soft { "What you write to one of them binds both: " code { (command) } }
+        }
     }
 }
 

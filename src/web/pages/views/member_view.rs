@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::domain::text::visible_letters::quoted;
-use crate::view::{Board, Letter, MemberRow, Moment, NeedKind, StatusLook};
+use crate::view::{Board, Letter, MemberRow, Moment, StatusLook};
 use crate::web::pages::page_body::{Body, Part};
 use crate::web::pages::parts::{
     MOST_ROWS, ago, end_forms, letter_list, mark, member_link, need_card, send_form, shown_text,
@@ -92,7 +92,7 @@ fn needs(
     let own: Vec<_> = board
         .needs_you
         .iter()
-        .filter(|need| need.kind != NeedKind::Approval && need.who == row.name)
+        .filter(|need| need.kind.is_of_member() && need.who == row.name)
         .collect();
     html! {
         div id="needs" aria-live="polite" {

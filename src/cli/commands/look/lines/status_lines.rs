@@ -3,7 +3,7 @@
 use super::rows_as_lines as cells;
 use super::table::aligned;
 use crate::domain::text::counted::counted;
-use crate::view::{Board, Group, MemberRow, Need, NeedKind, Problem, StatusLook};
+use crate::view::{Board, Group, MemberRow, Need, Problem, StatusLook};
 
 /// Returns the lines of a board.
 pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
@@ -22,7 +22,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
             need.command().map(|command| format!("`{command}`")).unwrap_or_default(),
         ]
     });
-    let is_answerable = |need: &Need| need.kind != NeedKind::Stuck && need.id.is_some();
+    let is_answerable = |need: &Need| need.kind.is_allowed_or_denied() && need.id.is_some();
     let heading = if board.needs_you.iter().any(is_answerable) {
         "Needs you (`cli-team-bridge allow ID` or `deny ID` answers)"
     } else {
@@ -54,6 +54,11 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let requests = board.requests.iter().chain(&board.ended_requests);
     let requests = requests.map(|request| cells::request(request, now));
     block(&mut lines, "Requests", requests);
+    let conflicts = board
+        .conflicts
+        .iter()
+        .map(|row| vec![row.names(), row.words(), row.thread.clone(), cells::ago(row.since, now)]);
+    block(&mut lines, "Disagreements", conflicts);
     let workflows = board.workflows.iter().map(|workflow| cells::workflow(workflow, now));
     let is_interrupted = board.workflows.iter().any(|workflow| workflow.status == "interrupted");
     let heading = if is_interrupted {

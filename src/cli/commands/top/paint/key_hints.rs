@@ -5,13 +5,13 @@ use console::measure_text_width;
 use crate::cli::commands::top::screen::{Item, Screen};
 use crate::config::KeyAction;
 use crate::domain::workflow::StepStatus;
-use crate::view::{Board, Need, NeedKind, WayOut};
+use crate::view::{Board, Need, WayOut};
 
 /// Returns the keys that count in an opened row: those that act on it, too.
 pub(super) fn of_opened_row(screen: &Screen) -> String {
     let acts = match screen.chosen() {
         _ if screen.looks_only.is_some() => None,
-        Some(Item::Need(need, _)) if need.kind != NeedKind::Stuck => {
+        Some(Item::Need(need, _)) if need.kind.is_allowed_or_denied() => {
             Some((KeyAction::Answer, "answer"))
         }
         Some(Item::Need(need, _)) => way_out(need),
@@ -54,7 +54,7 @@ pub(super) fn of_list(screen: &Screen, columns: usize) -> String {
             Some(Item::Need(need, _)) => way_out(need),
             _ => None,
         };
-        let asks = |board: &Board| board.needs_you.iter().any(|it| it.kind != NeedKind::Stuck);
+        let asks = |board: &Board| board.needs_you.iter().any(|it| it.kind.is_allowed_or_denied());
         if let Some((action, words)) = stuck {
             hint(action, words);
         } else if screen.board().is_some_and(asks) {

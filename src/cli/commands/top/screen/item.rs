@@ -1,7 +1,7 @@
 //! A row of a pane: a heading, or something that can be chosen.
 
 use crate::view::{
-    Board, Happening, Letter, MemberRow, Moment, Need, NeedKind, Problem, RequestRow, StepNode,
+    Board, Happening, Letter, MemberRow, Moment, Need, Problem, RequestRow, StepNode,
     TaskRow, WorkflowTree,
 };
 
@@ -70,7 +70,7 @@ impl<'a> Item<'a> {
     pub(in crate::cli::commands::top) fn member(&self) -> Option<&'a str> {
         match self {
             Self::Heading(..) | Self::Problem(_) | Self::Workflow(_) => None,
-            Self::Need(need, _) => (need.kind != NeedKind::Approval).then_some(need.who.as_str()),
+            Self::Need(need, _) => need.kind.is_of_member().then_some(need.who.as_str()),
             Self::Member(row) => Some(&row.name),
             Self::Letter(letter) => Some(&letter.from),
             Self::Task(task) => Some(&task.agent),

@@ -37,7 +37,7 @@ impl Screen {
         let live =
             |name: &str| board.members.iter().find(|row| row.name == name && row.state != "left");
         let needs = board.needs_you.iter().map(|need| {
-            let is_member = need.kind != crate::view::NeedKind::Approval;
+            let is_member = need.kind.is_of_member();
             Item::Need(need, is_member.then(|| live(&need.who)).flatten())
         });
         block(&mut items, Group::NeedsYou.heading(), needs, filter);

@@ -142,6 +142,11 @@ impl Screen {
             Item::Need(need, _) => match (need.kind, &need.id) {
                 (NeedKind::Permission, Some(id)) => of_permission(id),
                 (NeedKind::Approval, Some(id)) => Subject::Step(id.clone(), need.who.clone()),
+                (NeedKind::Decision, _) => {
+                    return Err(
+                        "Write to one of them with `send NAME TEXT --reply-to ID`: it binds both.",
+                    );
+                }
                 _ => return Err(need.way_out().map_or("It asks nothing.", WayOut::advice)),
             },
             Item::Step(tree, step, _) if step.status == StepStatus::Asking => {

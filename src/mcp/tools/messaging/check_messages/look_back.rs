@@ -11,6 +11,7 @@ use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::text::visible_letters::seen;
 use crate::mcp::blocking_read::blocking_read;
+use crate::mcp::shapes::conflict_shape::ConflictView;
 use crate::mcp::shapes::message_shape::views;
 use crate::mcp::tools::messaging::history_cursor::Cursor;
 use crate::mcp::{Caller, ToolError};
@@ -62,10 +63,12 @@ pub(super) async fn of_thread(
         let taken = end.as_ref().map_or(0, |end| limits::HEADER_BYTES + shown_len(&end.summary));
         let room = Room::of(&membership).less(taken);
         let find = |place, max| bus.thread_history(place, &thread, me, max);
-        Ok((look_back(&membership, cursor, find, (limit, room))?, end))
+        let conflict = bus.look(|state| state.conflict(&thread).map(ConflictView::of));
+        Ok((look_back(&membership, cursor, find, (limit, room))?, end, conflict))
     });
-    let ((messages, next), end) = read.await?;
+    let ((messages, next), end, conflict) = read.await?;
     let mut output = Output::of(views(messages), next);
+    output.conflict = conflict;
     output.resolved = Some(end.is_some());
     if let Some(ThreadEnd { by, summary }) = end {
         (output.resolved_by, output.summary) = (Some(by.to_string()), Some(summary));

@@ -1,0 +1,164 @@
+//! How a disagreement goes on when its parties do not agree: a further round, an arbiter, the user.
+
+use super::told::{show_thread, tell};
+use crate::bus::event::{ConflictMoved, ConflictResolved, Event};
+use crate::bus::rules::event_writer::Writer;
+use crate::bus::rules::notice::{Notice, notice};
+use crate::bus::state::{Conflict, Session, State};
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::member::{Label, MemberKind};
+use crate::domain::messaging::{Author, ConflictEnd, ConflictStep, Group};
+use crate::domain::name::Name;
+
+/// Who decides if nobody can do what the thread is about.
+const ARBITER: &str = "architect";
+
+/// Begins a round.
+pub(super) fn next_round(writer: &mut Writer<'_>, conflict: &Conflict, round: u32) {
+    go_on(writer, conflict, ConflictStep::Round(round));
+    let (round, rounds) = (u64::from(round), u64::from(limits::CONFLICT_ROUNDS));
+    let text = notice![
+        "round ",
+        round,
+        " of ",
+        rounds,
+        " begins in the disagreement in the thread of ",
+        conflict.thread
+    ];
+    tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
+}
+
+/// Asks an arbiter to decide; the user if there is none. `newest` is a position that the state does not have yet.
+pub(super) fn escalate(
+    writer: &mut Writer<'_>,
+    conflict: &Conflict,
+    newest: Option<(&Name, &MessageId)>,
+) {
+    let Some(arbiter) = arbiter(writer, conflict) else {
+        return ask_user(writer, conflict, newest);
+    };
+    let arbiter = arbiter.name.clone();
+    go_on(writer, conflict, ConflictStep::Arbiter(arbiter.clone()));
+    let text =
+        notice![arbiter, " is asked to decide the disagreement in the thread of ", conflict.thread];
+    tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
+    show_thread(writer, conflict, &arbiter);
+    let text = notice![
+        positions(conflict, newest),
+        ". You are asked to decide: send announce_decision to both in reply to ",
+        conflict.thread,
+        " within 10 minutes. It binds them. You have been given what they wrote there"
+    ];
+    tell(writer, &[&arbiter], &conflict.thread, &text);
+}
+
+/// Finds who can decide: a member with the capability that the thread is about, else an architect. It is no party, responds, and has room.
+fn arbiter<'a>(writer: &Writer<'a>, conflict: &Conflict) -> Option<&'a Session> {
+    let state: &State = writer.state;
+    let may = |session: &&Session| {
+        conflict.party(&session.name).is_none()
+            && !session.hung
+            && !writer.is_leaving(session.id)
+            && writer.has_room(&session.name, 1)
+    };
+    let about = conflict.about.as_deref().and_then(|about| Label::parse(about).ok());
+    let able = about.and_then(|about| {
+        let live = state.live_sessions().into_iter().filter(may);
+        live.into_iter().find(|session| session.is_capable(about.as_str()))
+    });
+    able.or_else(|| {
+        let group = Group::Word(Label::parse(ARBITER).ok()?);
+        state.in_group(&group).into_iter().find(|session| may(session))
+    })
+}
+
+/// Asks the user to decide, through every orchestrator, and in the windows.
+fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<(&Name, &MessageId)>) {
+    go_on(writer, conflict, ConflictStep::Human);
+    let text = notice![
+        "nobody decides the disagreement in the thread of ",
+        conflict.thread,
+        ": the user is asked"
+    ];
+    tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
+    let live = writer.state.live_sessions().into_iter();
+    let leads = live.filter(|session| {
+        session.kind == MemberKind::Orchestrator && !writer.is_leaving(session.id)
+    });
+    let leads: Vec<_> = leads.map(|session| session.name.clone()).collect();
+    for lead in &leads {
+        if conflict.party(lead).is_none() {
+            show_thread(writer, conflict, lead);
+        }
+        let text = notice![
+            positions(conflict, newest),
+            ". Nobody in the team decides it: put both positions to your user, and send what your user decides to both \
+             with announce_decision in reply to ",
+            conflict.thread
+        ];
+        tell(writer, &[lead], &conflict.thread, &text);
+    }
+}
+
+/// Names the parties and the messages that say what they stand for.
+fn positions(conflict: &Conflict, newest: Option<(&Name, &MessageId)>) -> Notice {
+    let mut text = Notice::default();
+    for (number, party) in conflict.parties.iter().enumerate() {
+        let position = match newest {
+            Some((name, id)) if *name == party.name => id,
+            _ => &party.position,
+        };
+        let joint = if number == 0 { "" } else { " and " };
+        text = text.and(&joint).and(&party.name).and(&" (").and(position).and(&")");
+    }
+    text.and(&" do not agree")
+}
+
+fn go_on(writer: &mut Writer<'_>, conflict: &Conflict, to: ConflictStep) {
+    let thread = conflict.thread.clone();
+    writer.push(Event::ConflictMoved(ConflictMoved { thread, to }));
+}
+
+/// Nobody has spoken for too long.
+pub(in crate::bus::rules) fn conflict_is_due(writer: &mut Writer<'_>, thread: &MessageId) {
+    let conflict = writer.state.conflict(thread).filter(|conflict| conflict.is_open());
+    let Some(conflict) = conflict else {
+        return;
+    };
+    match &conflict.step {
+        ConflictStep::Round(_) => escalate(writer, conflict, None),
+        ConflictStep::Arbiter(arbiter) => {
+            let text = notice![
+                "you did not decide the disagreement in the thread of ",
+                *thread,
+                " in time: the user is asked"
+            ];
+            tell(writer, &[arbiter], thread, &text);
+            ask_user(writer, conflict, None);
+        }
+        ConflictStep::Human => {
+            writer.push(Event::ConflictResolved(ConflictResolved {
+                thread: thread.clone(),
+                how: ConflictEnd::Lapsed,
+                by: Author::Bridge,
+                message: None,
+            }));
+            let text = notice![
+                "nobody has decided the disagreement in the thread of ",
+                *thread,
+                " in 30 days: it is over"
+            ];
+            tell(writer, &conflict.names().collect::<Vec<_>>(), thread, &text);
+        }
+    }
+}
+
+/// Asks the user where the arbiter has left.
+pub(in crate::bus::rules) fn arbiter_left(writer: &mut Writer<'_>, session: &Session) {
+    let is_theirs =
+        |conflict: &&Conflict| conflict.step == ConflictStep::Arbiter(session.name.clone());
+    for conflict in writer.state.open_conflicts().filter(is_theirs) {
+        ask_user(writer, conflict, None);
+    }
+}

@@ -1,0 +1,286 @@
+//! What a message does in a disagreement: it opens one, is a word in it, ends it, or changes nothing.
+
+use super::escalate::{escalate, next_round};
+use super::told::{deciders, over, tell};
+use crate::bus::event::{ConflictOpened, ConflictResolved, Event, Position};
+use crate::bus::rules::event_writer::{Post, Writer};
+use crate::bus::rules::notice::notice;
+use crate::bus::rules::refusal::Refusal;
+use crate::bus::state::{Conflict, Message, Session, speaks};
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::member::MemberKind;
+use crate::domain::messaging::{Author, ConflictEnd, ConflictStep, Signal, SignalClass};
+use crate::domain::name::Name;
+
+/// The signal with which a party takes the position of the other.
+const AGREES: &str = "agree_with";
+
+/// What a message does in the disagreement of its thread.
+pub(in crate::bus::rules) enum Part {
+    Nothing,
+    /// It disagrees with a message of another member.
+    Opens {
+        with: Name,
+        disputed: MessageId,
+    },
+    /// It is a word of a party.
+    Speaks,
+    /// A party takes the position of the other.
+    Agrees {
+        with: MessageId,
+    },
+    /// Who was asked decides.
+    Decides,
+    /// It takes a side, or decides, when all is over.
+    TooLate,
+    /// It takes a side that nobody asked for.
+    Aside,
+}
+
+/// Finds what a message does, before it is posted. Whoever has to read it becomes a recipient.
+pub(in crate::bus::rules) fn part_of(
+    writer: &Writer<'_>,
+    me: &Session,
+    replied: &MessageId,
+    post: &mut Post,
+) -> Result<Part, Refusal> {
+    let state = writer.state;
+    let (class, thread) = (post.class(), post.thread.clone());
+    let signal = post.more.as_ref().and_then(|more| more.signal.clone());
+    let (Some(replied), Some(thread)) = (state.message(replied), thread) else {
+        return Ok(Part::Nothing);
+    };
+    let by = replied.from.member();
+    if let (SignalClass::Position, Some(signal)) = (class, &signal)
+        && by == Some(&me.name)
+    {
+        return Err(Refusal::OwnPosition { signal: signal.clone(), id: replied.id.clone() });
+    }
+    let agrees = signal.as_ref().is_some_and(|signal| signal.as_str() == AGREES);
+    let Some(conflict) = state.conflict(&thread) else {
+        let Some(with) = by.filter(|_| class == SignalClass::Position && !agrees) else {
+            return Ok(Part::Nothing);
+        };
+        return opens(writer, replied, with, post);
+    };
+    if !conflict.is_open() {
+        let takes_side = matches!(class, SignalClass::Position | SignalClass::Decision);
+        return Ok(if takes_side { Part::TooLate } else { Part::Nothing });
+    }
+    if class == SignalClass::Decision {
+        return decides(writer, me, conflict, post);
+    }
+    if conflict.party(&me.name).is_none() {
+        let takes_side = class == SignalClass::Position;
+        return Ok(if takes_side { Part::Aside } else { Part::Nothing });
+    }
+    let of_other = by.is_some_and(|by| conflict.party(by).is_some());
+    if agrees && of_other {
+        add_readers(writer, me, conflict.names(), post);
+        return Ok(Part::Agrees { with: replied.id.clone() });
+    }
+    if !speaks(class) || agrees {
+        return Ok(Part::Nothing);
+    }
+    add_readers(writer, me, conflict.names(), post);
+    Ok(Part::Speaks)
+}
+
+fn opens(
+    writer: &Writer<'_>,
+    replied: &Message,
+    with: &Name,
+    post: &mut Post,
+) -> Result<Part, Refusal> {
+    let limit = limits::OPEN_CONFLICTS;
+    if writer.state.open_conflicts().count() >= limit {
+        return Err(Refusal::TooManyConflicts { limit });
+    }
+    if !post.to.contains(with) && writer.reaches(with) {
+        post.to.push(with.clone());
+    }
+    Ok(Part::Opens { with: with.clone(), disputed: replied.id.clone() })
+}
+
+fn decides(
+    writer: &Writer<'_>,
+    me: &Session,
+    conflict: &Conflict,
+    post: &mut Post,
+) -> Result<Part, Refusal> {
+    let is_asked = match &conflict.step {
+        ConflictStep::Round(_) => false,
+        ConflictStep::Arbiter(arbiter) => *arbiter == me.name,
+        // An orchestrator passes on what its user says.
+        ConflictStep::Human => me.kind == MemberKind::Orchestrator,
+    };
+    if !is_asked {
+        let (who, thread) = (deciders(conflict), conflict.thread.clone());
+        return Err(Refusal::NotAskedToDecide { who, thread });
+    }
+    add_readers(writer, me, conflict.names(), post);
+    Ok(Part::Decides)
+}
+
+/// Makes the parties recipients of a message that concerns them, whomever it is addressed to.
+fn add_readers<'a>(
+    writer: &Writer<'_>,
+    me: &Session,
+    parties: impl Iterator<Item = &'a Name>,
+    post: &mut Post,
+) {
+    for name in parties {
+        if *name != me.name && !post.to.contains(name) && writer.accepts_notice(name) {
+            post.to.push(name.clone());
+        }
+    }
+}
+
+/// Writes what follows from a message that was posted.
+pub(in crate::bus::rules) fn follow(
+    writer: &mut Writer<'_>,
+    me: &Session,
+    (thread, id, signal): (&MessageId, &MessageId, Option<&Signal>),
+    part: Part,
+) {
+    match part {
+        Part::Nothing => {}
+        Part::Opens { with, disputed } => open(writer, me, (thread, id), (&with, &disputed)),
+        Part::Speaks => {
+            let is_position = signal.is_some_and(|signal| signal.class() == SignalClass::Position);
+            speak(writer, me, thread, is_position.then_some(id));
+        }
+        Part::Agrees { with } => {
+            end(writer, thread, ConflictEnd::Agreed, Author::Member(me.name.clone()), &with);
+        }
+        Part::Decides => {
+            end(writer, thread, ConflictEnd::Decided, Author::Member(me.name.clone()), id);
+        }
+        Part::TooLate => {
+            if let Some(conflict) = writer.state.conflict(thread) {
+                let text = notice![
+                    "your message ",
+                    *id,
+                    " changes nothing: the disagreement in the thread of ",
+                    *thread,
+                    " is over",
+                    over(conflict)
+                ];
+                writer.notice(&me.name, text);
+            }
+        }
+        Part::Aside => {
+            let text = notice![
+                "your message ",
+                *id,
+                " is delivered, and changes nothing in the disagreement in the thread of ",
+                *thread,
+                ", to which you are no party"
+            ];
+            writer.notice(&me.name, text);
+        }
+    }
+}
+
+fn open(
+    writer: &mut Writer<'_>,
+    me: &Session,
+    (thread, id): (&MessageId, &MessageId),
+    (with, disputed): (&Name, &MessageId),
+) {
+    let first = writer.state.message(thread);
+    let about = first.and_then(|first| first.more.as_ref()?.reference.clone());
+    let position =
+        |by: &Name, message: &MessageId| Position { by: by.clone(), message: message.clone() };
+    writer.push(Event::ConflictOpened(ConflictOpened {
+        thread: thread.clone(),
+        parties: vec![position(&me.name, id), position(with, disputed)],
+        about,
+    }));
+    let rounds = u64::from(limits::CONFLICT_ROUNDS);
+    let text = notice![
+        me.name,
+        " disagrees with ",
+        *with,
+        " in the thread of ",
+        *thread,
+        ". Argue there; agree_with, in reply to the other's message, ends it. After ",
+        rounds,
+        " rounds, or 10 minutes of silence, somebody else decides"
+    ];
+    tell(writer, &[with, &me.name], thread, &text);
+}
+
+/// A party has spoken: once both have, the round is over.
+fn speak(writer: &mut Writer<'_>, me: &Session, thread: &MessageId, position: Option<&MessageId>) {
+    let Some(conflict) = writer.state.conflict(thread) else { return };
+    let ConflictStep::Round(round) = conflict.step else { return };
+    let all_spoke = conflict.parties.iter().all(|party| party.has_spoken || party.name == me.name);
+    if !all_spoke {
+        return;
+    }
+    if round < limits::CONFLICT_ROUNDS {
+        next_round(writer, conflict, round + 1);
+    } else {
+        escalate(writer, conflict, position.map(|id| (&me.name, id)));
+    }
+}
+
+fn end(
+    writer: &mut Writer<'_>,
+    thread: &MessageId,
+    how: ConflictEnd,
+    by: Author,
+    message: &MessageId,
+) {
+    let Some(conflict) = writer.state.conflict(thread) else { return };
+    let who = match &by {
+        Author::Member(name) => notice![*name],
+        _ => notice!["the user"],
+    };
+    let text = match how {
+        ConflictEnd::Agreed => notice![
+            who,
+            " agrees with ",
+            *message,
+            ": the disagreement in the thread of ",
+            *thread,
+            " is over"
+        ],
+        _ => notice![
+            who,
+            " has decided the disagreement in the thread of ",
+            *thread,
+            " with ",
+            *message,
+            ", which binds you"
+        ],
+    };
+    let names: Vec<_> = conflict.names().collect();
+    let message = Some(message.clone());
+    writer.push(Event::ConflictResolved(ConflictResolved {
+        thread: thread.clone(),
+        how,
+        by,
+        message,
+    }));
+    tell(writer, &names, thread, &text);
+}
+
+/// Posts a message of the user. In a thread with an open disagreement it decides that, and goes to both parties.
+pub(in crate::bus::rules) fn send_as_human(writer: &mut Writer<'_>, mut post: Post) {
+    let thread = post.thread.clone();
+    let conflict = thread.as_ref().and_then(|thread| writer.state.conflict(thread));
+    let Some(conflict) = conflict.filter(|conflict| conflict.is_open()) else {
+        writer.post(post);
+        return;
+    };
+    for name in conflict.names() {
+        if !post.to.contains(name) && writer.accepts_notice(name) {
+            post.to.push(name.clone());
+        }
+    }
+    let id = writer.post(post);
+    end(writer, &conflict.thread, ConflictEnd::Decided, Author::Human, &id);
+}

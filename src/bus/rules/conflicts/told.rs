@@ -1,0 +1,72 @@
+//! What those concerned are told of a disagreement, and shown of its thread.
+
+use crate::bus::event::Event;
+use crate::bus::rules::event_writer::{Post, Writer};
+use crate::bus::rules::notice::{Notice, notice};
+use crate::bus::state::{Conflict, Message};
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::messaging::{Author, ConflictEnd, ConflictStep, MessageKind};
+use crate::domain::name::Name;
+
+/// Sends members a notice in the thread.
+pub(super) fn tell(writer: &mut Writer<'_>, names: &[&Name], thread: &MessageId, text: &Notice) {
+    for name in names {
+        if writer.accepts_notice(name) {
+            let mut post = Post::notice((*name).clone(), text.clone());
+            post.thread = Some(thread.clone());
+            writer.post(post);
+        }
+    }
+}
+
+/// Gives somebody the last messages that the parties wrote in the thread, and what the first one disagreed with.
+pub(super) fn show_thread(writer: &mut Writer<'_>, conflict: &Conflict, to: &Name) {
+    let state = writer.state;
+    let is_theirs = |message: &&Message| {
+        let is_talk = matches!(message.kind, MessageKind::Message | MessageKind::Response);
+        let by_party = message.from.member().is_some_and(|from| conflict.party(from).is_some());
+        is_talk
+            && by_party
+            && message.thread == conflict.thread
+            && message.delivery(to).is_none()
+            && message.from.member() != Some(to)
+    };
+    let mut shown: Vec<_> = state.messages().filter(is_theirs).collect();
+    shown.sort_by_key(|message| message.seq);
+    let first = shown.len().saturating_sub(limits::CONFLICT_MESSAGES);
+    for message in &shown[first..] {
+        let (id, name) = (message.id.clone(), to.clone());
+        writer.push(Event::MessageAddressed { id, to: vec![name].into() });
+        writer.deliver_to_waits(message, std::slice::from_ref(to));
+    }
+}
+
+/// Says who decides.
+pub(super) fn deciders(conflict: &Conflict) -> String {
+    match &conflict.step {
+        ConflictStep::Round(round) => {
+            let rounds = limits::CONFLICT_ROUNDS;
+            format!("it is between its parties, in round {round} of {rounds}, and nobody is yet")
+        }
+        ConflictStep::Arbiter(arbiter) => format!("{arbiter} is"),
+        ConflictStep::Human => "the user, through an orchestrator, is".to_owned(),
+    }
+}
+
+/// Says how a disagreement that is over ended.
+pub(super) fn over(conflict: &Conflict) -> Notice {
+    let Some(end) = &conflict.end else { return Notice::default() };
+    let who = match &end.by {
+        Author::Member(name) => notice![*name],
+        Author::Human => notice!["the user"],
+        Author::Bridge => Notice::default(),
+    };
+    match (end.how, &end.message) {
+        (ConflictEnd::Agreed, Some(message)) => notice![", ", who, " agreed with ", *message],
+        (ConflictEnd::Decided, Some(message)) => {
+            notice![", ", who, " decided it with ", *message]
+        }
+        _ => notice![", undecided"],
+    }
+}

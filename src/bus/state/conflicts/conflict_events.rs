@@ -1,0 +1,117 @@
+//! How events change disagreements.
+
+use crate::bus::event::{ConflictMoved, ConflictOpened, ConflictResolved, Event, MessageSent};
+use crate::bus::state::event_place::At;
+use crate::bus::state::{Conflict, ConflictEnding, Due, Party, State};
+use crate::domain::ids::MessageId;
+use crate::domain::limits;
+use crate::domain::messaging::{ConflictStep, SignalClass};
+use crate::domain::wait_times;
+
+impl State {
+    pub(in crate::bus::state) fn conflict_event(&mut self, event: &Event, at: &At) {
+        match event {
+            Event::ConflictOpened(opened) => self.conflict_opened(opened, at),
+            Event::ConflictMoved(moved) => self.conflict_moved(moved, at),
+            Event::ConflictResolved(resolved) => self.conflict_resolved(resolved, at),
+            _ => {}
+        }
+    }
+
+    fn conflict_opened(&mut self, opened: &ConflictOpened, at: &At) {
+        if self.conflicts.contains_key(&opened.thread) {
+            return;
+        }
+        let party = |(number, position): (usize, &crate::bus::event::Position)| Party {
+            name: position.by.clone(),
+            position: position.message.clone(),
+            has_spoken: number == 0,
+        };
+        let conflict = Conflict {
+            thread: opened.thread.clone(),
+            opened_ms: at.wall_ms(),
+            about: opened.about.clone(),
+            parties: opened.parties.iter().enumerate().map(party).collect(),
+            step: ConflictStep::Round(1),
+            end: None,
+        };
+        self.conflicts.insert(opened.thread.clone(), conflict);
+        self.time_conflict(&opened.thread, wait_times::CONFLICT_MS, at);
+    }
+
+    fn conflict_moved(&mut self, moved: &ConflictMoved, at: &At) {
+        let Some(conflict) = self.conflicts.get_mut(&moved.thread).filter(|one| one.is_open())
+        else {
+            return;
+        };
+        conflict.step = moved.to.clone();
+        for party in &mut conflict.parties {
+            party.has_spoken = false;
+        }
+        let ms = match moved.to {
+            ConflictStep::Human => wait_times::HUMAN_DECISION_MS,
+            _ => wait_times::CONFLICT_MS,
+        };
+        self.time_conflict(&moved.thread, ms, at);
+    }
+
+    fn conflict_resolved(&mut self, resolved: &ConflictResolved, at: &At) {
+        self.timers.stop(&Due::Conflict(resolved.thread.clone()));
+        let Some(conflict) = self.conflicts.get_mut(&resolved.thread).filter(|one| one.is_open())
+        else {
+            return;
+        };
+        conflict.end = Some(ConflictEnding {
+            how: resolved.how,
+            by: resolved.by.clone(),
+            message: resolved.message.clone(),
+            at_ms: at.wall_ms(),
+        });
+        self.ended_conflicts.push_back(resolved.thread.clone());
+        while self.ended_conflicts.len() > limits::KEPT_CONFLICTS {
+            if let Some(oldest) = self.ended_conflicts.pop_front() {
+                self.conflicts.remove(&oldest);
+            }
+        }
+    }
+
+    /// Notes that a party, or who decides, has written in the thread of a disagreement: the silence begins anew.
+    pub(in crate::bus::state) fn party_speaks(&mut self, sent: &MessageSent, at: &At) {
+        let (Some(thread), Some(from)) = (&sent.thread, sent.from.member()) else {
+            return;
+        };
+        let Some(conflict) = self.conflicts.get_mut(thread).filter(|one| one.is_open()) else {
+            return;
+        };
+        let class = sent.class();
+        if !speaks(class) {
+            return;
+        }
+        let counts = match &conflict.step {
+            ConflictStep::Round(_) => {
+                let party = conflict.parties.iter_mut().find(|party| party.name == *from);
+                party.is_some_and(|party| {
+                    party.has_spoken = true;
+                    if class == SignalClass::Position {
+                        party.position = sent.id.clone();
+                    }
+                    true
+                })
+            }
+            ConflictStep::Arbiter(arbiter) => arbiter == from,
+            ConflictStep::Human => false,
+        };
+        if counts {
+            self.time_conflict(thread, wait_times::CONFLICT_MS, at);
+        }
+    }
+
+    fn time_conflict(&mut self, thread: &MessageId, after_ms: u64, at: &At) {
+        self.timers.start(Due::Conflict(thread.clone()), at.tick.ms, after_ms);
+    }
+}
+
+/// Says whether a message of this class is a word in a disagreement.
+pub(in crate::bus) fn speaks(class: SignalClass) -> bool {
+    !matches!(class, SignalClass::Receipt | SignalClass::Progress)
+}

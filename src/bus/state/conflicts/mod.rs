@@ -1,0 +1,7 @@
+//! Disagreements in threads: each is open until somebody agrees or decides.
+
+mod conflict;
+mod conflict_events;
+
+pub use self::conflict::{Conflict, ConflictEnding, Party};
+pub(in crate::bus) use self::conflict_events::speaks;

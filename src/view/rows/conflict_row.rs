@@ -1,0 +1,105 @@
+//! A disagreement between two members, as windows show it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bus::state::{Conflict, State};
+use crate::domain::messaging::ConflictStep;
+use crate::view::Moment;
+
+/// A disagreement in a thread.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ConflictRow {
+    /// The first message of the thread.
+    pub thread: String,
+    /// What the thread is about, if its first message says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Who disagrees, and whose position that is about.
+    pub parties: Vec<PartyRow>,
+    /// negotiation, arbitration or human: who has to speak; agreed, decided or lapsed once it is over.
+    pub status: &'static str,
+    /// The round of the negotiation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
+    /// The member that is asked to decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arbiter: Option<String>,
+    /// Who agreed or decided; `human` is the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The message that holds from then on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    /// When it began.
+    pub since: Moment,
+}
+
+/// A party of a disagreement.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PartyRow {
+    pub name: String,
+    /// The message that says what it stands for.
+    pub position: String,
+}
+
+impl ConflictRow {
+    pub fn of(conflict: &Conflict) -> Self {
+        let end = conflict.end.as_ref();
+        let parties = conflict.parties.iter().map(|party| PartyRow {
+            name: party.name.to_string(),
+            position: party.position.to_string(),
+        });
+        let (round, arbiter) = match &conflict.step {
+            _ if end.is_some() => (None, None),
+            ConflictStep::Round(round) => (Some(*round), None),
+            ConflictStep::Arbiter(name) => (None, Some(name.to_string())),
+            ConflictStep::Human => (None, None),
+        };
+        Self {
+            thread: conflict.thread.to_string(),
+            about: conflict.about.clone(),
+            parties: parties.collect(),
+            status: end.map_or(conflict.step.as_str(), |end| end.how.as_str()),
+            round,
+            arbiter,
+            by: end.map(|end| end.by.to_string()),
+            decision: end.and_then(|end| end.message.as_ref()).map(ToString::to_string),
+            since: Moment(conflict.opened_ms),
+        }
+    }
+
+    /// Returns those that are not over, oldest first.
+    pub(in crate::view) fn open(state: &State) -> Vec<Self> {
+        let mut open: Vec<_> = state.open_conflicts().map(Self::of).collect();
+        open.sort_by_key(|row| row.since);
+        open
+    }
+
+    /// Returns the names of the parties in one phrase.
+    pub fn names(&self) -> String {
+        let names: Vec<_> = self.parties.iter().map(|party| party.name.as_str()).collect();
+        names.join(" and ")
+    }
+
+    /// Says how it stands.
+    pub fn words(&self) -> String {
+        let stands = match (self.round, &self.arbiter) {
+            (Some(round), _) => {
+                format!("round {round} of {}", crate::domain::limits::CONFLICT_ROUNDS)
+            }
+            (None, Some(arbiter)) => format!("{arbiter} is asked to decide"),
+            (None, None) if self.status == "human" => "the user is asked to decide".to_owned(),
+            (None, None) => self.status.to_owned(),
+        };
+        match &self.about {
+            Some(about) => {
+                format!(
+                    "{stands}, about {}",
+                    crate::domain::text::visible_letters::quoted(about, 80)
+                )
+            }
+            None => stands,
+        }
+    }
+}
