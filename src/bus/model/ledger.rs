@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answers_ledger::AnswersLedger;
+use super::check_requests::Asked;
 use super::consistent_state::{check_inboxes, check_sessions};
-use super::lane_ledger::LaneLedger;
-use super::pace_ledger::PaceLedger;
+use super::ledgers::{AnswersLedger, ConflictLedger, LaneLedger, PaceLedger};
 use crate::bus::event::{
     Entry, Event, MessageAcknowledged, MessageSent, ProvenClaim, UnheardClaim,
 };
@@ -25,19 +24,6 @@ enum Where {
     Unread(Option<(SessionId, CallId)>),
     InFlight(SessionId, CallId),
     Final,
-}
-
-#[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) from: Name,
-    pub(super) message: MessageId,
-    pub(super) status: RequestStatus,
-    pub(super) owner: Option<SessionId>,
-    pub(super) fence: u64,
-    /// Whether claims have a lease, and their owner was reminded of it.
-    pub(super) leased: bool,
-    reminded: bool,
-    pub(super) lost_owners: u32,
 }
 
 #[derive(Default)]
@@ -69,6 +55,7 @@ pub(super) struct Ledger {
     pub(super) requests: BTreeMap<RequestId, Asked>,
     answers: AnswersLedger,
     lanes: LaneLedger,
+    conflicts: ConflictLedger,
     /// The unheard claims, each with the call whose answer it depends on.
     pub(super) unheard: BTreeMap<RequestId, (SessionId, CallId)>,
     /// The assigners of unfinished tasks.
@@ -119,6 +106,7 @@ impl Ledger {
             }
             self.answers.enter(event);
             self.lanes.enter(event);
+            self.conflicts.enter(event);
             self.enter_event(seq, event);
         }
     }
@@ -450,6 +438,7 @@ impl Ledger {
     /// Checks that a state agrees with the ledger, and that its parts agree with each other.
     pub(super) fn check(&self, state: &State) {
         self.lanes.check(state);
+        self.conflicts.check(state);
         self.answers.check(state);
         self.check_members(state);
         self.check_messages(state);

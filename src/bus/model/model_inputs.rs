@@ -63,6 +63,9 @@ pub(super) fn one_of_few_envelopes(number: u8) -> (Priority, Option<Box<Envelope
         5 => ("report_progress", None, Some(0.1)),
         6 => ("alert", Some(600), None),
         7 => ("task", None, Some(1.0)),
+        8 | 9 => ("disagree_with", None, None),
+        10 => ("agree_with", None, None),
+        11 => ("announce_decision", None, None),
         _ => return (Priority::Normal, None),
     };
     let signal = Signal::parse(word).ok();

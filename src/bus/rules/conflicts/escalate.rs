@@ -14,6 +14,13 @@ use crate::domain::name::Name;
 /// Who decides if nobody can do what the thread is about.
 const ARBITER: &str = "architect";
 
+/// A message of a party that the state does not have yet.
+pub(super) struct Newest<'a> {
+    pub(super) by: &'a Name,
+    pub(super) id: &'a MessageId,
+    pub(super) is_position: bool,
+}
+
 /// Begins a round.
 pub(super) fn next_round(writer: &mut Writer<'_>, conflict: &Conflict, round: u32) {
     go_on(writer, conflict, ConflictStep::Round(round));
@@ -29,12 +36,8 @@ pub(super) fn next_round(writer: &mut Writer<'_>, conflict: &Conflict, round: u3
     tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
 }
 
-/// Asks an arbiter to decide; the user if there is none. `newest` is a position that the state does not have yet.
-pub(super) fn escalate(
-    writer: &mut Writer<'_>,
-    conflict: &Conflict,
-    newest: Option<(&Name, &MessageId)>,
-) {
+/// Asks an arbiter to decide; the user if there is none. `newest` is the message that brought it there.
+pub(super) fn escalate(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<&Newest<'_>>) {
     let Some(arbiter) = arbiter(writer, conflict) else {
         return ask_user(writer, conflict, newest);
     };
@@ -43,7 +46,7 @@ pub(super) fn escalate(
     let text =
         notice![arbiter, " is asked to decide the disagreement in the thread of ", conflict.thread];
     tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
-    show_thread(writer, conflict, &arbiter);
+    show_thread(writer, conflict, &arbiter, newest.map(|newest| newest.id));
     let text = notice![
         positions(conflict, newest),
         ". You are asked to decide: send announce_decision to both in reply to ",
@@ -74,7 +77,7 @@ fn arbiter<'a>(writer: &Writer<'a>, conflict: &Conflict) -> Option<&'a Session> 
 }
 
 /// Asks the user to decide, through every orchestrator, and in the windows.
-fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<(&Name, &MessageId)>) {
+fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<&Newest<'_>>) {
     go_on(writer, conflict, ConflictStep::Human);
     let text = notice![
         "nobody decides the disagreement in the thread of ",
@@ -89,7 +92,7 @@ fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<(&Name,
     let leads: Vec<_> = leads.map(|session| session.name.clone()).collect();
     for lead in &leads {
         if conflict.party(lead).is_none() {
-            show_thread(writer, conflict, lead);
+            show_thread(writer, conflict, lead, newest.map(|newest| newest.id));
         }
         let text = notice![
             positions(conflict, newest),
@@ -102,11 +105,11 @@ fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<(&Name,
 }
 
 /// Names the parties and the messages that say what they stand for.
-fn positions(conflict: &Conflict, newest: Option<(&Name, &MessageId)>) -> Notice {
+fn positions(conflict: &Conflict, newest: Option<&Newest<'_>>) -> Notice {
     let mut text = Notice::default();
     for (number, party) in conflict.parties.iter().enumerate() {
         let position = match newest {
-            Some((name, id)) if *name == party.name => id,
+            Some(newest) if newest.is_position && *newest.by == party.name => newest.id,
             _ => &party.position,
         };
         let joint = if number == 0 { "" } else { " and " };

@@ -1,6 +1,6 @@
 //! What a message does in a disagreement: it opens one, is a word in it, ends it, or changes nothing.
 
-use super::escalate::{escalate, next_round};
+use super::escalate::{Newest, escalate, next_round};
 use super::told::{deciders, over, tell};
 use crate::bus::event::{ConflictOpened, ConflictResolved, Event, Position};
 use crate::bus::rules::event_writer::{Post, Writer};
@@ -149,7 +149,7 @@ pub(in crate::bus::rules) fn follow(
         Part::Opens { with, disputed } => open(writer, me, (thread, id), (&with, &disputed)),
         Part::Speaks => {
             let is_position = signal.is_some_and(|signal| signal.class() == SignalClass::Position);
-            speak(writer, me, thread, is_position.then_some(id));
+            speak(writer, thread, &Newest { by: &me.name, id, is_position });
         }
         Part::Agrees { with } => {
             end(writer, thread, ConflictEnd::Agreed, Author::Member(me.name.clone()), &with);
@@ -213,17 +213,18 @@ fn open(
 }
 
 /// A party has spoken: once both have, the round is over.
-fn speak(writer: &mut Writer<'_>, me: &Session, thread: &MessageId, position: Option<&MessageId>) {
+fn speak(writer: &mut Writer<'_>, thread: &MessageId, newest: &Newest<'_>) {
     let Some(conflict) = writer.state.conflict(thread) else { return };
     let ConflictStep::Round(round) = conflict.step else { return };
-    let all_spoke = conflict.parties.iter().all(|party| party.has_spoken || party.name == me.name);
+    let all_spoke =
+        conflict.parties.iter().all(|party| party.has_spoken || party.name == *newest.by);
     if !all_spoke {
         return;
     }
     if round < limits::CONFLICT_ROUNDS {
         next_round(writer, conflict, round + 1);
     } else {
-        escalate(writer, conflict, position.map(|id| (&me.name, id)));
+        escalate(writer, conflict, Some(newest));
     }
 }
 

@@ -20,8 +20,13 @@ pub(super) fn tell(writer: &mut Writer<'_>, names: &[&Name], thread: &MessageId,
     }
 }
 
-/// Gives somebody the last messages that the parties wrote in the thread, and what the first one disagreed with.
-pub(super) fn show_thread(writer: &mut Writer<'_>, conflict: &Conflict, to: &Name) {
+/// Gives somebody the last messages that the parties wrote in the thread, also the newest, which the state does not have yet.
+pub(super) fn show_thread(
+    writer: &mut Writer<'_>,
+    conflict: &Conflict,
+    to: &Name,
+    newest: Option<&MessageId>,
+) {
     let state = writer.state;
     let is_theirs = |message: &&Message| {
         let is_talk = matches!(message.kind, MessageKind::Message | MessageKind::Response);
@@ -39,6 +44,10 @@ pub(super) fn show_thread(writer: &mut Writer<'_>, conflict: &Conflict, to: &Nam
         let (id, name) = (message.id.clone(), to.clone());
         writer.push(Event::MessageAddressed { id, to: vec![name].into() });
         writer.deliver_to_waits(message, std::slice::from_ref(to));
+    }
+    if let Some(newest) = newest {
+        let to = vec![to.clone()];
+        writer.push(Event::MessageAddressed { id: newest.clone(), to: to.into() });
     }
 }
 

@@ -130,3 +130,27 @@ async fn a_thread_is_resolved_with_a_summary_until_the_next_message_in_it() {
     let own = ann.call("check_messages", json!({ "id": first })).await;
     assert_eq!(own["receipts"][0]["note"], "blue");
 }
+
+#[tokio::test]
+async fn a_thread_shows_what_two_disagree_about_in_it_and_how_that_ended() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let first = says(&mut ann, "bob", "let us use a queue", None).await;
+    let disagree = json!({
+        "to": "ann", "content": "a log is simpler", "reply_to": first, "signal": "disagree_with",
+    });
+    let against = bob.call("send_message", disagree).await;
+    let against = against["message_id"].as_str().unwrap();
+    let conflict = thread(&mut ann, &first).await["conflict"].clone();
+    assert_eq!((&conflict["status"], &conflict["round"]), (&json!("negotiation"), &json!(1)));
+    assert_eq!(
+        conflict["parties"],
+        json!([{ "name": "bob", "position": against }, { "name": "ann", "position": first }])
+    );
+    let agree =
+        json!({ "to": "bob", "content": "yes", "reply_to": against, "signal": "agree_with" });
+    ann.call("send_message", agree).await;
+    let conflict = thread(&mut bob, &first).await["conflict"].clone();
+    assert_eq!(conflict["status"], "agreed");
+    assert_eq!((&conflict["by"], &conflict["decision"]), (&json!("ann"), &json!(against)));
+}

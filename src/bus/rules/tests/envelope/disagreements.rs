@@ -197,10 +197,10 @@ fn nobody_disagrees_with_itself_and_a_third_is_no_party() {
     );
     let against = argue(&mut world, bob, "ann", "disagree_with", &thread);
     let third = world.peer("eve");
-    let shown = world.send(ann, "eve", "look");
-    let told = world.reply_with(ann, "eve", Envelope::default(), &against);
+    let asked = sending_with("eve", Envelope::default(), Some(&against));
+    let told = sent(&world.ask(ann, asked)).id.clone();
     let events = world.ask(third, sending_with("ann", signal("disagree_with"), Some(&told)));
-    assert_eq!(notices(&events, "eve").len(), 1, "{shown}");
+    assert_eq!(notices(&events, "eve").len(), 1);
     assert_eq!(world.state.conflict(&thread).unwrap().parties.len(), 2);
 }
 

@@ -18,14 +18,14 @@ struct Owed {
 }
 
 #[derive(Default)]
-pub(super) struct AnswersLedger {
+pub(in crate::bus::model) struct AnswersLedger {
     owed: BTreeMap<MessageId, Owed>,
     resolved: BTreeSet<MessageId>,
 }
 
 impl AnswersLedger {
     /// Records an event, and checks that it may follow those before it.
-    pub(super) fn enter(&mut self, event: &Event) {
+    pub(in crate::bus::model) fn enter(&mut self, event: &Event) {
         match event {
             Event::MessageSent(sent) => {
                 if let Some(thread) = sent.reopens() {
@@ -61,7 +61,7 @@ impl AnswersLedger {
     }
 
     /// Checks that a state knows of the first messages of threads that it has whether these are resolved.
-    pub(super) fn check(&self, state: &State) {
+    pub(in crate::bus::model) fn check(&self, state: &State) {
         for message in state.messages() {
             assert_eq!(message.resolved, self.resolved.contains(&message.id), "{}", message.id);
         }

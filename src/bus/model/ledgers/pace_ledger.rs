@@ -10,26 +10,26 @@ use crate::domain::name::Name;
 /// The limits of the team, and what each member has sent since they, or the boot, or its generated name began; a request has no text that
 /// is compared.
 #[derive(Default)]
-pub(super) struct PaceLedger {
+pub(in crate::bus::model) struct PaceLedger {
     limits: TeamLimits,
     paces: BTreeMap<Name, Vec<(u64, Option<MessageSent>)>>,
 }
 
 impl PaceLedger {
-    pub(super) fn limit(&mut self, limits: TeamLimits) {
+    pub(in crate::bus::model) fn limit(&mut self, limits: TeamLimits) {
         *self = Self { limits, ..Self::default() };
     }
 
-    pub(super) fn forget_all(&mut self) {
+    pub(in crate::bus::model) fn forget_all(&mut self) {
         self.paces.clear();
     }
 
-    pub(super) fn forget(&mut self, name: &Name) {
+    pub(in crate::bus::model) fn forget(&mut self, name: &Name) {
         self.paces.remove(name);
     }
 
     /// Checks that a member sends neither too fast nor the same twice at once. `ended` are the deliveries that ended without a reader.
-    pub(super) fn check(
+    pub(in crate::bus::model) fn check(
         &mut self,
         entry: &Entry,
         from: Option<&Name>,

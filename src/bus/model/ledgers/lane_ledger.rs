@@ -9,14 +9,14 @@ use crate::domain::ids::SessionId;
 
 /// The sessions that do each lane, in the order in which they said so, each with whether it has claimed it.
 #[derive(Default)]
-pub(super) struct LaneLedger {
+pub(in crate::bus::model) struct LaneLedger {
     doing: BTreeMap<String, Vec<(SessionId, bool)>>,
     hung: BTreeSet<SessionId>,
 }
 
 impl LaneLedger {
     /// Records an event, and checks that a lane is claimed only while nobody who responds owns it.
-    pub(super) fn enter(&mut self, event: &Event) {
+    pub(in crate::bus::model) fn enter(&mut self, event: &Event) {
         match event {
             Event::MemberDescribed(described) => {
                 if let Some(lane) = &described.traits.lane {
@@ -62,7 +62,7 @@ impl LaneLedger {
         first.map(|(one, _)| *one)
     }
 
-    pub(super) fn check(&self, state: &State) {
+    pub(in crate::bus::model) fn check(&self, state: &State) {
         for lane in self.doing.keys() {
             let owner = state.lane_owner(lane).map(|owner| owner.id);
             assert_eq!(owner, self.owner(lane), "@{lane}");
