@@ -60,7 +60,7 @@ pub(super) fn check_sessions(state: &State) {
         for wait in &session.waits {
             assert!(state.timers.runs(&Due::Wait(session.id, wait.call)));
             assert!(!session.in_flight.contains_key(&wait.call));
-            let missed = state.unread(&session.name).find(|message| wait.fits(message));
+            let missed = state.unread(&session.name).find(|message| wait.fits(state, message));
             assert_eq!(missed, None, "a wait misses nothing");
         }
         for (call, ids) in &session.in_flight {

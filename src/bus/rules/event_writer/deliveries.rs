@@ -27,7 +27,7 @@ impl Writer<'_> {
             let mut calls = session
                 .waits
                 .iter()
-                .filter(|wait| fitting(wait.call) && wait.fits(message))
+                .filter(|wait| fitting(wait.call) && wait.fits(self.state, message))
                 .map(|wait| wait.call);
             let Some(call) = calls.next() else { continue };
             let rest: Vec<_> =

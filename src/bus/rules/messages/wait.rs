@@ -24,14 +24,14 @@ pub(in crate::bus::rules) fn wait(
             Some(Delivery::Unread { last: Some(last) }) => seen_now.contains(&last),
             _ => false,
         };
-        !again && wait.fits(message)
+        !again && wait.fits(writer.state, message)
     });
     let in_turn = steered_calls(writer, me, &seen_now);
     let held = in_turn.iter().flat_map(|call| {
         let held = writer.state.in_flight_to(me, *call).into_iter();
         held.map(|message| (Some(*call), message))
     });
-    let held = held.filter(|(_, message)| wait.fits(message));
+    let held = held.filter(|(_, message)| wait.fits(writer.state, message));
     let fitting = fitting.map(|message| (None, message)).into_iter();
     let first = fitting.chain(held).min_by_key(|(_, message)| message.unread_place());
     if let Some((holder, message)) = first {

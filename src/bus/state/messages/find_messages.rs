@@ -75,7 +75,7 @@ impl State {
             return false;
         };
         let wait = session.waits.iter().find(|wait| wait.call == call);
-        wait.is_some_and(|wait| self.unread(&session.name).any(|message| wait.fits(message)))
+        wait.is_some_and(|wait| self.unread(&session.name).any(|message| wait.fits(self, message)))
     }
 
     /// Returns the only member whose message a wait with this filter can be for.
@@ -86,7 +86,7 @@ impl State {
     ) -> Option<&'a Name> {
         let answers = || {
             let asked = self.messages.get(reply_to?)?;
-            let mut to = asked.deliveries.iter();
+            let mut to = asked.deliveries.iter().filter(|(name, _)| asked.asks(name));
             let (only, _) = to.next()?;
             to.next().is_none().then_some(only)
         };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::Message;
+use crate::bus::state::{Message, State};
 use crate::domain::ids::{CallId, MessageId, RequestId};
 use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
@@ -34,19 +34,29 @@ impl Wait {
     }
 
     /// Says whether a message ends the wait. A shutdown ends every wait.
-    pub fn fits(&self, message: &Message) -> bool {
+    pub fn fits(&self, state: &State, message: &Message) -> bool {
         message.kind == MessageKind::Shutdown
             || (self.from.as_ref().is_none_or(|from| message.from.member() == Some(from))
                 && self.request.as_ref().is_none_or(|id| message.request.as_ref() == Some(id))
-                && self.reply_to.as_ref().is_none_or(|id| message.is_answer_to(id)))
+                && self.reply_to.as_ref().is_none_or(|id| state.is_answer(message, id)))
     }
 }
 
-impl Message {
-    /// Says whether it is a member's answer to that message, and no question back, receipt or report of progress.
-    fn is_answer_to(&self, asked: &MessageId) -> bool {
-        self.reply_to.as_ref() == Some(asked)
-            && self.from.member().is_some()
-            && self.class().answers()
+impl State {
+    /// Says whether a message is the answer to another one: of a member that was asked, and no question back, receipt or report of
+    /// progress.
+    pub fn is_answer(&self, message: &Message, asked: &MessageId) -> bool {
+        message.reply_to.as_ref() == Some(asked)
+            && message.class().answers()
+            && message.from.member().is_some_and(|from| self.was_asked(asked, from))
+    }
+
+    /// Says whether a message asks a member, as far as anything is known of it.
+    fn was_asked(&self, id: &MessageId, name: &Name) -> bool {
+        match (self.messages.get(id), self.awaited.get(id)) {
+            (Some(message), _) => message.asks(name),
+            (None, Some(awaited)) => awaited.to.contains(name),
+            (None, None) => true,
+        }
     }
 }

@@ -35,7 +35,7 @@ pub(super) async fn past(
         look_back(&membership, cursor, find, (limit, Room::of(&membership)))
     });
     let (messages, next) = read.await?;
-    Ok(Output::of(views(messages), next))
+    Ok(Output::of(views(messages, caller.membership().name()), next))
 }
 
 /// Reads the thread of a message: what the reader has sent or got of it. A thread of others is as if unknown.
@@ -65,7 +65,7 @@ pub(super) async fn of_thread(
         Ok((look_back(&membership, cursor, find, (limit, room))?, end))
     });
     let ((messages, next), end) = read.await?;
-    let mut output = Output::of(views(messages), next);
+    let mut output = Output::of(views(messages, caller.membership().name()), next);
     output.resolved = Some(end.is_some());
     if let Some(ThreadEnd { by, summary }) = end {
         (output.resolved_by, output.summary) = (Some(by.to_string()), Some(summary));

@@ -78,7 +78,7 @@ pub(super) async fn answer_to(
     let waited = interruptions.during(&membership, (limit, sent.clone().into()), waiting).await?;
     let (reply, timed_out, note) = match waited {
         Ok(waited) => {
-            let (reply, timed_out, note) = outcome(waited);
+            let (reply, timed_out, note) = outcome(waited, membership.name());
             (reply, timed_out, note.map(str::to_owned))
         }
         Err(error) => (None, false, Some(format!("sent, but not waited: {error}"))),
