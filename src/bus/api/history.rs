@@ -134,6 +134,33 @@ impl Bus {
         Ok(end)
     }
 
+    /// Returns the message that the sender of another one has put in its place.
+    pub(crate) fn superseded_by(&self, id: &MessageId) -> Result<Option<MessageId>, BusError> {
+        let sender = self.look(|state| {
+            let before = state.message(id)?;
+            // Mostly there is none, which saves reading the log. The header of a message does not keep whose place it takes.
+            let may_be_later = |message: &Message| {
+                message.more.is_some() && message.seq > before.seq && message.from == before.from
+            };
+            state.messages().any(may_be_later).then(|| before.from.clone())
+        });
+        let Some(sender) = sender else {
+            return Ok(None);
+        };
+        let mut found = None;
+        self.entries_with(&id.to_string(), |_, entry| {
+            for event in entry.events {
+                if let Event::MessageSent(sent) = event
+                    && sent.from == sender
+                    && sent.more.is_some_and(|more| more.supersedes.as_ref() == Some(id))
+                {
+                    found = Some(sent.id);
+                }
+            }
+        })?;
+        Ok(found)
+    }
+
     /// Returns the first message of the thread of a message. One that is not on record any more may have begun a thread.
     pub fn thread_of(&self, id: &MessageId, reader: &Name) -> Result<MessageId, BusError> {
         let known = self.look(|state| state.message(id).map(|message| message.thread.clone()));

@@ -197,6 +197,12 @@ pub enum Refusal {
         "you did not send `{id}`: wait with `from` for its sender, or give the id of your own message"
     )]
     NotYourQuestion { id: MessageId },
+    /// The answer was given before. Shown as a value, not an error.
+    #[error("you were given the answer before: it is the message `{answer}`")]
+    AnsweredBefore { answer: MessageId },
+    /// Nobody will answer. Shown as a value, not an error.
+    #[error("nobody will answer `{id}`: it was withdrawn, or expired before it was read")]
+    NeverAnswered { id: MessageId },
     /// Who would be waited for waits for the caller, perhaps through others.
     #[error("{}", circle(.chain, .asked.as_ref()))]
     Circle {

@@ -74,7 +74,7 @@ pub struct MessageView {
     /// Why the content is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// true if you were given it before, but nothing proves that you read it.
+    /// true if you were given it before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<bool>,
 }

@@ -51,6 +51,7 @@ pub(in crate::bus::rules) fn deliver_queued(writer: &mut Writer<'_>) {
             continue;
         }
         writer.push(Event::MessageUnclaimed { id: id.clone() });
+        writer.end_waits_for(id, |_, _| true);
         let message = state.message(id);
         let sender = message.and_then(|message| Some((message, message.from.member()?)));
         if let Some((message, sender)) = sender {

@@ -56,6 +56,8 @@ pub(in crate::bus::rules) fn supersede(
         writer.push(Event::MessageUnclaimed { id: id.clone() });
     }
     writer.supersede(id);
+    // Its answer is no longer awaited, even by who has seen it.
+    writer.end_waits_for(id, |_, _| true);
     Ok(())
 }
 

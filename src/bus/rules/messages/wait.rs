@@ -3,7 +3,7 @@
 use crate::bus::event::Event;
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::{Delivery, Session, State, Wait};
+use crate::bus::state::{AwaitedReply, Delivery, Session, State, Wait};
 use crate::domain::ids::{CallId, SessionId};
 use crate::domain::messaging::{DeliveryMethod, chain_of_waits};
 
@@ -47,9 +47,11 @@ pub(in crate::bus::rules) fn wait(
             call,
             method: DeliveryMethod::Pull,
         });
+        writer.end_other_waits(message, &session.name, call);
         return Ok(());
     }
     check_asked(writer.state, session, &wait)?;
+    check_open(writer.state, session, &wait)?;
     if timeout_ms > 0 && in_turn.is_empty() && !writer.state.waits(me, call) {
         check_circle(writer.state, session, &wait)?;
         writer.push(Event::WaitStarted {
@@ -73,6 +75,18 @@ fn check_asked(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> 
         None => Err(Refusal::UnknownMessage { id: id.clone() }),
         Some(message) if message.from.member() == Some(&me.name) => Ok(()),
         Some(_) => Err(Refusal::NotYourQuestion { id: id.clone() }),
+    }
+}
+
+/// Refuses to wait for an answer that was given before, or that nobody will give.
+fn check_open(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> {
+    let Some(id) = &wait.reply_to else {
+        return Ok(());
+    };
+    match state.awaited_reply(&me.name, wait, &[]) {
+        AwaitedReply::Open => Ok(()),
+        AwaitedReply::Given(answer) => Err(Refusal::AnsweredBefore { answer: answer.id.clone() }),
+        AwaitedReply::Never => Err(Refusal::NeverAnswered { id: id.clone() }),
     }
 }
 

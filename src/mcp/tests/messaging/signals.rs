@@ -191,7 +191,8 @@ async fn a_mention_is_a_copy_if_its_sender_asks_for_it() {
     let text = "See `@code`, @eve and @nobody.";
     let plain = json!({ "to": "bob", "content": text });
     assert_eq!(ann.call("send_message", plain).await.get("mentions"), None);
-    let fields = json!({ "to": "bob", "content": text, "signal": "question", "more": { "mention": true } });
+    let fields =
+        json!({ "to": "bob", "content": text, "signal": "question", "more": { "mention": true } });
     let sent = ann.call("send_message", fields).await;
     assert_eq!(sent["mentions"], json!(["eve"]), "{sent}");
     let copy = read(&mut eve).await;

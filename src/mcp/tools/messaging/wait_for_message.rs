@@ -83,7 +83,7 @@ impl Tool for WaitForMessage {
         let waited =
             interruptions.during(&membership, (limit, DoneBefore::default()), waiting).await??;
         let (message, timed_out, note) = outcome(waited, membership.name());
-        let notes: Vec<_> = note.map(str::to_owned).into_iter().chain(shortened).collect();
+        let notes: Vec<_> = note.into_iter().chain(shortened).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(Output { message, timed_out, note })
     }
@@ -93,15 +93,16 @@ impl Tool for WaitForMessage {
 pub(super) fn outcome(
     waited: Waited,
     reader: &Name,
-) -> (Option<MessageView>, bool, Option<&'static str>) {
+) -> (Option<MessageView>, bool, Option<String>) {
     let view = |letter: Box<LoadedMessage>| Some(MessageView::of(*letter, reader));
     match waited {
         Waited::Message(letter) => (view(letter), false, None),
-        Waited::AlsoInTurn(letter) => (view(letter), false, Some(ALSO_IN_TURN)),
+        Waited::AlsoInTurn(letter) => (view(letter), false, Some(ALSO_IN_TURN.to_owned())),
         Waited::TimedOut => (None, true, None),
         // Another wait of this member received the shutdown, which ended this one.
         Waited::Ended => (None, false, None),
-        Waited::InTurn => (None, false, Some(IN_TURN)),
+        Waited::NoAnswer(why) => (None, false, Some(why.to_string())),
+        Waited::InTurn => (None, false, Some(IN_TURN.to_owned())),
     }
 }
 

@@ -95,6 +95,8 @@ fn the_reply_of_who_is_mentioned_ends_no_wait_for_the_answer() {
     let (call, wait) = world.wait_for_answer(&id);
     world.ask(a, wait);
     // A copy is no second source of the answer.
+    let (read, _) = world.take(b);
+    world.settle(b, read, true);
     let circle = Operation::Wait {
         call: world.call(),
         from: Some(name("a")),

@@ -7,3 +7,4 @@ mod queued;
 mod sending;
 mod signals;
 mod urgency;
+mod waits_for_answers;
