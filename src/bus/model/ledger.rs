@@ -77,6 +77,14 @@ pub(super) struct Ledger {
     notified: BTreeSet<Name>,
 }
 
+/// Says whether a message is what an owner says when it releases its claim or gives the request up.
+fn ends_claim(entry: &Entry, sent: &MessageSent) -> bool {
+    let ends = |event: &Event| {
+        matches!(event, Event::RequestReopened { released: true, .. } | Event::RequestFailed { .. })
+    };
+    sent.kind == MessageKind::Message && sent.thread.is_some() && entry.events.iter().any(ends)
+}
+
 impl Ledger {
     pub(super) fn is_live(&self, session: SessionId) -> bool {
         self.live.contains(&session)
@@ -106,14 +114,18 @@ impl Ledger {
                     self.paces.limit(*limits);
                 }
                 Event::MessageSent(sent) if self.is_counted(entry.by, sent) => {
-                    self.paces.check(entry, sent.from.member(), Some(sent), &self.ended);
+                    if ends_claim(entry, sent) {
+                        self.paces.count(entry, sent.from.member(), Some(sent));
+                    } else {
+                        self.paces.check(entry, sent.from.member(), Some(sent), &self.ended);
+                    }
                 }
                 Event::RequestOpened(opened) => {
                     self.paces.check(entry, Some(&opened.from), None, &self.ended);
                 }
                 Event::RequestReopened { id, released: true, .. } => {
                     let owner = self.requests[id].owner.map(|owner| self.names[&owner].clone());
-                    self.paces.check(entry, owner.as_ref(), None, &self.ended);
+                    self.paces.count(entry, owner.as_ref(), None);
                 }
                 _ => {}
             }

@@ -28,6 +28,19 @@ impl PaceLedger {
         self.paces.remove(name);
     }
 
+    /// Counts what is never refused.
+    pub(super) fn count(
+        &mut self,
+        entry: &Entry,
+        from: Option<&Name>,
+        sent: Option<&MessageSent>,
+    ) {
+        if let Some(from) = from.filter(|_| self.limits.messages_per_minute > 0) {
+            let pace = self.paces.entry(from.clone()).or_default();
+            pace.push((entry.tick.ms, sent.cloned()));
+        }
+    }
+
     /// Checks that a member sends neither too fast nor the same twice at once. `ended` are the deliveries that ended without a reader.
     pub(super) fn check(
         &mut self,
