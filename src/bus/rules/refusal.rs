@@ -220,6 +220,19 @@ pub enum Refusal {
         /// In the past tense.
         how: &'static str,
     },
+    /// Only who has resolved a thread resolves it once more.
+    #[error(
+        "the thread of `{id}` is resolved{}{}: a new message in it reopens it",
+        .by.as_ref().map_or(String::new(), |by| format!(" by `{by}`")),
+        .summary.as_ref().map_or(String::new(), |summary| format!(" ({summary:?})"))
+    )]
+    ThreadResolved {
+        id: MessageId,
+        /// Unknown if an older version has noted it.
+        by: Option<Name>,
+        /// How, in the words of that member.
+        summary: Option<String>,
+    },
     /// A call carries it whose answer the caller has not had yet.
     #[error(
         "the message `{id}` is in the answer of another call, which had not reached you when you \

@@ -53,11 +53,7 @@ pub(super) async fn of_thread(
         if bus.thread_history(None, &thread, me, 1)?.0.is_empty() {
             return Err(Refusal::UnknownMessage { id }.into());
         }
-        let end = match bus.find_message(&thread, me) {
-            Ok(_) => bus.thread_end(&thread)?,
-            // Its first message went to others, and so did what is said of it.
-            Err(_) => None,
-        };
+        let end = bus.thread_end(&thread)?;
         let end = end.map(|end| ThreadEnd { summary: seen(&end.summary), ..end });
         let taken = end.as_ref().map_or(0, |end| limits::HEADER_BYTES + shown_len(&end.summary));
         let room = Room::of(&membership).less(taken);
