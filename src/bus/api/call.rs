@@ -256,7 +256,7 @@ impl Call {
         let returned = self.returned();
         let WaitFor { from, request, reply_to } = what.clone();
         let wait = Operation::Wait { call: self.id, from, request, reply_to, timeout_ms };
-        let receipt = match self.ask(wait.clone()).await {
+        let receipt = match self.begin_wait(&wait).await {
             Err(error) => return self.refused(error, &what).await,
             Ok(receipt) => receipt,
         };

@@ -1,9 +1,10 @@
-//! Waits for an answer that was given before, or that nobody will give.
+//! Waits in vain: for an answer that was given before, or that nobody will give; in a circle, unless that has ended with a process.
 
 use super::{Call, WaitFor, Waited};
 use crate::bus::api::message_text::LoadedMessage;
 use crate::bus::error::BusError;
-use crate::bus::rules::Refusal;
+use crate::bus::rules::{Operation, Refusal};
+use crate::bus::shared::Receipt;
 use crate::bus::state::{AwaitedReply, Message, Wait};
 use crate::domain::ids::MessageId;
 
@@ -19,6 +20,17 @@ pub enum NoAnswer {
 }
 
 impl Call {
+    /// Begins a wait. Members of a circle may be dead, and their waits over, without anybody having noticed yet.
+    pub(super) async fn begin_wait(&mut self, wait: &Operation) -> Result<Receipt, BusError> {
+        match self.ask(wait.clone()).await {
+            Err(BusError::Refused(Refusal::Circle { .. })) => {
+                self.membership.bus().reap_dead_sessions().await?;
+                self.ask(wait.clone()).await
+            }
+            outcome => outcome,
+        }
+    }
+
     /// Returns how a wait ends that the rules have refused for what has become of the answer. Other refusals are errors.
     pub(super) async fn refused(
         &self,

@@ -334,11 +334,8 @@ fn only_who_has_resolved_a_thread_corrects_its_summary() {
     let mut world = World::new();
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let first = world.send(a, "all", "which colour?");
-    let by = |by: &str| Refusal::ThreadResolved {
-        id: first.clone(),
-        by: Some(name(by)),
-        summary: None,
-    };
+    let by =
+        |by: &str| Refusal::ThreadResolved { id: first.clone(), by: Some(name(by)), summary: None };
     world.ask(b, resolved(&first, Some("green")));
     assert_eq!(world.refuse(c, resolved(&first, Some("blue"))), by("b"));
     // What it has dealt with itself, it may say.
