@@ -1,12 +1,15 @@
 //! The deadlines of messages: those that nobody has seen in time expire, and who owes an answer is reminded.
 
+use std::collections::BTreeSet;
+
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::{Notice, notice};
-use crate::bus::state::{AwaitedAnswer, Delivery};
+use crate::bus::state::{AwaitedAnswer, Delivery, Message};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::messaging::{Audience, MessageKind};
+use crate::domain::name::Name;
 
 /// Ends a message whose time is over wherever it is unread, and notifies its sender.
 pub(in crate::bus::rules) fn expire(writer: &mut Writer<'_>, id: &MessageId) {
@@ -63,6 +66,34 @@ pub(in crate::bus::rules) fn answer_is_due(writer: &mut Writer<'_>, id: &Message
     writer.notice(from, text);
 }
 
+/// Withdraws the reminders of the answer that a message gives, wherever they are unread.
+pub(in crate::bus::rules) fn settle_nudges(writer: &mut Writer<'_>, me: &Name, post: &Post) {
+    let Some(asked) = post.reply_to.as_ref().filter(|_| post.class().answers()) else {
+        return;
+    };
+    let awaited = writer.state.awaited_answer(asked);
+    let settles = awaited.is_some_and(|awaited| {
+        post.to.contains(&awaited.from) && writer.state.was_asked(asked, me)
+    });
+    if settles {
+        withdraw_nudges(writer, asked);
+    }
+}
+
+/// Withdraws the reminders of the answer to a message, wherever they are unread.
+pub(in crate::bus::rules) fn withdraw_nudges(writer: &mut Writer<'_>, asked: &MessageId) {
+    let state = writer.state;
+    let debtors = state.awaited_answer(asked).into_iter().flat_map(|awaited| &awaited.to);
+    let is_nudge = |message: &&Message| {
+        message.kind == MessageKind::Nudge && message.reply_to.as_ref() == Some(asked)
+    };
+    let unread = debtors.flat_map(|name| state.unread(name)).filter(is_nudge);
+    let nudges: BTreeSet<_> = unread.map(|nudge| &nudge.id).collect();
+    for nudge in nudges {
+        writer.supersede(nudge);
+    }
+}
+
 /// Begins the sentence that there is no answer.
 fn debtor(awaited: &AwaitedAnswer) -> Notice {
     match &awaited.audience {
@@ -82,7 +113,7 @@ fn remind(writer: &mut Writer<'_>, awaited: &AwaitedAnswer, id: &MessageId) {
     let text = format!("{from} waits for your answer to {id}: send_message with reply_to {id}");
     let mut post = Post::new(MessageKind::Nudge, from.clone(), from.clone(), Body::Text(text));
     (post.audience, post.to) = (audience.clone(), to);
-    post.thread = Some(thread.clone());
+    (post.reply_to, post.thread) = (Some(id.clone()), Some(thread.clone()));
     post.quiet = writer.state.message(id).is_some_and(|message| message.quiet);
     writer.post(post);
 }

@@ -3,6 +3,7 @@
 use super::addressing::{check_body, known_member};
 use super::check_envelope::check_envelope;
 use super::copies::add_copies;
+use super::deadlines::settle_nudges;
 use super::queue::or_queued;
 use super::rates::{check_pace, just_sent};
 use super::resolve::{Recipients, follow, resolve, responsive};
@@ -66,6 +67,7 @@ pub(in crate::bus::rules) fn send(
             note_known(writer, me, &thread);
             post.thread = Some(thread);
             take_effect(writer, me, &post)?;
+            settle_nudges(writer, &me.name, &post);
             supersede(writer, &me.name, &post)?;
             writer.post(post);
         }

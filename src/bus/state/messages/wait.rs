@@ -101,7 +101,7 @@ impl State {
     }
 
     /// Says whether a message asks a member, as far as anything is known of it.
-    fn was_asked(&self, id: &MessageId, name: &Name) -> bool {
+    pub(in crate::bus) fn was_asked(&self, id: &MessageId, name: &Name) -> bool {
         match (self.messages.get(id), self.awaited.get(id)) {
             (Some(message), _) => message.asks(name),
             (None, Some(awaited)) => awaited.to.contains(name),
