@@ -204,12 +204,12 @@ pub enum Refusal {
     #[error("nobody will answer `{id}`: it was withdrawn, or expired before it was read")]
     NeverAnswered { id: MessageId },
     /// Who would be waited for waits for the caller, perhaps through others.
-    #[error("{}", circle(.chain, .asked.as_ref()))]
+    #[error("{}", circle(.chain, .asked.as_deref()))]
     Circle {
         /// Each waits for the next, and the last for the caller.
         chain: Vec<Name>,
-        /// The message whose answer the last one waits for.
-        asked: Option<MessageId>,
+        /// The message or request whose answer the last one waits for.
+        asked: Option<String>,
     },
     /// Only its sender puts another message in its place.
     #[error("you did not send `{id}` as a message to a member: leave supersedes out")]
@@ -423,7 +423,7 @@ fn whose(id: &RequestId, status: RequestStatus, by: Option<&Name>) -> String {
 }
 
 /// Says who waits for whom, and whom to answer first.
-fn circle(chain: &[Name], asked: Option<&MessageId>) -> String {
+fn circle(chain: &[Name], asked: Option<&str>) -> String {
     let last = chain.last().map(Name::as_str).unwrap_or_default();
     let steps = chain.windows(2).map(|pair| format!("`{}` waits for `{}`", pair[0], pair[1]));
     let steps: Vec<_> = steps.chain([format!("`{last}` waits for you")]).collect();

@@ -92,7 +92,7 @@ fn check_open(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> {
 
 /// Refuses to wait for somebody who waits, directly or through others, for the waiting member alone: none of them would go on.
 fn check_circle(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> {
-    let whom = state.only_source(wait.from.as_ref(), wait.reply_to.as_ref());
+    let whom = state.source_of(wait);
     // Who waits for itself keeps nobody else.
     let whom = whom.filter(|whom| **whom != me.name);
     let awaited = |name| state.waits_for_one(name).map(|(_, whom)| whom);
@@ -102,7 +102,10 @@ fn check_circle(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal>
     };
     let mut waits = chain.last().into_iter().flat_map(|last| state.waits_for_one(last));
     let of_last = waits.find(|(_, whom)| **whom == me.name);
-    let asked = of_last.and_then(|(wait, _)| wait.reply_to.clone());
+    let asked = of_last.and_then(|(wait, _)| {
+        let request = || wait.request.as_ref().map(ToString::to_string);
+        wait.reply_to.as_ref().map(ToString::to_string).or_else(request)
+    });
     Err(Refusal::Circle { chain: chain.into_iter().cloned().collect(), asked })
 }
 

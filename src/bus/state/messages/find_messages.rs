@@ -2,7 +2,7 @@
 
 use crate::bus::state::{Chunked, Delivery, Member, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, SessionId};
-use crate::domain::messaging::DeliveryMethod;
+use crate::domain::messaging::{DeliveryMethod, RequestStatus};
 use crate::domain::name::Name;
 
 impl State {
@@ -93,14 +93,22 @@ impl State {
         from.or_else(answers)
     }
 
+    /// Returns the only member that can end a wait: also the owner of a request, for a wait about that. An open request has none.
+    pub(in crate::bus) fn source_of<'a>(&'a self, wait: &'a Wait) -> Option<&'a Name> {
+        let owner = || {
+            let request = self.requests.get(wait.request.as_ref()?)?;
+            let owner = request.owner.as_ref();
+            owner.filter(|_| request.status == RequestStatus::Claimed).map(|owner| &owner.by)
+        };
+        self.only_source(wait.from.as_ref(), wait.reply_to.as_ref()).or_else(owner)
+    }
+
     /// Returns the waits of a live member that are for one member alone, with that one.
     pub(in crate::bus) fn waits_for_one<'a>(
         &'a self,
         name: &Name,
     ) -> impl Iterator<Item = (&'a Wait, &'a Name)> + use<'a> {
         let waits = self.live(name).into_iter().flat_map(|live| &live.waits);
-        waits.filter_map(|wait| {
-            Some((wait, self.only_source(wait.from.as_ref(), wait.reply_to.as_ref())?))
-        })
+        waits.filter_map(|wait| Some((wait, self.source_of(wait)?)))
     }
 }

@@ -105,7 +105,7 @@ fn the_reply_of_who_is_mentioned_ends_no_wait_for_the_answer() {
         timeout_ms: 60_000,
     };
     let refusal = world.refuse(b, circle);
-    assert_eq!(refusal, Refusal::Circle { chain: vec![name("a")], asked: Some(id.clone()) });
+    assert_eq!(refusal, Refusal::Circle { chain: vec![name("a")], asked: Some(id.to_string()) });
 
     let said = world.reply_with(c, "a", signal("answer"), &id);
     assert!(world.held(a, call).is_empty() && world.state.awaited_answer(&id).is_some());

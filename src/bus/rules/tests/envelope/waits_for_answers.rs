@@ -143,3 +143,58 @@ fn a_queued_question_is_open_until_it_has_waited_in_vain() {
     assert!(!world.state.waits(a, call), "nobody came");
     assert_eq!(world.refused_wait(a, &asked), Refusal::NeverAnswered { id: asked });
 }
+
+#[test]
+fn a_wait_for_the_answer_to_a_claimed_request_is_a_wait_for_its_owner() {
+    let mut world = World::new();
+    let (asker, owner) = (world.peer("asker"), world.peer("owner"));
+    let request = world.open(asker);
+    let (call, _) = world.take(owner);
+    world.settle(owner, call, true);
+    let wait_from = |world: &mut World, whom: &str| Operation::Wait {
+        call: world.call(),
+        from: Some(name(whom)),
+        request: None,
+        reply_to: None,
+        timeout_ms: 60_000,
+    };
+    // While it is open, anybody may answer it.
+    let waits = world.wait_for(asker, None, Some(&request));
+    let wait = wait_from(&mut world, "asker");
+    let Operation::Wait { call: of_owner, .. } = wait else { unreachable!() };
+    world.ask(owner, wait);
+    world.ask(owner, Operation::EndWait { call: of_owner });
+
+    world.ask(owner, Operation::Claim(request.clone(), CALL));
+    assert_eq!(world.held(asker, waits).len(), 1, "the claim ends it");
+    world.settle(asker, waits, true);
+    let waits = world.wait_for(asker, None, Some(&request));
+    let wait = wait_from(&mut world, "asker");
+    let said = format!(
+        "you would wait in a circle, because `asker` waits for you: answer `asker` first, with \
+         `{request}` as reply_to"
+    );
+    assert_eq!(world.refuse(owner, wait).to_string(), said);
+    let answer = world.reply(owner, "asker", &request.to_string()).id;
+    assert_eq!(world.held(asker, waits), [answer]);
+
+    // The other way round.
+    let request = world.open(asker);
+    world.ask(owner, Operation::Claim(request.clone(), CALL));
+    let (call, _) = world.take(asker);
+    world.settle(asker, call, true);
+    let wait = wait_from(&mut world, "asker");
+    let (call, _) = world.take(owner);
+    world.settle(owner, call, true);
+    world.ask(owner, wait);
+    let call = world.call();
+    let wait = Operation::Wait {
+        call,
+        from: None,
+        request: Some(request),
+        reply_to: None,
+        timeout_ms: 60_000,
+    };
+    let refusal = world.refuse(asker, wait);
+    assert_eq!(refusal, Refusal::Circle { chain: vec![name("owner")], asked: None });
+}
