@@ -82,8 +82,8 @@ impl Writer<'_> {
         asked: &MessageId,
         is_over: impl Fn(&Session, &Wait) -> bool,
     ) {
-        let asker = self.state.message(asked).and_then(|message| message.from.member());
-        let Some(session) = asker.and_then(|name| self.state.live(name)) else {
+        let sender = self.state.message(asked).and_then(|message| message.from.member());
+        let Some(session) = sender.and_then(|name| self.state.live(name)) else {
             return;
         };
         if [self.leaving, self.not_waiting].contains(&Some(session.id)) {

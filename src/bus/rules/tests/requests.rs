@@ -112,7 +112,7 @@ fn only_the_owners_answer_to_the_requester_completes_a_request() {
     let shown = world.shown(&id);
     world.ask(b, Operation::Claim(id.clone(), CALL));
     let aside = world.reply(c, "a", &id.to_string());
-    assert_eq!(aside.kind, MessageKind::Response);
+    assert_eq!((aside.kind, aside.request), (MessageKind::Message, None));
     world.reply(b, "c", &id.to_string());
     check_status(&world, &id, RequestStatus::Claimed);
     let answer = world.reply(b, "a", &shown.to_string());
@@ -352,8 +352,8 @@ fn who_may_claim_a_request_may_write_about_it_and_its_requester_writes_to_its_ow
     let asker = world.peer("asker");
     let request = world.open(asker);
     let newcomer = world.peer("newcomer");
-    let asked = world.reply(newcomer, "asker", &request.to_string());
-    assert_eq!((asked.kind, asked.request), (MessageKind::Message, None));
+    let said = world.reply(newcomer, "asker", &request.to_string());
+    assert_eq!((said.kind, said.request), (MessageKind::Message, None));
     world.ask(newcomer, Operation::Claim(request.clone(), CALL));
     let told = world.reply(asker, "newcomer", &request.to_string());
     assert_eq!((told.kind, told.request), (MessageKind::Response, Some(request)));
