@@ -1,8 +1,10 @@
 //! Waits in vain: for an answer that was given before, or that nobody will give; in a circle, unless that has ended with a process.
 
 use super::{Call, WaitFor, Waited};
+use crate::bus::api::bus::Bus;
 use crate::bus::api::message_text::LoadedMessage;
 use crate::bus::error::BusError;
+use crate::bus::event::Event;
 use crate::bus::rules::{Operation, Refusal};
 use crate::bus::shared::Receipt;
 use crate::bus::state::{AwaitedReply, Message, Wait};
@@ -96,7 +98,36 @@ impl Call {
     /// Reads an answer that this member was given before.
     fn once_more(&self, answer: Message) -> Result<LoadedMessage, BusError> {
         let room = self.membership.text_room();
-        let loaded = self.membership.bus().load_message(answer, 0, room)?;
+        let loaded = self.membership.bus().load_message(answer, self.membership.name(), 0, room)?;
         Ok(LoadedMessage { is_again: true, ..loaded })
+    }
+}
+
+impl Bus {
+    /// Returns the message that the sender of another one has put in its place.
+    fn superseded_by(&self, id: &MessageId) -> Result<Option<MessageId>, BusError> {
+        let sender = self.look(|state| {
+            let before = state.message(id)?;
+            // Mostly there is none, which saves reading the log. The header of a message does not keep whose place it takes.
+            let may_be_later = |message: &Message| {
+                message.more.is_some() && message.seq > before.seq && message.from == before.from
+            };
+            state.messages().any(may_be_later).then(|| before.from.clone())
+        });
+        let Some(sender) = sender else {
+            return Ok(None);
+        };
+        let mut found = None;
+        self.entries_with_any(&[&id.to_string()], |_, entry| {
+            for event in entry.events {
+                if let Event::MessageSent(sent) = event
+                    && sent.from == sender
+                    && sent.more.is_some_and(|more| more.supersedes.as_ref() == Some(id))
+                {
+                    found = Some(sent.id);
+                }
+            }
+        })?;
+        Ok(found)
     }
 }

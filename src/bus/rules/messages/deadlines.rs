@@ -1,6 +1,6 @@
 //! The deadlines of messages: those that nobody has seen in time expire, and who owes an answer is reminded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
@@ -76,21 +76,14 @@ pub(in crate::bus::rules) fn settle_nudges(writer: &mut Writer<'_>, me: &Name, p
         post.to.contains(&awaited.from) && writer.state.was_asked(asked, me)
     });
     if settles {
-        withdraw_nudges(writer, asked);
+        withdraw_all_nudges(writer, asked);
     }
 }
 
 /// Withdraws the reminders of the answer to a message, wherever they are unread.
-pub(in crate::bus::rules) fn withdraw_nudges(writer: &mut Writer<'_>, asked: &MessageId) {
-    let state = writer.state;
-    let debtors = state.awaited_answer(asked).into_iter().flat_map(|awaited| &awaited.to);
-    let is_nudge = |message: &&Message| {
-        message.kind == MessageKind::Nudge && message.reply_to.as_ref() == Some(asked)
-    };
-    let unread = debtors.flat_map(|name| state.unread(name)).filter(is_nudge);
-    let nudges: BTreeSet<_> = unread.map(|nudge| &nudge.id).collect();
-    for nudge in nudges {
-        writer.supersede(nudge);
+pub(in crate::bus::rules) fn withdraw_all_nudges(writer: &mut Writer<'_>, asked: &MessageId) {
+    if let Some(awaited) = writer.state.awaited_answer(asked) {
+        withdraw_nudges(writer, asked, &awaited.to);
     }
 }
 
@@ -103,10 +96,14 @@ fn debtor(awaited: &AwaitedAnswer) -> Notice {
     }
 }
 
-/// Reminds those who have the message. It wakes whom the message itself may wake.
+/// Reminds those who have the message, in place of an earlier reminder that they have not read. It wakes whom the message itself may wake.
+/// Whose inbox is full gets none: what a member asks for fills no inbox above its limit.
 fn remind(writer: &mut Writer<'_>, awaited: &AwaitedAnswer, id: &MessageId) {
     let AwaitedAnswer { from, audience, to, thread, .. } = awaited;
-    let to: Vec<_> = to.iter().filter(|name| writer.accepts_notice(name)).cloned().collect();
+    let replaced = withdraw_nudges(writer, id, to);
+    let has_room = |name: &Name| replaced.contains(name) || writer.has_room(name, 1);
+    let gets = |name: &&Name| writer.reaches(name) && has_room(name);
+    let to: Vec<_> = to.iter().filter(gets).cloned().collect();
     if to.is_empty() {
         return;
     }
@@ -116,4 +113,26 @@ fn remind(writer: &mut Writer<'_>, awaited: &AwaitedAnswer, id: &MessageId) {
     (post.reply_to, post.thread) = (Some(id.clone()), Some(thread.clone()));
     post.quiet = writer.state.message(id).is_some_and(|message| message.quiet);
     writer.post(post);
+}
+
+/// Withdraws the reminders of an awaited answer wherever these members have them unread, and returns who had one.
+pub(in crate::bus::rules) fn withdraw_nudges(
+    writer: &mut Writer<'_>,
+    asked: &MessageId,
+    debtors: &[Name],
+) -> BTreeSet<Name> {
+    let is_nudge = |message: &&Message| {
+        message.kind == MessageKind::Nudge && message.reply_to.as_ref() == Some(asked)
+    };
+    let mut unread: BTreeMap<MessageId, Vec<Name>> = BTreeMap::new();
+    for name in debtors {
+        for nudge in writer.state.unread(name).filter(is_nudge) {
+            unread.entry(nudge.id.clone()).or_default().push(name.clone());
+        }
+    }
+    let had = unread.values().flatten().cloned().collect();
+    for (id, members) in unread {
+        writer.push(Event::MessageSuperseded { id, members: members.into() });
+    }
+    had
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::acknowledge::{acknowledge, is_on_its_way};
-use super::deadlines::withdraw_nudges;
+use super::deadlines::withdraw_all_nudges;
 use crate::bus::event::{Envelope, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
@@ -53,13 +53,13 @@ pub(in crate::bus::rules) fn supersede(
     if before.from.member() != Some(me) || !is_talk {
         return Err(Refusal::NotYourMessage { id: id.clone() });
     }
-    if writer.state.is_queued(id) {
+    if writer.state.is_promised(id) {
         writer.push(Event::MessageUnclaimed { id: id.clone() });
     }
     writer.supersede(id);
     // Its answer is no longer awaited, even by who has seen it.
     writer.end_waits_for(id, |_, _| true);
-    withdraw_nudges(writer, id);
+    withdraw_all_nudges(writer, id);
     Ok(())
 }
 

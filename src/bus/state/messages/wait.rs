@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::{Delivery, Message, State};
+use crate::bus::state::{Message, State};
 use crate::domain::ids::{CallId, MessageId, RequestId};
 use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
@@ -66,15 +66,14 @@ impl State {
         };
         let request = asked.request.as_ref().and_then(|id| self.requests.get(id));
         let is_unanswered = request.is_some_and(|request| !request.status.is_final());
-        if self.is_queued(&asked.id) || is_unanswered {
+        if self.is_promised(&asked.id) || is_unanswered {
             return AwaitedReply::Open;
         }
-        let is_lost = |delivery| matches!(delivery, Delivery::Superseded | Delivery::Expired);
         let given: Vec<&Message> = self
             .messages
             .values()
             .filter(|message| message.kind != MessageKind::Shutdown && wait.fits(self, message))
-            .filter(|message| message.delivery(me).is_some_and(|delivery| !is_lost(delivery)))
+            .filter(|message| message.delivery(me).is_some_and(|delivery| !delivery.ended_unseen()))
             .collect();
         let has_answered =
             |name: &Name| given.iter().any(|message| message.from.member() == Some(name));
@@ -82,7 +81,7 @@ impl State {
             asked.asks(name)
                 && wait.from.as_ref().is_none_or(|from| from == *name)
                 && !others.contains(name)
-                && !is_lost(**delivery)
+                && !delivery.ended_unseen()
                 && !has_answered(name)
         });
         if still.next().is_some() {
@@ -96,6 +95,7 @@ impl State {
     /// progress.
     pub fn is_answer(&self, message: &Message, asked: &MessageId) -> bool {
         message.reply_to.as_ref() == Some(asked)
+            && message.kind != MessageKind::Nudge
             && message.class().answers()
             && message.from.member().is_some_and(|from| self.was_asked(asked, from))
     }
