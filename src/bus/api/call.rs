@@ -8,12 +8,14 @@ mod again;
 mod ask_and_claim;
 pub mod outgoing;
 mod sent_message;
+pub mod vain_wait;
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use self::outgoing::Outgoing;
+use self::vain_wait::NoAnswer;
 use super::answer_receipt::Answer;
 use super::bus::Bus;
 use super::membership::{Answered, Membership};
@@ -75,6 +77,8 @@ pub enum Waited {
     TimedOut,
     /// The session stops.
     Ended,
+    /// Nobody will give the answer that it waits for.
+    NoAnswer(NoAnswer),
     /// With a message that is already in the turn, and may be shown there once more.
     AlsoInTurn(Box<LoadedMessage>),
     /// The wait did not begin: other messages are already in the turn, and the model has not been shown them yet.
@@ -252,12 +256,17 @@ impl Call {
         self.holds = true;
         let in_turn = self.steered()?;
         let returned = self.returned();
-        let WaitFor { from, request, reply_to } = what;
+        let WaitFor { from, request, reply_to } = what.clone();
         let wait = Operation::Wait { call: self.id, from, request, reply_to, timeout_ms };
-        let receipt = self.ask(wait.clone()).await?;
-        let begins = |event: &Event| match event {
-            Event::WaitStarted { call, .. } | Event::MessageHanded { call, .. } => *call == self.id,
-            _ => false,
+        let receipt = match self.begin_wait(&wait).await {
+            Err(error) => return self.refused(error, &what).await,
+            Ok(receipt) => receipt,
+        };
+        let me = self.id;
+        let is_delivered =
+            |event: &Event| matches!(event, Event::MessageHanded { call, .. } if *call == me);
+        let begins = |event: &Event| {
+            is_delivered(event) || matches!(event, Event::WaitStarted { call, .. } if *call == me)
         };
         // Other messages were requeued at their deadline, and were in no turn.
         let is_requeued = |event: &Event| matches!(event, Event::MessageReturned { call, .. } if in_turn.contains(call));
@@ -269,6 +278,11 @@ impl Call {
         // Nor does it begin later: some agents leave such a wait in the background, and it would receive the next message.
         if timeout_ms > 0 && !receipt.events.iter().any(begins) {
             return Ok(Waited::InTurn);
+        }
+        if !receipt.events.iter().any(is_delivered)
+            && let Some(superseded) = self.end_if_superseded(&what, &returned).await?
+        {
+            return Ok(superseded);
         }
         loop {
             // In this order: a wait that has ended without a message will not get one later.
@@ -282,7 +296,9 @@ impl Call {
             });
             if missed {
                 // More sessions wait for the message than its sender's append could serve.
-                self.ask(wait.clone()).await?;
+                if let Err(error) = self.ask(wait.clone()).await {
+                    return self.refused(error, &what).await;
+                }
                 continue;
             }
             if let Some(message) = self.delivered(&returned)? {
@@ -290,6 +306,9 @@ impl Call {
             }
             if !live {
                 return Err(Refusal::Left.into());
+            }
+            if !waits && let Some(waited) = self.vain(&what).await? {
+                return Ok(waited);
             }
             if !waits {
                 return Ok(if timeout_ms == 0 { Waited::TimedOut } else { Waited::Ended });

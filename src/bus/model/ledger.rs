@@ -100,7 +100,7 @@ impl Ledger {
                 }
                 Event::RequestReopened { id, released: true, .. } => {
                     let owner = self.requests[id].owner.map(|owner| self.names[&owner].clone());
-                    self.paces.check(entry, owner.as_ref(), None, &self.ended);
+                    self.paces.count(entry, owner.as_ref(), None);
                 }
                 _ => {}
             }

@@ -216,13 +216,19 @@ pub enum Refusal {
         "you did not send `{id}`: wait with `from` for its sender, or give the id of your own message"
     )]
     NotYourQuestion { id: MessageId },
+    /// The answer was given before. Shown as a value, not an error.
+    #[error("you were given the answer before: it is the message `{answer}`")]
+    AnsweredBefore { answer: MessageId },
+    /// Nobody will answer. Shown as a value, not an error.
+    #[error("nobody will answer `{id}`: it was withdrawn, or expired before it was read")]
+    NeverAnswered { id: MessageId },
     /// Who would be waited for waits for the caller, perhaps through others.
-    #[error("{}", circle(.chain, .asked.as_ref()))]
+    #[error("{}", circle(.chain, .asked.as_deref()))]
     Circle {
         /// Each waits for the next, and the last for the caller.
         chain: Vec<Name>,
-        /// The message whose answer the last one waits for.
-        asked: Option<MessageId>,
+        /// The message or request whose answer the last one waits for.
+        asked: Option<String>,
     },
     /// Only its sender puts another message in its place.
     #[error("you did not send `{id}` as a message to a member: leave supersedes out")]
@@ -232,6 +238,19 @@ pub enum Refusal {
         id: MessageId,
         /// In the past tense.
         how: &'static str,
+    },
+    /// Only who has resolved a thread resolves it once more.
+    #[error(
+        "the thread of `{id}` is resolved{}{}: a new message in it reopens it",
+        .by.as_ref().map_or(String::new(), |by| format!(" by `{by}`")),
+        .summary.as_ref().map_or(String::new(), |summary| format!(" ({summary:?})"))
+    )]
+    ThreadResolved {
+        id: MessageId,
+        /// Unknown if an older version has noted it.
+        by: Option<Name>,
+        /// How, in the words of that member.
+        summary: Option<String>,
     },
     /// A call carries it whose answer the caller has not had yet.
     #[error(
@@ -423,7 +442,7 @@ fn whose(id: &RequestId, status: RequestStatus, by: Option<&Name>) -> String {
 }
 
 /// Says who waits for whom, and whom to answer first.
-fn circle(chain: &[Name], asked: Option<&MessageId>) -> String {
+fn circle(chain: &[Name], asked: Option<&str>) -> String {
     let last = chain.last().map(Name::as_str).unwrap_or_default();
     let steps = chain.windows(2).map(|pair| format!("`{}` waits for `{}`", pair[0], pair[1]));
     let steps: Vec<_> = steps.chain([format!("`{last}` waits for you")]).collect();

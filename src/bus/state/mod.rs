@@ -30,7 +30,8 @@ pub use self::keys::AccessKey;
 pub use self::members::{EndedSession, GroupWords, Member, ResumeInfo, Session, StopMode};
 pub(super) use self::messages::Origin;
 pub use self::messages::{
-    AwaitedAnswer, Deliveries, Delivery, EnvelopeHeader, Likeness, Message, Pace, UnreadPlace, Wait,
+    AwaitedAnswer, AwaitedReply, Deliveries, Delivery, EnvelopeHeader, Likeness, Message, Pace,
+    UnreadPlace, Wait,
 };
 pub use self::permissions::{Permission, PermissionAnswer};
 pub(super) use self::requests::Unanswered;

@@ -182,9 +182,9 @@ async fn with_mail(
         match caller.call.receive_into(room.min(most), DeliveryMethod::Piggyback, pick).await {
             Ok(messages) if messages.is_empty() => {}
             Ok(messages) => {
-                let inbox = serde_json::to_value(views(messages)).expect("messages are plain data");
-                object.insert(INBOX.to_owned(), inbox);
                 let name = caller.membership().name();
+                let inbox = serde_json::to_value(views(messages, name));
+                object.insert(INBOX.to_owned(), inbox.expect("messages are plain data"));
                 let left = caller.bus().look(|state| state.unread(name).count());
                 if left > 0 {
                     object.insert(UNREAD.to_owned(), left.into());

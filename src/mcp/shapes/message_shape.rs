@@ -8,6 +8,7 @@ use crate::bus::api::message_text::shown_part;
 use crate::bus::state::Task;
 use crate::bus::{LoadedMessage, Membership};
 use crate::domain::messaging::{MessageKind, Urgency};
+use crate::domain::name::Name;
 use crate::domain::time::iso8601;
 
 /// A message.
@@ -73,13 +74,14 @@ pub struct MessageView {
     /// Why the content is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// true if you were given it before, but nothing proves that you read it.
+    /// true if you were given it before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<bool>,
 }
 
-impl From<LoadedMessage> for MessageView {
-    fn from(letter: LoadedMessage) -> Self {
+impl MessageView {
+    /// Makes a message as this reader is shown it.
+    pub(crate) fn of(letter: LoadedMessage, reader: &Name) -> Self {
         let next_offset = letter.next_offset();
         let is_part = next_offset.is_some() || letter.offset > 0;
         let payload_bytes = letter.long_payload_bytes();
@@ -91,6 +93,7 @@ impl From<LoadedMessage> for MessageView {
         let urgency = more.and_then(|more| more.urgency);
         let reference = more.and_then(|more| more.reference.clone());
         let response_seconds = more.and_then(|more| more.response_seconds);
+        let response_seconds = response_seconds.filter(|_| !header.is_copy_for(reader));
         let mentions = more.map(|more| more.mentions.iter().map(ToString::to_string).collect());
         let mentions = mentions.unwrap_or_default();
         let signal = header.signal().map(ToString::to_string);
@@ -149,6 +152,6 @@ impl MessageView {
 }
 
 /// Converts messages to their shape in results.
-pub(crate) fn views(messages: Vec<LoadedMessage>) -> Vec<MessageView> {
-    messages.into_iter().map(MessageView::from).collect()
+pub(crate) fn views(messages: Vec<LoadedMessage>, reader: &Name) -> Vec<MessageView> {
+    messages.into_iter().map(|letter| MessageView::of(letter, reader)).collect()
 }

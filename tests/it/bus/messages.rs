@@ -85,7 +85,7 @@ async fn a_wait_that_races_with_its_deadline_loses_nothing(logs: impl Logs) {
                 call = b.call();
                 ids(&take(&mut call).await)
             }
-            Waited::Ended | Waited::InTurn | Waited::AlsoInTurn(_) => panic!("no process ends it"),
+            other => panic!("no process ends it: {other:?}"),
         };
         assert_eq!(got, [id]);
         call.answered().await;

@@ -3,10 +3,11 @@
 use crate::bus::api::call::Call;
 use crate::bus::error::BusError;
 use crate::bus::event::Event;
-use crate::bus::rules::Operation;
+use crate::bus::rules::{Operation, Refusal};
 use crate::bus::state::Delivery;
 use crate::domain::ids::MessageId;
 use crate::domain::messaging::Acknowledgement;
+use crate::domain::text::visible_letters::seen;
 
 /// A message as its recipient has acknowledged it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,13 @@ pub struct AcknowledgedMessage {
 }
 
 impl Call {
+    /// Says how a thread was resolved that this member would resolve.
+    fn resolved_before(&self, id: MessageId) -> Result<Refusal, BusError> {
+        let end = self.membership().bus().thread_end(&id)?;
+        let (by, summary) = end.map(|end| (end.by, seen(&end.summary))).unzip();
+        Ok(Refusal::ThreadResolved { id, by, summary })
+    }
+
     /// Says what has become of messages to this member.
     pub async fn acknowledge(
         &mut self,
@@ -27,7 +35,12 @@ impl Call {
         note: Option<String>,
     ) -> Result<Vec<AcknowledgedMessage>, BusError> {
         let ask = Operation::Acknowledge { ids: ids.clone(), status, note };
-        let receipt = self.ask(ask).await?;
+        let receipt = match self.ask(ask).await {
+            Err(BusError::Refused(Refusal::ThreadResolved { id, .. })) => {
+                return Err(self.resolved_before(id)?.into());
+            }
+            outcome => outcome?,
+        };
         let is_new = |id: &MessageId| {
             receipt.events.iter().any(|event| match event {
                 Event::MessageAcknowledged(acknowledged) => acknowledged.ids.contains(id),

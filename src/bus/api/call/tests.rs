@@ -210,3 +210,30 @@ async fn a_call_that_writes_nothing_counts_as_activity_at_most_every_half_minute
     assert!(last_ms() > claimed_ms, "a third of the lease of its claim is over");
     bus.close().await;
 }
+
+#[tokio::test]
+async fn a_circle_with_a_member_whose_process_was_killed_is_none() {
+    let store = Store::new(Arc::new(clock::now));
+    let (bus, other) =
+        (Bus::open(Box::new(store.log())).unwrap(), Bus::open(Box::new(store.log())).unwrap());
+    let (ann, bob) = (bus.join_peer("ann").await, other.join_peer("bob").await);
+    let wait = Operation::Wait {
+        call: random_ids::call(),
+        from: Some(Name::parse("ann").unwrap()),
+        request: None,
+        reply_to: None,
+        timeout_ms: 600_000,
+    };
+    bob.ask(wait).await.unwrap();
+    let from_bob = || WaitFor { from: Some(bob.name().clone()), ..WaitFor::default() };
+    let moment = Duration::from_millis(1);
+    let circle = ann.call().wait(from_bob(), moment).await.unwrap_err();
+    assert!(matches!(circle, BusError::Refused(Refusal::Circle { .. })), "{circle}");
+    // Its process is gone, and nobody has noticed.
+    other.release(bob.session());
+    let waited = ann.call().wait(from_bob(), moment).await.unwrap();
+    assert_eq!(waited, Waited::TimedOut);
+    assert!(bus.look(|state| state.session(bob.session()).is_none()), "its death is on record");
+    bus.close().await;
+    other.close().await;
+}

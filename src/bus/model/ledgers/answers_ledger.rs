@@ -1,5 +1,5 @@
 //! The answers that members owe, and the threads that are resolved, as plainly as possible: who is reminded owes one, and not for ever;
-//! no thread is resolved twice without a message in between.
+//! no thread is resolved by two members without a message in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ struct Owed {
 #[derive(Default)]
 pub(in crate::bus::model) struct AnswersLedger {
     owed: BTreeMap<MessageId, Owed>,
-    resolved: BTreeSet<MessageId>,
+    resolved: BTreeMap<MessageId, Name>,
 }
 
 impl AnswersLedger {
@@ -36,7 +36,8 @@ impl AnswersLedger {
             Event::ThreadResolved(said) => {
                 assert!(!said.threads.is_empty());
                 for id in &said.threads {
-                    assert!(self.resolved.insert(id.clone()), "{id} is resolved already");
+                    let before = self.resolved.insert(id.clone(), said.by.clone());
+                    assert!(before.is_none_or(|by| by == said.by), "{id} is resolved already");
                 }
             }
             Event::MessageExpired { id, member } => {
@@ -63,7 +64,7 @@ impl AnswersLedger {
     /// Checks that a state knows of the first messages of threads that it has whether these are resolved.
     pub(in crate::bus::model) fn check(&self, state: &State) {
         for message in state.messages() {
-            assert_eq!(message.resolved, self.resolved.contains(&message.id), "{}", message.id);
+            assert_eq!(message.resolved, self.resolved.contains_key(&message.id), "{}", message.id);
         }
     }
 

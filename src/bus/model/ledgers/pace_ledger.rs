@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bus::event::{Entry, MessageSent};
+use crate::bus::event::{Entry, Event, MessageSent};
 use crate::domain::ids::MessageId;
 use crate::domain::limits::TeamLimits;
+use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
 
 /// The limits of the team, and what each member has sent since they, or the boot, or its generated name began; a request has no text that
@@ -28,6 +29,14 @@ impl PaceLedger {
         self.paces.remove(name);
     }
 
+    /// Counts what is never refused.
+    pub(in crate::bus::model) fn count(&mut self, entry: &Entry, from: Option<&Name>, sent: Option<&MessageSent>) {
+        if let Some(from) = from.filter(|_| self.limits.messages_per_minute > 0) {
+            let pace = self.paces.entry(from.clone()).or_default();
+            pace.push((entry.tick.ms, sent.cloned()));
+        }
+    }
+
     /// Checks that a member sends neither too fast nor the same twice at once. `ended` are the deliveries that ended without a reader.
     pub(in crate::bus::model) fn check(
         &mut self,
@@ -40,6 +49,9 @@ impl PaceLedger {
         let Some(from) = from.filter(|_| rate > 0) else {
             return;
         };
+        if sent.is_some_and(|sent| ends_claim(entry, sent)) {
+            return self.count(entry, Some(from), sent);
+        }
         let now_ms = entry.tick.ms;
         let pace = self.paces.entry(from.clone()).or_default();
         let what = |sent: &MessageSent| {
@@ -63,4 +75,12 @@ impl PaceLedger {
             assert!(count * 60_000 <= allowed, "{count} messages in {} ms", now_ms - since_ms);
         }
     }
+}
+
+/// Says whether a message is what an owner says when it releases its claim or gives the request up.
+fn ends_claim(entry: &Entry, sent: &MessageSent) -> bool {
+    let ends = |event: &Event| {
+        matches!(event, Event::RequestReopened { released: true, .. } | Event::RequestFailed { .. })
+    };
+    sent.kind == MessageKind::Message && sent.thread.is_some() && entry.events.iter().any(ends)
 }

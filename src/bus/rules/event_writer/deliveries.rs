@@ -2,7 +2,7 @@
 
 use super::Writer;
 use crate::bus::event::{Addressees, Event};
-use crate::bus::state::{Delivery, Message};
+use crate::bus::state::{AwaitedReply, Delivery, Message, Session, Wait};
 use crate::domain::ids::{CallId, MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::messaging::RequestStatus;
@@ -27,7 +27,7 @@ impl Writer<'_> {
             let mut calls = session
                 .waits
                 .iter()
-                .filter(|wait| fitting(wait.call) && wait.fits(message))
+                .filter(|wait| fitting(wait.call) && wait.fits(self.state, message))
                 .map(|wait| wait.call);
             let Some(call) = calls.next() else { continue };
             let rest: Vec<_> =
@@ -42,6 +42,56 @@ impl Writer<'_> {
                 method: DeliveryMethod::Pull,
             });
             for call in rest {
+                self.answered.insert((session.id, call));
+                self.push(Event::WaitEnded { session: session.id, call });
+            }
+            self.end_other_waits(message, name, call);
+        }
+    }
+
+    /// Ends the other waits for an answer that this call of a member gets, unless they get another one.
+    pub(in crate::bus::rules) fn end_other_waits(
+        &mut self,
+        answer: &Message,
+        member: &Name,
+        call: CallId,
+    ) {
+        let (Some(asked), Some(from)) = (&answer.reply_to, answer.from.member()) else {
+            return;
+        };
+        let is_asker = |message: &Message| message.from.member() == Some(member);
+        if self.state.message(asked).is_some_and(is_asker) && self.state.is_answer(answer, asked) {
+            if let Some(session) = self.state.live(member) {
+                self.answered.insert((session.id, call));
+            }
+            self.end_vain_waits(asked, std::slice::from_ref(from));
+        }
+    }
+
+    /// Ends the waits for the answer to a message that nobody will give, if these members give none any more.
+    pub(in crate::bus::rules) fn end_vain_waits(&mut self, asked: &MessageId, members: &[Name]) {
+        let state = self.state;
+        self.end_waits_for(asked, |me, wait| {
+            state.awaited_reply(&me.name, wait, members) != AwaitedReply::Open
+        });
+    }
+
+    /// Ends those waits for the answer to a message that are over.
+    pub(in crate::bus::rules) fn end_waits_for(
+        &mut self,
+        asked: &MessageId,
+        is_over: impl Fn(&Session, &Wait) -> bool,
+    ) {
+        let sender = self.state.message(asked).and_then(|message| message.from.member());
+        let Some(session) = sender.and_then(|name| self.state.live(name)) else {
+            return;
+        };
+        if [self.leaving, self.not_waiting].contains(&Some(session.id)) {
+            return;
+        }
+        for wait in session.waits.iter().filter(|wait| wait.reply_to.as_ref() == Some(asked)) {
+            let call = wait.call;
+            if !self.answered.contains(&(session.id, call)) && is_over(session, wait) {
                 self.answered.insert((session.id, call));
                 self.push(Event::WaitEnded { session: session.id, call });
             }

@@ -12,6 +12,7 @@ impl Writer<'_> {
         for member in names {
             self.push(Event::MessageExpired { id: message.id.clone(), member: member.clone() });
         }
+        self.end_vain_waits(&message.id, names);
         let seconds = message.more.as_ref().and_then(|more| more.ttl_seconds).unwrap_or_default();
         if let (Some(sender), false) = (message.from.member(), names.is_empty()) {
             let names = names.iter().map(|name| Notice::default().and(name)).collect();

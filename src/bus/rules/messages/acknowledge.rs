@@ -13,7 +13,7 @@ use crate::domain::messaging::{Acknowledgement, Author};
 use crate::domain::name::Name;
 
 /// Acknowledges all of these messages, or none of them. Those that are as far already stay as they are. Who resolves the first message of
-/// a thread, and says how, resolves the thread, also once more after it was reopened.
+/// a thread, and says how, resolves the thread; once more, if it has resolved it itself, or somebody has reopened it.
 pub(in crate::bus::rules) fn acknowledge(
     writer: &mut Writer<'_>,
     me: SessionId,
@@ -23,6 +23,7 @@ pub(in crate::bus::rules) fn acknowledge(
     check_sizes(ids, note)?;
     let holder = writer.session(me)?;
     let (mut forward, mut threads) = (Vec::new(), Vec::new());
+    let resolves = status == Acknowledgement::Resolved && note.is_some();
     for id in ids {
         let (message, delivery) = acknowledgeable(writer.state, &holder.name, id)?;
         if is_on_its_way(writer, delivery) {
@@ -32,7 +33,8 @@ pub(in crate::bus::rules) fn acknowledge(
             forward.push(id.clone());
         }
         let is_resolved = delivery.goes_on_to(status) || delivery == Delivery::Acknowledged(status);
-        if is_resolved && opens_thread(message) && !threads.contains(id) {
+        if is_resolved && resolves && begins_thread(message) && !threads.contains(id) {
+            check_resolver(message, &holder.name)?;
             threads.push(id.clone());
         }
     }
@@ -41,16 +43,25 @@ pub(in crate::bus::rules) fn acknowledge(
         let acknowledged = MessageAcknowledged { ids: forward, member, status, note };
         writer.push(Event::MessageAcknowledged(acknowledged));
     }
-    if let (Acknowledgement::Resolved, Some(note), false) = (status, note, threads.is_empty()) {
+    if let (Some(note), false) = (note, threads.is_empty()) {
         let (by, summary) = (holder.name.clone(), note.to_owned());
         writer.push(Event::ThreadResolved(ThreadResolved { threads, by, summary }));
     }
     Ok(())
 }
 
-/// Says whether a message begins a thread that is not resolved. Notices of the bridge are no talk.
-fn opens_thread(message: &Message) -> bool {
-    message.thread == message.id && !message.resolved && message.from != Author::Bridge
+/// Says whether a message begins a thread. Notices of the bridge are no talk.
+fn begins_thread(message: &Message) -> bool {
+    message.thread == message.id && message.from != Author::Bridge
+}
+
+/// Refuses to resolve a thread that another member has resolved. Who has resolved it may say it better.
+fn check_resolver(first: &Message, me: &Name) -> Result<(), Refusal> {
+    let by = first.more.as_ref().and_then(|more| more.resolved_by.clone());
+    if first.resolved && by.as_ref() != Some(me) {
+        return Err(Refusal::ThreadResolved { id: first.id.clone(), by, summary: None });
+    }
+    Ok(())
 }
 
 /// Says whether a message is in the answer of a call that its reader cannot have had before this command: nothing proves that answer,

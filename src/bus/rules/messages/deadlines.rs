@@ -66,6 +66,27 @@ pub(in crate::bus::rules) fn answer_is_due(writer: &mut Writer<'_>, id: &Message
     writer.notice(from, text);
 }
 
+/// Withdraws the reminders of the answer that a message gives, wherever they are unread.
+pub(in crate::bus::rules) fn settle_nudges(writer: &mut Writer<'_>, me: &Name, post: &Post) {
+    let Some(asked) = post.reply_to.as_ref().filter(|_| post.class().answers()) else {
+        return;
+    };
+    let awaited = writer.state.awaited_answer(asked);
+    let settles = awaited.is_some_and(|awaited| {
+        post.to.contains(&awaited.from) && writer.state.was_asked(asked, me)
+    });
+    if settles {
+        withdraw_all_nudges(writer, asked);
+    }
+}
+
+/// Withdraws the reminders of the answer to a message, wherever they are unread.
+pub(in crate::bus::rules) fn withdraw_all_nudges(writer: &mut Writer<'_>, asked: &MessageId) {
+    if let Some(awaited) = writer.state.awaited_answer(asked) {
+        withdraw_nudges(writer, asked, &awaited.to);
+    }
+}
+
 /// Begins the sentence that there is no answer.
 fn debtor(awaited: &AwaitedAnswer) -> Notice {
     match &awaited.audience {

@@ -62,6 +62,7 @@ fn make_room(writer: &mut Writer<'_>, own: usize) -> bool {
 /// Ends a message that nobody has got, and tells its sender why.
 fn end_unclaimed(writer: &mut Writer<'_>, message: &Message, why: &'static str) {
     writer.push(Event::MessageUnclaimed { id: message.id.clone() });
+    writer.end_waits_for(&message.id, |_, _| true);
     let Some(sender) = message.from.member() else { return };
     let address = match &message.audience {
         Audience::Group(group) => notice![*group],

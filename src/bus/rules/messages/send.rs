@@ -3,6 +3,7 @@
 use super::addressing::{check_body, known_member};
 use super::check_envelope::check_envelope;
 use super::copies::add_copies;
+use super::deadlines::settle_nudges;
 use super::queue::or_queued;
 use super::rates::{check_pace, just_sent};
 use super::resolve::{Recipients, follow, resolve, responsive};
@@ -12,7 +13,7 @@ use crate::bus::rules::conflicts::{self, Part};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{note_known, respond};
-use crate::bus::state::State;
+use crate::bus::state::{Request, Session, State};
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
 use crate::domain::messaging::{Audience, Group, MessageKind, Priority};
@@ -56,7 +57,7 @@ pub(in crate::bus::rules) fn send(
         Audience::Group(Group::Topic(topic)) => Some(topic.clone()),
         _ => None,
     };
-    match reply_to.map(|text| answered(writer.state, &me.name, text)).transpose()? {
+    match reply_to.map(|text| answered(writer.state, me, text)).transpose()? {
         None => {
             check_pace(writer, me, &post)?;
             supersede(writer, &me.name, &post)?;
@@ -73,6 +74,7 @@ pub(in crate::bus::rules) fn send(
                 None => Part::Nothing,
             };
             take_effect(writer, me, &post)?;
+            settle_nudges(writer, &me.name, &post);
             supersede(writer, &me.name, &post)?;
             let signal = post.more.as_ref().and_then(|more| more.signal.clone());
             let id = writer.post(post);
@@ -154,13 +156,12 @@ pub(in crate::bus::rules) fn check_room(writer: &Writer<'_>, to: &Name) -> Resul
 
 /// Finds the message or request that a reply answers. The sender must be able to see the message. A message that shows a request
 /// stands for the request.
-fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
+fn answered(state: &State, me: &Session, text: &str) -> Result<ReplyTo, Refusal> {
     if text.starts_with("req-") {
         let id = RequestId::parse(text)?;
-        return match state.request(&id) {
-            Some(request) => Ok(ReplyTo::Request { id, message: request.message.clone() }),
-            None => Err(Refusal::UnknownRequest { id }),
-        };
+        let request = state.request(&id).filter(|request| state.knows_request(me, request));
+        let request = request.ok_or(Refusal::UnknownRequest { id })?;
+        return Ok(reply_to_request(me, request));
     }
     let not_answerable = |id, hint| Err(Refusal::NotAnswerable { id, hint });
     if let Ok(id) = TaskId::parse(text) {
@@ -171,15 +172,24 @@ fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
         return not_answerable(id.to_string(), "an orchestrator answers it with answer_permission");
     }
     let id = MessageId::parse(text)?;
-    let message = state.message(&id).filter(|message| message.is_readable_by(me));
+    let message = state.message(&id).filter(|message| message.is_readable_by(&me.name));
     let message = message.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() })?;
-    match &message.request {
-        Some(request)
-            if message.kind == MessageKind::Request && state.request(request).is_some() =>
-        {
-            Ok(ReplyTo::Request { id: request.clone(), message: id })
-        }
-        _ => Ok(ReplyTo::Message { id, thread: message.thread.clone() }),
+    let shown = message.request.as_ref().filter(|_| message.kind == MessageKind::Request);
+    match shown.and_then(|request| state.request(request)) {
+        Some(request) => Ok(reply_to_request(me, request)),
+        None => Ok(ReplyTo::Message { id, thread: message.thread.clone() }),
+    }
+}
+
+/// Returns what a reply to a request answers. Only its owner answers the request, and only its requester writes to the owner about it;
+/// what others say is a message in its thread, which ends no wait for the request.
+fn reply_to_request(me: &Session, request: &Request) -> ReplyTo {
+    let (id, message) = (request.id.clone(), request.message.clone());
+    let is_owner = request.owner.as_ref().is_some_and(|owner| owner.by == me.name);
+    if is_owner || request.from == me.name {
+        ReplyTo::Request { id, message }
+    } else {
+        ReplyTo::Message { id: message.clone(), thread: message }
     }
 }
 

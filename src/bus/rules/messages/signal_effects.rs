@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::acknowledge::{acknowledge, is_on_its_way};
+use super::deadlines::withdraw_all_nudges;
 use crate::bus::event::{Envelope, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
@@ -56,6 +57,9 @@ pub(in crate::bus::rules) fn supersede(
         writer.push(Event::MessageUnclaimed { id: id.clone() });
     }
     writer.supersede(id);
+    // Its answer is no longer awaited, even by who has seen it.
+    writer.end_waits_for(id, |_, _| true);
+    withdraw_all_nudges(writer, id);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use crate::bus::event::Event;
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::{Delivery, Session, State, Wait};
+use crate::bus::state::{AwaitedReply, Delivery, Session, State, Wait};
 use crate::domain::ids::{CallId, SessionId};
 use crate::domain::messaging::{DeliveryMethod, chain_of_waits};
 
@@ -24,14 +24,14 @@ pub(in crate::bus::rules) fn wait(
             Some(Delivery::Unread { last: Some(last) }) => seen_now.contains(&last),
             _ => false,
         };
-        !again && wait.fits(message)
+        !again && wait.fits(writer.state, message)
     });
     let in_turn = steered_calls(writer, me, &seen_now);
     let held = in_turn.iter().flat_map(|call| {
         let held = writer.state.in_flight_to(me, *call).into_iter();
         held.map(|message| (Some(*call), message))
     });
-    let held = held.filter(|(_, message)| wait.fits(message));
+    let held = held.filter(|(_, message)| wait.fits(writer.state, message));
     let fitting = fitting.map(|message| (None, message)).into_iter();
     let first = fitting.chain(held).min_by_key(|(_, message)| message.unread_place());
     if let Some((holder, message)) = first {
@@ -47,9 +47,11 @@ pub(in crate::bus::rules) fn wait(
             call,
             method: DeliveryMethod::Pull,
         });
+        writer.end_other_waits(message, &session.name, call);
         return Ok(());
     }
     check_asked(writer.state, session, &wait)?;
+    check_open(writer.state, session, &wait)?;
     if timeout_ms > 0 && in_turn.is_empty() && !writer.state.waits(me, call) {
         check_circle(writer.state, session, &wait)?;
         writer.push(Event::WaitStarted {
@@ -76,9 +78,21 @@ fn check_asked(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> 
     }
 }
 
+/// Refuses to wait for an answer that was given before, or that nobody will give.
+fn check_open(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> {
+    let Some(id) = &wait.reply_to else {
+        return Ok(());
+    };
+    match state.awaited_reply(&me.name, wait, &[]) {
+        AwaitedReply::Open => Ok(()),
+        AwaitedReply::Given(answer) => Err(Refusal::AnsweredBefore { answer: answer.id.clone() }),
+        AwaitedReply::Never => Err(Refusal::NeverAnswered { id: id.clone() }),
+    }
+}
+
 /// Refuses to wait for somebody who waits, directly or through others, for the waiting member alone: none of them would go on.
 fn check_circle(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal> {
-    let whom = state.only_source(wait.from.as_ref(), wait.reply_to.as_ref());
+    let whom = state.source_of(wait);
     // Who waits for itself keeps nobody else.
     let whom = whom.filter(|whom| **whom != me.name);
     let awaited = |name| state.waits_for_one(name).map(|(_, whom)| whom);
@@ -88,7 +102,10 @@ fn check_circle(state: &State, me: &Session, wait: &Wait) -> Result<(), Refusal>
     };
     let mut waits = chain.last().into_iter().flat_map(|last| state.waits_for_one(last));
     let of_last = waits.find(|(_, whom)| **whom == me.name);
-    let asked = of_last.and_then(|(wait, _)| wait.reply_to.clone());
+    let asked = of_last.and_then(|(wait, _)| {
+        let request = || wait.request.as_ref().map(ToString::to_string);
+        wait.reply_to.as_ref().map(ToString::to_string).or_else(request)
+    });
     Err(Refusal::Circle { chain: chain.into_iter().cloned().collect(), asked })
 }
 

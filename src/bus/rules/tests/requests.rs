@@ -112,7 +112,7 @@ fn only_the_owners_answer_to_the_requester_completes_a_request() {
     let shown = world.shown(&id);
     world.ask(b, Operation::Claim(id.clone(), CALL));
     let aside = world.reply(c, "a", &id.to_string());
-    assert_eq!(aside.kind, MessageKind::Response);
+    assert_eq!((aside.kind, aside.request), (MessageKind::Message, None));
     world.reply(b, "c", &id.to_string());
     check_status(&world, &id, RequestStatus::Claimed);
     let answer = world.reply(b, "a", &shown.to_string());
@@ -314,4 +314,47 @@ fn a_reopened_request_is_shown_to_members_that_joined_while_it_was_claimed() {
     world.peer("late");
     world.reap(&[b]);
     assert!(world.unread("late").contains(&world.shown(&id)));
+}
+
+#[test]
+fn only_the_owner_of_a_request_answers_it() {
+    let mut world = World::new();
+    let (asker, owner, shown) = (world.peer("asker"), world.peer("owner"), world.peer("shown"));
+    let request = world.open(asker);
+    world.ask(owner, Operation::Claim(request.clone(), CALL));
+    // It joins later, and knows the id from the list of members.
+    let stranger = world.peer("stranger");
+    let (call, _) = world.take(asker);
+    world.settle(asker, call, true);
+    let waits = world.wait_for(asker, None, Some(&request));
+
+    let reply = sending("asker", "done", Some(&request.to_string()));
+    let unknown = Refusal::UnknownRequest { id: request.clone() };
+    assert_eq!(world.refuse(stranger, reply), unknown);
+    let said = world.reply(shown, "asker", &request.to_string());
+    assert_eq!((said.kind, said.request, said.thread), {
+        let message = world.shown(&request);
+        (MessageKind::Message, None, Some(message))
+    });
+    let message = world.shown(&request).to_string();
+    let said = world.reply(shown, "asker", &message);
+    assert_eq!((said.kind, said.request), (MessageKind::Message, None));
+    assert!(world.held(asker, waits).is_empty(), "it waits on");
+
+    let answer = world.reply(owner, "asker", &request.to_string());
+    assert_eq!((answer.kind, answer.request), (MessageKind::Response, Some(request)));
+    assert_eq!(world.held(asker, waits), [answer.id]);
+}
+
+#[test]
+fn who_may_claim_a_request_may_write_about_it_and_its_requester_writes_to_its_owner() {
+    let mut world = World::new();
+    let asker = world.peer("asker");
+    let request = world.open(asker);
+    let newcomer = world.peer("newcomer");
+    let said = world.reply(newcomer, "asker", &request.to_string());
+    assert_eq!((said.kind, said.request), (MessageKind::Message, None));
+    world.ask(newcomer, Operation::Claim(request.clone(), CALL));
+    let told = world.reply(asker, "newcomer", &request.to_string());
+    assert_eq!((told.kind, told.request), (MessageKind::Response, Some(request)));
 }

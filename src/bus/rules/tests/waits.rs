@@ -49,6 +49,9 @@ fn a_wait_skips_messages_that_do_not_fit_its_filters() {
     let mut world = World::new();
     let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
     let request = world.open(c);
+    world.ask(b, Operation::Claim(request.clone(), CALL));
+    let (call, _) = world.take(c);
+    world.settle(c, call, true);
     let both = world.wait_for(c, Some("b"), Some(&request));
     world.send(b, "c", "not about it");
     world.reply(a, "c", &request.to_string());

@@ -1,7 +1,7 @@
 //! How acknowledgements and resolved threads change the state.
 
 use crate::bus::event::{MessageAcknowledged, MessageSent, ThreadResolved};
-use crate::bus::state::{Delivery, State};
+use crate::bus::state::{Delivery, EnvelopeHeader, State};
 
 impl State {
     /// Notes what a member says has become of messages. One that was unread or in flight ends by it.
@@ -35,6 +35,8 @@ impl State {
         for id in &resolved.threads {
             if let Some(first) = self.messages.get_mut(id) {
                 first.resolved = true;
+                let more = first.more.get_or_insert_default();
+                more.resolved_by = Some(resolved.by.clone());
             }
         }
     }
@@ -43,6 +45,10 @@ impl State {
     pub(in crate::bus::state) fn reopen_thread(&mut self, sent: &MessageSent) {
         if let Some(first) = sent.reopens().and_then(|thread| self.messages.get_mut(thread)) {
             first.resolved = false;
+            if let Some(more) = &mut first.more {
+                more.resolved_by = None;
+            }
+            first.more.take_if(|more| **more == EnvelopeHeader::default());
         }
     }
 }

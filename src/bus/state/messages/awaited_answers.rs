@@ -54,7 +54,7 @@ impl State {
         };
         let having = message.deliveries.iter().filter(|(_, delivery)| !delivery.ended_unseen());
         let names = having.map(|(name, _)| name);
-        let to: Vec<_> = names.filter(|name| !message.is_copy_for(name)).cloned().collect();
+        let to: Vec<_> = names.filter(|name| message.asks(name)).cloned().collect();
         if to.is_empty() {
             return;
         }
@@ -69,9 +69,9 @@ impl State {
     fn answer_arrives(&mut self, sent: &MessageSent) {
         let Some(asked) = &sent.reply_to else { return };
         let Some(awaited) = self.awaited.get(asked) else { return };
-        if sent.from.member().is_some_and(|from| awaited.to.contains(from))
-            && sent.to.named().contains(&awaited.from)
-            && sent.class().answers()
+        if let Some(message) = self.messages.get(&sent.id)
+            && message.delivery(&awaited.from).is_some()
+            && self.is_answer(message, asked)
         {
             self.answer_not_awaited(asked);
         }

@@ -35,6 +35,9 @@ pub struct EnvelopeHeader {
     /// The recipients that get a copy because its text mentions them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<Name>,
+    /// Who has resolved the thread that it begins, while that is resolved. Older versions do not note it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_by: Option<Name>,
     /// The bytes of what stays in the log beside its text.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes: u64,
@@ -51,6 +54,7 @@ impl EnvelopeHeader {
             expires_ms: None,
             response_seconds: envelope.response_seconds,
             mentions: envelope.mentions.clone(),
+            resolved_by: None,
             bytes: envelope.bytes(),
         }
     }

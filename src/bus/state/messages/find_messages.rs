@@ -2,7 +2,7 @@
 
 use crate::bus::state::{Chunked, Delivery, Member, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, SessionId};
-use crate::domain::messaging::DeliveryMethod;
+use crate::domain::messaging::{DeliveryMethod, RequestStatus};
 use crate::domain::name::Name;
 
 impl State {
@@ -75,7 +75,7 @@ impl State {
             return false;
         };
         let wait = session.waits.iter().find(|wait| wait.call == call);
-        wait.is_some_and(|wait| self.unread(&session.name).any(|message| wait.fits(message)))
+        wait.is_some_and(|wait| self.unread(&session.name).any(|message| wait.fits(self, message)))
     }
 
     /// Returns the only member whose message a wait with this filter can be for.
@@ -86,11 +86,21 @@ impl State {
     ) -> Option<&'a Name> {
         let answers = || {
             let asked = self.messages.get(reply_to?)?;
-            let mut to = asked.deliveries.iter();
+            let mut to = asked.deliveries.iter().filter(|(name, _)| asked.asks(name));
             let (only, _) = to.next()?;
             to.next().is_none().then_some(only)
         };
         from.or_else(answers)
+    }
+
+    /// Returns the only member that can end a wait: also the owner of a request, for a wait about that. An open request has none.
+    pub(in crate::bus) fn source_of<'a>(&'a self, wait: &'a Wait) -> Option<&'a Name> {
+        let owner = || {
+            let request = self.requests.get(wait.request.as_ref()?)?;
+            let owner = request.owner.as_ref();
+            owner.filter(|_| request.status == RequestStatus::Claimed).map(|owner| &owner.by)
+        };
+        self.only_source(wait.from.as_ref(), wait.reply_to.as_ref()).or_else(owner)
     }
 
     /// Returns the waits of a live member that are for one member alone, with that one.
@@ -99,8 +109,6 @@ impl State {
         name: &Name,
     ) -> impl Iterator<Item = (&'a Wait, &'a Name)> + use<'a> {
         let waits = self.live(name).into_iter().flat_map(|live| &live.waits);
-        waits.filter_map(|wait| {
-            Some((wait, self.only_source(wait.from.as_ref(), wait.reply_to.as_ref())?))
-        })
+        waits.filter_map(|wait| Some((wait, self.source_of(wait)?)))
     }
 }

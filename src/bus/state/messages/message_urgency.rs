@@ -32,6 +32,11 @@ impl Message {
         self.more.as_ref().is_some_and(|more| more.mentions.contains(reader))
     }
 
+    /// Says whether this recipient is meant by it, and has no mere copy.
+    pub fn asks(&self, reader: &Name) -> bool {
+        self.deliveries.get(reader).is_some() && !self.is_copy_for(reader)
+    }
+
     /// Returns its place on the scale of urgency.
     pub fn urgency(&self) -> Urgency {
         let exactly = self.more.as_ref().and_then(|more| more.urgency);

@@ -20,4 +20,4 @@ pub use self::message::Message;
 pub(in crate::bus) use self::message_header::Origin;
 pub use self::owed_answer::AwaitedAnswer;
 pub use self::pace::{Likeness, Pace};
-pub use self::wait::Wait;
+pub use self::wait::{AwaitedReply, Wait};

@@ -55,6 +55,16 @@ impl State {
         is_meant && request.from != session.name
     }
 
+    /// Says whether a live session may know of a request: it is its own, it owns it or has owned it, it was shown it, or may claim it now.
+    pub(in crate::bus) fn knows_request(&self, session: &Session, request: &Request) -> bool {
+        let is_owner = request.owner.as_ref().is_some_and(|owner| owner.by == session.name);
+        let shown = self.messages.get(&request.message);
+        is_owner
+            || request.from == session.name
+            || shown.is_some_and(|message| message.is_visible_to(&session.name))
+            || (request.status == RequestStatus::Open && self.may_claim(session, request))
+    }
+
     /// Returns the live members that may claim a request, apart from its status.
     pub fn claimants(&self, request: &Request) -> Vec<&Session> {
         let meant = match &request.only {

@@ -191,14 +191,17 @@ async fn a_mention_is_a_copy_if_its_sender_asks_for_it() {
     let text = "See `@code`, @eve and @nobody.";
     let plain = json!({ "to": "bob", "content": text });
     assert_eq!(ann.call("send_message", plain).await.get("mentions"), None);
-    let fields = json!({ "to": "bob", "content": text, "more": { "mention": true } });
+    let fields =
+        json!({ "to": "bob", "content": text, "signal": "question", "more": { "mention": true } });
     let sent = ann.call("send_message", fields).await;
     assert_eq!(sent["mentions"], json!(["eve"]), "{sent}");
     let copy = read(&mut eve).await;
     assert_eq!((&copy["id"], &copy["to"]), (&sent["message_id"], &json!("bob")));
     assert_eq!(copy["mentions"], json!(["eve"]));
+    assert_eq!(copy.get("response_seconds"), None, "who is mentioned owes no answer: {copy}");
     let read = bob.call("check_messages", json!({})).await;
     assert_eq!(read["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(read["messages"][1]["response_seconds"], 300);
     let receipts = ann.call("check_messages", json!({ "id": sent["message_id"] })).await;
     assert_eq!(receipts["receipts"].as_array().unwrap().len(), 2, "{receipts}");
 }

@@ -98,6 +98,29 @@ async fn a_thread_of_others_is_as_if_unknown() {
 }
 
 #[tokio::test]
+async fn a_thread_that_another_member_has_resolved_is_resolved_by_nobody_else() {
+    let team = Team::new();
+    let (mut ann, mut bob, mut cay) =
+        (team.member("ann").await, team.member("bob").await, team.member("cay").await);
+    let first = says(&mut ann, "all", "which colour?", None).await;
+    let resolve = |note: &str| json!({ "ids": [first], "status": "resolved", "note": note });
+    bob.call("acknowledge", resolve("it is green")).await;
+    let refused = cay.refused("acknowledge", resolve("it is blue")).await;
+    let expected = format!(
+        "the thread of `{first}` is resolved by `bob` (\"it is green\"): a new message in it reopens it"
+    );
+    assert_eq!(refused, expected);
+    // It says of its own copy what it likes.
+    let own = json!({ "ids": [first], "status": "resolved" });
+    assert_eq!(cay.call("acknowledge", own).await["receipts"][0]["changed"], true);
+    assert_eq!(thread(&mut ann, &first).await["summary"], "it is green");
+    says(&mut cay, "ann", "rather blue", Some(&first)).await;
+    cay.call("acknowledge", resolve("it is blue")).await;
+    let shown = thread(&mut ann, &first).await;
+    assert_eq!((&shown["resolved_by"], &shown["summary"]), (&json!("cay"), &json!("it is blue")));
+}
+
+#[tokio::test]
 async fn a_thread_is_resolved_with_a_summary_until_the_next_message_in_it() {
     let team = Team::new();
     let (mut ann, mut bob, mut cay) =
@@ -118,9 +141,13 @@ async fn a_thread_is_resolved_with_a_summary_until_the_next_message_in_it() {
     }
     // Its first message did not go to everybody.
     let shown = thread(&mut cay, &aside).await;
-    assert_eq!((&shown["resolved"], shown.get("summary")), (&json!(false), None));
+    assert_eq!((&shown["resolved"], &shown["resolved_by"]), (&json!(true), &json!("bob")));
+    assert_eq!(shown["summary"], "it is\u{fffd} green");
     let again = bob.call("acknowledge", resolve("it is green")).await;
-    assert_eq!(again["receipts"][0]["changed"], false);
+    assert_eq!(again["receipts"][0]["changed"], true, "it corrects itself");
+    assert_eq!(thread(&mut cay, &aside).await["summary"], "it is green");
+    let own = ann.call("check_messages", json!({ "id": first })).await;
+    assert_eq!(own["receipts"][0]["note"], "it is green", "{own}");
 
     says(&mut ann, "bob", "are you sure?", Some(&answer)).await;
     assert_eq!(thread(&mut bob, &first).await["resolved"], false);

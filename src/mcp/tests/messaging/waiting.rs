@@ -1,9 +1,12 @@
 //! Waiting for a message.
 
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use crate::bus::rules::{Operation, Pick};
 use crate::domain::messaging::DeliveryMethod;
+use crate::domain::name::Name;
 use crate::mcp::LazyMembership;
 use crate::mcp::tests::fixture::{Client, Team, shape};
 use crate::mcp::tools::endpoint_tools;
@@ -307,4 +310,89 @@ async fn a_circle_of_three_is_named_and_its_message_is_sent() {
     let answered = ann.result(&of_ann).await;
     assert_eq!(answered["reply"]["content"], "yes");
     assert_eq!(answered["inbox"][0]["from"], "cay");
+}
+
+#[tokio::test]
+async fn an_answer_that_was_read_before_is_the_answer_of_a_later_wait_too() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let ask = json!({ "to": "bob", "content": "which colour?" });
+    let asked = ann.call("send_message", ask).await;
+    answer_next(&mut bob, "green").await;
+    let read = ann.call("check_messages", json!({})).await;
+    assert_eq!(read["messages"][0]["content"], "green");
+    for _ in 0..2 {
+        let wait = json!({ "reply_to": asked["message_id"], "timeout_seconds": 120 });
+        let waited = ann.call("wait_for_message", wait).await;
+        assert_eq!(waited["message"]["content"], "green");
+        assert_eq!(
+            (&waited["message"]["again"], &waited["timed_out"]),
+            (&json!(true), &json!(false))
+        );
+    }
+}
+
+/// Returns the results of two calls by their ids, in whatever order they come.
+async fn two_results(client: &mut Client) -> BTreeMap<String, Value> {
+    let mut results = BTreeMap::new();
+    while results.len() < 2 {
+        let answer = client.next().await;
+        results.insert(answer["id"].to_string(), answer["result"]["structuredContent"].clone());
+    }
+    results
+}
+
+#[tokio::test]
+async fn of_two_waits_for_one_answer_both_get_it() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let ask = json!({ "to": "bob", "content": "which colour?" });
+    let asked = ann.call("send_message", ask).await;
+    let wait = json!({ "reply_to": asked["message_id"], "timeout_seconds": 120 });
+    let first = ann.begin_call("wait_for_message", wait.clone()).await;
+    let second = ann.begin_call("wait_for_message", wait).await;
+    let bus = team.bus();
+    let both_wait = || {
+        bus.look(|state| {
+            let session = state.live(&Name::parse("ann").unwrap()).unwrap();
+            session.waits.len() == 2
+        })
+    };
+    let mut changes = bus.changes();
+    while !both_wait() {
+        changes.changed().await.unwrap();
+    }
+    answer_next(&mut bob, "green").await;
+    let answers = two_results(&mut ann).await;
+    for id in [first, second] {
+        assert_eq!(answers[&id.to_string()]["message"]["content"], "green", "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_wait_for_the_answer_to_a_superseded_question_names_the_new_one() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let ask = json!({ "to": "bob", "content": "which colour?" });
+    let asked = ann.call("send_message", ask).await["message_id"].clone();
+    let wait = json!({ "reply_to": asked, "timeout_seconds": 120 });
+    let waiting = ann.begin_call("wait_for_message", wait.clone()).await;
+    until_waiting(&mut bob, "ann").await;
+    // bob has seen the first one.
+    bob.call("check_messages", json!({})).await;
+    bob.call("check_messages", json!({})).await;
+    let better =
+        json!({ "to": "bob", "content": "and which size?", "more": { "supersedes": asked } });
+    let id = ann.begin_call("send_message", better).await;
+    let answers = two_results(&mut ann).await;
+    let by = &answers[&id.to_string()]["message_id"];
+    let note = format!(
+        "you have sent `{}` in the place of `{}`: wait for the answer to that one",
+        by.as_str().unwrap(),
+        asked.as_str().unwrap()
+    );
+    let expected = json!({ "message": null, "timed_out": false, "note": note });
+    assert_eq!(answers[&waiting.to_string()], expected);
+    // So does a wait that begins later.
+    assert_eq!(ann.call("wait_for_message", wait).await, expected);
 }

@@ -254,7 +254,7 @@ async fn unread(caller: &mut Caller, filter: Filter, limit: usize) -> Result<Out
             .map(|message| Cursor::at(message.body.place))
     });
     let next = next.filter(|_| !messages.is_empty());
-    Ok(Output::of(views(messages), next))
+    Ok(Output::of(views(messages, caller.membership().name()), next))
 }
 
 /// Reads one message from an offset on, with its receipts if the reader has sent it, and changes nothing.
@@ -294,7 +294,7 @@ async fn rest(
         };
         return Err(ToolError::Arguments(problem));
     }
-    let mut output = Output::of(views(vec![letter]), None);
+    let mut output = Output::of(views(vec![letter], caller.membership().name()), None);
     if let Some(Receipts { shown, left_out, .. }) = receipts {
         output.receipts = Some(shown);
         output.more_receipts = (left_out > 0).then_some(left_out);
@@ -326,7 +326,7 @@ async fn payload(caller: &mut Caller, id: MessageId, offset: usize) -> Result<Ou
         header,
         more: None,
     };
-    let mut view = MessageView::from(letter);
+    let mut view = MessageView::of(letter, caller.membership().name());
     view.id.push_str("/payload");
     Ok(Output::of(vec![view], None))
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::sender_filter::sender;
 use crate::bus::rules::Refusal;
-use crate::bus::{WaitFor, Waited};
+use crate::bus::{LoadedMessage, WaitFor, Waited};
 use crate::domain::ids::{MessageId, RequestId};
+use crate::domain::name::Name;
 use crate::domain::wait_times;
 use crate::mcp::interrupted_wait::DoneBefore;
 use crate::mcp::tool::at_most;
@@ -81,22 +82,27 @@ impl Tool for WaitForMessage {
         let waiting = progress.during(limit, "waiting for a message", waiting);
         let waited =
             interruptions.during(&membership, (limit, DoneBefore::default()), waiting).await??;
-        let (message, timed_out, note) = outcome(waited);
-        let notes: Vec<_> = note.map(str::to_owned).into_iter().chain(shortened).collect();
+        let (message, timed_out, note) = outcome(waited, membership.name());
+        let notes: Vec<_> = note.into_iter().chain(shortened).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(Output { message, timed_out, note })
     }
 }
 
 /// Returns the message that a wait has brought, whether it timed out, and a note.
-pub(super) fn outcome(waited: Waited) -> (Option<MessageView>, bool, Option<&'static str>) {
+pub(super) fn outcome(
+    waited: Waited,
+    reader: &Name,
+) -> (Option<MessageView>, bool, Option<String>) {
+    let view = |letter: Box<LoadedMessage>| Some(MessageView::of(*letter, reader));
     match waited {
-        Waited::Message(letter) => (Some((*letter).into()), false, None),
-        Waited::AlsoInTurn(letter) => (Some((*letter).into()), false, Some(ALSO_IN_TURN)),
+        Waited::Message(letter) => (view(letter), false, None),
+        Waited::AlsoInTurn(letter) => (view(letter), false, Some(ALSO_IN_TURN.to_owned())),
         Waited::TimedOut => (None, true, None),
         // Another wait of this member received the shutdown, which ended this one.
         Waited::Ended => (None, false, None),
-        Waited::InTurn => (None, false, Some(IN_TURN)),
+        Waited::NoAnswer(why) => (None, false, Some(why.to_string())),
+        Waited::InTurn => (None, false, Some(IN_TURN.to_owned())),
     }
 }
 

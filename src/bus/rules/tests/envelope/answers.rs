@@ -66,6 +66,34 @@ fn the_first_answer_settles_it_and_what_is_no_answer_does_not() {
 }
 
 #[test]
+fn an_answer_withdraws_its_unread_reminders_and_no_others() {
+    for superseded in [false, true] {
+        let mut world = World::new();
+        let (a, b) = (world.peer("a"), world.peer("b"));
+        let first = world.send_with(a, "b", signal("question"));
+        let more = Envelope { supersedes: None, ..signal("question") };
+        let second = world.reply_with(a, "b", more, &first);
+        let (call, _) = world.take(b);
+        world.settle(b, call, true);
+        let nudges: Vec<_> = [300, 300].iter().flat_map(|s| due_after(&mut world, *s).0).collect();
+        assert_eq!((nudges.len(), world.unread("b").len()), (4, 2));
+        let question = world.reply_with(b, "a", signal("question"), &first);
+        assert_eq!(world.unread("b").len(), 2, "a question back is no answer");
+        if superseded {
+            let more = Envelope { supersedes: Some(first.clone()), ..signal("question") };
+            let id = world.send_with(a, "b", more);
+            assert_eq!(world.unread("b").last(), Some(&id));
+        } else {
+            world.reply_with(b, "a", signal("answer"), &first);
+        }
+        let left = world.state.unread(&name("b"));
+        let left = left.filter(|message| message.kind == MessageKind::Nudge);
+        let left: Vec<_> = left.map(|nudge| nudge.reply_to.clone()).collect();
+        assert_eq!(left, [Some(second)], "{superseded} {question}");
+    }
+}
+
+#[test]
 fn an_answer_of_somebody_else_or_to_somebody_else_settles_nothing() {
     let mut world = World::new();
     let (a, b, _c) = (world.peer("a"), world.peer("b"), world.peer("c"));

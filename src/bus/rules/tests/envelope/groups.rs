@@ -85,3 +85,32 @@ fn who_is_mentioned_gets_a_copy_and_owes_nothing() {
         "content mentions 17 words after `@`; with mention, the limit is 16: write to a group"
     );
 }
+
+#[test]
+fn the_reply_of_who_is_mentioned_ends_no_wait_for_the_answer() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let mentions = vec![name("c")];
+    let id = world.send_with(a, "b", Envelope { mentions, ..signal("question") });
+    let (call, wait) = world.wait_for_answer(&id);
+    world.ask(a, wait);
+    // A copy is no second source of the answer.
+    let (read, _) = world.take(b);
+    world.settle(b, read, true);
+    let circle = Operation::Wait {
+        call: world.call(),
+        from: Some(name("a")),
+        request: None,
+        reply_to: None,
+        timeout_ms: 60_000,
+    };
+    let refusal = world.refuse(b, circle);
+    assert_eq!(refusal, Refusal::Circle { chain: vec![name("a")], asked: Some(id.to_string()) });
+
+    let said = world.reply_with(c, "a", signal("answer"), &id);
+    assert!(world.held(a, call).is_empty() && world.state.awaited_answer(&id).is_some());
+    assert_eq!(world.unread("a"), [said]);
+    let answer = world.reply_with(b, "a", signal("answer"), &id);
+    assert_eq!(world.held(a, call), [answer]);
+    assert_eq!(world.state.awaited_answer(&id), None);
+}

@@ -8,3 +8,4 @@ mod queued;
 mod sending;
 mod signals;
 mod urgency;
+mod waits_for_answers;

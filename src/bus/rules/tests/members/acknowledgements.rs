@@ -294,7 +294,8 @@ fn who_resolves_the_first_message_of_a_thread_and_says_how_resolves_the_thread()
     let expected = [(first.clone(), "it is green".to_owned())];
     assert_eq!(threads(&world.ask(b, resolved(&first, Some("it is green")))), expected);
     assert!(is_resolved(&world));
-    assert_eq!(world.ask(b, resolved(&first, Some("it is green"))), [], "it is already");
+    let expected = [(first.clone(), "a light green".to_owned())];
+    assert_eq!(threads(&world.ask(b, resolved(&first, Some("a light green")))), expected);
 
     // A message in the thread reopens it, and it can be resolved once more.
     world.reply(a, "b", &first.to_string());
@@ -326,4 +327,23 @@ fn neither_a_receipt_nor_another_thread_reopens_one() {
     // What was put aside cannot be resolved.
     world.ask(b, said(&[&other], Superseded));
     assert_eq!(world.ask(b, resolved(&other, Some("large"))), []);
+}
+
+#[test]
+fn only_who_has_resolved_a_thread_corrects_its_summary() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let first = world.send(a, "all", "which colour?");
+    let by =
+        |by: &str| Refusal::ThreadResolved { id: first.clone(), by: Some(name(by)), summary: None };
+    world.ask(b, resolved(&first, Some("green")));
+    assert_eq!(world.refuse(c, resolved(&first, Some("blue"))), by("b"));
+    // What it has dealt with itself, it may say.
+    assert_eq!(world.ask(c, resolved(&first, None)).len(), 1);
+    assert_eq!(world.refuse(c, resolved(&first, Some("blue"))), by("b"));
+    assert_eq!(threads(&world.ask(b, resolved(&first, Some("light green")))).len(), 1);
+
+    world.ask(c, sending("a", "rather blue", Some(&first.to_string())));
+    assert_eq!(threads(&world.ask(c, resolved(&first, Some("blue")))).len(), 1);
+    assert_eq!(world.refuse(b, resolved(&first, Some("green"))), by("c"));
 }

@@ -238,7 +238,7 @@ fn a_hand_over_always_comes_with_a_message_of_the_owner_that_has_room() {
 }
 
 #[test]
-fn releases_and_hand_overs_count_for_the_rate() {
+fn what_ends_a_claim_is_never_refused_for_the_rate_though_a_release_counts() {
     let mut case = owned();
     let (owner, heir, asker) = (case.owner, case.heir, case.asker);
     let lead = case.world.lead();
@@ -250,11 +250,20 @@ fn releases_and_hand_overs_count_for_the_rate() {
     case.world.ask(owner, first);
     case.update(owner, hand_over("heir", None));
     case.update(heir, hand_over("owner", None));
-    let fast = case.refuse(owner, ClaimUpdate::Release(None));
-    assert!(matches!(fast, Refusal::TooFast { .. }), "{fast:?}");
-    let fast = case.refuse(owner, hand_over("heir", None));
-    assert!(matches!(fast, Refusal::TooFast { .. }), "{fast:?}");
-    case.update(owner, ClaimUpdate::Complete(text("an answer is free")));
-    let lost = case.world.refuse(asker, again);
-    assert!(matches!(lost, Refusal::OwnRequest { .. }));
+    let counts = |case: &mut Owned| {
+        for update in [hand_over("heir", None), ClaimUpdate::Progress(text("half of it"))] {
+            let fast = case.refuse(owner, update);
+            assert!(matches!(fast, Refusal::TooFast { .. }), "{fast:?}");
+        }
+    };
+    counts(&mut case);
+    case.update(owner, ClaimUpdate::Release(Some(text("too hard"))));
+    case.world.ask(owner, again);
+    counts(&mut case);
+    for end in [ClaimUpdate::Complete(text("done")), ClaimUpdate::Fail(Some(text("too hard")))] {
+        let request = case.world.open(asker);
+        case.world.ask(owner, Operation::Claim(request.clone(), CALL));
+        case.world.ask(owner, Operation::UpdateClaim(request, end));
+    }
+    counts(&mut case);
 }

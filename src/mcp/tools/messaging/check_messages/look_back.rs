@@ -36,7 +36,7 @@ pub(super) async fn past(
         look_back(&membership, cursor, find, (limit, Room::of(&membership)))
     });
     let (messages, next) = read.await?;
-    Ok(Output::of(views(messages), next))
+    Ok(Output::of(views(messages, caller.membership().name()), next))
 }
 
 /// Reads the thread of a message: what the reader has sent or got of it. A thread of others is as if unknown.
@@ -54,11 +54,7 @@ pub(super) async fn of_thread(
         if bus.thread_history(None, &thread, me, 1)?.0.is_empty() {
             return Err(Refusal::UnknownMessage { id }.into());
         }
-        let end = match bus.find_message(&thread, me) {
-            Ok(_) => bus.thread_end(&thread)?,
-            // Its first message went to others, and so did what is said of it.
-            Err(_) => None,
-        };
+        let end = bus.thread_end(&thread)?;
         let end = end.map(|end| ThreadEnd { summary: seen(&end.summary), ..end });
         let taken = end.as_ref().map_or(0, |end| limits::HEADER_BYTES + shown_len(&end.summary));
         let room = Room::of(&membership).less(taken);
@@ -67,7 +63,7 @@ pub(super) async fn of_thread(
         Ok((look_back(&membership, cursor, find, (limit, room))?, end, conflict))
     });
     let ((messages, next), end, conflict) = read.await?;
-    let mut output = Output::of(views(messages), next);
+    let mut output = Output::of(views(messages, caller.membership().name()), next);
     output.conflict = conflict;
     output.resolved = Some(end.is_some());
     if let Some(ThreadEnd { by, summary }) = end {

@@ -77,10 +77,7 @@ pub(super) async fn answer_to(
     let waiting = progress.during(limit, "waiting for the answer", call.wait(what, limit));
     let waited = interruptions.during(&membership, (limit, sent.clone().into()), waiting).await?;
     let (reply, timed_out, note) = match waited {
-        Ok(waited) => {
-            let (reply, timed_out, note) = outcome(waited);
-            (reply, timed_out, note.map(str::to_owned))
-        }
+        Ok(waited) => outcome(waited, membership.name()),
         Err(error) => (None, false, Some(format!("sent, but not waited: {error}"))),
     };
     let notes: Vec<_> = note.into_iter().chain(shortened).collect();
