@@ -11,14 +11,15 @@ use crate::cli::commands::look as look_commands;
 use crate::cli::commands::run::can_be_resumed;
 use crate::cli::{Failure, find_project, load_config, output, with_hint};
 use crate::setup::connected_clients::{self, StartedIn};
+use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::installed_agents;
 use crate::setup::known_client::Places;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process;
 
 /// Prints the overview.
-pub(in crate::cli) fn run() -> Result<(), Failure> {
-    for line in overview_lines::of(&look()?) {
+pub(in crate::cli) fn run(judge_arguments: JudgeArguments) -> Result<(), Failure> {
+    for line in overview_lines::of(&look(judge_arguments)?) {
         output::say(&line);
     }
     let team = look_commands::lines_if_alive();
@@ -31,7 +32,7 @@ pub(in crate::cli) fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn look() -> Result<Overview, Failure> {
+fn look(judge_arguments: JudgeArguments) -> Result<Overview, Failure> {
     let variable = |name: &str| std::env::var_os(name);
     let places = Places::read(variable, cfg!(target_os = "macos"));
     let no_home = || with_hint("there is no home directory", "set HOME to an absolute path");
@@ -48,6 +49,7 @@ fn look() -> Result<Overview, Failure> {
     let started_in = StartedIn {
         project: project.as_ref().ok().map(|project| project.root.as_path()),
         directory: directory.as_deref(),
+        judge_arguments,
     };
     Ok(Overview {
         clients: connected_clients::look(&places, started_in, &own, program),
