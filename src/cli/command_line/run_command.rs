@@ -62,7 +62,7 @@ fn perform() -> ExitCode {
         Command::ScriptedAgent(arguments) => commands::scripted_agent::run(arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Trust(arguments) => commands::trust::run(&arguments),
-        Command::Demo(arguments) => commands::demo::run(&arguments),
+        Command::Demo(arguments) => commands::demo::run(&arguments, client_arguments::judge),
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Web(arguments) => commands::web::run(&arguments),
         Command::Status(arguments) => commands::look::status(&arguments),

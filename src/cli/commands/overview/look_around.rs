@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::overview_lines;
-use super::overview_parts::{BusView, Overview, ProjectView};
+use super::overview_parts::{BusView, FileView, Overview, ProjectView};
+use super::suggested_step::suggested_step;
 use crate::bus::state::State;
 use crate::bus::storage::file::{Foreign, PresentState, Proof, SeenPresence, read_state};
 use crate::cli::commands::look as look_commands;
@@ -16,6 +17,7 @@ use crate::setup::installed_agents;
 use crate::setup::known_client::Places;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process;
+use crate::team::trust_command;
 
 /// Prints the overview.
 pub(in crate::cli) fn run(judge_arguments: JudgeArguments) -> Result<(), Failure> {
@@ -30,6 +32,11 @@ pub(in crate::cli) fn run(judge_arguments: JudgeArguments) -> Result<(), Failure
         output::say(&line);
     }
     Ok(())
+}
+
+/// Returns the step that the overview suggests in the current directory.
+pub(in crate::cli) fn next_step(judge_arguments: JudgeArguments) -> Result<String, Failure> {
+    Ok(suggested_step(&look(judge_arguments)?))
 }
 
 fn look(judge_arguments: JudgeArguments) -> Result<Overview, Failure> {
@@ -58,9 +65,22 @@ fn look(judge_arguments: JudgeArguments) -> Result<Overview, Failure> {
             Err(error) => ProjectView::Absent(error.to_string()),
             Ok(project) => ProjectView::Found {
                 root: project.root.to_string_lossy().into_owned(),
+                file: look_at_file(&project.root),
                 bus: look_at_bus(&project.bus_directory()),
             },
         },
+    })
+}
+
+fn look_at_file(project: &Path) -> FileView {
+    let config = match load_config::load(project, None) {
+        Ok(config) => config,
+        Err(error) => return FileView::Invalid { place: error.place(), why: error.to_string() },
+    };
+    let unapproved = config.unagreed().next();
+    unapproved.map_or(FileView::Good, |file| FileView::Unapproved {
+        title: file.title(),
+        command: trust_command(file.trust_argument()),
     })
 }
 
