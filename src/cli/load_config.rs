@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Failure, find_project};
+use super::Failure;
+use super::find_project::{self, ProjectError};
 use crate::config::{Author, Config, ConfigError, Load, NamedFile};
 use crate::mcp::ToolError;
 use crate::sys::fs::real_path;
@@ -79,6 +80,17 @@ pub(super) fn trouble(error: &ConfigError) -> String {
         "No tool of this server works at present, because its configuration is invalid ({}). Each call says what is wrong, until \
          that is corrected.",
         error.place()
+    )
+}
+
+/// Explains to a model that no tool works, because the server was started where no project can be, as in the home directory. Its path is
+/// one JSON string, so that no word of it can pass for the bridge's own.
+pub(super) fn explain_no_project(error: &ProjectError) -> String {
+    let quoted = serde_json::Value::from(error.to_string());
+    let hint = error.hint().unwrap_or("name a project with --project");
+    format!(
+        "No tool of this server works in this session, because it has no project: {quoted}. Nothing that you call changes that. Tell \
+         your user what to do: {hint}, and start a new session."
     )
 }
 

@@ -45,12 +45,17 @@ where
 
 /// Tells a person who started such a command at a terminal what it is, because it would wait there silently.
 pub(super) fn greet_person() {
-    if stdin().is_terminal() {
+    if is_started_by_person() {
         output::tell(
             "This is an MCP server, which waits for its client on stdin; Ctrl-D ends it. Clients \
              start it themselves: `cli-team-bridge setup` connects yours.",
         );
     }
+}
+
+/// Says whether a person started this process, and no client.
+pub(super) fn is_started_by_person() -> bool {
+    stdin().is_terminal()
 }
 
 /// Serves on stdin and stdout until the client closes its end or a signal requests a stop.

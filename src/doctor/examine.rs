@@ -16,6 +16,7 @@ use crate::bus::storage::file::{Foreign, Proof};
 use crate::config::Config;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
+use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::team::{self, Launch};
 
@@ -30,6 +31,8 @@ pub struct Examination {
     pub no_project: Option<String>,
     /// The directories in which a client may be started, links resolved: it may keep an entry for sessions in one of them alone.
     pub client_directories: Vec<PathBuf>,
+    /// Says what is wrong with the arguments with which a client starts the bridge.
+    pub judge_arguments: JudgeArguments,
     pub state: Option<StateDirectory>,
     pub starting: Starting,
     pub fixing: Fixing,
@@ -81,10 +84,12 @@ pub async fn examine(
         let launch = launch.clone();
         let has_project = examination.no_project.is_none();
         let directories = examination.client_directories.clone();
+        let judge_arguments = examination.judge_arguments;
         let work = move || {
             let project = has_project.then_some(launch.project.as_path());
             let places = StartedIn { project, directories: &directories };
-            examine_clients::examine(&launch.environment, &launch.own_binary, places)
+            let (environment, own) = (&launch.environment, &launch.own_binary);
+            examine_clients::examine(environment, own, judge_arguments, places)
         };
         within(&Subject::Bridge, wait_times::DOCTOR_LOOK, work)
     };

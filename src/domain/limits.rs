@@ -233,9 +233,9 @@ pub const PROMPT_CHARS: usize = 200;
 /// Characters of a task's prompt, or of a tool call's title, in a sentence about what an agent is doing.
 pub const DOING_CHARS: usize = 80;
 
-/// Characters of the reason why a member has left, which may end with what its program has printed: three lines of a terminal. The log has
-/// it whole.
-pub const REASON_CHARS: usize = 240;
+/// Characters of an error, or of the reason why a member has left, in a list: five lines of a terminal. Both may have what a program has
+/// printed, and end with what to do. The log has them whole.
+pub const REASON_CHARS: usize = 400;
 
 /// Profiles that the description of a tool names, installed ones and missing ones each: every session pays for them.
 pub const DESCRIBED_PROFILES: usize = 16;

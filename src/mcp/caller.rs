@@ -72,18 +72,19 @@ impl Progress {
         let began = Instant::now();
         loop {
             tokio::time::sleep(wait_times::PROGRESS).await;
-            let done = began.elapsed().as_secs_f64();
-            self.report(done, limit.as_secs_f64(), message).await;
+            self.report(began.elapsed(), limit, message).await;
         }
     }
 
-    /// Reports that `done` of `total` is done. A failure is only logged.
-    pub async fn report(&self, done: f64, total: f64, message: &str) {
+    /// Reports for how long a call has waited. A failure is only logged.
+    ///
+    /// It names no total: a share of the longest wait would look like the share of the work that is done.
+    pub async fn report(&self, waited: Duration, limit: Duration, message: &str) {
         let Some((peer, token)) = &self.to else {
             return;
         };
-        let notice = ProgressNotificationParam::new(token.clone(), done)
-            .with_total(total)
+        let message = format!("{message} ({} of at most {} s)", waited.as_secs(), limit.as_secs());
+        let notice = ProgressNotificationParam::new(token.clone(), waited.as_secs_f64())
             .with_message(message);
         if let Err(error) = peer.notify_progress(notice).await {
             // The client is gone, which ends the call by itself.

@@ -52,6 +52,9 @@ pub(super) struct AssignedTask {
     /// What the answer will say about the assignment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) note: Option<String>,
+    /// Whether its agent is to go on with an earlier conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_resumed: bool,
 }
 
 impl InterruptedWait {
@@ -91,7 +94,11 @@ mod tests {
 
     #[test]
     fn its_state_reads_back_and_anything_else_is_no_state() {
-        let task = AssignedTask { id: TaskId::from_bits(1), note: Some("a note".into()) };
+        let task = AssignedTask {
+            id: TaskId::from_bits(1),
+            note: Some("a note".into()),
+            is_resumed: true,
+        };
         for done in [task.into(), MessageId::from_bits(2).into(), DoneBefore::default()] {
             let wait = InterruptedWait::after(None, Duration::from_secs(7), done);
             assert_eq!(InterruptedWait::parse(&wait.to_state()), Some(wait.clone()));

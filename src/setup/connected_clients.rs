@@ -8,6 +8,7 @@ use super::brought_entry::{judge_form, judge_program};
 use super::clients::CLIENTS;
 use super::config_file::ConfigFile;
 use super::edits::config_edit::{FileEdits, JsonEdit, runs_bridge};
+use super::edits::entry_arguments::{JudgeArguments, wrong_arguments};
 use super::known_client::{Client, ClientFile, Places, SERVER, Server};
 use super::{local_entry, written_entry};
 
@@ -35,6 +36,8 @@ pub struct StartedIn<'a> {
     pub project: Option<&'a Path>,
     /// The directory, links resolved.
     pub directory: Option<&'a Path>,
+    /// Says what is wrong with the arguments with which an entry starts the bridge.
+    pub judge_arguments: JudgeArguments,
 }
 
 /// Examines all installed clients, with the files of the user and of a project. `program` finds a program by its name.
@@ -62,11 +65,11 @@ fn connection(
     if client.has_plugin(places) {
         return Connection::Connected;
     }
-    let StartedIn { project, directory } = started_in;
+    let StartedIn { project, directory, judge_arguments } = started_in;
     let local = directory.map(|directory| local_entry::find(client, places, directory));
     // It takes precedence over all others. If its file cannot be read, the search below finds that out too.
     if let Some(Ok(Some(local))) = local {
-        let starts = local.runs_bridge();
+        let starts = local.runs_bridge() && local.wrong_arguments(judge_arguments).is_none();
         return if starts { Connection::Connected } else { Connection::NotConnected };
     }
     // Only the places of the entries count here, not their content.
@@ -75,7 +78,8 @@ fn connection(
     let of_project = project.map(|project| (client.for_project)(project, &server));
     let of_project = of_project.into_iter().flatten().map(|file| (file, project));
     let files = of_user.chain(of_project).filter(|(file, _)| has_entry(file));
-    let found: Vec<_> = files.map(|(file, project)| starts_bridge(&file, project, own)).collect();
+    let found: Vec<_> =
+        files.map(|(file, project)| starts_bridge(&file, project, own, judge_arguments)).collect();
     if found.contains(&Some(true)) {
         Connection::Connected
     } else if found.contains(&None) {
@@ -94,7 +98,12 @@ fn has_entry(file: &ClientFile) -> bool {
 }
 
 /// Says whether an entry of a file starts the bridge; `None` if the file cannot be read.
-fn starts_bridge(file: &ClientFile, project: Option<&Path>, own: &Path) -> Option<bool> {
+fn starts_bridge(
+    file: &ClientFile,
+    project: Option<&Path>,
+    own: &Path,
+    judge_arguments: JudgeArguments,
+) -> Option<bool> {
     let text = ConfigFile::read(&file.path, project).ok()?.text.unwrap_or_default();
     let written = written_entry::look(&text, &file.edits).ok()?;
     file.check_readable(&text).ok()?;
@@ -107,7 +116,9 @@ fn starts_bridge(file: &ClientFile, project: Option<&Path>, own: &Path) -> Optio
                 && judge_program(command, project, own).is_ok()
         })
     };
-    Some(written.entry.as_ref().filter(is_believed).is_some_and(runs_bridge))
+    let starts =
+        |entry: &Value| runs_bridge(entry) && wrong_arguments(entry, judge_arguments).is_none();
+    Some(written.entry.as_ref().filter(is_believed).is_some_and(starts))
 }
 
 #[cfg(test)]
@@ -115,6 +126,12 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    /// Takes no arguments, too.
+    fn judge(arguments: &[String]) -> Result<(), String> {
+        let is_right = arguments.first().is_none_or(|first| first == "orchestrator");
+        if is_right { Ok(()) } else { Err("wrong".to_owned()) }
+    }
 
     #[test]
     fn a_client_is_connected_by_an_entry_of_the_user_or_of_the_project() {
@@ -124,7 +141,11 @@ mod tests {
         let places = places.unwrap();
         let has = |name: &str| ["claude", "codex"].contains(&name).then(|| PathBuf::from("/bin/x"));
         let look = || {
-            let here = StartedIn { project: Some(project.path()), directory: None };
+            let here = StartedIn {
+                project: Some(project.path()),
+                directory: None,
+                judge_arguments: judge,
+            };
             let all = look(&places, here, Path::new("/own"), has);
             all.into_iter().map(|client| (client.title, client.connection)).collect::<Vec<_>>()
         };
@@ -139,6 +160,9 @@ mod tests {
         let arguments = r#""orchestrator", "--config", ".evil.toml""#;
         let widened = entry.replace(r#""orchestrator""#, arguments);
         fs::write(project.path().join(".mcp.json"), widened).unwrap();
+        assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
+        let wrong = entry.replace("orchestrator", "orchestrate");
+        fs::write(home.path().join(".claude.json"), wrong).unwrap();
         assert_eq!(look(), [("Claude Code", absent), ("Codex", absent)]);
         fs::write(home.path().join(".claude.json"), entry).unwrap();
         fs::create_dir(home.path().join(".codex")).unwrap();
@@ -162,7 +186,8 @@ mod tests {
         let places = places.unwrap();
         let connection = |directory: &str| {
             let directory = base.join(directory);
-            let here = StartedIn { project: None, directory: Some(&directory) };
+            let here =
+                StartedIn { project: None, directory: Some(&directory), judge_arguments: judge };
             let own = Path::new("/own");
             look(&places, here, own, |name| (name == "claude").then(|| "/bin/x".into()))[0]
                 .connection

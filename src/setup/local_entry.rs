@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::config_file::{ConfigFile, ConfigFileError};
 use super::edits::config_edit::{EditError, FileEdits, JsonEdit, runs_bridge, started_by};
 use super::edits::edit_json;
+use super::edits::entry_arguments::{JudgeArguments, wrong_arguments};
 use super::known_client::{Client, Places, SERVER, Server};
 use super::written_entry;
 
@@ -86,6 +87,11 @@ impl LocalEntry {
     /// Says whether it starts this program.
     pub fn runs_bridge(&self) -> bool {
         runs_bridge(&self.entry)
+    }
+
+    /// Returns what is wrong with the arguments with which it starts this program, if anything is.
+    pub fn wrong_arguments(&self, judge: JudgeArguments) -> Option<String> {
+        wrong_arguments(&self.entry, judge)
     }
 
     /// Returns why setup does nothing beside it, if it starts another program: with a permission for our server, that one would run.

@@ -4,10 +4,12 @@ use serde_json::Value;
 
 use super::brought_entry::{EntryFault, judge_form};
 use super::edits::config_edit::{
-    EditError, Edited, Entry, FileEdits, JsonEdit, has_form, key_of, named_fields, runs_bridge,
-    started_by,
+    EditError, Edited, Entry, FileEdits, JsonEdit, further_fields, has_form, key_of, named_fields,
+    runs_bridge, started_by,
 };
-use super::edits::{edit_json, edit_toml, mend_command};
+use super::edits::entry_arguments::{JudgeArguments, wrong_arguments};
+use super::edits::mend_command::{self, Wrong};
+use super::edits::{edit_json, edit_toml};
 use super::setup_record::SetupRecord;
 
 /// An earlier change of a file by setup.
@@ -97,12 +99,15 @@ pub fn plan_addition(
 pub struct Surroundings<'a> {
     /// Says whether a program is missing.
     pub is_missing: &'a dyn Fn(&str) -> bool,
+    /// Says what is wrong with the arguments of the bridge.
+    pub judge_arguments: JudgeArguments,
     /// Whether the file belongs to a project, whose repository may have brought it.
     pub is_of_project: bool,
 }
 
-/// Plans like [`plan_addition`]. Before that, it corrects the program of an entry that the user has written or changed, if it starts the
-/// bridge from a place where it no longer is; in a project's file only if the entry has nothing that setup does not write.
+/// Plans like [`plan_addition`]. Before that, it corrects the command line of an entry that the user has written or changed, if it starts
+/// the bridge from a place where it no longer is, or with arguments that it does not take; in a project's file only if the entry has
+/// nothing that setup does not write.
 pub fn plan_correction(
     now: Option<&str>,
     edits: &FileEdits,
@@ -117,14 +122,18 @@ pub fn plan_correction(
         let command = present["command"].as_str().unwrap_or_default();
         runs_bridge(present) && (around.is_missing)(command)
     };
-    let must_be = |entry: &Entry, present: &Value| {
-        let is_ours = || !around.is_of_project || judge_form(present, &entry.value).is_ok();
-        is_gone(present)
-            && present.get("args") == entry.value.get("args")
-            && !is_recorded(entry, present, earlier)
-            && is_ours()
+    let look = |entry: &Entry, present: &Value| {
+        let is_ours = || !around.is_of_project || further_fields(present, &entry.value).is_empty();
+        if !runs_bridge(present) || is_recorded(entry, present, earlier) || !is_ours() {
+            return None;
+        }
+        if wrong_arguments(present, around.judge_arguments).is_some() {
+            return Some(Wrong::Arguments);
+        }
+        let has_our_arguments = present.get("args") == entry.value.get("args");
+        (is_gone(present) && has_our_arguments).then_some(Wrong::Program)
     };
-    let Some(mended) = mend_command::mend(text, edits, must_be)? else {
+    let Some(mended) = mend_command::mend(text, edits, look)? else {
         return plan_addition(now, edits, client, earlier).map_err(|error| match error {
             EditError::Moved { path, command } => {
                 let present = value_at(text, edits, &path).ok().flatten();
@@ -330,6 +339,10 @@ fn is_needed(
         // Adding it refuses an entry of another author.
         None => Ok(true),
         Some(_) if is_recorded(entry, present, earlier) || !runs_bridge(present) => Ok(true),
+        Some(_) if present.get("command") == entry.value.get("command") => {
+            let (path, arguments) = (entry.path.clone(), entry.value["args"].to_string());
+            Err(EditError::OtherArguments { path, arguments })
+        }
         Some(_) => Err(EditError::Moved {
             path: entry.path.clone(),
             command: entry.value["command"].as_str().unwrap_or_default().to_owned(),

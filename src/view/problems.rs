@@ -8,7 +8,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::limits;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::text::counted::counted_as;
-use crate::domain::text::visible_letters::beginning;
+use crate::domain::text::visible_letters::both_ends;
 use crate::domain::time::Now;
 use crate::domain::wait_times;
 use crate::view::waits::{Waits, circle_in_words};
@@ -105,7 +105,7 @@ pub(super) fn of(
     let crashed = crashed.map(|ended| Problem {
         kind: ProblemKind::Crashed,
         member: Some(ended.name.to_string()),
-        words: beginning(&ended.reason(), limits::REASON_CHARS),
+        words: both_ends(&ended.reason(), limits::REASON_CHARS),
         session: Some(ended.session),
     });
     let damaged = (damaged_lines > 0).then(|| Problem {

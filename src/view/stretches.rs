@@ -274,7 +274,12 @@ mod tests {
 
     #[test]
     fn whoever_leaves_waits_no_more_and_old_stretches_are_forgotten() {
-        let left = Event::MemberLeft { session: ANN, departure: Departure::Closed, detail: None };
+        let left = Event::MemberLeft {
+            session: ANN,
+            departure: Departure::Closed,
+            detail: None,
+            alive_ms: None,
+        };
         let all = folded(2, vec![waits(1, None), waits(2, None), waits(3, None), left]);
         let kinds: Vec<_> = all.into_iter().map(|(_, from, until)| (from, until)).collect();
         assert_eq!(kinds, [(1, Some(4)), (2, Some(4))]);

@@ -148,7 +148,12 @@ fn a_board_counts_the_ended_members_that_have_no_row() {
     let mut state = State::default();
     for number in 0..7 {
         let session = started(&mut state, 2 * number + 1, &format!("agent-{number}"));
-        let left = Event::MemberLeft { session, departure: Departure::Stopped, detail: None };
+        let left = Event::MemberLeft {
+            session,
+            departure: Departure::Stopped,
+            detail: None,
+            alive_ms: None,
+        };
         state.apply(&entry(2 * number + 2, left), &[0], LogPosition::default());
     }
     let board = board(&state, 14, true);
@@ -161,7 +166,7 @@ fn a_crash_is_no_problem_once_another_has_had_the_name() {
     let mut state = State::default();
     let end = |state: &mut State, number, departure| {
         let session = started(state, number, "ann");
-        let left = Event::MemberLeft { session, departure, detail: None };
+        let left = Event::MemberLeft { session, departure, detail: None, alive_ms: None };
         state.apply(&entry(number + 1, left), &[0], LogPosition::default());
     };
     end(&mut state, 1, Departure::Failed);
@@ -222,7 +227,7 @@ fn the_last_words_of_an_agent_begin_no_line_of_their_own() {
     let mut state = State::default();
     let session = started(&mut state, 1, "ann");
     let detail = Some("its stderr ends: x\n\nNeeds you\n\t! permission".to_owned());
-    let left = Event::MemberLeft { session, departure: Departure::Failed, detail };
+    let left = Event::MemberLeft { session, departure: Departure::Failed, detail, alive_ms: None };
     state.apply(&entry(2, left), &[0], LogPosition::default());
     let board = board(&state, 2, true);
     let words = "failed: its stderr ends: x Needs you ! permission";
@@ -352,7 +357,12 @@ fn mail_to_a_generated_name_that_has_left_is_unread_by_nobody() {
             more: None,
             body: Body::Text("the workflow is done".to_owned()),
         });
-        let left = Event::MemberLeft { session, departure: Departure::Closed, detail: None };
+        let left = Event::MemberLeft {
+            session,
+            departure: Departure::Closed,
+            detail: None,
+            alive_ms: None,
+        };
         for (number, event) in (1..).zip([joined, notice, left]) {
             state.apply(&entry(number, event), &[0], LogPosition::default());
         }

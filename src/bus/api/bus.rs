@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use crate::bus::background::heartbeats::HeartbeatIntervals;
 use crate::bus::background::{bus_thread, one_boot_at_a_time, wait_for_write_lock};
 use crate::bus::error::BusError;
-use crate::bus::rules::{Command, Operation};
+use crate::bus::rules::{Command, DeadSession, Operation};
 use crate::bus::shared::{BusShared, Core, Receipt, no_thread};
 use crate::bus::state::State;
 use crate::bus::storage::session_standing::standing;
@@ -170,6 +170,11 @@ impl Bus {
     /// Says whether any process holds the presence of a session.
     pub fn is_held(&self, session: SessionId) -> bool {
         self.core().log.held(session) == Presence::Held
+    }
+
+    /// Finds those of these live sessions whose presence no process holds.
+    pub(super) fn dead_of(&self, sessions: &[SessionId]) -> Vec<DeadSession> {
+        self.core().dead_of(sessions)
     }
 
     /// Ends the bus thread after all earlier work.

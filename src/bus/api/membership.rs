@@ -103,7 +103,7 @@ impl Membership {
         let deadline = Instant::now() + wait_times::NAME;
         loop {
             bus.refresh()?;
-            let holders: Vec<_> = bus.look(|state| {
+            let holders: Vec<SessionId> = bus.look(|state| {
                 let wanted = joining.choice.wanted().iter();
                 wanted.filter_map(|name| state.live(name).map(|live| live.id)).collect()
             });
@@ -111,7 +111,7 @@ impl Membership {
                 roles: joining.roles.clone(),
                 description: joining.description.clone(),
                 client,
-                dead: holders.into_iter().filter(|holder| !bus.is_held(*holder)).collect(),
+                dead: bus.dead_of(&holders),
                 put_aside: put_aside.clone(),
                 ..NewMember::new(session, joining.choice.clone(), joining.kind, std::process::id())
             };

@@ -60,6 +60,9 @@ pub enum Event {
         /// Details for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
+        /// Of a dead session: when its presence or its task was last seen alive, in wall time, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        alive_ms: Option<i64>,
     },
     /// The mail of an absent name has reached its time limit.
     MemberForgotten { name: Name },

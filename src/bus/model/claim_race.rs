@@ -168,7 +168,7 @@ impl<'a> Racer<'a> {
                 drop(self.ask(Some(me), how(lane)));
             }
             _ => {
-                self.ask(None, Operation::Reap(vec![me])).unwrap();
+                self.ask(None, Operation::Reap(vec![me.into()])).unwrap();
                 self.session = SessionId(self.dice.uuid());
                 self.join(self.session, &format!("racer-{}", self.number));
             }

@@ -72,7 +72,7 @@ fn ask([kind, a, b]: [u8; 3]) -> Operation {
             priority: Priority::default(),
             more: None,
         },
-        1 => Operation::Reap(vec![session(a), session(b)]),
+        1 => Operation::Reap(vec![session(a).into(), session(b).into()]),
         2 => Operation::Claim(request(a), call(b)),
         3 => Operation::Settle { session: session(a), call: call(b), seen: b > 128 },
         4 => Operation::Wait {

@@ -185,7 +185,12 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         46 => Event::LaneReleased(LaneMoved { session: session(a), lane: topic(b) }),
         3 => Event::MemberActivity { session: session(a), activity: Activity::Running },
         4 => Event::MemberTools { session: session(a), tools: Tools::Ready },
-        5 => Event::MemberLeft { session: session(a), departure: Departure::Dead, detail: None },
+        5 => Event::MemberLeft {
+            session: session(a),
+            departure: Departure::Dead,
+            detail: None,
+            alive_ms: None,
+        },
         6 => Event::MemberForgotten { name: name(a) },
         7..=9 => Event::MessageSent(sent([a, b, c, d, e])),
         10 => Event::MessageAddressed { id: message(a), to: addressees(odd, b, c) },

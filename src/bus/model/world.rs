@@ -14,7 +14,7 @@ use crate::bus::error::BusError;
 use crate::bus::event::{Event, Starting, TaskReport};
 use crate::bus::replica::Replica;
 use crate::bus::rules::{
-    Broken, Command, Ending, NameChoice, NewAgent, NewMember, Operation, Pick, Refusal,
+    Broken, Command, DeadSession, Ending, NameChoice, NewAgent, NewMember, Operation, Pick, Refusal,
 };
 use crate::bus::shared::append_command;
 use crate::bus::state::State;
@@ -98,12 +98,11 @@ impl World {
                 let dead = choose(&self.dead, whose);
                 let heir = dead.and_then(|dead| self.ledger.name_of(dead));
                 if let (Some(dead), Some(heir)) = (dead, heir) {
-                    self.join(handle, NameChoice::Chosen(heir), vec![dead]);
+                    self.join(handle, NameChoice::Chosen(heir), vec![dead.into()]);
                 }
             }
             ModelStep::Reap => {
-                let dead = self.dead.clone();
-                drop(self.ask(handle, None, Operation::Reap(dead)));
+                drop(self.ask(handle, None, self.reaping()));
             }
             ModelStep::Hang(which) => {
                 let hung = choose(&self.sessions, which).into_iter().collect();
@@ -347,7 +346,7 @@ impl World {
         Operation::Start(Box::new(NewAgent::new(choice, starting)), Some(task()))
     }
 
-    fn join(&mut self, handle: usize, choice: NameChoice, dead: Vec<SessionId>) {
+    fn join(&mut self, handle: usize, choice: NameChoice, dead: Vec<DeadSession>) {
         let session = SessionId(self.fresh());
         let (roles, description) = says(self.ids);
         let kind = match choice {
@@ -461,9 +460,13 @@ impl World {
         assert_eq!(loaded, fresh.state);
     }
 
+    fn reaping(&self) -> Operation {
+        Operation::Reap(self.dead.iter().copied().map(Into::into).collect())
+    }
+
     /// Lets time pass until there are no more deadlines: then no member waits, holds anything or is waited for.
     pub(super) fn let_all_time_pass(&mut self) {
-        let _ = self.ask(0, None, Operation::Reap(self.dead.clone()));
+        let _ = self.ask(0, None, self.reaping());
         for _ in 0..ENDLESS {
             let (log, replica) = &mut self.handles[0];
             log.catch_up(replica).unwrap();

@@ -30,9 +30,9 @@ mod sessions_to_wake;
 mod tests;
 
 pub use self::command::{
-    Approval, AskedFirst, Broken, ClaimUpdate, Command, Description, Ending, HumanWish, NameChoice,
-    NewAgent, NewItems, NewKey, NewMember, NewQuestion, NewTask, NewWorkflow, Operation,
-    PermissionReply, Pick,
+    Approval, AskedFirst, Broken, ClaimUpdate, Command, DeadSession, Description, Ending,
+    HumanWish, NameChoice, NewAgent, NewItems, NewKey, NewMember, NewQuestion, NewTask,
+    NewWorkflow, Operation, PermissionReply, Pick,
 };
 pub use self::decide::decide;
 pub use self::members::session_summary::is_needed as is_summary_needed;

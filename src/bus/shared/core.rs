@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::receipt::Receipt;
 use crate::bus::error::BusError;
 use crate::bus::replica::Replica;
-use crate::bus::rules::{self, Command};
+use crate::bus::rules::{self, Command, DeadSession};
+use crate::bus::state::Session;
 use crate::bus::storage::{Appended, Hold, Log, Presence, Verdict};
 use crate::domain::ids::SessionId;
 
@@ -46,17 +47,21 @@ impl Core {
     }
 
     /// Finds those of these sessions whose presence is free, the oldest first.
-    pub(crate) fn dead_of(&mut self, sessions: &[SessionId]) -> Vec<SessionId> {
+    pub(crate) fn dead_of(&mut self, sessions: &[SessionId]) -> Vec<DeadSession> {
         let Self { log, replica, .. } = self;
         let live = sessions.iter().filter_map(|id| replica.state.session(*id));
-        let dead = live.filter(|session| log.held(session.id) == Presence::Free);
-        let mut dead: Vec<_> = dead.map(|dead| (dead.since_seq, dead.id)).collect();
-        dead.sort_unstable();
-        dead.into_iter().map(|(_, id)| id).collect()
+        let mut dead: Vec<_> =
+            live.filter(|session| log.held(session.id) == Presence::Free).collect();
+        dead.sort_unstable_by_key(|session| (session.since_seq, session.id));
+        let with_life = |session: &Session| DeadSession {
+            session: session.id,
+            alive_ms: log.last_alive_ms(session.id, session.running.as_ref()),
+        };
+        dead.into_iter().map(with_life).collect()
     }
 
     /// Finds the live sessions whose presence is free.
-    pub(crate) fn dead(&mut self) -> Vec<SessionId> {
+    pub(crate) fn dead(&mut self) -> Vec<DeadSession> {
         let live: Vec<_> = self.replica.state.session_ids().collect();
         self.dead_of(&live)
     }

@@ -64,8 +64,8 @@ impl State {
             | Event::MemberModel { session, .. }
             | Event::MemberTools { session, .. }
             | Event::TurnUsed { session, .. } => self.member_trait(*session, event),
-            Event::MemberLeft { session, departure, detail } => {
-                self.member_left(*session, *departure, detail.as_deref(), at);
+            Event::MemberLeft { session, departure, detail, alive_ms } => {
+                self.member_left(*session, (*departure, detail.as_deref()), *alive_ms, at);
             }
             Event::MemberForgotten { name } => self.member_forgotten(name),
             Event::AgentRuns(_)

@@ -78,6 +78,10 @@ pub trait Log: Send {
     /// Returns a value that changes with each beat of a presence; none if there is no such presence.
     fn heartbeat(&mut self, session: SessionId) -> Option<i128>;
 
+    /// Returns the last sign of life, in wall time, of a session whose presence may be free by now, and of the task that it ran: when
+    /// the presence last beat, or the transcript was last written. None if neither is known.
+    fn last_alive_ms(&mut self, session: SessionId, running: Option<&TaskId>) -> Option<i64>;
+
     /// Removes the presence and wakeup files of dead sessions: of sessions that have left, and of unknown ones whose files have not
     /// been touched for a minute. Keeps those whose presence a process holds.
     fn clear_presences(&mut self, standing: &dyn Fn(SessionId) -> Standing)

@@ -268,6 +268,7 @@ fn a_heartbeat_moves_with_each_beat_and_ends_with_the_presence(make: &dyn Fn() -
     }
     hold.remove();
     assert_eq!(other.heartbeat(session(12)), None);
+    assert_eq!(other.last_alive_ms(session(12), None), None);
 }
 
 fn clearing_leaves_held_and_fresh_presences(make: &dyn Fn() -> Box<dyn Log>) {

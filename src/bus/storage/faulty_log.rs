@@ -252,6 +252,10 @@ impl Log for FaultyLog {
         self.log.heartbeat(session)
     }
 
+    fn last_alive_ms(&mut self, session: SessionId, running: Option<&TaskId>) -> Option<i64> {
+        self.log.last_alive_ms(session, running)
+    }
+
     fn clear_presences(
         &mut self,
         standing: &dyn Fn(SessionId) -> Standing,

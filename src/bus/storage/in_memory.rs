@@ -204,6 +204,11 @@ impl Log for MemoryLog {
         self.store.lock().held.get(&session).copied()
     }
 
+    /// The beats in memory are counted, not timed.
+    fn last_alive_ms(&mut self, _session: SessionId, _running: Option<&TaskId>) -> Option<i64> {
+        None
+    }
+
     /// Sessions without a presence leave nothing in memory.
     fn clear_presences(
         &mut self,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
+use super::client_arguments;
 use super::list_of_commands::{Arguments, Command};
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::setup::{SetupArguments, SetupEnd};
@@ -32,7 +33,7 @@ fn perform() -> ExitCode {
     }
     if std::env::args_os().len() == 1 && std::io::stdout().is_terminal() {
         logging::start(LogReader::Person);
-        return exit_code(commands::overview::run());
+        return exit_code(commands::overview::run(client_arguments::judge));
     }
     let arguments = match Arguments::read(std::env::args_os()) {
         Ok(arguments) => arguments,
@@ -61,7 +62,7 @@ fn perform() -> ExitCode {
         Command::ScriptedAgent(arguments) => commands::scripted_agent::run(arguments),
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Trust(arguments) => commands::trust::run(&arguments),
-        Command::Demo(arguments) => commands::demo::run(&arguments),
+        Command::Demo(arguments) => commands::demo::run(&arguments, client_arguments::judge),
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Web(arguments) => commands::web::run(&arguments),
         Command::Status(arguments) => commands::look::status(&arguments),
@@ -83,7 +84,9 @@ fn perform() -> ExitCode {
         Command::Stop(arguments) => commands::act::stop(arguments),
         Command::Kill(arguments) => commands::act::kill(&arguments),
         // Its exit code says what it has found.
-        Command::Doctor(arguments) => return commands::doctor::run(&arguments),
+        Command::Doctor(arguments) => {
+            return commands::doctor::run(&arguments, client_arguments::judge);
+        }
         Command::Completions(arguments) => {
             commands::completions::run(&arguments, Arguments::command());
             Ok(())
@@ -106,10 +109,10 @@ fn exit_code(done: Result<(), Failure>) -> ExitCode {
 
 /// Sets up, then prints what the doctor finds. Its findings do not make the setup fail.
 fn set_up(arguments: &SetupArguments) -> Result<(), Failure> {
-    let SetupEnd { next, failure } = commands::setup::run(arguments)?;
+    let SetupEnd { next, failure } = commands::setup::run(arguments, client_arguments::judge)?;
     if arguments.end_with_doctor() {
         output::tell("\nWhat `cli-team-bridge doctor --no-start` finds now:\n");
-        let _ = commands::doctor::run(&DoctorArguments::after_setup());
+        let _ = commands::doctor::run(&DoctorArguments::after_setup(), client_arguments::judge);
     }
     if let Some(next) = next {
         output::tell(&format!("\n{next}"));

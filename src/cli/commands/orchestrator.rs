@@ -17,6 +17,7 @@ use crate::alerts::Alerts;
 use crate::bus::Membership;
 use crate::bus::rules::NameChoice;
 use crate::bus::storage::file::Foreign;
+use crate::cli::find_project::{Project, ProjectError};
 use crate::cli::how_to_watch::watch_command;
 use crate::cli::lead_team::{self, JoinTarget};
 use crate::cli::load_config::ServerConfig;
@@ -60,7 +61,19 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
     if below_agent::is_below_an_agent() {
         return serve_endpoint::serve_instead_of("lead a team");
     }
-    let project = find_project::find(arguments.project.as_deref())?;
+    let (project, no_project) = match find_project::find(arguments.project.as_deref()) {
+        Ok(project) => (project, None),
+        // A person reads the error; a client would only show that the server has failed.
+        Err(error @ ProjectError::TooWide { .. })
+            if !serve_mcp::is_started_by_person() && !arguments.adopt =>
+        {
+            tracing::error!("no tool works: {error}");
+            let nowhere = load_config::nowhere();
+            let why = load_config::explain_no_project(&error);
+            (Project { root: nowhere.clone(), ground: nowhere }, Some(why))
+        }
+        Err(error) => return Err(error.into()),
+    };
     let files = ServerConfig { project: project.root.clone(), explicit: arguments.config };
     let adopts = arguments.adopt;
     let bus = project.bus_directory();
@@ -70,16 +83,19 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         Some(name) => NameChoice::Chosen(name),
         None => NameChoice::Like(Name::parse(NAME)?),
     };
-    let watch = (!arguments.no_watch).then(|| watch_command(&launch.project));
+    let watches = !arguments.no_watch && no_project.is_none();
+    let watch = watches.then(|| watch_command(&launch.project));
     let project = launch.project.clone();
     let team = OrchestratorTeam::without_config(launch);
     let foreign = open_bus::foreign(adopts);
-    let place = LeaderPlace { bus, foreign, choice, team, files, target: OnceLock::new() };
+    let project_is_known = no_project.is_none();
+    let place =
+        LeaderPlace { bus, foreign, choice, team, files, no_project, target: OnceLock::new() };
     let trouble = place.read_config();
     serve_mcp::greet_person();
     serve_mcp::run_team(async move || {
         signal_policy::obey(async move |stop| {
-            let introduction = Introduction { watch, trouble };
+            let introduction = Introduction { watch, trouble, project_is_known };
             lead(Arc::new(place), project, introduction, Ending { adopts, stop }).await
         })
         .await
@@ -93,12 +109,17 @@ struct LeaderPlace {
     choice: NameChoice,
     team: OrchestratorTeam,
     files: ServerConfig,
+    /// Why there is no project, and so nothing to join.
+    no_project: Option<String>,
     target: OnceLock<Arc<JoinTarget>>,
 }
 
 impl LeaderPlace {
     /// Reads the configuration at the start. If it is invalid, returns what a model is told of that; each call then tries again.
     fn read_config(&self) -> Option<String> {
+        if self.no_project.is_some() {
+            return self.no_project.clone();
+        }
         match load_config::load(&self.files.project, self.files.explicit.as_deref()) {
             Ok(config) => {
                 self.configure(config);
@@ -121,6 +142,9 @@ impl LeaderPlace {
     }
 
     async fn join(self: Arc<Self>) -> Result<Membership, ToolError> {
+        if let Some(why) = &self.no_project {
+            return Err(ToolError::Unavailable(why.clone()));
+        }
         let target = match self.target.get() {
             Some(target) => target.clone(),
             None => self.configure(self.files.load_for_call().await?),

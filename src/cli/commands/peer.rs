@@ -8,6 +8,7 @@ use clap::Args;
 use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::file::Networks;
 use crate::bus::{Joining, Membership};
+use crate::cli::find_project::ProjectError;
 use crate::cli::load_config::ServerConfig;
 use crate::cli::open_bus::Outside;
 use crate::cli::{
@@ -55,8 +56,17 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     if below_agent::is_below_an_agent() {
         return serve_endpoint::serve_instead_of("join under another name");
     }
-    let project = find_project::find(arguments.project.as_deref())?;
     check_labels(&arguments)?;
+    let project = match find_project::find(arguments.project.as_deref()) {
+        Ok(project) => project,
+        // A person reads the error; a client would only show that the server has failed.
+        Err(error @ ProjectError::TooWide { .. })
+            if !serve_mcp::is_started_by_person() && !arguments.adopt =>
+        {
+            return serve_nowhere(&error);
+        }
+        Err(error) => return Err(error.into()),
+    };
     let files = ServerConfig { project: project.root.clone(), explicit: None };
     let place =
         Arc::new(PeerPlace { bus: project.bus_directory(), arguments, found: OnceLock::new() });
@@ -77,6 +87,24 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
             let server = endpoint_tools::server_of_peer(membership.clone(), &project.root);
             serve_mcp::until_the_end(&server, &mut stop).await;
             serve_mcp::leave(&membership).await;
+            Ok(())
+        })
+        .await
+    })
+}
+
+/// Serves where no project can be: each tool says so.
+fn serve_nowhere(error: &ProjectError) -> Result<(), Failure> {
+    tracing::error!("no tool works: {error}");
+    let why = load_config::explain_no_project(error);
+    serve_mcp::run(async move || {
+        signal_policy::obey(async move |mut stop| {
+            let membership = LazyMembership::new(move || {
+                let why = why.clone();
+                async move { Err(ToolError::Unavailable(why)) }
+            });
+            let server = endpoint_tools::server(membership);
+            serve_mcp::until_the_end(&server, &mut stop).await;
             Ok(())
         })
         .await

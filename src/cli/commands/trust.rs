@@ -54,21 +54,22 @@ pub(crate) fn run(arguments: &TrustArguments) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    output::say(&format!(
-        "{}\nSHA-256 {}\n\n{}\n\n{}\n",
-        file.quoted(),
-        file.sha256,
-        kind.heading(),
-        lines.join("\n")
-    ));
     let unreadable = |why: UnreadableApproval| {
         with_hint(
             why.message_for_user(),
             "`cli-team-bridge doctor` says what to do about that directory",
         )
     };
-    if trust.has(&file).map_err(unreadable)? {
-        output::tell("You already approved this file.");
+    let is_approved = trust.has(&file).map_err(unreadable)?;
+    output::say(&format!(
+        "{}\nSHA-256 {}\n\n{}\n\n{}\n",
+        file.quoted(),
+        file.sha256,
+        if is_approved { kind.approved() } else { kind.heading() },
+        lines.join("\n")
+    ));
+    if is_approved {
+        output::tell("Nothing to approve: you approved this file in its current version.");
         return Ok(());
     }
     let agreed = match &arguments.yes {
@@ -196,6 +197,18 @@ impl Kind {
             Self::Plan => {
                 "An orchestrator starts this plan only with your approval, because its gates run \
                  commands as you:"
+            }
+        }
+    }
+
+    /// Introduces the same list, if the user has approved it.
+    fn approved(self) -> &'static str {
+        match self {
+            Self::Settings => {
+                "You approved these settings of the project's own file, so they have effect:"
+            }
+            Self::Plan => {
+                "You approved this plan, so an orchestrator may start it. Its gates run commands as you:"
             }
         }
     }

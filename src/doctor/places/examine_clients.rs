@@ -10,6 +10,7 @@ use crate::domain::text::shown_path::ShownPath as _;
 use crate::setup::brought_entry::judge_program;
 use crate::setup::clients::CLIENTS;
 use crate::setup::config_file::ConfigFile;
+use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::known_client::{Client, ClientFile, FolderTrust, Places, Server};
 use crate::setup::stable_program::StablePath;
 use crate::setup::written_entry;
@@ -28,6 +29,7 @@ pub(crate) struct StartedIn<'a> {
 pub(crate) fn examine(
     environment: &[(OsString, OsString)],
     own_binary: &Path,
+    judge_arguments: JudgeArguments,
     started_in: StartedIn<'_>,
 ) -> Vec<Finding> {
     let variable = |name: &str| {
@@ -76,6 +78,7 @@ pub(crate) fn examine(
         let programs = Programs {
             is_executable: &is_executable,
             judge_brought: &judge_program,
+            judge_arguments,
             own: &own.path().shown().to_string(),
         };
         findings.extend(judge_client::judge(&examined, &programs));

@@ -11,6 +11,7 @@ use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::text::visible_letters::beginning;
 use crate::setup::brought_entry::{EntryFault, judge_form};
 use crate::setup::edits::config_edit::{named_fields, names_bridge, program_of, remote_fields};
+use crate::setup::edits::entry_arguments::{JudgeArguments, wrong_arguments};
 use crate::setup::known_client::FolderTrust;
 use crate::setup::written_entry::Written;
 
@@ -86,6 +87,20 @@ impl ExaminedFile {
         }
     }
 
+    /// Says how its entry gets arguments that the program takes.
+    fn correction_of_arguments(&self, written: &Written, set_up: &str) -> String {
+        let key = self.key(written);
+        let expected = written.expected.as_ref().map(|expected| expected["args"].to_string());
+        let right = expected.unwrap_or_default();
+        match &self.scope {
+            Scope::Local { directory, removal } => format!(
+                "set `args` of {key} to `{right}`, or remove the entry (`{removal}` in {}) and {set_up}",
+                directory.shown()
+            ),
+            Scope::User | Scope::Project => format!("{set_up}, which sets them to `{right}`"),
+        }
+    }
+
     /// Says how its entry, whose program is missing, gets the right one.
     fn correction(&self, written: &Written, entry: &Value, set_up: &str, own: &str) -> String {
         let key = self.key(written);
@@ -114,6 +129,8 @@ pub(super) struct Programs<'a> {
     pub(super) is_executable: &'a dyn Fn(&str) -> bool,
     /// Judges a command in a file of the project.
     pub(super) judge_brought: &'a dyn Fn(&str) -> Result<(), EntryFault>,
+    /// Says what is wrong with the arguments of the bridge.
+    pub(super) judge_arguments: JudgeArguments,
     /// The path of this program, as setup writes it.
     pub(super) own: &'a str,
 }
@@ -147,6 +164,10 @@ pub(super) fn judge(client: &ExaminedClient, programs: &Programs<'_>) -> Vec<Fin
             let (says, remedy) = words_of(&fault, entry, &key);
             let says = format!("the entry `bridge` in {place} {says}");
             let remedy = remedy.unwrap_or_else(|| format!("remove {key}, then {set_up}"));
+            findings.push(Finding::problem(&subject, "entry", says, remedy));
+        } else if let Some(wrong) = wrong_arguments(entry, programs.judge_arguments) {
+            let says = format!("the entry `bridge` in {place} has wrong arguments: {wrong}");
+            let remedy = file.correction_of_arguments(written, &set_up);
             findings.push(Finding::problem(&subject, "entry", says, remedy));
         } else if (programs.is_executable)(command) {
             let says = format!("{place} starts `{command}`");

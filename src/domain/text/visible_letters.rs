@@ -85,6 +85,24 @@ pub fn beginning(text: &str, most: usize) -> String {
     shown
 }
 
+/// Returns a text as one line of at most `most` characters. Of a longer one, the first three fifths and the last words stay, with ` … `
+/// between them: what happened stands at the beginning of an error, and what to do at its end.
+pub fn both_ends(text: &str, most: usize) -> String {
+    const GAP: &str = " … ";
+    let line = one_line(text);
+    let count = line.chars().count();
+    if count <= most {
+        return line;
+    }
+    let room = most.saturating_sub(GAP.chars().count());
+    let first = room * 3 / 5;
+    let start: String = line.chars().take(first).collect();
+    let end: String = line.chars().skip(count - (room - first)).collect();
+    // Half a word says nothing, unless all is one.
+    let words = end.split_once(' ').map_or(end.as_str(), |(_, words)| words);
+    format!("{}{GAP}{words}", start.trim_end())
+}
+
 /// Quotes a name as a JSON string of one line, cut with `…` after `most` characters. An agent's words have to have their secrets hidden
 /// already.
 pub fn quoted(name: &str, most: usize) -> String {
@@ -94,6 +112,14 @@ pub fn quoted(name: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_error_both_ends_stay() {
+        let check = |text: &str, expected: &str| assert_eq!(both_ends(text, 23), expected);
+        check("it failed; log in first", "it failed; log in first");
+        check("0123456789-0123456789-0123456789", "0123456789-0 … 23456789");
+        check("it failed with much to say; log in", "it failed wi … log in");
+    }
 
     #[test]
     fn control_characters_are_replaced_and_line_ends_stay() {

@@ -120,7 +120,7 @@ async fn every_tool_of_a_dead_session_returns_the_error() {
     let mut call = other.call();
     let hello = call.send("ann".into(), "hello".into(), None).await;
     hello.unwrap();
-    let reap = Operation::Reap(vec![session]);
+    let reap = Operation::Reap(vec![session.into()]);
     other.ask(reap).await.unwrap();
     let listed = client.request("tools/list", json!({})).await;
     for tool in listed["result"]["tools"].as_array().unwrap() {

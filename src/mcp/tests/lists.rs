@@ -291,7 +291,8 @@ async fn the_first_answer_to_a_client_names_the_project() {
         OrchestratorTeam::new(Config::load(load).unwrap(), launch(ground))
     };
     let lead = |ground| {
-        let introduction = Introduction { watch: Some("w".to_owned()), trouble: None };
+        let introduction =
+            Introduction { watch: Some("w".to_owned()), trouble: None, project_is_known: true };
         orchestrator_tools::server_with_doorbell(membership.clone(), &leading(ground), introduction)
     };
     check(lead("/src/main"), "The project is /src/main.").await;

@@ -51,12 +51,14 @@ pub fn server(membership: LazyMembership, leading: &OrchestratorTeam) -> Server 
 }
 
 /// What the instructions of an orchestrator's server say beside its tools and its project.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Introduction {
     /// The command to listen to, if the model should run one.
     pub watch: Option<String>,
     /// What keeps the tools from working at present.
     pub trouble: Option<String>,
+    /// Whether the project may be named.
+    pub project_is_known: bool,
 }
 
 /// Returns the same server, whose instructions introduce the project, too.
@@ -65,9 +67,10 @@ pub fn server_with_doorbell(
     leading: &OrchestratorTeam,
     introduction: Introduction,
 ) -> Server {
-    let Introduction { watch, trouble } = introduction;
+    let Introduction { watch, trouble, project_is_known } = introduction;
     let tools = instructions(watch.as_deref());
-    let parts = trouble.into_iter().chain([tools, leading.project_sentence()]);
+    let project = project_is_known.then(|| leading.project_sentence());
+    let parts = trouble.into_iter().chain([tools]).chain(project);
     serving(membership, leading, parts.collect::<Vec<_>>().join("\n\n"))
 }
 

@@ -93,6 +93,12 @@ pub enum EditError {
     )]
     Moved { path: Vec<String>, command: String },
     #[error(
+        "{} has been changed since setup wrote it, and starts this program with other arguments. If you did not mean that, correct its \
+         `args` by hand: `{arguments}`",
+        place(path)
+    )]
+    OtherArguments { path: Vec<String>, arguments: String },
+    #[error(
         "{} has been changed since setup wrote it, and starts a program that is missing: `{gone}`. Correct its `command` by hand: `{command}`",
         place(path)
     )]

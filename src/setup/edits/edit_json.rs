@@ -163,20 +163,17 @@ pub(in crate::setup) fn take_out(
     Ok(format!("{mark}{root}"))
 }
 
-/// Replaces a text that is the value under these keys with another one. The rest stays.
-pub(in crate::setup) fn replace_text(
+/// Replaces the value under these keys with another one. The rest stays.
+pub(in crate::setup) fn replace_value(
     text: &str,
     path: &[String],
-    new: &str,
+    new: &Value,
 ) -> Result<String, EditError> {
     let (mark, root) = parse(text)?;
     let prop = find(&root, path)?.ok_or(EditError::NotKept)?;
-    prop.set_value(CstInputValue::String(new.to_owned()));
+    prop.set_value(input(new));
     let text = format!("{mark}{root}");
-    match value_at(&text, path)? {
-        Some(Value::String(written)) if written == new => Ok(text),
-        _ => Err(EditError::NotKept),
-    }
+    if value_at(&text, path)?.as_ref() == Some(new) { Ok(text) } else { Err(EditError::NotKept) }
 }
 
 fn remove_field(prop: CstObjectProp, path: &[String]) -> Result<(), EditError> {

@@ -89,11 +89,11 @@ pub(in crate::setup) fn take_out(
     Ok(if is_changed { document.to_string() } else { text.to_owned() })
 }
 
-/// Replaces a text that is the value under these keys with another one. The rest stays.
-pub(in crate::setup) fn replace_text(
+/// Replaces the value under these keys with another one. The rest stays.
+pub(in crate::setup) fn replace_value(
     text: &str,
     path: &[String],
-    new: &str,
+    new: &Value,
 ) -> Result<String, EditError> {
     let mut document = parse(text)?;
     let mut item = document.as_item_mut();
@@ -104,7 +104,7 @@ pub(in crate::setup) fn replace_text(
     let present = item.as_value_mut().ok_or(EditError::NotKept)?;
     // The spaces and the comment around it.
     let decor = present.decor().clone();
-    *present = new.into();
+    *present = inline(new).into_value().map_err(|_| EditError::NotKept)?;
     *present.decor_mut() = decor;
     Ok(document.to_string())
 }

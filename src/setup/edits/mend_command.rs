@@ -1,29 +1,45 @@
-//! Corrects the program of an entry that starts one which is missing, where the owner of the file has written or changed that entry: the
-//! program alone, so that the rest of it stays.
+//! Corrects the command line of an entry that cannot start the bridge, where the owner of the file has written or changed that entry: its
+//! program, its arguments or both, so that the rest of it stays.
 
 use serde_json::Value;
 
-use super::config_edit::{EditError, Entry, FileEdits, JsonEdit};
+use super::config_edit::{EditError, Entry, FileEdits, JsonEdit, program_of};
 use super::{edit_json, edit_toml};
 
-/// The field of an entry that names its program.
-const COMMAND: &str = "command";
+/// What is wrong with the command line of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::setup) enum Wrong {
+    /// Its program is missing.
+    Program,
+    /// The program does not take its arguments. Which copy of the program should be started nobody has seen yet, so both are set.
+    Arguments,
+}
 
-/// A text whose entries start a program that exists.
+impl Wrong {
+    /// Returns the fields that are to be set.
+    fn fields(self) -> &'static [&'static str] {
+        match self {
+            Self::Program => &["command"],
+            Self::Arguments => &["command", "args"],
+        }
+    }
+}
+
+/// A text whose entries can start the bridge.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::setup) struct Mended {
     pub(in crate::setup) text: String,
-    /// The programs that are no longer in it, and those that have taken their places.
+    /// The programs and arguments that are no longer in it, as they may be shown, and those that have taken their places.
     pub(in crate::setup) removed: FileEdits,
     pub(in crate::setup) added: FileEdits,
 }
 
-/// Puts the program of each of setup's entries into a text, where `must_be` says that the entry which is present needs it. Returns none
-/// if no entry does.
+/// Puts the command line of each of setup's entries into a text, where `look` finds that of the entry which is present wrong. Returns none
+/// if it finds nothing.
 pub(in crate::setup) fn mend(
     text: &str,
     edits: &FileEdits,
-    must_be: impl Fn(&Entry, &Value) -> bool,
+    look: impl Fn(&Entry, &Value) -> Option<Wrong>,
 ) -> Result<Option<Mended>, EditError> {
     let mut mended = text.to_owned();
     let (mut removed, mut added) = (Vec::new(), Vec::new());
@@ -31,26 +47,56 @@ pub(in crate::setup) fn mend(
         let JsonEdit::Entry(entry) = edit else {
             continue;
         };
-        let present = match edits {
-            FileEdits::Json(_) => edit_json::value_at(text, &entry.path)?,
-            FileEdits::Toml(_) => edit_toml::value_at(text, &entry.path)?,
-        };
-        let Some(present) = present.filter(|present| must_be(&entry, present)) else {
+        let Some(present) = value_at(text, edits, &entry.path)? else {
             continue;
         };
-        let path = [entry.path.as_slice(), &[COMMAND.to_owned()]].concat();
-        let program = entry.value[COMMAND].as_str().unwrap_or_default();
-        mended = match edits {
-            FileEdits::Json(_) => edit_json::replace_text(&mended, &path, program)?,
-            FileEdits::Toml(_) => edit_toml::replace_text(&mended, &path, program)?,
+        let Some(wrong) = look(&entry, &present) else {
+            continue;
         };
-        removed
-            .push(JsonEdit::Entry(Entry { path: path.clone(), value: present[COMMAND].clone() }));
-        added.push(JsonEdit::Entry(Entry { path, value: program.into() }));
+        for field in wrong.fields() {
+            let (before, value) = (present.get(*field), entry.value[*field].clone());
+            if before == Some(&value) {
+                continue;
+            }
+            let path = [entry.path.as_slice(), &[(*field).to_owned()]].concat();
+            let new = JsonEdit::Entry(Entry { path: path.clone(), value });
+            mended = set(&mended, edits, &new, before.is_some())?;
+            let old = before.map(|before| Entry { path, value: for_display(before) });
+            removed.extend(old.map(JsonEdit::Entry));
+            added.push(new);
+        }
     }
     let is_mended = !added.is_empty();
     let (removed, added) = (edits.of_same_kind(removed), edits.of_same_kind(added));
     Ok(is_mended.then_some(Mended { text: mended, removed, added }))
+}
+
+fn value_at(text: &str, kind: &FileEdits, path: &[String]) -> Result<Option<Value>, EditError> {
+    match kind {
+        FileEdits::Json(_) => edit_json::value_at(text, path),
+        FileEdits::Toml(_) => edit_toml::value_at(text, path),
+    }
+}
+
+/// Returns the owner's program without arguments, and `…` for all arguments: they may contain keys.
+fn for_display(before: &Value) -> Value {
+    before.as_str().map_or_else(|| "…".into(), |command| program_of(command).into())
+}
+
+/// Sets a field, in its place if there is one.
+fn set(
+    text: &str,
+    kind: &FileEdits,
+    field: &JsonEdit,
+    is_there: bool,
+) -> Result<String, EditError> {
+    let (path, value) = (field.path(), field.value());
+    match kind.of_same_kind(vec![field.clone()]) {
+        FileEdits::Json(_) if is_there => edit_json::replace_value(text, path, value),
+        FileEdits::Toml(_) if is_there => edit_toml::replace_value(text, path, value),
+        FileEdits::Json(edits) => edit_json::add(text, &edits).map(|edited| edited.text),
+        FileEdits::Toml(entries) => edit_toml::add(text, &entries).map(|edited| edited.text),
+    }
 }
 
 #[cfg(test)]
@@ -70,15 +116,54 @@ mod tests {
             FileEdits::Json(entries.into_iter().map(JsonEdit::Entry).collect())
         };
         let text = "{ // mine\n \"servers\": {\"bridge\" : { \"command\":  \"/old/x\", /* b */ \"env\": {} }} }";
-        let mended = mend(text, &edits(json), |_, _| true).unwrap().unwrap();
+        let mended = mend(text, &edits(json), |_, _| Some(Wrong::Program)).unwrap().unwrap();
         assert_eq!(mended.text, text.replace("/old/x", "/new/x"));
         assert_eq!(mended.removed.each()[0].value(), &json!("/old/x"));
         assert_eq!(mended.added.each()[0].value(), &json!("/new/x"));
         assert_eq!(mended.added.each()[0].path(), ["servers", "bridge", "command"]);
 
         let text = "# mine\n[servers.bridge]\ncommand  = '/old/x' # b\nenv = { A = \"1\" }\n";
-        let mended = mend(text, &edits(FileEdits::Toml), |_, _| true).unwrap().unwrap();
+        let mended =
+            mend(text, &edits(FileEdits::Toml), |_, _| Some(Wrong::Program)).unwrap().unwrap();
         assert_eq!(mended.text, text.replace("'/old/x'", "\"/new/x\""));
+    }
+
+    #[test]
+    fn wrong_arguments_are_set_where_they_stand_or_added_with_the_program() {
+        let json = |entries: Vec<Entry>| {
+            FileEdits::Json(entries.into_iter().map(JsonEdit::Entry).collect())
+        };
+        let mended = |text: &str, edits: &FileEdits| {
+            mend(text, edits, |_, _| Some(Wrong::Arguments)).unwrap().map(|mended| mended.text)
+        };
+        let text = r#"{"servers": {"bridge": {"args": ["b", "c"], /* d */ "command": "/new/x"}}}"#;
+        let expected = text.replace(r#"["b", "c"]"#, r#"["a"]"#);
+        assert_eq!(mended(text, &edits(json)), Some(expected));
+        let text = r#"{
+  "servers": {
+    "bridge": {
+      "command": "/old/x",
+      "env": {}
+    }
+  }
+}"#;
+        let expected = r#"{
+  "servers": {
+    "bridge": {
+      "command": "/new/x",
+      "env": {},
+      "args": ["a"]
+    }
+  }
+}"#;
+        assert_eq!(mended(text, &edits(json)).as_deref(), Some(expected));
+
+        let text = "[servers.bridge]\nargs = [\"b\"] # d\ncommand = \"/new/x\"\n";
+        let expected = text.replace("[\"b\"]", "[\"a\"]");
+        assert_eq!(mended(text, &edits(FileEdits::Toml)), Some(expected));
+        let text = "[servers.bridge]\ncommand = \"/new/x\"\n";
+        let expected = "[servers.bridge]\ncommand = \"/new/x\"\nargs = [\"a\"]\n";
+        assert_eq!(mended(text, &edits(FileEdits::Toml)).as_deref(), Some(expected));
     }
 
     #[test]
@@ -87,7 +172,7 @@ mod tests {
             FileEdits::Json(entries.into_iter().map(JsonEdit::Entry).collect())
         };
         let text = "{ \"servers\": { \"bridge\": { \"command\": \"/old/x\" } } }";
-        assert_eq!(mend(text, &edits(json), |_, _| false), Ok(None));
-        assert_eq!(mend("{}", &edits(json), |_, _| true), Ok(None));
+        assert_eq!(mend(text, &edits(json), |_, _| None), Ok(None));
+        assert_eq!(mend("{}", &edits(json), |_, _| Some(Wrong::Program)), Ok(None));
     }
 }

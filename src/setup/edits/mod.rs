@@ -5,5 +5,6 @@ pub mod config_edit;
 pub(crate) mod counted_parts;
 pub(in crate::setup) mod edit_json;
 pub(in crate::setup) mod edit_toml;
+pub mod entry_arguments;
 pub mod json_reader;
 pub(in crate::setup) mod mend_command;

@@ -51,6 +51,8 @@ pub struct Assigned {
     pub agent: Name,
     /// A note for the user.
     pub note: Option<String>,
+    /// Whether the agent is new and is to go on with an earlier conversation.
+    pub is_resumed: bool,
 }
 
 impl Team {
@@ -123,7 +125,7 @@ impl Team {
             step: assignment.step,
         };
         let receipt = self.inner.membership.ask(Operation::Assign { session, task }).await?;
-        Ok(Assigned { task: assigned_in(&receipt)?, agent, note: None })
+        Ok(Assigned { task: assigned_in(&receipt)?, agent, note: None, is_resumed: false })
     }
 
     pub(crate) async fn begin(
@@ -174,7 +176,7 @@ impl Team {
         };
         let notes: Vec<_> = self.note(&profile, &program).into_iter().chain(of_name).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
-        Ok(Assigned { task, agent, note })
+        Ok(Assigned { task, agent, note, is_resumed: earlier.is_some() })
     }
 
     /// Returns a note on the name of a new agent, if it may surprise: an earlier agent had it, or it is not the expected one.

@@ -55,15 +55,11 @@ impl LaunchSource {
 
 /// Says that an agent, which has this name now, goes on as one that had ended under a name.
 pub(crate) fn resume_note(now: &Name, before: &Name, earlier: Option<&AcpSessionId>) -> String {
-    let conversation = if earlier.is_some() {
-        "`context` of its result says whether its conversation was restored"
-    } else {
-        "its conversation starts empty"
-    };
+    let conversation = if earlier.is_some() { "" } else { ": its conversation starts empty" };
     if now == before {
-        return format!("`{now}` was restarted: {conversation}");
+        return format!("`{now}` was restarted{conversation}");
     }
-    format!("an ended `{before}` was restarted as `{now}`: {conversation}")
+    format!("an ended `{before}` was restarted as `{now}`{conversation}")
 }
 
 /// Says of a new agent that its name was that of an earlier one, whose conversation can be resumed.

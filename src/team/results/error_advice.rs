@@ -1,7 +1,7 @@
 //! The meaning of an agent's error for a task, and advice on it: how to log in, when to try again.
 
 use crate::acp::AcpError;
-use crate::config::Profile;
+use crate::config::{EnvPattern, Profile};
 use crate::domain::task::TaskError;
 use crate::domain::task::{error_class, retry_time};
 
@@ -10,6 +10,8 @@ use crate::domain::task::{error_class, retry_time};
 pub(crate) struct Advice<'a> {
     /// How to log in: the end of a sentence that begins "to log in,".
     pub(crate) login: Option<&'a str>,
+    /// The variables that the agent gets from the user's shell.
+    pub(crate) passes: &'a [EnvPattern],
     /// When an exhausted quota resets, in seconds since 1970, if the agent has reported it.
     pub(crate) resets_at: Option<f64>,
     pub(crate) now_ms: i64,
@@ -19,7 +21,12 @@ impl<'a> Advice<'a> {
     /// Returns the advice of a profile.
     pub(crate) fn of(profile: &'a Profile, now_ms: i64) -> Self {
         let login = profile.login.as_ref();
-        Self { login: login.map(|login| login.value.as_str()), resets_at: None, now_ms }
+        Self {
+            login: login.map(|login| login.value.as_str()),
+            passes: &profile.env_pass.value,
+            resets_at: None,
+            now_ms,
+        }
     }
 
     /// Classifies an agent's error answer to a request.
@@ -59,11 +66,15 @@ impl<'a> Advice<'a> {
                 if let Some(login) = self.login {
                     let message = error.message.trim_end_matches('.');
                     // A new login does not set a variable that the user's own settings of the agent name.
-                    let variable = if words.to_lowercase().contains("environment variable") {
-                        "; if your shell has that variable, name it in `env_pass` of the agent's profile"
-                    } else {
-                        ""
+                    let is_passed = |name: &str| {
+                        self.passes.iter().any(|pattern| pattern.matches(name.as_ref()))
                     };
+                    let missing = missing_variable(words).filter(|name| !is_passed(name));
+                    let variable = missing.map_or_else(String::new, |name| {
+                        format!(
+                            "; if your shell has `{name}`, name it in `env_pass` of the agent's profile"
+                        )
+                    });
                     error.message = format!("{message}{variable}; to log in, {login}");
                     error.login = Some(login.to_owned());
                 }
@@ -76,6 +87,21 @@ impl<'a> Advice<'a> {
         }
         error
     }
+}
+
+/// Returns the first name of an environment variable in the words of an agent that misses one.
+fn missing_variable(words: &str) -> Option<&str> {
+    if !words.to_lowercase().contains("environment variable") {
+        return None;
+    }
+    let is_of_name = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
+    let mut names = words.split(|letter| !is_of_name(letter));
+    names.find(|word| {
+        let is_written_so = !word.contains(|letter: char| letter.is_ascii_lowercase());
+        is_written_so
+            && word.contains('_')
+            && word.starts_with(|letter: char| letter.is_ascii_uppercase())
+    })
 }
 
 #[cfg(test)]
@@ -91,7 +117,7 @@ mod tests {
     }
 
     fn advice() -> Advice<'static> {
-        Advice { login: Some("set KEY"), resets_at: None, now_ms: NOW }
+        Advice { login: Some("set KEY"), passes: &[], resets_at: None, now_ms: NOW }
     }
 
     #[test]
@@ -125,12 +151,19 @@ mod tests {
         let words = "Missing environment variable: `MY_KEY`.";
         let error = advice().on_words(words, words.to_owned());
         assert_eq!(error.class, error_class::AUTH);
-        assert!(
-            error
-                .message
-                .contains("`MY_KEY`; if your shell has that variable, name it in `env_pass`")
-        );
+        let expected = "`MY_KEY`; if your shell has `MY_KEY`, name it in `env_pass`";
+        assert!(error.message.contains(expected), "{error:?}");
         assert!(error.message.ends_with("; to log in, set KEY"), "{error:?}");
+        // What the agent gets anyway is not in the shell.
+        let passes = ["MY_*".parse().unwrap()];
+        let error = Advice { passes: &passes, ..advice() }.on_words(words, words.to_owned());
+        assert!(error.message.ends_with("`MY_KEY`; to log in, set KEY"), "{error:?}");
+        // Which variable, only the agent knows.
+        for words in ["Set an environment variable.", "No API key: set the environment variable OK"]
+        {
+            let error = advice().on_words(&format!("401 {words}"), "No key.".to_owned());
+            assert_eq!(error.message, "No key; to log in, set KEY");
+        }
         let error = advice().on_words("authentication required", "Log in first.".to_owned());
         assert_eq!(error.message, "Log in first; to log in, set KEY");
     }

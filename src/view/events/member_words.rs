@@ -43,7 +43,7 @@ pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
         Event::LaneReleased(released) => {
             of(released.session, &format!("released the lane @{}", released.lane))
         }
-        Event::MemberLeft { session, departure, detail } => {
+        Event::MemberLeft { session, departure, detail, .. } => {
             let why = after_colon(detail.as_deref());
             of(*session, &format!("left ({}){why}", departure.as_str()))
         }

@@ -9,7 +9,7 @@ use crate::domain::is_zero::is_zero;
 use crate::domain::limits;
 use crate::domain::member::{MemberKind, Tools};
 use crate::domain::messaging::DeliveryMethod;
-use crate::domain::text::visible_letters::{beginning, quoted};
+use crate::domain::text::visible_letters::{both_ends, quoted};
 use crate::domain::time::{Now, Tick};
 use crate::view::doing::{Doing, awaited};
 use crate::view::{Moment, Spent, Texts, open_call};
@@ -204,7 +204,7 @@ impl MemberRow {
             session: ended.session,
             group: Group::Ended,
             state: "left".to_owned(),
-            doing: beginning(&ended.reason(), limits::REASON_CHARS),
+            doing: both_ends(&ended.reason(), limits::REASON_CHARS),
             task_id: None,
             task_since: None,
             reading_since: None,

@@ -7,7 +7,7 @@ use crate::bus::state::{State, Task};
 use crate::domain::limits;
 use crate::domain::member::{Activity, Tools};
 use crate::domain::task::TaskStatus;
-use crate::domain::text::visible_letters::beginning;
+use crate::domain::text::visible_letters::both_ends;
 use crate::view::{Moment, Spent, Texts};
 
 /// The words for a task's status.
@@ -87,7 +87,7 @@ impl TaskRow {
             started_at: task.started_ms.map(Moment),
             ended_at: task.ended_ms.map(Moment),
             error: error.map(|error| {
-                let message = beginning(&error.message, limits::PROMPT_CHARS);
+                let message = both_ends(&error.message, limits::REASON_CHARS);
                 format!("{}: {message}", error.class)
             }),
             usage: task.usage.as_ref().map(Spent::of).filter(|spent| !spent.is_nothing()),

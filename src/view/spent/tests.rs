@@ -161,7 +161,8 @@ fn turns_without_a_task_count_for_their_agent_and_are_no_task() {
     state.apply(&first, &[0, 1], LogPosition::default());
     let mut fold = UsageFold::new(SpentBy::Agent);
     fold.take(&first, &state);
-    let left = Event::MemberLeft { session, departure: Departure::Stopped, detail: None };
+    let left =
+        Event::MemberLeft { session, departure: Departure::Stopped, detail: None, alive_ms: None };
     fold.take(&entry(2, vec![used(), left]), &state);
     let rows = fold.rows();
     assert_eq!((rows[0].name.as_str(), rows[0].tasks), ("ann", 0));

@@ -82,7 +82,7 @@ async fn an_ended_agent_is_resumed_by_name_with_its_conversation_and_its_model()
     let (assigned, result) = assign(&lead, json!({ "agent": "Ann", "prompt": "again" })).await;
     assert_eq!(assigned["agent"], "ann");
     let note = assigned["note"].as_str().unwrap();
-    assert!(note.starts_with("`ann` was restarted: "), "{note}");
+    assert!(note.starts_with("`ann` was restarted; `context` of its result says"), "{note}");
     assert_eq!(result["context"], "resumed", "{result}");
     assert_eq!(result["output"], "large ask", "{result}");
     let sessions = acp_sessions(&stage);
@@ -91,6 +91,13 @@ async fn an_ended_agent_is_resumed_by_name_with_its_conversation_and_its_model()
     let handed = stage.events_of("message_handed").into_iter();
     let to_ann = handed.filter(|handed| handed["member"] == "ann").count();
     assert_eq!(to_ann, 1, "its mail waited");
+    end(&lead, "ann").await;
+
+    // The result says itself what became of the conversation.
+    let waited = json!({ "agent": "ann", "prompt": "once more", "resume": true, "wait": true });
+    let waited = lead.call("assign_task", waited).await;
+    assert_eq!(waited["context"], "resumed", "{waited}");
+    assert_eq!(waited["note"], "`ann` was restarted", "{waited}");
     end(&lead, "ann").await;
 
     // Another orchestrator can resume it too, also without its conversation.
@@ -181,7 +188,7 @@ async fn a_new_agent_with_the_name_of_an_ended_one_says_how_that_is_resumed() {
     assert_eq!(assigned["agent"], "scripted-2", "{assigned}");
     assert_eq!(result["context"], "resumed", "{result}");
     let note = assigned["note"].as_str().unwrap();
-    assert!(note.starts_with("an ended `scripted` was restarted as `scripted-2`: "), "{note}");
+    assert!(note.starts_with("an ended `scripted` was restarted as `scripted-2`; "), "{note}");
     let never = json!({ "agent": "s99", "prompt": "again", "resume": true });
     let refused = lead.refused("assign_task", never).await;
     assert!(refused.starts_with("no ended agent is named `s99`"), "{refused}");

@@ -1,4 +1,5 @@
-//! A client shows nothing of a server that ends at once, so a server whose configuration is invalid says so in its answers.
+//! A client shows nothing of a server that ends at once, so a server whose configuration is invalid, or that has no project, says so in
+//! its answers.
 
 use serde_json::{Value, json};
 
@@ -57,4 +58,26 @@ async fn a_peer_without_a_name_joins_as_soon_as_the_pool_of_names_is_corrected()
     assert!(of_name(&answer["result"]["structuredContent"], "Ada").is_some(), "{answer}");
     client.close().await;
     drop(stage);
+}
+
+/// Clients are started in the home directory, too.
+#[tokio::test]
+async fn every_tool_of_a_server_in_the_home_directory_says_that_no_project_can_be_there() {
+    let stage = Stage::new("");
+    for command in [&["orchestrator"][..], &["peer", "--name", "ann"]] {
+        let mut client = Raw::open(stage.start_in(stage.home(), command).await).await;
+        let listing = client.request("tools/list", json!({})).await;
+        let listed = client.answer(listing).await;
+        assert!(listed["result"]["tools"].as_array().unwrap().len() >= 8, "{listed}");
+        let error = refused(&mut client, "list_agents", json!({})).await;
+        assert!(error.contains("it is or contains your home directory"), "{error}");
+        assert!(error.contains("start in the project's directory"), "{error}");
+        if command == ["orchestrator"] {
+            let instructions = client.instructions();
+            assert!(instructions.contains("it has no project"), "{instructions}");
+            assert!(!instructions.contains("The project is"), "{instructions}");
+        }
+        client.close().await;
+    }
+    assert!(!stage.home().join(".claude").exists(), "nothing is written there");
 }

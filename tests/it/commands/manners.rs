@@ -259,6 +259,18 @@ async fn without_a_command_a_terminal_shows_what_is_there_and_the_next_step() {
     assert!(shown.contains("connected: Claude Code\n"), "{shown}");
     assert!(shown.contains(say), "{shown}");
 
+    std::fs::create_dir_all(stage.project().join(".claude")).unwrap();
+    let file = stage.project().join(".claude/bridge.toml");
+    std::fs::write(&file, "[agents.mine]\ncommand = 'sh'\n").unwrap();
+    let shown = overview(&stage, stage.project()).await;
+    let remedy = "the project's own bridge.toml would run programs or raise limits; `cli-team-bridge trust` shows it";
+    assert!(shown.replace('\n', "").contains(remedy), "{shown}");
+    assert!(shown.contains("next: `cli-team-bridge trust` shows what "), "{shown}");
+    std::fs::write(&file, "[agnets]\n").unwrap();
+    let shown = overview(&stage, stage.project()).await;
+    assert!(shown.contains("no tool works until this is corrected: "), "{shown}");
+    assert!(shown.contains("next: correct "), "{shown}");
+
     let shown = overview(&stage, stage.home()).await;
     assert!(shown.contains("project  none: "), "{shown}");
     assert!(shown.contains("next: start Claude Code in a project's directory"), "{shown}");
@@ -268,7 +280,7 @@ async fn without_a_command_a_terminal_shows_what_is_there_and_the_next_step() {
 async fn the_overview_sees_an_entry_for_one_project() {
     let stage = stage();
     std::fs::create_dir(stage.home().join(".claude")).unwrap();
-    let entry = serde_json::json!({ "bridge": { "command": "/x/cli-team-bridge" } });
+    let entry = serde_json::json!({ "bridge": { "command": "/x/cli-team-bridge", "args": ["orchestrator"] } });
     let mut all = serde_json::json!({ "projects": {} });
     let project = stage.project().to_str().unwrap();
     all["projects"][project] = serde_json::json!({ "mcpServers": entry });

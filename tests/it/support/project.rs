@@ -173,6 +173,17 @@ impl Stage {
         self.spawn(env!("CARGO_BIN_EXE_cli-team-bridge").into(), args).await
     }
 
+    /// Starts this binary in a directory, without naming the project.
+    pub(crate) async fn start_in(
+        &self,
+        directory: &Path,
+        arguments: &[&str],
+    ) -> (Supervised, Pipes) {
+        let args = arguments.iter().map(OsString::from).collect();
+        let program = env!("CARGO_BIN_EXE_cli-team-bridge").into();
+        self.spawn_in(directory, program, args, None).await
+    }
+
     async fn spawn(&self, program: PathBuf, args: Vec<OsString>) -> (Supervised, Pipes) {
         self.spawn_in(self.root.path(), program, args, None).await
     }

@@ -168,6 +168,7 @@ async fn a_user_who_can_be_asked_approves_during_the_call() {
         // It is the same approval as that of the command.
         let (exit, said) = trust(&stage, &[]).await;
         assert_eq!(exit.code, Some(0), "{said}");
+        assert!(said.contains("You approved these settings") && !said.contains("need"), "{said}");
     }
 }
 

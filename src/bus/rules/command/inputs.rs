@@ -60,6 +60,21 @@ pub struct Description {
     pub cwd: Option<String>,
 }
 
+/// A session whose presence no process holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadSession {
+    pub session: SessionId,
+    /// When its presence or its task was last seen alive, in wall time, if that is known.
+    pub alive_ms: Option<i64>,
+}
+
+impl From<SessionId> for DeadSession {
+    /// It is not known when it was last seen alive.
+    fn from(session: SessionId) -> Self {
+        Self { session, alive_ms: None }
+    }
+}
+
 /// A session that joins by itself.
 #[derive(Clone, Debug)]
 pub struct NewMember {
@@ -74,8 +89,8 @@ pub struct NewMember {
     pub pid: u32,
     /// The process that its server serves, if known.
     pub client: Option<ProcessMark>,
-    /// Sessions whose presence no process holds: they are dead, whatever the log says.
-    pub dead: Vec<SessionId>,
+    /// Sessions that are dead, whatever the log says.
+    pub dead: Vec<DeadSession>,
     /// The new name of an existing bus that was not created here and was set aside.
     pub put_aside: Option<String>,
 }

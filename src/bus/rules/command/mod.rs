@@ -4,8 +4,8 @@ mod operation;
 mod inputs;
 
 pub use self::inputs::{
-    Approval, AskedFirst, Broken, ClaimUpdate, Description, Ending, HumanWish, NameChoice,
-    NewAgent, NewItems, NewKey, NewMember, NewQuestion, NewTask, NewWorkflow, PermissionReply,
-    Pick,
+    Approval, AskedFirst, Broken, ClaimUpdate, DeadSession, Description, Ending, HumanWish,
+    NameChoice, NewAgent, NewItems, NewKey, NewMember, NewQuestion, NewTask, NewWorkflow,
+    PermissionReply, Pick,
 };
 pub use self::operation::{Command, Operation};

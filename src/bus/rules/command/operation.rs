@@ -1,8 +1,8 @@
 //! A command and its operation: the list of everything that a process can ask of the bus.
 
 use super::inputs::{
-    Approval, Broken, ClaimUpdate, Ending, HumanWish, NewAgent, NewItems, NewMember, NewQuestion,
-    NewTask, NewWorkflow, PermissionReply, Pick,
+    Approval, Broken, ClaimUpdate, DeadSession, Ending, HumanWish, NewAgent, NewItems, NewMember,
+    NewQuestion, NewTask, NewWorkflow, PermissionReply, Pick,
 };
 use crate::bus::event::{Body, Envelope, Question, Runs};
 use crate::domain::ids::{
@@ -73,7 +73,7 @@ pub enum Operation {
         error: Box<TaskError>,
     },
     /// These sessions are dead: no process holds their presence.
-    Reap(Vec<SessionId>),
+    Reap(Vec<DeadSession>),
     /// A bridge reports the processes of its agent.
     Runs(Box<Runs>),
     /// All processes of a dead agent have ended.

@@ -1,7 +1,9 @@
 //! Joining, starting an agent, and choosing their names.
 
 use crate::bus::event::{Described, Event, Joined};
-use crate::bus::rules::command::{Description, NameChoice, NewAgent, NewMember, NewTask};
+use crate::bus::rules::command::{
+    DeadSession, Description, NameChoice, NewAgent, NewMember, NewTask,
+};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::{notice, quoted};
 use crate::bus::rules::refusal::Refusal;
@@ -105,11 +107,11 @@ pub(in crate::bus::rules) fn start(
 }
 
 /// Sorts the dead holder of the requested name to the front: one append may not have room to reap all dead sessions.
-pub(in crate::bus::rules) fn name_holder_first(state: &State, new: &NewMember) -> Vec<SessionId> {
+pub(in crate::bus::rules) fn name_holder_first(state: &State, new: &NewMember) -> Vec<DeadSession> {
     let wanted = new.choice.wanted();
     let holds = |id: &SessionId| state.session(*id).is_some_and(|live| wanted.contains(&live.name));
     let mut dead = new.dead.clone();
-    dead.sort_by_key(|id| !holds(id));
+    dead.sort_by_key(|dead| !holds(&dead.session));
     dead
 }
 

@@ -22,7 +22,7 @@ pub(in crate::bus::rules) fn leave(
     detail: Option<&str>,
 ) -> Result<(), Refusal> {
     let leaving = writer.acts_for(me, session)?;
-    write_left(writer, leaving, Leaving { departure, detail, error: None }, EndNotice::Separate);
+    write_left(writer, leaving, Leaving { detail, ..Leaving::of(departure) }, EndNotice::Separate);
     Ok(())
 }
 
@@ -35,7 +35,7 @@ pub(in crate::bus::rules) fn fail(
     error: &TaskError,
 ) -> Result<(), Refusal> {
     let leaving = writer.acts_for(me, session)?;
-    let how = Leaving { departure: Departure::Failed, detail, error: Some(error) };
+    let how = Leaving { detail, error: Some(error), ..Leaving::of(Departure::Failed) };
     write_left(writer, leaving, how, EndNotice::Separate);
     Ok(())
 }
@@ -47,6 +47,15 @@ pub(in crate::bus::rules) struct Leaving<'a> {
     pub(in crate::bus::rules) detail: Option<&'a str>,
     /// The error of the tasks that an agent never began.
     pub(in crate::bus::rules) error: Option<&'a TaskError>,
+    /// When a dead session was last seen alive, if that is known.
+    pub(in crate::bus::rules) alive_ms: Option<i64>,
+}
+
+impl Leaving<'_> {
+    /// Returns a departure of which nothing more is known.
+    pub(in crate::bus::rules) fn of(departure: Departure) -> Self {
+        Self { departure, detail: None, error: None, alive_ms: None }
+    }
 }
 
 /// How the leaders of an agent are notified of its end.
@@ -59,7 +68,7 @@ pub(in crate::bus::rules) enum EndNotice {
 pub(in crate::bus::rules) fn write_left(
     writer: &mut Writer<'_>,
     session: &Session,
-    Leaving { departure, detail, error }: Leaving<'_>,
+    Leaving { departure, detail, error, alive_ms }: Leaving<'_>,
     end_notice: EndNotice,
 ) {
     permissions::end_all(writer, session.id);
@@ -67,6 +76,7 @@ pub(in crate::bus::rules) fn write_left(
         session: session.id,
         departure,
         detail: detail.map(str::to_owned),
+        alive_ms,
     });
     requests::reopen_claims(writer, session);
     let stopped = departure == Departure::Stopped || departure == Departure::Closed;

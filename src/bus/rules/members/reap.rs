@@ -2,6 +2,7 @@
 
 use super::leave::{EndNotice, Leaving, write_left};
 use super::session_summary::notify_all;
+use crate::bus::rules::command::DeadSession;
 use crate::bus::rules::decision::Decision;
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::{Session, State};
@@ -12,22 +13,23 @@ use crate::domain::member::Departure;
 /// appends: the process that found them looks again.
 pub(in crate::bus::rules) fn reap(
     decision: &mut Decision<'_>,
-    sessions: &[SessionId],
+    sessions: &[DeadSession],
 ) -> Result<(), Refusal> {
     let mut gone = Vec::new();
-    for id in sessions {
+    let is_among = |id: SessionId| sessions.iter().any(|dead| dead.session == id);
+    for dead in sessions {
         if decision.is_full() {
             break;
         }
         decision.step(|writer| {
-            if let Some(session) = writer.state.session(*id) {
-                let ends_too = session.owner.is_some_and(|owner| sessions.contains(&owner));
+            if let Some(session) = writer.state.session(dead.session) {
+                let ends_too = session.owner.is_some_and(is_among);
                 let is_orphan = ends_too || lost_its_bridge(writer.state, session);
                 if is_orphan {
                     gone.push(session.name.clone());
                 }
                 let notice = if is_orphan { EndNotice::InSummary } else { EndNotice::Separate };
-                let how = Leaving { departure: Departure::Dead, detail: None, error: None };
+                let how = Leaving { alive_ms: dead.alive_ms, ..Leaving::of(Departure::Dead) };
                 write_left(writer, session, how, notice);
             }
             Ok(())

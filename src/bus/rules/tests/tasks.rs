@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bus::event::TaskReport;
-use crate::bus::rules::{Ending, NewWorkflow};
+use crate::bus::rules::{DeadSession, Ending, NewWorkflow};
 use crate::domain::limits;
 use crate::domain::task::{TaskError, TaskStatus};
 use crate::domain::workflow::Step;
@@ -135,6 +135,29 @@ fn the_work_of_an_agent_whose_bridge_was_killed_ends_with_its_last_sign_of_life(
     });
     let expected = [(started_ms, started_ms), (started_ms, started_ms + 5_000)];
     assert_eq!(times, expected);
+}
+
+/// Agents that work may write nothing for hours. A heartbeat from before the last event, or from the future, says nothing.
+#[test]
+fn the_last_heartbeat_of_a_dead_agent_is_the_end_of_its_work() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agents: Vec<_> = (0..3).map(|_| world.agent(lead, "codex")).collect();
+    let tasks: Vec<_> = agents.iter().map(|agent| world.assign(lead, *agent)).collect();
+    for task in &tasks {
+        world.ask(lead, Operation::StartTask(task.clone()));
+    }
+    let started_ms = world.now.wall_ms;
+    world.pass(3_600_000);
+    let found_ms = world.now.wall_ms;
+    let beats = [started_ms + 90_000, started_ms - 90_000, found_ms + 90_000];
+    let beaten = agents.iter().zip(beats);
+    let dead = beaten
+        .map(|(session, alive_ms)| DeadSession { session: *session, alive_ms: Some(alive_ms) });
+    let dead = std::iter::once(DeadSession::from(lead)).chain(dead).collect();
+    world.ask(None, Operation::Reap(dead));
+    let ended = tasks.iter().map(|task| world.state.task(task).unwrap().ended_ms.unwrap());
+    assert_eq!(ended.collect::<Vec<_>>(), [started_ms + 90_000, started_ms, found_ms]);
 }
 
 #[test]

@@ -169,7 +169,10 @@ impl World {
         dead: &[SessionId],
     ) -> NewMember {
         let session = SessionId(self.fresh());
-        NewMember { dead: dead.to_vec(), ..NewMember::new(session, choice, kind, 7) }
+        NewMember {
+            dead: dead.iter().map(|dead| (*dead).into()).collect(),
+            ..NewMember::new(session, choice, kind, 7)
+        }
     }
 
     #[track_caller]
@@ -234,7 +237,8 @@ impl World {
     }
 
     pub(super) fn reap(&mut self, sessions: &[SessionId]) -> Vec<Event> {
-        self.ask(None, Operation::Reap(sessions.to_vec()))
+        let dead = sessions.iter().map(|dead| (*dead).into());
+        self.ask(None, Operation::Reap(dead.collect()))
     }
 
     pub(super) fn due(&mut self) -> Vec<Event> {

@@ -170,8 +170,8 @@ impl State {
     pub(in crate::bus::state) fn member_left(
         &mut self,
         id: SessionId,
-        departure: Departure,
-        detail: Option<&str>,
+        (departure, detail): (Departure, Option<&str>),
+        alive_ms: Option<i64>,
         at: &At,
     ) {
         let calls: Vec<_> = self
@@ -182,9 +182,12 @@ impl State {
         for call in calls {
             self.message_requeued(id, call);
         }
-        let Some(session) = self.sessions.remove(&id) else {
+        let Some(mut session) = self.sessions.remove(&id) else {
             return;
         };
+        // The last event of a session may be hours older than its death: one that is at work writes none, but its presence beats.
+        let alive_ms = alive_ms.map_or(session.last_ms, |alive_ms| alive_ms.min(at.ts));
+        session.last_ms = session.last_ms.max(alive_ms);
         for wait in &session.waits {
             self.timers.stop(&Due::Wait(id, wait.call));
         }

@@ -23,7 +23,7 @@ use crate::bus::storage::{
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::limits;
 use crate::domain::time::Now;
-use crate::sys::fs::disk::Disk;
+use crate::sys::fs::disk::{self, Disk};
 use crate::sys::fs::file_lock::LockFile;
 
 /// The log of one project in files, as one process uses it.
@@ -233,6 +233,13 @@ impl Log for FileLog {
 
     fn heartbeat(&mut self, session: SessionId) -> Option<i128> {
         presence_files::heartbeat(&self.part("presence", &session.to_string()))
+    }
+
+    fn last_alive_ms(&mut self, session: SessionId, running: Option<&TaskId>) -> Option<i64> {
+        let transcript = running.map(|task| self.part(TRANSCRIPTS, &transcript_name(task)));
+        let written_ns = transcript.and_then(|path| disk::touched_ns(&path).ok());
+        let alive_ns = self.heartbeat(session).max(written_ns)?;
+        i64::try_from(alive_ns / 1_000_000).ok()
     }
 
     fn clear_presences(

@@ -69,7 +69,6 @@ pub(super) fn print(
         let lost = counted_as(count.lost, "message was", "messages were");
         return Err(format!("{lost} lost").into());
     }
-    output::tell("\nnext: `cli-team-bridge setup` connects Claude Code and your other clients.");
     Ok(())
 }
 

@@ -7,8 +7,10 @@ use clap::Args;
 use super::demo_project::Stage;
 use super::teller::Teller;
 use super::{closing_lines, story};
+use crate::cli::commands::overview::next_step;
 use crate::cli::{Failure, below_agent, output, serve_mcp};
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::setup::edits::entry_arguments::JudgeArguments;
 
 /// The time limit of the whole demo, which takes about two seconds.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -21,13 +23,21 @@ pub(crate) struct DemoArguments {
     keep: bool,
 }
 
-pub(crate) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
+/// Plays it, and says what to do next, as the overview does.
+pub(crate) fn run(
+    arguments: &DemoArguments,
+    judge_arguments: JudgeArguments,
+) -> Result<(), Failure> {
     below_agent::refuse_to("lead a team, as the demo does")?;
     let keep = arguments.keep;
-    serve_mcp::run_team(async move || match tokio::time::timeout(LIMIT, play(keep)).await {
-        Ok(played) => played,
-        Err(_) => Err(format!("the demo did not finish within {} s", LIMIT.as_secs()).into()),
-    })
+    let played =
+        serve_mcp::run_team(async move || match tokio::time::timeout(LIMIT, play(keep)).await {
+            Ok(played) => played,
+            Err(_) => Err(format!("the demo did not finish within {} s", LIMIT.as_secs()).into()),
+        });
+    played?;
+    output::tell(&format!("\nnext: {}", next_step(judge_arguments)?));
+    Ok(())
 }
 
 async fn play(keep: bool) -> Result<(), Failure> {

@@ -13,6 +13,7 @@ use crate::cli::signal_policy::{self, StopRequests};
 use crate::cli::{Failure, below_agent, lead_team, load_config, output, serve_mcp};
 use crate::config::{Config, Load};
 use crate::doctor::{self, Examination, Fixing, Level, OnStep, Report, Starting, report_json};
+use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::mutex::lock;
 
@@ -49,9 +50,10 @@ impl DoctorArguments {
     }
 }
 
-pub(crate) fn run(arguments: &DoctorArguments) -> ExitCode {
+/// Examines all and reports it. The command line judges the arguments of clients' entries.
+pub(crate) fn run(arguments: &DoctorArguments, judge_arguments: JudgeArguments) -> ExitCode {
     let mut report = None;
-    let done = examine(arguments, &mut report);
+    let done = examine(arguments, judge_arguments, &mut report);
     if let Err(failure) = done {
         output::error(&failure);
         return ExitCode::from(UNKNOWN);
@@ -73,9 +75,13 @@ pub(crate) fn run(arguments: &DoctorArguments) -> ExitCode {
     }
 }
 
-fn examine(arguments: &DoctorArguments, report: &mut Option<Report>) -> Result<(), Failure> {
+fn examine(
+    arguments: &DoctorArguments,
+    judge_arguments: JudgeArguments,
+    report: &mut Option<Report>,
+) -> Result<(), Failure> {
     below_agent::refuse_to("start agents to check them, as the doctor does")?;
-    let examination = prepare(arguments)?;
+    let examination = prepare(arguments, judge_arguments)?;
     lead_team::adopt_orphans();
     serve_mcp::run_team(async move || {
         let watch = async move |stop| {
@@ -87,7 +93,10 @@ fn examine(arguments: &DoctorArguments, report: &mut Option<Report>) -> Result<(
 }
 
 /// Prepares the examination. A missing project or a broken configuration is a finding, but a project that the user named must exist.
-fn prepare(arguments: &DoctorArguments) -> Result<Examination, Failure> {
+fn prepare(
+    arguments: &DoctorArguments,
+    judge_arguments: JudgeArguments,
+) -> Result<Examination, Failure> {
     let found = find_project::find(arguments.project.as_deref());
     let (project, no_project) = match found {
         Ok(project) => (project, None),
@@ -116,6 +125,7 @@ fn prepare(arguments: &DoctorArguments) -> Result<Examination, Failure> {
         config_problem,
         no_project,
         client_directories,
+        judge_arguments,
         state: StateDirectory::of_process(),
         starting: if arguments.no_start { Starting::LeftOut } else { Starting::Allowed },
         fixing: if arguments.fix { Fixing::Done } else { Fixing::Offered },

@@ -4,21 +4,24 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::overview_lines;
-use super::overview_parts::{BusView, Overview, ProjectView};
+use super::overview_parts::{BusView, FileView, Overview, ProjectView};
+use super::suggested_step::suggested_step;
 use crate::bus::state::State;
 use crate::bus::storage::file::{Foreign, PresentState, Proof, SeenPresence, read_state};
 use crate::cli::commands::look as look_commands;
 use crate::cli::commands::run::can_be_resumed;
 use crate::cli::{Failure, find_project, load_config, output, with_hint};
 use crate::setup::connected_clients::{self, StartedIn};
+use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::installed_agents;
 use crate::setup::known_client::Places;
 use crate::sys::fs::user_state_dir::StateDirectory;
 use crate::sys::process;
+use crate::team::trust_command;
 
 /// Prints the overview.
-pub(in crate::cli) fn run() -> Result<(), Failure> {
-    for line in overview_lines::of(&look()?) {
+pub(in crate::cli) fn run(judge_arguments: JudgeArguments) -> Result<(), Failure> {
+    for line in overview_lines::of(&look(judge_arguments)?) {
         output::say(&line);
     }
     let team = look_commands::lines_if_alive();
@@ -31,7 +34,12 @@ pub(in crate::cli) fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn look() -> Result<Overview, Failure> {
+/// Returns the step that the overview suggests in the current directory.
+pub(in crate::cli) fn next_step(judge_arguments: JudgeArguments) -> Result<String, Failure> {
+    Ok(suggested_step(&look(judge_arguments)?))
+}
+
+fn look(judge_arguments: JudgeArguments) -> Result<Overview, Failure> {
     let variable = |name: &str| std::env::var_os(name);
     let places = Places::read(variable, cfg!(target_os = "macos"));
     let no_home = || with_hint("there is no home directory", "set HOME to an absolute path");
@@ -48,6 +56,7 @@ fn look() -> Result<Overview, Failure> {
     let started_in = StartedIn {
         project: project.as_ref().ok().map(|project| project.root.as_path()),
         directory: directory.as_deref(),
+        judge_arguments,
     };
     Ok(Overview {
         clients: connected_clients::look(&places, started_in, &own, program),
@@ -56,9 +65,22 @@ fn look() -> Result<Overview, Failure> {
             Err(error) => ProjectView::Absent(error.to_string()),
             Ok(project) => ProjectView::Found {
                 root: project.root.to_string_lossy().into_owned(),
+                file: look_at_file(&project.root),
                 bus: look_at_bus(&project.bus_directory()),
             },
         },
+    })
+}
+
+fn look_at_file(project: &Path) -> FileView {
+    let config = match load_config::load(project, None) {
+        Ok(config) => config,
+        Err(error) => return FileView::Invalid { place: error.place(), why: error.to_string() },
+    };
+    let unapproved = config.unagreed().next();
+    unapproved.map_or(FileView::Good, |file| FileView::Unapproved {
+        title: file.title(),
+        command: trust_command(file.trust_argument()),
     })
 }
 

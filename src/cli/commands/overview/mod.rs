@@ -7,4 +7,4 @@ mod overview_parts;
 mod suggested_step;
 
 pub(in crate::cli) use self::first_request::{FirstRequest, first_request};
-pub(in crate::cli) use self::look_around::run;
+pub(in crate::cli) use self::look_around::{next_step, run};

@@ -1,6 +1,6 @@
 //! The overview as lines for people. Pure.
 
-use super::overview_parts::{BusView, Overview, ProjectView};
+use super::overview_parts::{BusView, FileView, Overview, ProjectView};
 use super::suggested_step::suggested_step;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, quoted};
@@ -15,7 +15,7 @@ pub(super) fn of(overview: &Overview) -> Vec<String> {
     let mut lines = vec![format!("cli-team-bridge {}", env!("CARGO_PKG_VERSION")), String::new()];
     lines.extend(block("clients", &clients(&overview.clients)));
     lines.extend(block("agents", &agents(&overview.agents)));
-    lines.extend(block("project", &[project(&overview.project)]));
+    lines.extend(block("project", &project(&overview.project)));
     lines.push(String::new());
     lines.push(format!("next: {}", suggested_step(overview)));
     lines.push("`cli-team-bridge --help` lists all commands.".to_owned());
@@ -61,10 +61,10 @@ fn lists(lists: &[(&str, Vec<&str>)]) -> Vec<String> {
     if lines.is_empty() { vec!["none found".to_owned()] } else { lines }
 }
 
-fn project(project: &ProjectView) -> String {
-    let (root, bus) = match project {
-        ProjectView::Absent(why) => return format!("none: {}", beginning(why, SHOWN)),
-        ProjectView::Found { root, bus } => (quoted(root, SHOWN), bus),
+fn project(project: &ProjectView) -> Vec<String> {
+    let (root, file, bus) = match project {
+        ProjectView::Absent(why) => return vec![format!("none: {}", beginning(why, SHOWN))],
+        ProjectView::Found { root, file, bus } => (quoted(root, SHOWN), file, bus),
     };
     let state = match bus {
         BusView::Absent => "no team yet".to_owned(),
@@ -75,12 +75,48 @@ fn project(project: &ProjectView) -> String {
             format!("{members}, {}", count(*unfinished, "unfinished workflow"))
         }
     };
-    format!("{root}: {state}")
+    let file = match file {
+        FileView::Good => None,
+        FileView::Invalid { why, .. } => {
+            let first = why.lines().next().unwrap_or_default();
+            Some(format!("no tool works until this is corrected: {}", beginning(first, SHOWN)))
+        }
+        FileView::Unapproved { title, command } => Some(format!(
+            "{title} would run programs or raise limits; `{command}` shows it, and asks for your approval"
+        )),
+    };
+    [Some(format!("{root}: {state}")), file].into_iter().flatten().collect()
 }
 
 fn count(number: usize, what: &str) -> String {
     match number {
         0 => format!("no {what}s"),
         some => counted(some, what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_needs_its_user_has_one_line_with_the_remedy() {
+        let lines = |file| {
+            let (root, bus) = ("/p".to_owned(), BusView::Absent);
+            project(&ProjectView::Found { root, file, bus })
+        };
+        assert_eq!(lines(FileView::Good), ["\"/p\": no team yet"]);
+        let (place, why) = ("/p/x:1:2".to_owned(), "/p/x:1:2: no\n/p/x:2:2: nor this".to_owned());
+        assert_eq!(
+            lines(FileView::Invalid { place, why })[1..],
+            ["no tool works until this is corrected: /p/x:1:2: no"]
+        );
+        let (title, command) = ("its file".to_owned(), "x trust".to_owned());
+        assert_eq!(
+            lines(FileView::Unapproved { title, command })[1..],
+            [
+                "its file would run programs or raise limits; `x trust` shows it, and asks for your approval"
+            ]
+        );
     }
 }

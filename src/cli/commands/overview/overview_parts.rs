@@ -19,8 +19,19 @@ pub(super) enum ProjectView {
     Absent(String),
     Found {
         root: String,
+        file: FileView,
         bus: BusView,
     },
+}
+
+/// The configuration of a project.
+pub(super) enum FileView {
+    /// Nothing is to be said of it.
+    Good,
+    /// No session can use it, for this reason.
+    Invalid { place: String, why: String },
+    /// A file of the project has settings that wait for the user's approval. The command shows and approves them.
+    Unapproved { title: String, command: String },
 }
 
 /// The bus of a project.

@@ -1,15 +1,18 @@
 //! The next step that the overview suggests. Pure.
 
 use super::first_request::{FirstRequest, first_request};
-use super::overview_parts::{BusView, Overview, ProjectView};
+use super::overview_parts::{BusView, FileView, Overview, ProjectView};
 use crate::setup::connected_clients::Connection;
 
 /// Returns the one step that helps most: what was begun comes before what could be, and what is missing before its use.
 pub(super) fn suggested_step(overview: &Overview) -> String {
-    let bus = match &overview.project {
-        ProjectView::Found { bus, .. } => Some(bus),
-        ProjectView::Absent(_) => None,
+    let (file, bus) = match &overview.project {
+        ProjectView::Found { file, bus, .. } => (file, Some(bus)),
+        ProjectView::Absent(_) => (&FileView::Good, None),
     };
+    if let FileView::Invalid { place, .. } = file {
+        return format!("correct {place}");
+    }
     match bus {
         Some(BusView::Present { resumable, .. }) => match &resumable[..] {
             [] => {}
@@ -49,6 +52,9 @@ pub(super) fn suggested_step(overview: &Overview) -> String {
         FirstRequest::LogIn(how) => return how,
         FirstRequest::Say(say) => say,
     };
+    if let FileView::Unapproved { command, .. } = file {
+        return format!("`{command}` shows what a file of the project would run");
+    }
     let place = if bus.is_some() { "here" } else { "in a project's directory" };
     format!("start {} {place}, and say: {say}", client.title)
 }
@@ -88,12 +94,15 @@ mod tests {
                 agent("codex", key.clone()),
                 agent("gemini", key),
             ]),
-            project: ProjectView::Found { root: "/p".to_owned(), bus },
+            project: ProjectView::Found { root: "/p".to_owned(), file: FileView::Good, bus },
         }
     }
 
     fn with_bus(bus: BusView) -> Overview {
-        Overview { project: ProjectView::Found { root: "/p".to_owned(), bus }, ..whole() }
+        Overview {
+            project: ProjectView::Found { root: "/p".to_owned(), file: FileView::Good, bus },
+            ..whole()
+        }
     }
 
     #[track_caller]
@@ -107,6 +116,22 @@ mod tests {
         check(&whole(), &format!("start Zed here, and say: {say}"));
         let nowhere = Overview { project: ProjectView::Absent("x".to_owned()), ..whole() };
         check(&nowhere, &format!("start Zed in a project's directory, and say: {say}"));
+    }
+
+    #[test]
+    fn a_file_that_needs_its_user_comes_before_a_request() {
+        let with = |file| {
+            let bus = BusView::Absent;
+            let project = ProjectView::Found { root: "/p".to_owned(), file, bus };
+            Overview { project, ..whole() }
+        };
+        let (place, why) = ("/p/x:1:2".to_owned(), "x".to_owned());
+        check(&with(FileView::Invalid { place, why }), "correct /p/x:1:2");
+        let (title, command) = ("x".to_owned(), "cli-team-bridge trust".to_owned());
+        check(
+            &with(FileView::Unapproved { title, command }),
+            "`cli-team-bridge trust` shows what a file of the project would run",
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::shown_edits;
 use crate::cli::{Failure, output};
 use crate::config::quoted;
 use crate::setup::config_file::ConfigFile;
+use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::known_client::ClientFile;
 use crate::setup::setup_plan::{
     Addition, Earlier, Surroundings, check_projects_entries, plan_correction,
@@ -30,10 +31,15 @@ pub(super) struct PlannedClient {
 }
 
 /// Plans all files of a client.
-pub(super) fn plan(files: &[ClientFile], owner: Owner<'_>, records: &Records) -> PlannedClient {
+pub(super) fn plan(
+    files: &[ClientFile],
+    owner: Owner<'_>,
+    records: &Records,
+    judge_arguments: JudgeArguments,
+) -> PlannedClient {
     let mut planned = PlannedClient::default();
     for file in files {
-        match plan_file(file, owner, records) {
+        match plan_file(file, owner, records, judge_arguments) {
             Ok(found) if found.addition == Addition::Nothing => {
                 planned.up_to_date.push(quoted(&found.now.path));
             }
@@ -48,6 +54,7 @@ fn plan_file(
     file: &ClientFile,
     owner: Owner<'_>,
     records: &Records,
+    judge_arguments: JudgeArguments,
 ) -> Result<PlannedFile, Failure> {
     let now = ConfigFile::read(&file.path, owner.project)?;
     let earlier = records.of(&now.path)?.map(|record| {
@@ -59,7 +66,8 @@ fn plan_file(
     }
     let search = std::env::var_os("PATH");
     let is_missing = |program: &str| find_program(Path::new(program), search.as_deref()).is_none();
-    let around = Surroundings { is_missing: &is_missing, is_of_project: owner.project.is_some() };
+    let is_of_project = owner.project.is_some();
+    let around = Surroundings { is_missing: &is_missing, judge_arguments, is_of_project };
     let text = now.text.as_deref();
     let addition = plan_correction(text, &file.edits, owner.client, earlier.as_ref(), around)?;
     if let Some(text) = &now.text {

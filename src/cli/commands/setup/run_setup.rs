@@ -12,6 +12,7 @@ use crate::config::quoted;
 use crate::domain::limits::NAMED_IN_CLIENT_FILE;
 use crate::setup::clients::CLIENTS;
 use crate::setup::edits::config_edit::PROGRAM;
+use crate::setup::edits::entry_arguments::JudgeArguments;
 use crate::setup::installed_agents::{self, InstalledAgent};
 use crate::setup::known_client::{Client, ClientFile, Places, Server};
 use crate::setup::local_entry::{self, LocalEntry};
@@ -25,7 +26,10 @@ use crate::sys::process;
 const LOCK: &str = "setup.lock";
 
 /// Sets up or undoes it, and returns how that ended.
-pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<SetupEnd, Failure> {
+pub(in crate::cli) fn run(
+    arguments: &SetupArguments,
+    judge_arguments: JudgeArguments,
+) -> Result<SetupEnd, Failure> {
     below_agent::refuse_to("change its user's settings")?;
     let variable = |name: &str| std::env::var_os(name);
     let no_home = || with_hint("there is no home directory", "set HOME to an absolute path");
@@ -77,6 +81,7 @@ pub(in crate::cli) fn run(arguments: &SetupArguments) -> Result<SetupEnd, Failur
     let server = Server { program: program_path.to_owned() };
     let mut session = Session {
         asking: Asking::of(arguments),
+        judge_arguments,
         records,
         directory: project.clone().or_else(|| find_project::current_directory().ok()),
         project,
@@ -103,6 +108,7 @@ pub(in crate::cli) struct SetupEnd {
 /// One run of setup.
 struct Session {
     asking: Asking,
+    judge_arguments: JudgeArguments,
     records: Records,
     project: Option<PathBuf>,
     /// The project, or the current directory, if it can be read.
@@ -139,7 +145,7 @@ impl Session {
                 continue;
             };
             let owner = Owner { client: client.name, project: self.project.as_deref() };
-            let planned = client_changes::plan(&files, owner, &self.records);
+            let planned = client_changes::plan(&files, owner, &self.records, self.judge_arguments);
             say_up_to_date(client, &planned);
             // A permission for an entry of another author would let that one run.
             if !planned.refused.is_empty() {

@@ -41,6 +41,11 @@ fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
         is_executable: &is_executable,
         judge_brought: &judge_program,
         own: "/own/cli-team-bridge",
+        judge_arguments: |arguments| match arguments {
+            [] => Ok(()),
+            [one, ..] if one == "orchestrator" => Ok(()),
+            [one, ..] => Err(format!("`{one}` is not a command")),
+        },
     };
     judge(&client(files), &programs)
 }
@@ -49,6 +54,35 @@ fn judged(files: Vec<ExaminedFile>) -> Vec<Finding> {
 fn levels(files: Vec<ExaminedFile>) -> Vec<(&'static str, Level)> {
     let findings = judged(files);
     findings.iter().map(|finding| (finding.check, finding.level)).collect()
+}
+
+#[test]
+fn wrong_arguments_are_named_with_what_corrects_them() {
+    let file = |scope: Scope| {
+        let entry = json!({ "command": "/own/cli-team-bridge", "args": ["orchestrate"] });
+        let expected = json!({ "command": "/own/cli-team-bridge", "args": ["orchestrator"] });
+        let (entry, expected) = (Some(entry), Some(expected));
+        let written = Written { entry, key: "k".to_owned(), expected, ..Written::default() };
+        ExaminedFile { path: "/f.json".into(), scope, written: Ok(written) }
+    };
+    let check = |scope: Scope, says: &str, remedy: &str| {
+        let findings = judged(vec![file(scope)]);
+        let found = findings.iter().find(|found| found.check == "entry").unwrap();
+        assert_eq!((found.level, found.says.as_str()), (Level::Problem, says));
+        assert_eq!(found.remedy.as_deref(), Some(remedy));
+    };
+    check(
+        Scope::User,
+        "the entry `bridge` in /f.json has wrong arguments: `orchestrate` is not a command",
+        "run `cli-team-bridge setup --client claude-code`, which sets them to `[\"orchestrator\"]`",
+    );
+    check(
+        Scope::Local { directory: "/p".into(), removal: "claude mcp remove bridge" },
+        "the entry `bridge` in /f.json (scope \"local\", in /p) has wrong arguments: `orchestrate` is \
+         not a command",
+        "set `args` of `k` in /f.json to `[\"orchestrator\"]`, or remove the entry (`claude mcp \
+         remove bridge` in /p) and run `cli-team-bridge setup --client claude-code`",
+    );
 }
 
 #[test]
@@ -75,6 +109,7 @@ fn an_entry_whose_program_has_moved_is_mended_by_setup_and_its_permissions_are_n
         let programs = Programs {
             is_executable: &|program| program.starts_with("/own/"),
             judge_brought: &|_| Ok(()),
+            judge_arguments: |_| Ok(()),
             own: "/own/cli-team-bridge",
         };
         let lacking = settings(&["permissions.allow", "hooks.Stop"], false);
@@ -200,6 +235,7 @@ fn a_plugin_is_enough_and_an_entry_beside_it_is_one_too_many() {
         let programs = Programs {
             is_executable: &|_| true,
             judge_brought: &|_| Ok(()),
+            judge_arguments: |_| Ok(()),
             own: "/own/cli-team-bridge",
         };
         let findings = judge(&with_plugin, &programs);

@@ -146,8 +146,8 @@ impl Tool for AssignTask {
         let assigned = if let Some(assigned) = earlier {
             assigned
         } else {
-            let Assigned { task, note, .. } = team.assign(input.assignment()?).await?;
-            AssignedTask { id: task, note }
+            let Assigned { task, note, is_resumed, .. } = team.assign(input.assignment()?).await?;
+            AssignedTask { id: task, note, is_resumed }
         };
         let mut result = None;
         if wait {
@@ -162,7 +162,12 @@ impl Tool for AssignTask {
             }
         }
         let task = team.task(&assigned.id)?;
-        let notes: Vec<_> = assigned.note.into_iter().chain(shortened.filter(|_| wait)).collect();
+        // A result that is here says so itself.
+        let of_context = (assigned.is_resumed && result.is_none()).then(|| {
+            "`context` of its result says whether its conversation was restored".to_owned()
+        });
+        let notes = assigned.note.into_iter().chain(of_context).chain(shortened.filter(|_| wait));
+        let notes: Vec<_> = notes.collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(Output { task: StatusView::of_new(&task, &team), result, note })
     }
@@ -186,7 +191,7 @@ async fn waited(
             return Ok(task);
         }
         let message = progress_words(team, &task);
-        caller.progress.report(began.elapsed().as_secs_f64(), limit.as_secs_f64(), &message).await;
+        caller.progress.report(began.elapsed(), limit, &message).await;
     }
 }
 

@@ -354,7 +354,7 @@ impl World {
                 dead.extend(
                     agents.filter(|agent| agent.owner == Some(self.lead)).map(|agent| agent.id),
                 );
-                self.ask(None, Operation::Reap(dead));
+                self.ask(None, Operation::Reap(dead.into_iter().map(Into::into).collect()));
                 let over = self.workflow().status.is_final();
                 self.lead = self.join();
                 if !over {

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::setup_and_undo::{IDLE, copy_program, json, setup, stage, write};
+use crate::support::Stage;
 use crate::support::home_files::{everything, same};
 
 const OWN: &str = env!("CARGO_BIN_EXE_cli-team-bridge");
@@ -76,6 +77,62 @@ async fn a_second_setup_in_a_project_keeps_the_users_limit() {
     let mut expected = whole;
     expected["mcpServers"]["bridge"]["timeout"] = json!(600_000);
     assert_eq!(json(&path), expected, "{said}");
+}
+
+/// Written by hand, or changed after setup.
+#[tokio::test]
+async fn arguments_that_the_bridge_does_not_take_are_named_and_corrected() {
+    for (is_by_hand, arguments, wrong) in [
+        (true, json!(["orchestrate", "SEKRET"]), "`orchestrate` is not a command"),
+        (false, json!(["orchestrator", "--projct", "/x"]), "`--projct` is unknown"),
+        (false, json!(null), "there are none"),
+    ] {
+        let stage = stage(&[("claude", IDLE)]);
+        let path = stage.home().join(".claude.json");
+        if is_by_hand {
+            fs::write(&path, "{}").unwrap();
+        } else {
+            assert!(setup(&stage, &["--yes"]).await.0);
+        }
+        change(&path, |all| {
+            let mut entry = json!({ "command": OWN, "args": arguments, "env": { "MY": "own" } });
+            entry.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+            all["mcpServers"] = json!({ "bridge": entry });
+        });
+        let found = doctor(&stage);
+        assert!(found.contains(&format!("has wrong arguments: {wrong}")), "{found}");
+        assert!(found.contains("setup --client claude-code`, which sets them"), "{found}");
+        let (is_done, said) = setup(&stage, &["--yes"]).await;
+        assert!(is_done && !said.contains("another copy"), "{said}");
+        assert!(!said.contains("SEKRET") && !found.contains("SEKRET"), "{found}\n{said}");
+        assert!(said.contains("  + mcpServers.bridge.args: [\"orchestrator\"]"), "{said}");
+        let entry = &json(&path)["mcpServers"]["bridge"];
+        assert_eq!(entry["args"], json!(["orchestrator"]), "{entry}");
+        assert_eq!(entry["env"]["MY"], "own", "{entry}");
+        assert!(!doctor(&stage).contains("wrong arguments"));
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_somebody_chose_stay_and_are_called_by_their_name() {
+    let stage = stage(&[]);
+    let arguments = ["--client", "qwen", "--yes"];
+    assert!(setup(&stage, &arguments).await.0);
+    let path = stage.home().join(".qwen/settings.json");
+    change(&path, |all| {
+        all["mcpServers"]["bridge"]["args"] = json!(["orchestrator", "--adopt"]);
+    });
+    let before = everything(&stage);
+    let (is_done, said) = setup(&stage, &arguments).await;
+    assert!(!is_done && said.contains("starts this program with other arguments"), "{said}");
+    same(&before, &everything(&stage));
+}
+
+fn doctor(stage: &Stage) -> String {
+    let mut program = std::process::Command::new(OWN);
+    program.args(["doctor", "--no-start"]).env_clear().envs(stage.environment());
+    let output = program.current_dir(stage.project()).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// What a user has who keeps the settings of both clients in one file.

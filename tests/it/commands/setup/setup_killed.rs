@@ -98,7 +98,10 @@ async fn two_setups_at_once_are_refused() {
 #[tokio::test]
 async fn a_command_with_arguments_is_shown_without_them() {
     let stage = stage(&[("cursor", IDLE), ("zed", IDLE)]);
-    let entry = |command: &str| format!("{{\"bridge\":{{\"command\":\"{command}\"}}}}");
+    let entry = |command: &str| {
+        let arguments = r#"["orchestrator","--adopt"]"#;
+        format!("{{\"bridge\":{{\"command\":\"{command}\",\"args\":{arguments}}}}}")
+    };
     write(
         &stage,
         ".cursor/mcp.json",

@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::log_fixture::{DAY_MS, Project};
 use crate::bus::storage::contract::{append, joined};
 use crate::bus::storage::file::{FileLog, Options};
-use crate::bus::storage::{Log, Standing};
-use crate::domain::ids::SessionId;
+use crate::bus::storage::{Log, Presence, Standing};
+use crate::domain::ids::{SessionId, TaskId};
 use crate::sys::clock;
 use crate::sys::fs::disk::RealDisk;
 
@@ -32,6 +32,26 @@ fn all_files_are_private_to_their_owner() {
             assert_eq!(mode, 0o600, "{}", path.display());
         }
     }
+}
+
+#[test]
+fn the_presence_of_a_dead_session_tells_when_it_last_beat() {
+    let project = Project::new();
+    let (mut log, _) = project.open();
+    let session = SessionId(uuid::Uuid::from_u128(7));
+    let before_ms = clock::now().wall_ms;
+    log.hold(session).unwrap().beat();
+    assert_eq!(log.held(session), Presence::Free);
+    // The times of files lag behind the clock by some milliseconds.
+    let alive_ms = log.last_alive_ms(session, None).unwrap();
+    assert!((before_ms - 1_000..=clock::now().wall_ms).contains(&alive_ms));
+
+    let task = TaskId::from_bits(8);
+    log.transcript(&task, "{}").unwrap();
+    let transcript = project.bus.join("tasks").join(format!("{task}.jsonl"));
+    let later = SystemTime::UNIX_EPOCH + Duration::from_secs(4_000_000_000);
+    fs::File::options().write(true).open(transcript).unwrap().set_modified(later).unwrap();
+    assert_eq!(log.last_alive_ms(session, Some(&task)), Some(4_000_000_000_000));
 }
 
 #[test]

@@ -363,7 +363,12 @@ fn a_member_of_an_old_bus_may_have_a_name_like_a_number_and_is_addressed_by_it_w
     assert_eq!(replica.state.unread(&s22).count(), 1);
     assert_eq!(known_member(&replica.state, "S22").unwrap(), &s22);
     assert!(matches!(known_member(&replica.state, "s1"), Err(Refusal::NoSession { .. })));
-    let left = Event::MemberLeft { session: bob, departure: Departure::Closed, detail: None };
+    let left = Event::MemberLeft {
+        session: bob,
+        departure: Departure::Closed,
+        detail: None,
+        alive_ms: None,
+    };
     append(&mut log, &mut replica, vec![left]).unwrap();
     let ended = known_member(&replica.state, "s22");
     assert!(matches!(ended, Err(Refusal::NoSession { .. })), "nobody lives under it any more");

@@ -1,0 +1,81 @@
+//! Whether a client can start the program as its server with some arguments. The list of commands decides, as at the start itself.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::list_of_commands::{Arguments, Command};
+use crate::domain::limits::CLIENT_WORD_CHARS;
+use crate::domain::text::visible_letters::beginning;
+
+/// Says what is wrong with arguments in a client's entry. Names only the wrong one: another may be a secret.
+pub(super) fn judge(arguments: &[String]) -> Result<(), String> {
+    let program = std::iter::once("cli-team-bridge");
+    let line = program.chain(arguments.iter().map(String::as_str)).map(OsString::from);
+    match Arguments::read(line) {
+        Ok(Arguments { command: Command::Orchestrator(_) | Command::Peer(_) }) => Ok(()),
+        Ok(_) => Err(serves_none(arguments)),
+        Err(error) => Err(wrong_part(&error, arguments)),
+    }
+}
+
+fn wrong_part(error: &clap::Error, arguments: &[String]) -> String {
+    let part = |kind| match error.get(kind) {
+        Some(ContextValue::String(part)) => Some(shown(part)),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            "there are none".to_owned()
+        }
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => serves_none(arguments),
+        ErrorKind::InvalidSubcommand => match part(ContextKind::InvalidSubcommand) {
+            Some(word) => format!("{word} is not a command"),
+            None => "an unknown command".to_owned(),
+        },
+        _ => match part(ContextKind::InvalidArg) {
+            Some(word) if error.kind() == ErrorKind::UnknownArgument => {
+                format!("{word} is unknown")
+            }
+            Some(word) => format!("{word} has a value that does not fit"),
+            None => "the program does not take them".to_owned(),
+        },
+    }
+}
+
+fn serves_none(arguments: &[String]) -> String {
+    let first = arguments.first().map(String::as_str).unwrap_or_default();
+    format!("{} serves no client", shown(first))
+}
+
+fn shown(word: &str) -> String {
+    format!("`{}`", beginning(word, CLIENT_WORD_CHARS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wrong_argument_is_named() {
+        let judged = |line: &str| {
+            let arguments: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+            judge(&arguments).err().unwrap_or_default()
+        };
+        for right in ["orchestrator", "orchestrator --adopt", "peer --name ann --role reviewer"] {
+            assert_eq!(judged(right), "", "{right}");
+        }
+        for (wrong, expected) in [
+            ("", "there are none"),
+            ("orchestrate", "`orchestrate` is not a command"),
+            ("orchestrator --projct x", "`--projct` is unknown"),
+            ("orchestrator more", "`more` is unknown"),
+            ("status", "`status` serves no client"),
+            ("agent", "`agent` serves no client"),
+            ("--help", "`--help` serves no client"),
+            ("peer --name all", "`--name <NAME>` has a value that does not fit"),
+        ] {
+            assert_eq!(judged(wrong), expected, "{wrong}");
+        }
+    }
+}
