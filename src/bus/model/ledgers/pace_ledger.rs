@@ -30,7 +30,12 @@ impl PaceLedger {
     }
 
     /// Counts what is never refused.
-    pub(in crate::bus::model) fn count(&mut self, entry: &Entry, from: Option<&Name>, sent: Option<&MessageSent>) {
+    pub(in crate::bus::model) fn count(
+        &mut self,
+        entry: &Entry,
+        from: Option<&Name>,
+        sent: Option<&MessageSent>,
+    ) {
         if let Some(from) = from.filter(|_| self.limits.messages_per_minute > 0) {
             let pace = self.paces.entry(from.clone()).or_default();
             pace.push((entry.tick.ms, sent.cloned()));

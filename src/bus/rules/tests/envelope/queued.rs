@@ -121,7 +121,7 @@ fn what_waited_goes_to_the_next_who_fits_if_who_got_it_dies_before_reading() {
     lane(&mut world, b);
     world.due();
     let (call, _) = world.take(b);
-    world.ask(None, Operation::Reap(vec![b]));
+    world.ask(None, Operation::Reap(vec![b.into()]));
     assert!(!world.state.waits(b, call));
     lane(&mut world, c);
     world.due();
@@ -130,7 +130,7 @@ fn what_waited_goes_to_the_next_who_fits_if_who_got_it_dies_before_reading() {
     // Whoever has seen it keeps it.
     let (call, _) = world.take(c);
     world.settle(c, call, true);
-    world.ask(None, Operation::Reap(vec![c]));
+    world.ask(None, Operation::Reap(vec![c.into()]));
     let d = world.peer("d");
     lane(&mut world, d);
     assert_eq!((world.due(), world.unread("d")), (Vec::new(), Vec::new()));
@@ -143,7 +143,7 @@ fn what_waited_waits_again_for_a_month_if_nobody_else_fits_and_a_returning_name_
     let id = world.send_with(a, "@storage", queue());
     lane(&mut world, b);
     world.due();
-    world.ask(None, Operation::Reap(vec![b]));
+    world.ask(None, Operation::Reap(vec![b.into()]));
     assert_eq!(world.due(), []);
     world.peer("b");
     assert_eq!(world.unread("b"), [id]);
