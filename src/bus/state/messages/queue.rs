@@ -133,6 +133,10 @@ impl State {
             }
         }
         self.put_into_inboxes(id, &fresh.into());
+        if self.is_queued(id) {
+            // In a log from elsewhere, to somebody who is no member.
+            self.message_unclaimed(id);
+        }
         self.await_answer(id, at);
     }
 
