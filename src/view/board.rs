@@ -268,8 +268,8 @@ fn put_those_at_work(members: &mut [MemberRow], tasks: &[TaskRow]) {
             agents.sort();
             agents.dedup();
             let names: Vec<_> = agents.iter().map(String::as_str).collect();
-            let works = if names.len() == 1 { "works" } else { "work" };
-            row.doing = format!("{} {works} for it; {}", listed(&names, "and"), row.doing);
+            let are = if names.len() == 1 { "is" } else { "are" };
+            row.doing = format!("{} {are} in a turn for it; {}", listed(&names, "and"), row.doing);
             row.at_work_for_it = agents;
         }
     }

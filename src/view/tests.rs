@@ -189,7 +189,7 @@ fn a_leader_says_which_agents_are_in_a_turn_for_it_and_claims_no_wait() {
     let doing = |state: &State| board(state, 3, true).members[0].doing.clone();
     assert_eq!(doing(&state), "last active 0 s ago", "its task waits");
     state.apply(&entry(4, Event::TaskStarted { id }), &[0], LogPosition::default());
-    assert_eq!(doing(&state), "ann works for it; last active 0 s ago");
+    assert_eq!(doing(&state), "ann is in a turn for it; last active 0 s ago");
     assert_eq!(board(&state, 4, true).members[0].at_work_for_it, ["ann"]);
 }
 
