@@ -109,7 +109,7 @@ fn before(
         if *room < LINE_BYTES {
             break;
         }
-        let loaded = bus.load_message(one, 0, *room)?;
+        let loaded = bus.load_message(one, reader, 0, *room)?;
         *room = room.saturating_sub(loaded.text.len() + LINE_BYTES);
         messages.push(loaded);
     }

@@ -236,7 +236,9 @@ impl Call {
             let in_flight = state.in_flight_to(self.membership.session(), self.id);
             in_flight.into_iter().next().cloned()
         });
-        let read = |message| bus.load_message(message, 0, self.membership.text_room());
+        let read = |message| {
+            bus.load_message(message, self.membership.name(), 0, self.membership.text_room())
+        };
         let is_again = in_flight.as_ref().is_some_and(|message| returned.contains(&message.id));
         let read = in_flight.map(read).transpose()?;
         Ok(read.map(|loaded| LoadedMessage { is_again, ..loaded }))

@@ -8,6 +8,7 @@ use crate::bus::event::{Addressees, Entry, Event, ThreadResolved};
 use crate::bus::state::{Delivery, Message, Origin, Request, State, Task, Workflow};
 use crate::bus::storage::{LogError, LogPosition};
 use crate::domain::ids::{MessageId, RequestId, TaskId, WorkflowId};
+use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
 use crate::domain::workflow::Again;
 
@@ -49,7 +50,8 @@ impl Bus {
         reader: &Name,
         max: usize,
     ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
-        self.look_back(from, None, matches, reader, max)
+        let (found, next) = self.look_back(from, None, matches, reader, max)?;
+        Ok((self.without_withdrawn(found, reader)?, next))
     }
 
     /// Returns the messages of a thread that `reader` sent or received, as [`Bus::history`] does. It reads only those parts of the log
@@ -63,7 +65,49 @@ impl Bus {
     ) -> Result<(Vec<Message>, Option<LogPosition>), BusError> {
         let parts = self.parts_with(&thread.to_string())?;
         let parts = parts.into_iter().map(|part| (part.segment, part)).collect();
-        self.look_back(from, Some(&parts), |message| message.thread == *thread, reader, max)
+        let is_in_thread = |message: &Message| message.thread == *thread;
+        let (found, next) = self.look_back(from, Some(&parts), is_in_thread, reader, max)?;
+        Ok((self.without_withdrawn(found, reader)?, next))
+    }
+
+    /// Leaves out the messages of others that were taken from the reader before it was shown them.
+    fn without_withdrawn(
+        &self,
+        mut found: Vec<Message>,
+        reader: &Name,
+    ) -> Result<Vec<Message>, BusError> {
+        let mut forgotten = BTreeSet::new();
+        self.look(|state| {
+            found.retain(|message| match state.message(&message.id) {
+                Some(known) => known.is_readable_by(reader),
+                None => {
+                    if message.from.member() != Some(reader) && message.kind != MessageKind::Request
+                    {
+                        forgotten.insert(message.id.clone());
+                    }
+                    true
+                }
+            });
+        });
+        if forgotten.is_empty() {
+            return Ok(found);
+        }
+        let texts: Vec<_> = forgotten.iter().map(ToString::to_string).collect();
+        let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+        let mut withdrawn = BTreeSet::new();
+        self.entries_with_any(&texts, |_, entry| {
+            for event in &entry.events {
+                match moved(event, reader) {
+                    Some((id, true)) => withdrawn.insert(id.clone()),
+                    Some((id, false)) => withdrawn.remove(id),
+                    None => false,
+                };
+            }
+        })?;
+        found.retain(|message| {
+            !(forgotten.contains(&message.id) && withdrawn.contains(&message.id))
+        });
+        Ok(found)
     }
 
     /// Looks back in the whole log, or in these parts of it by their segments.
@@ -246,13 +290,24 @@ impl Bus {
         id: &MessageId,
         reader: &Name,
     ) -> Result<Option<Message>, BusError> {
-        let mut found = None;
+        let (mut found, mut withdrawn) = (None, false);
         self.entries_with(&id.to_string(), |at, entry| {
             let messages = self.look(|state| messages_of(state, &entry, at, reader));
             let mut messages = messages.into_iter();
             found = found.take().or_else(|| messages.find(|message| message.id == *id));
+            for (_, how) in entry
+                .events
+                .iter()
+                .filter_map(|event| moved(event, reader))
+                .filter(|(other, _)| *other == id)
+            {
+                withdrawn = how;
+            }
         })?;
-        Ok(found)
+        let is_kept = |message: &Message| {
+            message.from.member() == Some(reader) || message.kind == MessageKind::Request
+        };
+        Ok(found.filter(|message| !withdrawn || is_kept(message)))
     }
 
     /// Returns the state that follows from only the log's events about an id.
@@ -327,6 +382,18 @@ impl Bus {
             let found = found.filter(|(message, to)| is_addressed(message, to));
             found.map(|(message, _)| message.clone()).collect()
         })
+    }
+}
+
+/// Returns the message that an event takes from a reader who was not shown it (`true`), or gives it anew.
+fn moved<'a>(event: &'a Event, reader: &Name) -> Option<(&'a MessageId, bool)> {
+    match event {
+        Event::MessageSuperseded { id, members } if members.named().contains(reader) => {
+            Some((id, true))
+        }
+        Event::MessageExpired { id, member } if member == reader => Some((id, true)),
+        Event::MessageAddressed { id, to } if to.named().contains(reader) => Some((id, false)),
+        _ => None,
     }
 }
 

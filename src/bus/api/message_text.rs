@@ -6,7 +6,7 @@ use super::bus::Bus;
 use crate::bus::error::BusError;
 use crate::bus::event::Envelope;
 use crate::bus::rules::Refusal;
-use crate::bus::state::Message;
+use crate::bus::state::{Message, State};
 use crate::bus::storage::LogError;
 use crate::bus::storage::stored_text::{CONTEXT_HEADING, RequestTexts};
 use crate::domain::ids::MessageId;
@@ -157,10 +157,15 @@ impl Bus {
     pub fn load_message(
         &self,
         header: Message,
+        reader: &Name,
         offset: usize,
         max: usize,
     ) -> Result<LoadedMessage, BusError> {
-        let more = self.envelope(&header)?;
+        let mut more = self.envelope(&header)?;
+        if let Some(more) = &mut more {
+            // To a reader who never had that message, its id means nothing.
+            more.supersedes.take_if(|before| !self.look(|state| knew(state, before, reader)));
+        }
         let whole = match self.text(header.body) {
             Err(BusError::Log(why @ (LogError::Gone | LogError::DamagedText { .. }))) => {
                 return Ok(LoadedMessage {
@@ -204,9 +209,14 @@ impl Bus {
             Some(message) => Some(message),
             None => self.past_message(id, reader)?,
         };
-        let visible = found.filter(|message| message.is_visible_to(reader));
+        let visible = found.filter(|message| message.is_readable_by(reader));
         visible.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() }.into())
     }
+}
+
+/// Says whether a member can read a message, as far as the state still knows.
+fn knew(state: &State, id: &MessageId, reader: &Name) -> bool {
+    state.message(id).is_none_or(|message| message.is_readable_by(reader))
 }
 
 #[cfg(test)]

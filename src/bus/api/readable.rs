@@ -25,19 +25,16 @@ impl Bus {
     /// this session whose messages are about to count as seen.
     pub fn readable(&self, session: SessionId, pick: &Pick, proven: &[CallId]) -> Readable {
         let mut readable = Readable::default();
+        let name = self.look(|state| state.session(session).map(|live| live.name.clone()));
+        let Some(name) = name else { return readable };
         let mut unreadable: Vec<MessageId> = Vec::new();
         loop {
             let candidates: Vec<(Message, bool)> = self.look(|state| {
-                let name = state.session(session).map(|session| &session.name);
-                let is_again =
-                    |message: &Message| name.is_some_and(|name| message.is_returned_to(name));
                 let left_out = |message: &Message| {
-                    unreadable.contains(&message.id)
-                        || name.is_some_and(|name| is_proven(message, name, session, proven))
+                    unreadable.contains(&message.id) || is_proven(message, &name, session, proven)
                 };
-                let picked = name.map(|name| picked(state, name, pick, left_out));
-                let picked = picked.into_iter().flatten();
-                picked.map(|message| (message.clone(), is_again(message))).collect()
+                let picked = picked(state, &name, pick, left_out).into_iter();
+                picked.map(|message| (message.clone(), message.is_returned_to(&name))).collect()
             });
             readable.messages.retain(|loaded| {
                 candidates.iter().any(|(message, _)| message.id == loaded.header.id)
@@ -49,7 +46,7 @@ impl Bus {
                     continue;
                 }
                 let id = message.id.clone();
-                match self.load_message(message, 0, pick.head_bytes) {
+                match self.load_message(message, &name, 0, pick.head_bytes) {
                     Ok(loaded) => readable.messages.push(LoadedMessage { is_again, ..loaded }),
                     Err(error) => {
                         tracing::warn!("failed to read {id}, which stays unread: {error}");

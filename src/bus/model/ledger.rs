@@ -57,8 +57,8 @@ pub(super) struct Ledger {
     paces: PaceLedger,
     messages: BTreeMap<MessageId, (u64, Author)>,
     urgency: BTreeMap<MessageId, Urgency>,
-    /// Those that wait for somebody who fits.
-    queued: BTreeSet<MessageId>,
+    /// Those that wait for somebody who fits, or once did, each with who has got it.
+    queued: BTreeMap<MessageId, Option<Name>>,
     places: BTreeMap<(MessageId, Name), Where>,
     /// The calls that carry messages in their answers, and those whose answers were written.
     by_answer: BTreeSet<(SessionId, CallId)>,
@@ -171,7 +171,7 @@ impl Ledger {
                 if is_queued {
                     let copies = &sent.more.as_ref().unwrap().mentions;
                     assert_eq!(sent.to.named(), copies, "only copies are delivered at once");
-                    self.queued.insert(sent.id.clone());
+                    self.queued.insert(sent.id.clone(), None);
                 } else {
                     assert!(!sent.to.named().is_empty());
                 }
@@ -186,11 +186,15 @@ impl Ledger {
             }
             Event::MessageAddressed { id, to } => {
                 assert!(self.messages.contains_key(id));
-                if self.queued.remove(id) {
-                    assert_eq!(to.named().len(), 1, "the first who fits gets it");
-                }
+                let was_queued = self.queued.contains_key(id);
+                self.leave_queue(id, to.named());
                 for name in to.named() {
                     let place = (id.clone(), name.clone());
+                    let has_it = self.places.contains_key(&place) && !self.ended.contains(&place);
+                    if was_queued && has_it {
+                        // Its copy is what the address means now.
+                        continue;
+                    }
                     let is_held = matches!(self.places.get(&place), Some(Where::InFlight(..)));
                     assert!(!is_held, "a message in flight is not delivered twice");
                     // A new session of the name is shown the request afresh.
@@ -221,7 +225,9 @@ impl Ledger {
                 }
             }
             Event::MessageExpired { id, member } => self.end(id, member),
-            Event::MessageUnclaimed { id } => assert!(self.queued.remove(id), "it has waited"),
+            Event::MessageUnclaimed { id } => {
+                assert!(self.queued.remove(id).is_some(), "it has waited");
+            }
             Event::MessageAcknowledged(said) => self.acknowledge(said),
             Event::WaitStarted { session, .. } => assert!(self.is_live(*session)),
             Event::RequestOpened(opened) => {
@@ -324,6 +330,19 @@ impl Ledger {
                 self.unheard.remove(id);
             }
             _ => {}
+        }
+    }
+
+    /// The first who fits gets a message that waits, or the next one, if who has it has died with it unread.
+    fn leave_queue(&mut self, id: &MessageId, to: &[Name]) {
+        let Some(holder) = self.queued.get_mut(id) else { return };
+        let [to] = to else { panic!("one who fits gets it") };
+        let Some(before) = holder.replace(to.clone()) else { return };
+        assert!(!self.live.iter().any(|one| self.names[one] == before), "who lives keeps it");
+        let place = (id.clone(), before);
+        if !self.ended.contains(&place) {
+            assert!(matches!(self.places[&place], Where::Unread(_)), "what is seen is not sent on");
+            self.end(id, &place.1);
         }
     }
 

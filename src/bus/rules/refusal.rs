@@ -149,6 +149,13 @@ pub enum Refusal {
     OpensRequest { what: &'static str },
     #[error("{by} owns the lane `@{lane}`: write to `@{lane}`, or ask {by} to release it")]
     LaneTaken { lane: Label, by: Name },
+    #[error("no lane can be called `{lane}`: `@{lane}` means all members")]
+    LaneMeansMore { lane: Label },
+    #[error(
+        "`{lane}` is a role or capability of {of}, who gets what is written to `@{lane}`: give your \
+            lane another word"
+    )]
+    LaneMeansOthers { lane: Label, of: Name },
     #[error("you own {limit} lanes, which is the limit: release one with update_claim")]
     TooManyLanes { limit: usize },
     #[error("you do not own the lane `@{lane}`{}", .by.as_ref().map_or(String::new(), |by| format!(": {by} does")))]

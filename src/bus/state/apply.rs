@@ -157,6 +157,8 @@ fn moves_members_between_groups(event: &Event) -> bool {
     matches!(
         event,
         Event::MemberLeft { .. }
+            | Event::MemberHung { .. }
+            | Event::MemberBack { .. }
             | Event::LaneClaimed(_)
             | Event::LaneReleased(_)
             | Event::TopicFollowed(_)

@@ -68,7 +68,9 @@ pub(in crate::bus::rules) fn abandon_mail(
             break;
         }
         writer.push(Event::MessageExpired { id: message.id.clone(), member: name.clone() });
-        let personal = matches!(message.kind, MessageKind::Message | MessageKind::Response);
+        // What waits again for the next who fits is not lost.
+        let personal = matches!(message.kind, MessageKind::Message | MessageKind::Response)
+            && !writer.state.is_promised(&message.id);
         if let Some(sender) =
             message.from.member().filter(|_| personal && message.claimed_by.is_none())
         {

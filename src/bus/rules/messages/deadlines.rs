@@ -1,12 +1,15 @@
 //! The deadlines of messages: those that nobody has seen in time expire, and who owes an answer is reminded.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::bus::event::{Body, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::{Notice, notice};
-use crate::bus::state::{AwaitedAnswer, Delivery};
+use crate::bus::state::{AwaitedAnswer, Delivery, Message};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::messaging::{Audience, MessageKind};
+use crate::domain::name::Name;
 
 /// Ends a message whose time is over wherever it is unread, and notifies its sender.
 pub(in crate::bus::rules) fn expire(writer: &mut Writer<'_>, id: &MessageId) {
@@ -72,17 +75,43 @@ fn debtor(awaited: &AwaitedAnswer) -> Notice {
     }
 }
 
-/// Reminds those who have the message. It wakes whom the message itself may wake.
+/// Reminds those who have the message, in place of an earlier reminder that they have not read. It wakes whom the message itself may wake.
+/// Whose inbox is full gets none: what a member asks for fills no inbox above its limit.
 fn remind(writer: &mut Writer<'_>, awaited: &AwaitedAnswer, id: &MessageId) {
     let AwaitedAnswer { from, audience, to, thread, .. } = awaited;
-    let to: Vec<_> = to.iter().filter(|name| writer.accepts_notice(name)).cloned().collect();
+    let replaced = withdraw_nudges(writer, id, to);
+    let has_room = |name: &Name| replaced.contains(name) || writer.has_room(name, 1);
+    let gets = |name: &&Name| writer.reaches(name) && has_room(name);
+    let to: Vec<_> = to.iter().filter(gets).cloned().collect();
     if to.is_empty() {
         return;
     }
     let text = format!("{from} waits for your answer to {id}: send_message with reply_to {id}");
     let mut post = Post::new(MessageKind::Nudge, from.clone(), from.clone(), Body::Text(text));
     (post.audience, post.to) = (audience.clone(), to);
-    post.thread = Some(thread.clone());
+    (post.reply_to, post.thread) = (Some(id.clone()), Some(thread.clone()));
     post.quiet = writer.state.message(id).is_some_and(|message| message.quiet);
     writer.post(post);
+}
+
+/// Withdraws the reminders of an awaited answer wherever these members have them unread, and returns who had one.
+pub(in crate::bus::rules) fn withdraw_nudges(
+    writer: &mut Writer<'_>,
+    asked: &MessageId,
+    debtors: &[Name],
+) -> BTreeSet<Name> {
+    let is_nudge = |message: &&Message| {
+        message.kind == MessageKind::Nudge && message.reply_to.as_ref() == Some(asked)
+    };
+    let mut unread: BTreeMap<MessageId, Vec<Name>> = BTreeMap::new();
+    for name in debtors {
+        for nudge in writer.state.unread(name).filter(is_nudge) {
+            unread.entry(nudge.id.clone()).or_default().push(name.clone());
+        }
+    }
+    let had = unread.values().flatten().cloned().collect();
+    for (id, members) in unread {
+        writer.push(Event::MessageSuperseded { id, members: members.into() });
+    }
+    had
 }

@@ -1,17 +1,20 @@
 //! Messages to a group that nobody is in yet: the first who fits gets each, or its sender is told that nobody came.
 
+use std::collections::BTreeMap;
+
 use super::resolve::Recipients;
 use crate::bus::event::{Envelope, Event};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{Notice, notice};
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::Session;
+use crate::bus::state::{Message, Session};
 use crate::domain::limits;
 use crate::domain::messaging::Audience;
+use crate::domain::name::Name;
 
 /// Returns the recipients of a message: nobody yet, if nobody fits and its sender says that it may wait.
 pub(super) fn or_queued(
-    writer: &Writer<'_>,
+    writer: &mut Writer<'_>,
     me: &Session,
     found: Result<Recipients, Refusal>,
     more: Option<&Envelope>,
@@ -20,14 +23,51 @@ pub(super) fn or_queued(
         Err(Refusal::NobodyFits(nobody)) if more.is_some_and(|more| more.queue) => nobody.group,
         found => return found,
     };
-    let (own, all) = writer.state.queued_by(&me.name);
-    for (count, limit, is_own) in [(own, limits::QUEUED_OF_ONE, true), (all, limits::QUEUED, false)]
-    {
-        if count >= limit {
-            return Err(Refusal::TooManyQueued { count, own: is_own });
-        }
+    let waiting = writer.state.queue().filter(|(_, is_held)| !is_held);
+    let own = waiting.filter(|(message, _)| message.from.member() == Some(&me.name)).count();
+    if own >= limits::QUEUED_OF_ONE {
+        return Err(Refusal::TooManyQueued { count: own, own: true });
+    }
+    let all = writer.state.queue().count();
+    if all >= limits::QUEUED && !make_room(writer, own) {
+        return Err(Refusal::TooManyQueued { count: all, own: false });
     }
     Ok(Recipients { audience: Audience::Group(group), to: Vec::new() })
+}
+
+/// Removes one message from a full queue for a sender that has so many in it: one that somebody has by now, who keeps it; else the oldest
+/// of a sender that has left, or of the one that has the most, who is told. So no member, and none that comes and goes under many names,
+/// can keep the others out.
+fn make_room(writer: &mut Writer<'_>, own: usize) -> bool {
+    let state = writer.state;
+    if let Some((held, _)) = state.queue().find(|(_, is_held)| *is_held) {
+        writer.push(Event::MessageUnclaimed { id: held.id.clone() });
+        return true;
+    }
+    let mut by_sender: BTreeMap<Option<&Name>, Vec<&Message>> = BTreeMap::new();
+    for (message, _) in state.queue() {
+        by_sender.entry(message.from.member()).or_default().push(message);
+    }
+    let has_left = |sender: Option<&Name>| sender.is_none_or(|name| state.live(name).is_none());
+    let most = by_sender.into_iter().max_by_key(|(name, sent)| (has_left(*name), sent.len()));
+    let Some((sender, sent)) = most else { return false };
+    if !has_left(sender) && sent.len() <= own {
+        return false;
+    }
+    let Some(oldest) = sent.into_iter().min_by_key(|message| message.seq) else { return false };
+    end_unclaimed(writer, oldest, " gave way to another one: too many wait for somebody who fits");
+    true
+}
+
+/// Ends a message that nobody has got, and tells its sender why.
+fn end_unclaimed(writer: &mut Writer<'_>, message: &Message, why: &'static str) {
+    writer.push(Event::MessageUnclaimed { id: message.id.clone() });
+    let Some(sender) = message.from.member() else { return };
+    let address = match &message.audience {
+        Audience::Group(group) => notice![*group],
+        _ => Notice::default(),
+    };
+    writer.notice(sender, notice!["your message ", message.id, " to ", address, why]);
 }
 
 /// Delivers the messages that somebody fits by now, and ends those that have waited for too long.
@@ -50,17 +90,9 @@ pub(in crate::bus::rules) fn deliver_queued(writer: &mut Writer<'_>) {
         if state.message(id).is_some_and(|message| state.fits_somebody(message)) {
             continue;
         }
-        writer.push(Event::MessageUnclaimed { id: id.clone() });
-        let message = state.message(id);
-        let sender = message.and_then(|message| Some((message, message.from.member()?)));
-        if let Some((message, sender)) = sender {
-            let address = match &message.audience {
-                Audience::Group(group) => notice![*group],
-                _ => Notice::default(),
-            };
-            let text =
-                notice!["your message ", *id, " to ", address, " expired: nobody who fits came"];
-            writer.notice(sender, text);
+        match state.message(id) {
+            Some(message) => end_unclaimed(writer, message, " expired: nobody who fits came"),
+            None => writer.push(Event::MessageUnclaimed { id: id.clone() }),
         }
     }
 }

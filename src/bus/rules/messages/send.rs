@@ -35,7 +35,8 @@ pub(in crate::bus::rules) fn send(
         check_envelope(more, reply_to)?;
     }
     let me = writer.session(me)?;
-    let Recipients { audience, to } = or_queued(writer, me, resolve(writer, me, to), more)?;
+    let found = resolve(writer, me, to);
+    let Recipients { audience, to } = or_queued(writer, me, found, more)?;
     let to = if audience.is_one() { to } else { responsive(writer.state, to) };
     let to = with_room(writer, &audience, to)?;
     let mut post = Post::new(MessageKind::Message, me.name.clone(), me.name.clone(), body.clone());
@@ -119,7 +120,7 @@ pub(in crate::bus::rules) fn send_as_human(
     let to = with_room(writer, &audience, to)?;
     let first = to.first().cloned().ok_or(Refusal::NobodyElse)?;
     let answered = reply_to.and_then(|id| writer.state.message(id));
-    let answered = answered.filter(|message| to.iter().all(|name| message.is_visible_to(name)));
+    let answered = answered.filter(|message| to.iter().all(|name| message.is_readable_by(name)));
     let post = Post {
         priority,
         reply_to: answered.map(|message| message.id.clone()),
@@ -166,7 +167,7 @@ fn answered(state: &State, me: &Name, text: &str) -> Result<ReplyTo, Refusal> {
         return not_answerable(id.to_string(), "an orchestrator answers it with answer_permission");
     }
     let id = MessageId::parse(text)?;
-    let message = state.message(&id).filter(|message| message.is_visible_to(me));
+    let message = state.message(&id).filter(|message| message.is_readable_by(me));
     let message = message.ok_or_else(|| Refusal::UnknownMessage { id: id.clone() })?;
     match &message.request {
         Some(request)

@@ -52,7 +52,7 @@ pub(in crate::bus::rules) fn supersede(
     if before.from.member() != Some(me) || !is_talk {
         return Err(Refusal::NotYourMessage { id: id.clone() });
     }
-    if writer.state.is_queued(id) {
+    if writer.state.is_promised(id) {
         writer.push(Event::MessageUnclaimed { id: id.clone() });
     }
     writer.supersede(id);

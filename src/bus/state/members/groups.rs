@@ -43,9 +43,13 @@ impl Session {
 
     /// Says whether it has a word as its lane, a role or a capability.
     pub fn has_word(&self, word: &str) -> bool {
+        self.does_lane(word) || self.is_able(word)
+    }
+
+    /// Says whether it has a word as a role or a capability.
+    pub(in crate::bus) fn is_able(&self, word: &str) -> bool {
         let is_it = |label: &Label| is_same_word(label.as_str(), word);
-        self.does_lane(word)
-            || self.roles.iter().any(|role| is_same_word(role, word))
+        self.roles.iter().any(|role| is_same_word(role, word))
             || self.traits.capabilities.iter().any(is_it)
     }
 }

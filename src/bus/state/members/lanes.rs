@@ -1,4 +1,5 @@
-//! Who owns a lane: the session that has claimed it, else, of those that say they do it, the one that is here longest.
+//! Who owns a lane: the session that has claimed it, else, of those that say they do it, the one that is here longest. One that does not
+//! respond comes after all others.
 //!
 //! So a lane has one owner or none, and is gone with its session.
 
@@ -15,7 +16,7 @@ impl Session {
         self.lanes.iter().chain(&self.traits.lane).any(|own| is_same_word(own.as_str(), lane))
     }
 
-    fn has_claimed(&self, lane: &str) -> bool {
+    pub(in crate::bus) fn has_claimed(&self, lane: &str) -> bool {
         self.lanes.iter().any(|own| is_same_word(own.as_str(), lane))
     }
 }
@@ -23,9 +24,9 @@ impl Session {
 impl State {
     /// Returns the owner of a lane.
     pub fn lane_owner(&self, lane: &str) -> Option<&Session> {
-        let live = self.live_sessions();
-        let claimed = live.iter().find(|session| session.has_claimed(lane));
-        claimed.or_else(|| live.iter().find(|session| session.does_lane(lane))).copied()
+        let does = self.live_sessions().into_iter().filter(|session| session.does_lane(lane));
+        // Of equal ones the first is taken, which is here longest.
+        does.min_by_key(|session| (session.hung, !session.has_claimed(lane)))
     }
 
     /// Returns the lanes that a session owns.

@@ -66,7 +66,8 @@ impl State {
         let (Some(seconds), Some(from)) = (seconds, message.from.member()) else {
             return;
         };
-        let names = message.deliveries.iter().map(|(name, _)| name);
+        let having = message.deliveries.iter().filter(|(_, delivery)| !delivery.ended_unseen());
+        let names = having.map(|(name, _)| name);
         let to: Vec<_> = names.filter(|name| !message.is_copy_for(name)).cloned().collect();
         if to.is_empty() {
             return;
@@ -110,6 +111,7 @@ impl State {
     pub(in crate::bus::state) fn message_expired(&mut self, id: &MessageId, member: &Name) {
         self.settle(id, member, Delivery::Expired);
         self.message_not_seen(id, member);
+        self.queue_again(id);
         self.forget_member_if_idle(member);
     }
 

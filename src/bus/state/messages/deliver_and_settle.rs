@@ -320,6 +320,7 @@ impl State {
     }
 
     pub(in crate::bus::state) fn end_message_if_settled(&mut self, id: &MessageId) {
+        self.forget_if_seen(id);
         self.time_message(id);
         if !self.is_ended(id) {
             return;

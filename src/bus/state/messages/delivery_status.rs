@@ -43,6 +43,11 @@ impl Delivery {
         matches!(self, Self::Seen | Self::Acknowledged(_))
     }
 
+    /// Says whether the message was withdrawn, or its time was over, before the model was shown it.
+    pub fn ended_unseen(self) -> bool {
+        matches!(self, Self::Superseded | Self::Expired)
+    }
+
     /// Says whether an acknowledgement takes it further. It never goes back, and what has ended unseen stays so.
     pub fn goes_on_to(self, acknowledgement: Acknowledgement) -> bool {
         match self {

@@ -51,9 +51,17 @@ pub struct Message {
 }
 
 impl Message {
-    /// Says whether a member may see the message: its author and its addressees only.
+    /// Says whether a message is a member's: its author and its addressees only.
     pub(in crate::bus) fn is_visible_to(&self, name: &Name) -> bool {
         self.from.member() == Some(name) || self.deliveries.get(name).is_some()
+    }
+
+    /// Says whether a member may read the message: as its author, or as an addressee from whom its sender did not take it before it was
+    /// shown. A request that others have claimed stays readable.
+    pub fn is_readable_by(&self, name: &Name) -> bool {
+        let is_kept =
+            |delivery: &Delivery| self.kind == MessageKind::Request || !delivery.ended_unseen();
+        self.from.member() == Some(name) || self.deliveries.get(name).is_some_and(is_kept)
     }
 
     pub fn delivery(&self, name: &Name) -> Option<Delivery> {

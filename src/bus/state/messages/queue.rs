@@ -1,8 +1,10 @@
 //! Messages to a group that nobody is in yet: each waits under its address for the first who fits.
+//!
+//! It stays in the queue until somebody has seen it: if who got it dies before, it waits again, for the next who fits.
 
 use crate::bus::event::{Addressees, MessageSent};
 use crate::bus::state::event_place::At;
-use crate::bus::state::{Message, Session, State};
+use crate::bus::state::{Delivery, Message, Session, State};
 use crate::domain::ids::MessageId;
 use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
@@ -10,28 +12,43 @@ use crate::domain::time::Now;
 use crate::domain::wait_times;
 
 impl State {
-    /// Says whether a message waits for somebody who fits.
+    /// Says whether a message waits for somebody who fits, and nobody has it yet.
     pub fn is_queued(&self, id: &MessageId) -> bool {
+        self.queued.contains(id)
+            && self.message(id).is_none_or(|message| message.holder().is_none())
+    }
+
+    /// Says whether a message waits, or would wait again if who has it died.
+    pub(in crate::bus) fn is_promised(&self, id: &MessageId) -> bool {
         self.queued.contains(id)
     }
 
-    /// Returns how many messages wait so: of this member, and of all.
-    pub(in crate::bus) fn queued_by(&self, name: &Name) -> (usize, usize) {
+    /// Returns the messages of the queue, oldest first, each with whether somebody has it by now.
+    pub(in crate::bus) fn queue(&self) -> impl Iterator<Item = (&Message, bool)> {
         let messages = self.queued.iter().filter_map(|id| self.message(id));
-        let own = messages.filter(|message| message.from.member() == Some(name)).count();
-        (own, self.queued.len())
+        messages.map(|message| (message, message.holder().is_some()))
     }
 
     /// Returns the messages that somebody fits now, each with the first who does.
     pub(in crate::bus) fn queue_that_fits(&self) -> impl Iterator<Item = (&MessageId, &Session)> {
-        self.queued.iter().filter_map(|id| Some((id, self.first_fitting(self.message(id)?)?)))
+        self.queued.iter().filter_map(|id| {
+            let message = self.message(id)?;
+            let is_free = match message.holder() {
+                None => true,
+                // What is in flight is unread again first.
+                Some((name, Delivery::Unread { .. })) => self.live(name).is_none(),
+                Some(_) => false,
+            };
+            Some((id, self.first_fitting(message).filter(|_| is_free)?))
+        })
     }
 
-    /// Returns the messages that have waited for too long.
+    /// Returns the messages that nobody has and that have waited for too long.
     pub(in crate::bus) fn queue_that_lapsed(&self, now: Now) -> impl Iterator<Item = &MessageId> {
-        self.queued
-            .iter()
-            .filter(move |id| self.message(id).is_none_or(|message| self.has_lapsed(message, now)))
+        self.queued.iter().filter(move |id| {
+            self.message(id)
+                .is_none_or(|message| message.holder().is_none() && self.has_lapsed(message, now))
+        })
     }
 
     /// Returns when something is to be done about the messages that wait, in milliseconds of the boot.
@@ -42,7 +59,8 @@ impl State {
         if self.queue_that_fits().next().is_some() || self.queue_that_lapsed(now).next().is_some() {
             return Some(0);
         }
-        let ends = self.queued.iter().filter_map(|id| self.message(id)?.more.as_ref()?.expires_ms);
+        let waiting = self.queue().filter(|(_, is_held)| !is_held);
+        let ends = waiting.filter_map(|(message, _)| message.more.as_ref()?.expires_ms);
         // As the machine's time runs on from the last entry.
         let left_ms = ends.min()?.saturating_sub(self.watch.wall_ms());
         let since_ms = self.watch.ms_of(self.boot).unwrap_or(now.tick.ms);
@@ -54,14 +72,21 @@ impl State {
         self.first_fitting(message).is_some()
     }
 
+    /// Returns the first who fits the address of a message and may get it: also one that has a copy of it, and one that died with it.
     fn first_fitting(&self, message: &Message) -> Option<&Session> {
         let Audience::Group(group) = &message.audience else {
             return None;
         };
         self.in_group(group).into_iter().find(|session| {
-            !message.is_visible_to(&session.name)
+            let name = &session.name;
+            let may_get = match message.delivery(name) {
+                None | Some(Delivery::Superseded | Delivery::Expired) => true,
+                Some(_) => message.is_copy_for(name),
+            };
+            may_get
+                && message.from.member() != Some(name)
                 && !session.hung
-                && self.has_room(&session.name, 1)
+                && self.has_room(name, 1)
         })
     }
 
@@ -69,9 +94,12 @@ impl State {
     pub(in crate::bus::state) fn queue_message(&mut self, message: &mut Message) {
         self.queued.insert(message.id.clone());
         if let Some(more) = &mut message.more {
-            let month_ms = wait_times::ABSENT_MAIL_MS;
-            more.expires_ms = Some(self.watch.wall_ms().saturating_add_unsigned(month_ms));
+            more.expires_ms = Some(self.in_a_month_ms());
         }
+    }
+
+    fn in_a_month_ms(&self) -> i64 {
+        self.watch.wall_ms().saturating_add_unsigned(wait_times::ABSENT_MAIL_MS)
     }
 
     /// Delivers a message to more members. One that has waited for them begins the deadlines that its sender gave it.
@@ -81,25 +109,78 @@ impl State {
         to: &Addressees,
         at: &At,
     ) {
-        let was_queued = self.queued.remove(id);
-        if was_queued
-            && let Some(message) = self.messages.get_mut(id)
-            && let Some(more) = &mut message.more
-            && more.ttl_seconds.is_none()
-        {
-            more.expires_ms = None;
+        if !self.queued.contains(id) {
+            self.put_into_inboxes(id, to);
+            return;
         }
-        self.put_into_inboxes(id, to);
-        if was_queued {
-            self.await_answer(id, at);
+        if let Some((before, _)) = self.message(id).and_then(Message::holder) {
+            let before = before.clone();
+            self.settle(id, &before, Delivery::Superseded);
+            self.message_not_seen(id, &before);
+            self.forget_member_if_idle(&before);
+        }
+        let mut fresh = to.named().to_vec();
+        if let Some(message) = self.messages.get_mut(id) {
+            let has_it =
+                |name: &Name| message.delivery(name).is_some_and(|one| !one.ended_unseen());
+            fresh.retain(|name| !has_it(name));
+            if let Some(more) = &mut message.more {
+                if more.ttl_seconds.is_none() {
+                    more.expires_ms = None;
+                }
+                // Who had a copy is meant by the address now.
+                more.mentions.retain(|name| !to.named().contains(name));
+            }
+        }
+        self.put_into_inboxes(id, &fresh.into());
+        self.await_answer(id, at);
+    }
+
+    /// Lets a message wait again which ended unseen for who had it; unless its time is over.
+    pub(in crate::bus::state) fn queue_again(&mut self, id: &MessageId) {
+        if !self.is_queued(id) {
+            return;
+        }
+        let (month_ms, now_ms) = (self.in_a_month_ms(), self.watch.wall_ms());
+        let Some(more) = self.messages.get_mut(id).and_then(|message| message.more.as_mut()) else {
+            return;
+        };
+        if more.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms) {
+            self.message_unclaimed(id);
+        } else if more.ttl_seconds.is_none() {
+            more.expires_ms = Some(month_ms);
         }
     }
 
-    /// Ends a message that has waited in vain, or whose place another one takes.
+    /// Removes a message from the queue once somebody whom its address means has seen it.
+    pub(in crate::bus::state) fn forget_if_seen(&mut self, id: &MessageId) {
+        if !self.queued.contains(id) {
+            return;
+        }
+        let is_seen = self.message(id).is_some_and(|message| {
+            let mut meant =
+                message.deliveries.iter().filter(|(name, _)| !message.is_copy_for(name));
+            meant.any(|(_, delivery)| delivery.is_seen())
+        });
+        if is_seen {
+            self.queued.remove(id);
+        }
+    }
+
+    /// Ends a message that has waited in vain, or whose place another one takes. Who has it keeps it.
     pub(in crate::bus::state) fn message_unclaimed(&mut self, id: &MessageId) {
         if self.queued.remove(id) {
             self.end_message_if_settled(id);
         }
+    }
+}
+
+impl Message {
+    /// Returns who has a message that has waited, and has not seen it yet.
+    fn holder(&self) -> Option<(&Name, &Delivery)> {
+        let meant = self.deliveries.iter().filter(|(name, _)| !self.is_copy_for(name));
+        let mut unseen = meant.filter(|(_, delivery)| !delivery.is_final());
+        unseen.next()
     }
 }
 

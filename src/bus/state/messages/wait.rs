@@ -46,6 +46,7 @@ impl Message {
     /// Says whether it is a member's answer to that message, and no question back, receipt or report of progress.
     fn is_answer_to(&self, asked: &MessageId) -> bool {
         self.reply_to.as_ref() == Some(asked)
+            && self.kind != MessageKind::Nudge
             && self.from.member().is_some()
             && self.class().answers()
     }

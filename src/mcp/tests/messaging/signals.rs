@@ -202,3 +202,39 @@ async fn a_mention_is_a_copy_if_its_sender_asks_for_it() {
     let receipts = ann.call("check_messages", json!({ "id": sent["message_id"] })).await;
     assert_eq!(receipts["receipts"].as_array().unwrap().len(), 2, "{receipts}");
 }
+
+#[tokio::test]
+async fn what_its_sender_took_back_before_it_was_read_nobody_else_can_read() {
+    let team = Team::new();
+    let (mut ann, mut bob) = (team.member("ann").await, team.member("bob").await);
+    let send =
+        |content: &str, more: Value| json!({ "to": "bob", "content": content, "more": more });
+    let id_of = |sent: Value| sent["message_id"].as_str().unwrap().to_owned();
+    let old = id_of(ann.call("send_message", send("the old one", json!({}))).await);
+    let new = send("the new one", json!({ "supersedes": old }));
+    let new = id_of(ann.call("send_message", new).await);
+    let unread = bob.call("check_messages", json!({})).await;
+    assert_eq!(unread["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(unread["messages"][0]["content"], "the new one");
+    // It never had the other one, so that its id would say nothing.
+    assert_eq!(unread["messages"][0]["supersedes"], Value::Null);
+    for ask in [json!({ "id": old }), json!({ "thread": old })] {
+        bob.refused("check_messages", ask).await;
+    }
+    let reply = json!({ "to": "ann", "content": "x", "reply_to": old });
+    bob.refused("send_message", reply).await;
+    let past = bob.call("check_messages", json!({ "cursor": "0" })).await;
+    assert!(!past.to_string().contains("the old one"), "{past}");
+    assert!(past.to_string().contains("the new one"), "{past}");
+    // Its sender can.
+    assert_eq!(
+        ann.call("check_messages", json!({ "id": old })).await["messages"][0]["content"],
+        "the old one"
+    );
+    // And so can who was shown it.
+    let third = send("the third one", json!({ "supersedes": new }));
+    ann.call("send_message", third).await;
+    let unread = bob.call("check_messages", json!({})).await;
+    assert_eq!(unread["messages"][0]["supersedes"].as_str(), Some(new.as_str()));
+    bob.call("check_messages", json!({ "id": new })).await;
+}

@@ -267,7 +267,7 @@ async fn rest(
         let header = bus.find_message(&id, membership.name())?;
         let room = membership.text_room();
         if header.from.member() != Some(membership.name()) {
-            return Ok((bus.load_message(header, offset, room)?, None));
+            return Ok((bus.load_message(header, membership.name(), offset, room)?, None));
         }
         // The message keeps a third of the room.
         let for_receipts = limits::RECEIPTS_BYTES.min(room / 3 * 2);
@@ -277,7 +277,7 @@ async fn rest(
         });
         let receipts = receipts_of(bus, &header, only.as_deref(), for_receipts)?;
         let rest = room.saturating_sub(receipts.bytes);
-        Ok((bus.load_message(header, offset, rest)?, Some(receipts)))
+        Ok((bus.load_message(header, membership.name(), offset, rest)?, Some(receipts)))
     });
     let (letter, receipts) = read.await?;
     if let Some(asked) = asked

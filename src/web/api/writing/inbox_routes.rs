@@ -128,7 +128,7 @@ fn unread_after(me: &Membership, cursor: u64, limit: usize) -> Result<Inbox, Bus
             break;
         }
         next_cursor = header.seq;
-        messages.push(UnreadMessage::from(bus.load_message(header, 0, usize::MAX)?));
+        messages.push(UnreadMessage::from(bus.load_message(header, me.name(), 0, usize::MAX)?));
     }
     let has_more = messages.len() < found;
     Ok(Inbox { messages, next_cursor, has_more })

@@ -146,3 +146,26 @@ fn a_member_awaits_a_limited_number_of_answers() {
     );
     world.send(a, "b0", "hello");
 }
+
+#[test]
+fn a_reminder_takes_the_place_of_the_one_before_and_fills_no_inbox() {
+    let mut world = World::new();
+    let (a, lead) = (world.peer("a"), world.lead());
+    world.peer("b");
+    let more = Envelope { response_seconds: Some(1), ..Envelope::default() };
+    let id = world.send_with(a, "b", more.clone());
+    due_after(&mut world, 1);
+    let first = world.unread("b");
+    due_after(&mut world, 1);
+    let second = world.unread("b");
+    assert_eq!((first.len(), second.len()), (2, 2), "the message and one reminder of it");
+    assert_ne!(first, second);
+    let few = limits::TeamLimits { unread: 2, ..world.state.limits() };
+    world.ask(lead, Operation::Limit(few));
+    let (nudges, _) = due_after(&mut world, 1);
+    assert_eq!(
+        nudges,
+        [format!("a waits for your answer to {id}: send_message with reply_to {id}")]
+    );
+    assert_eq!(world.unread("b").len(), 2);
+}

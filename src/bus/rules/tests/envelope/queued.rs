@@ -112,3 +112,93 @@ fn what_waits_outlives_its_sender_and_a_snapshot() {
     world.due();
     assert_eq!(world.unread("b"), [id]);
 }
+
+#[test]
+fn what_waited_goes_to_the_next_who_fits_if_who_got_it_dies_before_reading() {
+    let mut world = World::new();
+    let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let id = world.send_with(a, "@storage", queue());
+    lane(&mut world, b);
+    world.due();
+    let (call, _) = world.take(b);
+    world.ask(None, Operation::Reap(vec![b]));
+    assert!(!world.state.waits(b, call));
+    lane(&mut world, c);
+    world.due();
+    assert_eq!((world.unread("b"), world.unread("c")), (Vec::new(), vec![id.clone()]));
+    assert_eq!(world.state.awaited_answer(&id).unwrap().to, [name("c")]);
+    // Whoever has seen it keeps it.
+    let (call, _) = world.take(c);
+    world.settle(c, call, true);
+    world.ask(None, Operation::Reap(vec![c]));
+    let d = world.peer("d");
+    lane(&mut world, d);
+    assert_eq!((world.due(), world.unread("d")), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn what_waited_waits_again_for_a_month_if_nobody_else_fits_and_a_returning_name_has_it() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send_with(a, "@storage", queue());
+    lane(&mut world, b);
+    world.due();
+    world.ask(None, Operation::Reap(vec![b]));
+    assert_eq!(world.due(), []);
+    world.peer("b");
+    assert_eq!(world.unread("b"), [id]);
+}
+
+#[test]
+fn who_fits_and_has_a_copy_owes_the_answer_and_gets_it_once() {
+    for has_seen in [false, true] {
+        let mut world = World::new();
+        let (a, b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+        let id = world.send_with(a, "@storage", Envelope { mentions: vec![name("b")], ..queue() });
+        if has_seen {
+            let (call, _) = world.take(b);
+            world.settle(b, call, true);
+        }
+        lane(&mut world, b);
+        world.due();
+        let expected = if has_seen { Vec::new() } else { vec![id.clone()] };
+        assert_eq!(world.unread("b"), expected);
+        assert_eq!(world.state.awaited_answer(&id).unwrap().to, [name("b")]);
+        assert!(!world.state.is_queued(&id));
+        world.ask(b, Operation::ReleaseLane(Label::parse("storage").unwrap()));
+        lane(&mut world, c);
+        assert_eq!((world.due(), world.unread("c")), (Vec::new(), Vec::new()));
+    }
+}
+
+#[test]
+fn nobody_keeps_the_others_out_of_a_full_queue() {
+    let mut world = World::new();
+    let many = limits::QUEUED / limits::QUEUED_OF_ONE;
+    let mut first = None;
+    for number in 0..many {
+        let one = world.peer(&format!("one{number}"));
+        for _ in 0..limits::QUEUED_OF_ONE {
+            let id = world.send_with(one, "@storage", queue());
+            first.get_or_insert(id);
+        }
+    }
+    let a = world.peer("a");
+    let events = world.ask(a, sending_with("@storage", queue(), None));
+    let out = events.iter().find_map(|event| match event {
+        Event::MessageUnclaimed { id } => Some(id.clone()),
+        _ => None,
+    });
+    let told = format!(
+        "your message {} to @storage gave way to another one: too many wait for somebody who fits",
+        out.unwrap()
+    );
+    let notices: Vec<_> =
+        all_sent(&events).filter(|sent| sent.kind == MessageKind::Notice).map(said).collect();
+    assert_eq!(notices, [told]);
+    // Whoever has left gives way first.
+    let gone = world.state.live(&name("one2")).unwrap().id;
+    world.leave(gone);
+    let events = world.ask(a, sending_with("@storage", queue(), None));
+    assert!(events.iter().any(|event| matches!(event, Event::MessageUnclaimed { id } if world.state.message(id).is_none_or(|message| message.from.member() == Some(&name("one2"))))));
+}

@@ -205,7 +205,7 @@ fn a_group_is_without_those_that_do_not_respond_and_those_whose_inbox_is_full() 
         [("ann", "hung")]
     );
     let events = world.ask(me, sending("@storage", "x", None));
-    assert_eq!(sent(&events).to.named(), [name("ann")], "nobody else is meant");
+    assert_eq!(sent(&events).to.named(), [name("bob")], "it does the lane, too, and responds");
     let one = crate::domain::limits::TeamLimits {
         unread: 1,
         messages_per_minute: 0,

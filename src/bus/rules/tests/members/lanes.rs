@@ -92,3 +92,69 @@ fn a_session_claims_a_limited_number_of_lanes() {
         "you own 16 lanes, which is the limit: release one with update_claim"
     );
 }
+
+#[test]
+fn an_owner_that_does_not_respond_has_a_lane_only_as_long_as_nobody_else_does_it() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.ask(a, claim("storage"));
+    world.ask(None, Operation::Hung(vec![a], 30_000));
+    assert_eq!(owner(&world, "storage").as_deref(), Some("a"), "nobody else does it");
+    let (c, _) = join_with_lane(&mut world, "c", "storage");
+    assert_eq!(owner(&world, "storage").as_deref(), Some("c"));
+    let sent_to = |events: &[Event]| sent(events).to.named().to_vec();
+    assert_eq!(sent_to(&world.ask(b, sending("@storage", "x", None))), [name("c")]);
+    world.ask(None, Operation::Back(vec![a]));
+    assert_eq!(owner(&world, "storage").as_deref(), Some("a"), "it had claimed it");
+    world.ask(None, Operation::Hung(vec![a], 30_000));
+    let told = "c has claimed the lane @storage while you did not respond: messages to it reach c";
+    assert_eq!(notices(&world.ask(c, claim("storage")), "a"), [told]);
+    world.ask(None, Operation::Back(vec![a]));
+    assert_eq!(owner(&world, "storage").as_deref(), Some("c"));
+    assert!(matches!(world.refuse(a, claim("storage")), Refusal::LaneTaken { .. }));
+}
+
+#[test]
+fn the_requests_for_a_lane_are_shown_to_who_does_it_while_its_owner_does_not_respond() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    world.ask(a, claim("storage"));
+    let (c, _) = join_with_lane(&mut world, "c", "storage");
+    let open = Operation::Open {
+        description: text("look at this"),
+        context: None,
+        to: Some("@storage".into()),
+        nudge_ms: 30_000,
+        ttl_ms: 900_000,
+        lease_ms: None,
+    };
+    let events = world.ask(b, open);
+    let opened = events.iter().find_map(|event| match event {
+        Event::RequestOpened(opened) => Some((opened.id.clone(), opened.message.clone())),
+        _ => None,
+    });
+    let (request, shown) = opened.unwrap();
+    assert!(!world.unread("c").contains(&shown));
+    world.ask(None, Operation::Hung(vec![a], 30_000));
+    world.due();
+    assert!(world.unread("c").contains(&shown));
+    world.ask(c, Operation::Claim(request, CALL));
+}
+
+#[test]
+fn no_lane_has_the_word_of_others_or_of_all() {
+    let mut world = World::new();
+    let a = world.peer("a");
+    let mut new = world.joining(NameChoice::Chosen(name("b")), MemberKind::Peer, &[]);
+    new.roles = vec!["reviewer".into()];
+    world.ask(None, Operation::Join(Box::new(new)));
+    assert_eq!(
+        world.refuse(a, claim("Reviewers")).to_string(),
+        "`Reviewers` is a role or capability of b, who gets what is written to `@Reviewers`: give \
+         your lane another word"
+    );
+    assert_eq!(
+        world.refuse(a, claim("project")).to_string(),
+        "no lane can be called `project`: `@project` means all members"
+    );
+}

@@ -103,7 +103,7 @@ fn look_back(
     for message in found.into_iter().skip(cursor.shown) {
         let place = message.body.place;
         let most = limits::HEAD_BYTES.min(room.one);
-        let letter = membership.bus().load_message(message, 0, most)?;
+        let letter = membership.bus().load_message(message, membership.name(), 0, most)?;
         if messages.len() == limit || (letter.shown_len() > room.all && !messages.is_empty()) {
             // `at` is the position behind the last message shown; further messages of that line are counted from the first.
             return Ok((messages, Some(at)));
