@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::rows::commitments::SHORT_WORDS;
 use super::stretches::by_member;
 use super::{
     ConflictRow, Group, MemberRow, Moment, Need, PermissionRow, Problem, RequestRow, Spent,
@@ -13,6 +14,7 @@ use super::{
 use crate::bus::state::{BodyRef, State, Task};
 use crate::domain::ids::SessionId;
 use crate::domain::task::TaskStatus;
+use crate::domain::text::listed::listed;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::Now;
 
@@ -101,6 +103,8 @@ impl Board {
             }
         }
         waits::put_words(&mut members);
+        let tasks = tasks(state, most_ended, texts);
+        put_those_at_work(&mut members, &tasks);
         let permissions: Vec<_> =
             state.open_permissions().into_iter().map(PermissionRow::of).collect();
         Self {
@@ -108,7 +112,7 @@ impl Board {
             seq: looked.seq,
             at: Moment(now.wall_ms),
             needs_you: needs::of(state, &members, &permissions),
-            tasks: tasks(state, most_ended, texts),
+            tasks,
             requests: requests(state, texts),
             ended_requests: RequestRow::of_ended(state, most_ended, texts),
             conflicts: ConflictRow::open(state),
@@ -156,15 +160,18 @@ impl Board {
         }
     }
 
-    /// Returns what a member does now: in a turn, the prompt of its task, as its row has the age of that beside it.
+    /// Returns what a member does now, as its row has the age of that beside it: for whom it waits, in a turn the prompt of its task, and
+    /// what others count on it for. An answer that is overdue comes first.
     pub fn now_words(&self, row: &MemberRow) -> String {
+        let commitments = row.commitments_in_words(self.at);
+        let most = if commitments.is_empty() { SHOWN_CHARS } else { SHORT_WORDS };
         let prompt = row.task_id.as_ref().and_then(|id| {
             let task = self.tasks.iter().find(|task| task.task_id == *id)?;
-            Some(quoted(task.prompt.as_ref()?, SHOWN_CHARS))
+            Some(quoted(task.prompt.as_ref()?, most))
         });
         let queued =
             if row.queued > 0 { format!(" (+{} queued)", row.queued) } else { String::new() };
-        match (row.state.as_str(), &row.wait_words, prompt) {
+        let does = match (row.state.as_str(), &row.wait_words, prompt) {
             ("running", None, Some(prompt)) => format!("{prompt}{queued}"),
             ("waiting", words, prompt) | ("running", words @ Some(_), prompt) => {
                 let waits = words.as_ref().unwrap_or(&row.doing);
@@ -172,7 +179,13 @@ impl Board {
                 format!("{waits}{queued}{of_task}")
             }
             _ => row.doing.clone(),
-        }
+        };
+        with_commitments(row, does, commitments)
+    }
+
+    /// Returns what a member is doing, with the id of its task and since when it does that, and what others count on it for.
+    pub fn doing_words(&self, row: &MemberRow) -> String {
+        with_commitments(row, row.doing.clone(), row.commitments_in_words(self.at))
     }
 
     /// Says whether it shows the same as another one that was made at another time.
@@ -232,6 +245,37 @@ impl Board {
             0 => None,
             1 => Some("1 needs you".to_owned()),
             some => Some(format!("{some} need you")),
+        }
+    }
+}
+
+/// Puts what others count on a member for beside what it does; what is overdue before it.
+fn with_commitments(row: &MemberRow, does: String, mut commitments: Vec<String>) -> String {
+    let overdue = row.owes.iter().filter(|owed| owed.is_overdue()).count();
+    commitments.insert(overdue, does);
+    commitments.join("; ")
+}
+
+/// Says of each member that is no agent which agents are in a turn of a task that it gave them.
+fn put_those_at_work(members: &mut [MemberRow], tasks: &[TaskRow]) {
+    let is_in_turn = |task: &&TaskRow| {
+        let mut rows = members.iter();
+        task.status == "running"
+            && rows.any(|row| row.task_id.as_ref() == Some(&task.task_id) && row.state != "gone")
+    };
+    let mut at_work = BTreeMap::<String, Vec<String>>::new();
+    for task in tasks.iter().filter(is_in_turn) {
+        at_work.entry(task.assigned_by.clone()).or_default().push(task.agent.clone());
+    }
+    let leads = |row: &&mut MemberRow| row.kind != "agent" && row.group == Group::Idle;
+    for row in members.iter_mut().filter(leads) {
+        if let Some(mut agents) = at_work.remove(&row.name) {
+            agents.sort();
+            agents.dedup();
+            let names: Vec<_> = agents.iter().map(String::as_str).collect();
+            let are = if names.len() == 1 { "is" } else { "are" };
+            row.doing = format!("{} {are} in a turn for it; {}", listed(&names, "and"), row.doing);
+            row.at_work_for_it = agents;
         }
     }
 }

@@ -90,6 +90,17 @@ pub fn open_call(transcript: &str) -> Option<String> {
     })
 }
 
+/// Returns the error with which a turn has ended, if it has ended with one.
+pub fn turn_error(transcript: &str) -> Option<String> {
+    let mut lines = transcript.lines().rev();
+    let end = lines.find_map(|line| {
+        let value = serde_json::from_str::<Value>(line).ok()?;
+        (value["kind"] == "end").then_some(value)
+    })?;
+    let error = text(&end, "error").trim();
+    (!error.is_empty()).then(|| error.to_owned())
+}
+
 /// Returns what the agent has said last in its turn, if anything.
 pub fn last_words(transcript: &str) -> Option<String> {
     let turn = Turn::of(transcript);
@@ -314,6 +325,21 @@ mod tests {
     fn shown(lines: &[Value]) -> Vec<(LiveKind, String)> {
         let lines = live_lines(&transcript(lines), 100).into_iter();
         lines.map(|line| (line.kind, line.text)).collect()
+    }
+
+    #[test]
+    fn a_turn_that_ended_with_an_error_says_which() {
+        let prompt = json!({ "kind": "prompt", "text": "[ann → you] hello" });
+        let words = json!({ "kind": "text", "text": "stream error" });
+        let end =
+            |error: Value| json!({ "kind": "end", "stop_reason": "end_turn", "error": error });
+        let error = |lines: &[Value]| turn_error(&transcript(lines));
+        assert_eq!(
+            error(&[prompt.clone(), words.clone(), end(json!("401"))]).as_deref(),
+            Some("401")
+        );
+        assert_eq!(error(&[prompt.clone(), words.clone(), end(Value::Null)]), None);
+        assert_eq!(error(&[prompt, words]), None, "it goes on");
     }
 
     #[test]

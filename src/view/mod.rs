@@ -19,19 +19,22 @@ mod shown;
 mod spent;
 mod stretches;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text_source;
 mod totals;
 mod waits;
 
 pub use self::board::{Board, Looked, VIEW_VERSION};
 pub use self::events::{
-    Conversation, Happening, Happenings, Letter, Receipt, ReceiptStatus, Topic,
+    Conversation, Happening, Happenings, Letter, Receipt, ReceiptStatus, SeenBy, ThreadEnd, Topic,
 };
-pub use self::live_words::{LiveKind, LiveLine, call_in_full, last_words, live_lines, open_call};
+pub use self::live_words::{
+    LiveKind, LiveLine, call_in_full, last_words, live_lines, open_call, turn_error,
+};
 pub use self::moment::{Moment, span, span_lasts};
 pub use self::needs::{Need, NeedKind};
 pub use self::problems::{Problem, ProblemKind};
+pub use self::rows::commitments::{HeldLease, OwedAnswer};
 pub use self::rows::conflict_row::{ConflictRow, PartyRow};
 pub use self::rows::member_row::{Group, MemberRow, ReadingTurn, delivery_words};
 pub use self::rows::permission_row::PermissionRow;

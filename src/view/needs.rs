@@ -9,6 +9,7 @@ use crate::domain::messaging::ConflictStep;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::beginning;
 use crate::domain::workflow::StepStatus;
+use crate::view::rows::commitments::left;
 use crate::view::{ConflictRow, MemberRow, Moment, PermissionRow, Trouble, WayOut};
 
 /// What a person has to decide.
@@ -66,9 +67,17 @@ pub struct Need {
     /// Since when it has been waiting, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Moment>,
+    /// Until when an answer counts, if it ends by itself: a question for permission is then denied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Moment>,
 }
 
 impl Need {
+    /// Says how long there is for an answer, if it ends by itself.
+    pub fn time_left(&self, now: Moment) -> Option<String> {
+        self.until.map(|until| format!("denied in {}", left(until, now)))
+    }
+
     /// Returns the word for what is needed: of a member that is stuck, how it is.
     pub fn word(&self) -> &str {
         self.state.as_deref().unwrap_or(self.kind.as_str())
@@ -105,6 +114,7 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
         id: Some(permission.permission_id.clone()),
         words: format!("{}: {}", permission.kind, permission.exact_words),
         since: Some(permission.asked_at),
+        until: Some(permission.expires_at),
     });
     let running = state.workflows().into_iter().filter(|workflow| !workflow.status.is_final());
     let approvals = running.flat_map(|workflow| {
@@ -121,6 +131,7 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
                 serde_json::Value::from(beginning(&workflow.name, limits::WORKFLOW_NAME_CHARS))
             ),
             since: Some(asks_since(workflow, step)),
+            until: None,
         })
     });
     // Of members whose process has ended, the team tells.
@@ -151,6 +162,7 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             id: member.task_id.clone(),
             words: format!("{}{pid}{held}", trouble.meaning_for(member.silent_in.as_deref())),
             since: Some(member.last_active),
+            until: None,
         })
     });
     let asks_user = |conflict: &&Conflict| conflict.step == ConflictStep::Human;
@@ -164,6 +176,7 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             id: Some(row.thread.clone()),
             words: format!("they disagree: {}", row.words()),
             since: Some(row.since),
+            until: None,
         }
     });
     asked.chain(approvals).chain(decisions).chain(stuck).collect()

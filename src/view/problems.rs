@@ -27,6 +27,8 @@ pub enum ProblemKind {
     Gone,
     /// An agent has ended by itself, and no other has its name since then.
     Crashed,
+    /// An agent could not read its messages in a turn of their own, so they are unread.
+    WakeFailed,
     /// Members wait for each other, so none of them goes on before its wait ends.
     Circle,
     /// The log has lines that cannot be read.
@@ -66,10 +68,17 @@ impl Problem {
 
     /// Says what a person can do about it, where its words do not say so.
     pub fn advice(&self) -> Option<&'static str> {
-        (self.kind == ProblemKind::Circle).then_some(
-            "None of them goes on before its wait ends, and most ask anew. Cancel the task of one, or write to one with \
-             `cli-team-bridge send NAME TEXT --urgent`, which ends its wait.",
-        )
+        match self.kind {
+            ProblemKind::Circle => Some(
+                "None of them goes on before its wait ends, and most ask anew. Cancel the task of one, or write to one with \
+                 `cli-team-bridge send NAME TEXT --urgent`, which ends its wait.",
+            ),
+            ProblemKind::WakeFailed => Some(
+                "The next message or task for it brings these too. Once what failed is mended, \
+                 `cli-team-bridge send NAME TEXT` wakes it.",
+            ),
+            _ => None,
+        }
     }
 
     /// Returns what it is about, in a word.
@@ -100,6 +109,11 @@ pub(super) fn of(
         let words = trouble.meaning_for(member.silent_in.as_deref());
         Some(Problem { kind, member: Some(member.name.clone()), words, session: None })
     };
+    let unwoken = members.iter().filter_map(|member| {
+        let words = member.failed_wake.clone()?;
+        let (kind, member) = (ProblemKind::WakeFailed, Some(member.name.clone()));
+        Some(Problem { kind, member, words, session: None })
+    });
     let crashed = state.departed().rev();
     let crashed = crashed.filter(|ended| is_unmended(state, ended) && is_shown(state, ended, now));
     let crashed = crashed.map(|ended| Problem {
@@ -119,7 +133,7 @@ pub(super) fn of(
         session: None,
     });
     let of_members = members.iter().filter_map(of_member);
-    of_members.chain(circles(members)).chain(crashed).chain(damaged).collect()
+    of_members.chain(unwoken).chain(circles(members)).chain(crashed).chain(damaged).collect()
 }
 
 /// Returns the circles in which members wait for each other.

@@ -19,7 +19,7 @@ use crate::domain::name::Name;
 use crate::domain::time::{Now, Tick};
 
 /// Makes the row of an agent.
-pub(super) fn row(name: &str, state: &str) -> MemberRow {
+pub(crate) fn row(name: &str, state: &str) -> MemberRow {
     let group = match state {
         "idle" => Group::Idle,
         "running" | "waiting" => Group::Working,
@@ -38,12 +38,16 @@ pub(super) fn row(name: &str, state: &str) -> MemberRow {
         last_turn: None,
         reading_turns: Vec::new(),
         silent_in: None,
+        failed_wake: None,
         queued: 0,
         unread: 0,
         waits_for: None,
         wait_words: None,
         waits_since: None,
         holds: Vec::new(),
+        leases: Vec::new(),
+        owes: Vec::new(),
+        at_work_for_it: Vec::new(),
         last_active: Moment(0),
         live_seconds: 0,
         profile: None,
@@ -57,7 +61,7 @@ pub(super) fn row(name: &str, state: &str) -> MemberRow {
     }
 }
 
-fn joined(state: &mut State, number: u64, name: &str) {
+pub(super) fn joined(state: &mut State, number: u64, name: &str) {
     let event = Event::MemberJoined(Joined {
         session: SessionId(uuid::Uuid::from_u64_pair(0, number)),
         name: Name::parse(name).unwrap(),
@@ -71,7 +75,7 @@ fn joined(state: &mut State, number: u64, name: &str) {
     state.apply(&entry(number, event), &[0], LogPosition::default());
 }
 
-fn board(state: &State, seq: u64, is_held: bool) -> Board {
+pub(super) fn board(state: &State, seq: u64, is_held: bool) -> Board {
     let now = Now { wall_ms: 1, tick: Tick { boot: 1, ms: 1 } };
     let looked = Looked { state, seq, now, is_held: &|_| is_held, damaged_lines: 0, most_ended: 5 };
     Board::of(&looked, &mut NoTexts)
@@ -87,7 +91,7 @@ fn a_member_without_a_process_is_no_live_member() {
     assert_eq!(board.problems[0].kind, ProblemKind::Gone);
 }
 
-fn entry(number: u64, event: Event) -> Entry {
+pub(super) fn entry(number: u64, event: Event) -> Entry {
     Entry {
         seq: number,
         ts: 1,
@@ -176,6 +180,22 @@ fn a_crash_is_no_problem_once_another_has_had_the_name() {
     end(&mut state, 5, Departure::Dead);
     started(&mut state, 7, "ann");
     assert_eq!(board(&state, 7, true).problems, []);
+}
+
+#[test]
+fn a_leader_says_which_agents_are_in_a_turn_for_it_and_claims_no_wait() {
+    let mut state = State::default();
+    joined(&mut state, 1, "lead");
+    let session = started(&mut state, 2, "ann");
+    let id = TaskId::from_bits(1);
+    let mut assigned = assigned(id.clone(), session, "ann", None);
+    assigned.by = Name::parse("lead").unwrap();
+    state.apply(&entry(3, Event::TaskAssigned(assigned)), &[0], LogPosition::default());
+    let doing = |state: &State| board(state, 3, true).members[0].doing.clone();
+    assert_eq!(doing(&state), "last active 0 s ago", "its task waits");
+    state.apply(&entry(4, Event::TaskStarted { id }), &[0], LogPosition::default());
+    assert_eq!(doing(&state), "ann is in a turn for it; last active 0 s ago");
+    assert_eq!(board(&state, 4, true).members[0].at_work_for_it, ["ann"]);
 }
 
 #[test]
@@ -436,6 +456,8 @@ fn the_document_has_every_field_of_the_read_model() {
         ("Board", fields::<Board>()),
         ("Need", fields::<Need>()),
         ("Member", fields::<MemberRow>()),
+        ("Owed answer", fields::<OwedAnswer>()),
+        ("Lease", fields::<HeldLease>()),
         ("Task", fields::<TaskRow>()),
         ("Request", fields::<RequestRow>()),
         ("Permission", fields::<PermissionRow>()),
@@ -446,6 +468,7 @@ fn the_document_has_every_field_of_the_read_model() {
         ("Usage", fields::<Spent>()),
         ("Happening", fields::<Happening>()),
         ("Message", fields::<Letter>()),
+        ("Thread end", fields::<ThreadEnd>()),
         ("Receipt", fields::<Receipt>()),
         ("Live line", fields::<LiveLine>()),
         ("Sum", sum),

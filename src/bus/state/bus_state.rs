@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AccessKey, AwaitedAnswer, Chunked, Conflict, EndedSession, Member, Message, Permission,
+    AccessKey, AwaitedAnswer, Chunked, Conflict, Due, EndedSession, Member, Message, Permission,
     Request, Run, Session, Task, Timers, Unanswered, Watch, Workflow,
 };
 use crate::domain::ids::{
@@ -100,6 +100,14 @@ impl State {
         self.rebuild_order();
         self.rebuild_inboxes();
         self.rebuild_absent();
+    }
+
+    /// Returns when a deadline is, in wall time to the second: the two clocks are read one after the other. None if it does not run.
+    pub(in crate::bus::state) fn due_at_ms(&self, due: &Due, now: Now) -> Option<i64> {
+        let runs = self.timers.runs(due) && now.tick.boot == self.boot;
+        let left_ms = runs.then(|| self.timers.left_ms(due, now.tick.ms))?;
+        let at_ms = now.wall_ms.saturating_add_unsigned(left_ms).saturating_add(500);
+        Some(at_ms - at_ms.rem_euclid(1_000))
     }
 
     /// Returns the earliest deadline, in milliseconds of the boot that deadlines count in.

@@ -85,7 +85,7 @@ pub(super) enum Command {
     Bus(BusArguments),
     /// Make, list and revoke keys for the API of `web`.
     Key(KeyArguments),
-    /// Write to a member of the team.
+    /// Write to a member of the team, or to a group.
     Send(SendArguments),
     /// Allow what an agent asks, or approve a step of a workflow.
     Allow(AllowArguments),

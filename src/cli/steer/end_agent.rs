@@ -71,8 +71,9 @@ impl Steering {
                 (_, "kill") => format!("has been killed after {}", seconds(took)),
                 _ => format!("has stopped after {}", seconds(took)),
             };
-            let outcome = Outcome::new(act, &name, Ended::Done);
-            outcome.saying(departure.as_str(), format!("`{name}` {how}"))
+            let is_killed = act == "kill" && departure == Departure::Stopped;
+            let word = if is_killed { Departure::KILLED } else { departure.as_str() };
+            Outcome::new(act, &name, Ended::Done).saying(word, format!("`{name}` {how}"))
         } else {
             let status = self.look(|state| state.session(session).map(Session::status));
             let why = self.why_silent(bridge, &format!("holds `{name}`"), limit);

@@ -22,6 +22,14 @@ pub(super) fn explained(error: BusError, state: &State) -> Failure {
             Ok(name) if how_left(&name, state).is_some() => gone(&name, state),
             _ => unknown_member(&name, &nearest),
         },
+        Refusal::NobodyElse => with_hint("nobody is here to read it", STATUS),
+        Refusal::NobodyFits(fits) => {
+            let what = format!("`{}` reaches nobody", fits.group);
+            match fits.nearest.as_slice() {
+                [] => with_hint(what, STATUS),
+                near => with_hint(what, format!("did you mean {}?", in_quotes(near))),
+            }
+        }
         Refusal::Gone { name } => gone(&name, state),
         Refusal::NoSession { number, name: Some(name) } => {
             let what = format!("the session `{number}` has ended; it was one of `{name}`");
@@ -73,7 +81,7 @@ fn gone(name: &Name, state: &State) -> Failure {
 /// Returns how the last session of a name has left, if that is still known.
 fn how_left(name: &Name, state: &State) -> Option<&'static str> {
     let mut left = state.departed().filter(|left| left.name == *name);
-    left.next_back().map(|left| left.departure.as_str())
+    left.next_back().map(|left| left.departure.with_detail(left.detail.as_deref()).0)
 }
 
 /// Says that nobody has this name, and which names are like it.
@@ -82,15 +90,17 @@ fn unknown_member(name: &str, nearest: &[String]) -> Failure {
     if name.eq_ignore_ascii_case(&Author::Human.to_string()) {
         return with_hint("`human` is you, the person at the command line", STATUS);
     }
-    if matches!(name.to_ascii_lowercase().as_str(), "all" | "*" | "everyone" | "everybody") {
-        return with_hint("a message goes to one member", "send it to each of them");
+    if matches!(name.to_ascii_lowercase().as_str(), "everyone" | "everybody") {
+        return with_hint(format!("no member is named {shown}"), "`all` reaches all members");
     }
     let what = format!("no member is named {shown}");
     match nearest {
         [] => with_hint(what, STATUS),
-        names => {
-            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-            with_hint(what, format!("did you mean {}?", names.join(", ")))
-        }
+        names => with_hint(what, format!("did you mean {}?", in_quotes(names))),
     }
+}
+
+fn in_quotes(names: &[String]) -> String {
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
 }

@@ -10,12 +10,17 @@ use crate::bus::state::{Delivery, Session, State};
 use crate::cli::Failure;
 use crate::domain::ids::MessageId;
 use crate::domain::member::{Activity, MemberKind};
-use crate::domain::messaging::{Author, DeliveryMethod, Priority};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, Priority};
 use crate::domain::name::Name;
+use crate::domain::text::counted::counted;
+use crate::domain::text::listed::listed;
 use crate::domain::wait_times;
 
+/// The most members of a group that are named one by one.
+const NAMED: usize = 6;
+
 impl Steering {
-    /// Sends a message to a member. It is stored when this returns; with patience, it also waits a moment for the reader.
+    /// Sends a message to a member or to a group. It is stored when this returns; with patience, it also waits a moment for the reader.
     pub(crate) async fn send(
         &self,
         to: &str,
@@ -27,9 +32,13 @@ impl Steering {
         let body = Body::Text(text);
         let sent =
             self.wish(HumanWish::Send { to: to.to_owned(), body, priority, reply_to }).await?;
-        let (id, to) =
+        let (id, audience) =
             sent.events.iter().find_map(addressed).ok_or("the message was not stored")?;
-        let outcome = Outcome::new("send", &to, Ended::Pending).with_message(&id);
+        let outcome = Outcome::new("send", &audience, Ended::Pending).with_message(&id);
+        let Audience::One(to) = audience else {
+            let words = self.look(|state| stored_for_group(state, &id, &audience));
+            return Ok(outcome.saying("stored", words).after(begun.elapsed()));
+        };
         let mut method = None;
         let limit = match patience {
             Patience::None => Duration::ZERO,
@@ -62,13 +71,25 @@ impl Steering {
     }
 }
 
-fn addressed(event: &Event) -> Option<(MessageId, Name)> {
+fn addressed(event: &Event) -> Option<(MessageId, Audience)> {
     match event {
         Event::MessageSent(sent) if sent.from == Author::Human => {
-            Some((sent.id.clone(), sent.to.named().first()?.clone()))
+            Some((sent.id.clone(), sent.audience.clone()))
         }
         _ => None,
     }
+}
+
+/// Says whom a message to a group reaches. Nobody waits for all of them to read it.
+fn stored_for_group(state: &State, id: &MessageId, audience: &Audience) -> String {
+    let deliveries = state.message(id).into_iter().flat_map(|message| message.deliveries.iter());
+    let names: Vec<_> = deliveries.map(|(name, _)| name.as_str()).collect();
+    let whom =
+        if names.len() <= NAMED { listed(&names, "and") } else { counted(names.len(), "member") };
+    format!(
+        "the message to `{audience}` is stored for {whom}; \
+         `cli-team-bridge messages --thread {id}` shows who has read it"
+    )
 }
 
 /// Says when a member will read a message that it has not read yet.

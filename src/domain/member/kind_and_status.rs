@@ -84,6 +84,17 @@ pub enum Departure {
 }
 
 impl Departure {
+    /// The detail of a stop that was to be at once.
+    pub const KILLED: &str = "killed";
+
+    /// Returns the word for it, and the detail as far as that says more.
+    pub fn with_detail(self, detail: Option<&str>) -> (&'static str, Option<&str>) {
+        match detail {
+            Some(Self::KILLED) if self == Self::Stopped => (Self::KILLED, None),
+            detail => (self.as_str(), detail),
+        }
+    }
+
     /// Says whether mail for a generated name waits until a session takes the name again. It does not after a requested stop: there the
     /// senders had better be notified at once.
     pub fn leaves_mail_waiting(self, kind: MemberKind) -> bool {

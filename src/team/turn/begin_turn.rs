@@ -226,8 +226,7 @@ impl Actor {
         if let Err(error) = self.enter_mode(self.agent.profile.permissions.value).await {
             let name = self.agent.name();
             tracing::warn!("failed to wake {name}: {}", error.message);
-            let wake = self.wake(&[], newest);
-            self.mid_turn.tried.add(wake);
+            self.note_failed_wake(error, newest).await;
             return;
         }
         let call = random_ids::call();
@@ -253,6 +252,21 @@ impl Actor {
         if let Some(turn) = &mut self.turn {
             turn.wake = wake;
         }
+    }
+
+    /// Records a wake whose turn could not begin as one that failed, so that windows tell of it: its messages are unread again, and its
+    /// transcript says why.
+    async fn note_failed_wake(&mut self, error: TaskError, newest: u64) {
+        let call = random_ids::call();
+        let ReceivedMail { messages, .. } = self.receive_mail(call, DeliveryMethod::Prompt).await;
+        let wake = self.wake(&messages, newest);
+        self.mid_turn.tried.add(wake);
+        if !messages.is_empty() {
+            let line = transcript::of_end(self.agent.wall_ms(), &Outcome::failed(error));
+            self.agent.transcribe(&TaskId::of_turn_by(call), line);
+            receive_mail::settle(&self.agent, &mut self.unwritten, call, false).await;
+        }
+        self.rest().await;
     }
 
     /// Returns the messages of a wake: those in its prompt, out of all up to the position for which it began.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::in_flight::InFlight;
-use super::letter::Letter;
+use super::letter::{Letter, ThreadEnd};
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, RequestOpened};
 use crate::bus::state::State;
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{MessageKind, Priority};
+use crate::domain::messaging::{Author, MessageKind, Priority};
 use crate::domain::text::visible_letters::beginning;
 use crate::view::{Moment, Texts};
 
@@ -63,6 +63,9 @@ impl Conversation {
                 Event::MessageSent(sent) => {
                     let letter = of_message(sent, (seq, at));
                     self.add_wanted(&sent.id, letter, &sent.body, texts, is_wanted);
+                    if let Some(first) = sent.reopens().and_then(|thread| self.letter(thread)) {
+                        first.resolved = None;
+                    }
                     self.address(&sent.id, &sent.to, state);
                 }
                 Event::RequestOpened(opened) => {
@@ -101,6 +104,15 @@ impl Conversation {
                         });
                     }
                 }
+                Event::ThreadResolved(resolved) => {
+                    let summary = beginning(&resolved.summary, self.chars);
+                    let end = ThreadEnd { by: resolved.by.to_string(), at, summary };
+                    for first in &resolved.threads {
+                        if let Some(letter) = self.letter(first) {
+                            letter.resolved = Some(end.clone());
+                        }
+                    }
+                }
                 Event::MessageSuperseded { id, members } => self.withdraw(id, members, at),
                 Event::MessageExpired { id, member } => {
                     self.change(id, member.as_str(), |receipt| {
@@ -117,6 +129,7 @@ impl Conversation {
     pub fn is_settled(&self, state: &State) -> bool {
         self.vague.is_empty()
             && self.letters.values().all(|(id, letter)| match state.message(id) {
+                Some(known) if known.resolved != letter.resolved.is_some() => false,
                 Some(known) => known.deliveries.iter().all(|(name, delivery)| {
                     let of_name = |receipt: &&Receipt| receipt.member == name.as_str();
                     let receipt = letter.receipts.iter().find(of_name);
@@ -216,11 +229,14 @@ impl Conversation {
 /// Returns a message without its text.
 fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
     let more = sent.more.as_deref();
+    // The bridge writes a reminder in the name of the one who asked.
+    let asker = sent.from.member().filter(|_| sent.kind == MessageKind::Nudge);
     Letter {
         message_id: sent.id.to_string(),
         seq,
         at,
-        from: sent.from.to_string(),
+        from: asker.map_or_else(|| sent.from.to_string(), |_| Author::Bridge.to_string()),
+        for_member: asker.map(ToString::to_string),
         to: sent.audience.to_string(),
         kind: sent.kind.as_str().to_owned(),
         text: None,
@@ -233,6 +249,7 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         priority: (!sent.priority.is_normal()).then(|| sent.priority.as_str().to_owned()),
         reference: more.and_then(|more| more.reference.clone()),
         urgent: sent.priority == Priority::Urgent,
+        resolved: None,
         receipts: Vec::new(),
     }
 }
@@ -245,6 +262,7 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         seq,
         at,
         from: opened.from.to_string(),
+        for_member: None,
         to: opened.audience().to_string(),
         kind: MessageKind::Request.as_str().to_owned(),
         text: None,
@@ -257,6 +275,7 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         priority: None,
         reference: None,
         urgent: false,
+        resolved: None,
         receipts: Vec::new(),
     }
 }
@@ -267,7 +286,7 @@ mod tests {
     use crate::bus::event::MessageAcknowledged;
     use crate::bus::state::BodyRef;
     use crate::domain::ids::{CallId, CommandId, SessionId};
-    use crate::domain::messaging::{Acknowledgement, Audience, Author, DeliveryMethod};
+    use crate::domain::messaging::{Acknowledgement, Audience, DeliveryMethod};
     use crate::domain::name::Name;
     use crate::domain::time::Tick;
 

@@ -15,7 +15,7 @@ use crate::bus::state::State;
 use crate::domain::ids::{CallId, SessionId, TaskId};
 use crate::domain::member::Activity;
 use crate::domain::messaging::DeliveryMethod;
-use crate::view::{Moment, Texts, last_words};
+use crate::view::{Moment, Texts, last_words, turn_error};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -39,8 +39,17 @@ pub struct Happenings {
     /// The agents that were last said to show no sign of life. Only then is it news that they do.
     stalled: BTreeSet<SessionId>,
     waits: OpenWaits,
-    /// The calls that began turns without a task, which go on.
-    reading: BTreeMap<SessionId, CallId>,
+    /// The turns without a task that go on.
+    reading: BTreeMap<SessionId, Reading>,
+}
+
+/// A turn without a task.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    /// The call that began it.
+    call: CallId,
+    /// Whether its messages are unread again.
+    is_returned: bool,
 }
 
 impl Happenings {
@@ -66,11 +75,17 @@ impl Happenings {
             }
             Event::AgentStirred { session } if !self.stalled.remove(session) => return None,
             Event::MessageHanded { session, call, method: DeliveryMethod::Prompt, .. } => {
-                self.reading.insert(*session, *call);
+                self.reading.insert(*session, Reading { call: *call, is_returned: false });
+            }
+            Event::MessageReturned { session, call } => {
+                let reading = self.reading.get_mut(session).filter(|one| one.call == *call);
+                if let Some(reading) = reading {
+                    reading.is_returned = true;
+                }
             }
             Event::MemberActivity { session, activity } if *activity != Activity::Running => {
-                let call = self.reading.remove(session)?;
-                return answer(*session, call, speaker);
+                let reading = self.reading.remove(session)?;
+                return turn_end(*session, reading, speaker);
             }
             _ => {}
         }
@@ -87,10 +102,23 @@ impl Happenings {
     }
 }
 
-/// Says what an agent said at the end of a turn without a task: it stands in no message and in no result.
-fn answer(session: SessionId, call: CallId, speaker: &mut Speaker<'_>) -> Option<Said> {
-    let turn = TaskId::of_turn_by(call);
-    let words = quote(&last_words(&speaker.texts.last_of_transcript(&turn)?)?);
-    let words = format!("{} has read its messages and says: {words}", speaker.named(session));
+/// Says how a turn without a task ended, and what the agent said in it: that stands in no message and in no result.
+fn turn_end(session: SessionId, reading: Reading, speaker: &mut Speaker<'_>) -> Option<Said> {
+    let turn = TaskId::of_turn_by(reading.call);
+    let transcript = speaker.texts.last_of_transcript(&turn)?;
+    let words = match (turn_error(&transcript), reading.is_returned) {
+        (Some(error), true) => format!("could not read its messages: {}", quote(&error)),
+        (Some(error), false) => {
+            format!("has read its messages, and its turn failed: {}", quote(&error))
+        }
+        (None, true) => {
+            let words = quote(&last_words(&transcript)?);
+            format!("did not take its messages, which are unread again, and says: {words}")
+        }
+        (None, false) => {
+            format!("has read its messages and says: {}", quote(&last_words(&transcript)?))
+        }
+    };
+    let words = format!("{} {words}", speaker.named(session));
     Some(Said::new(Topic::Member, words).about(speaker.name(session)).with_ids([turn.to_string()]))
 }

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::letter_receipt::Receipt;
+use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::state::Message;
+use crate::domain::limits;
+use crate::domain::text::visible_letters::quoted;
 use crate::view::Moment;
 
 /// A message.
@@ -16,6 +18,9 @@ pub struct Letter {
     pub at: Moment,
     /// The sender; `bridge` is the bus itself, `human` the person at the command line.
     pub from: String,
+    /// The member in whose name the bridge reminds its recipients, if it does.
+    #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
+    pub for_member: Option<String>,
     /// A name, `all`, or a group as its sender wrote it: `@word` for a lane, a role or a capability, `#word` for a topic.
     pub to: String,
     /// message, request, response, nudge, broadcast, shutdown or notice.
@@ -48,14 +53,69 @@ pub struct Letter {
     /// Whether it is worth an interruption.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub urgent: bool,
+    /// How the thread that it begins was resolved, until the next message in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<ThreadEnd>,
     /// How far it has come, by recipient.
     pub receipts: Vec<Receipt>,
+}
+
+/// How a thread was resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ThreadEnd {
+    /// The recipient of its first message that has resolved it.
+    pub by: String,
+    pub at: Moment,
+    /// The beginning of its summary, as one line.
+    pub summary: String,
+}
+
+impl ThreadEnd {
+    /// Says who has resolved the thread, and how.
+    pub fn in_words(&self) -> String {
+        let summary = quoted(&self.summary, limits::PROMPT_CHARS);
+        format!("{} has resolved its thread: {summary}", self.by)
+    }
+}
+
+/// How many recipients have seen a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenBy {
+    pub seen: usize,
+    /// Those that have seen it, or still may.
+    pub of: usize,
+    /// Those from whose inbox it was taken before they had seen it, or whom it will not reach.
+    pub withdrawn: usize,
 }
 
 impl Letter {
     /// Says whether it is no talk: a notice of the bridge, or the farewell to an agent that is stopped.
     pub fn is_routine(&self) -> bool {
         matches!(self.kind.as_str(), "notice" | "shutdown")
+    }
+
+    /// Says whether it is from or to a member.
+    pub fn concerns(&self, name: &str) -> bool {
+        let senders = [Some(&self.from), self.for_member.as_ref()];
+        let receivers = self.receipts.iter().map(|receipt| &receipt.member);
+        let mut all = senders.into_iter().flatten().chain(receivers);
+        all.any(|other| other.eq_ignore_ascii_case(name))
+    }
+
+    /// Says who sends it.
+    pub fn sender(&self) -> String {
+        let whose = self.for_member.as_ref().map(|name| format!(" for {name}"));
+        format!("{}{}", self.from, whose.unwrap_or_default())
+    }
+
+    /// Counts who has seen it.
+    pub fn seen_by(&self) -> SeenBy {
+        let is_withdrawn = |one: &&Receipt| {
+            matches!(one.status, ReceiptStatus::Withdrawn | ReceiptStatus::Expired)
+        };
+        let withdrawn = self.receipts.iter().filter(is_withdrawn).count();
+        let seen = self.receipts.iter().filter(|one| one.status.is_seen()).count();
+        SeenBy { seen, of: self.receipts.len() - withdrawn, withdrawn }
     }
 
     /// Returns the words that say what it is for, and how much it matters where that is not as usual.
@@ -86,5 +146,87 @@ impl Letter {
         for (name, delivery) in known.deliveries.iter() {
             self.receipt(name.as_str()).correct(*delivery);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::event::{Body, Event, MessageSent, ThreadResolved};
+    use crate::bus::state::State;
+    use crate::domain::ids::MessageId;
+    use crate::domain::messaging::{Audience, Author, MessageKind, Priority};
+    use crate::domain::name::Name;
+    use crate::view::tests::entry;
+    use crate::view::{Conversation, NoTexts};
+
+    fn name(text: &str) -> Name {
+        Name::parse(text).unwrap()
+    }
+
+    fn sent(number: u64, thread: Option<u64>, kind: MessageKind) -> Event {
+        Event::MessageSent(MessageSent {
+            id: MessageId::from_bits(number),
+            kind,
+            from: Author::Member(name("ann")),
+            audience: Audience::All,
+            to: vec![name("ben"), name("cay"), name("dan")].into(),
+            request: None,
+            task: None,
+            claimed_by: None,
+            reply_to: None,
+            thread: thread.map(MessageId::from_bits),
+            ends: Vec::new(),
+            priority: Priority::Normal,
+            quiet: false,
+            more: None,
+            body: Body::Text("a plan".to_owned()),
+        })
+    }
+
+    fn folded(events: Vec<Event>) -> Vec<Letter> {
+        let mut conversation = Conversation::new(9, 50);
+        for (number, event) in (1..).zip(events) {
+            conversation.take(&entry(number, event), &State::default(), &mut NoTexts);
+        }
+        conversation.letters().cloned().collect()
+    }
+
+    #[test]
+    fn a_reminder_is_of_the_bridge_in_the_name_of_the_one_who_asked() {
+        let letter = &folded(vec![sent(1, None, MessageKind::Nudge)])[0];
+        assert_eq!((&*letter.from, &*letter.sender()), ("bridge", "bridge for ann"));
+        assert!(["ann", "BEN", "bridge"].iter().all(|name| letter.concerns(name)));
+        let json = serde_json::to_value(letter).unwrap();
+        assert_eq!((&json["from"], &json["for"]), (&"bridge".into(), &"ann".into()));
+        let letter = &folded(vec![sent(1, None, MessageKind::Message)])[0];
+        assert_eq!((&*letter.sender(), letter.concerns("eve")), ("ann", false));
+    }
+
+    #[test]
+    fn who_will_not_see_a_message_does_not_count_as_one_who_has_not() {
+        let id = MessageId::from_bits(1);
+        let letter = &folded(vec![
+            sent(1, None, MessageKind::Message),
+            Event::MessageSuperseded { id: id.clone(), members: vec![name("ben")].into() },
+            Event::MessageExpired { id, member: name("cay") },
+        ])[0];
+        assert_eq!(letter.seen_by(), SeenBy { seen: 0, of: 1, withdrawn: 2 });
+    }
+
+    #[test]
+    fn a_thread_is_resolved_until_the_next_message_in_it() {
+        let resolved = Event::ThreadResolved(ThreadResolved {
+            threads: vec![MessageId::from_bits(1)],
+            by: name("ben"),
+            summary: "we take\nthe new parser".to_owned(),
+        });
+        let first = sent(1, None, MessageKind::Message);
+        let letter = &folded(vec![first.clone(), resolved.clone()])[0];
+        let end = letter.resolved.as_ref().unwrap();
+        assert_eq!(end.in_words(), "ben has resolved its thread: \"we take the new parser\"");
+        let next = sent(2, Some(1), MessageKind::Message);
+        let letters = folded(vec![first, resolved, next]);
+        assert!(letters.iter().all(|letter| letter.resolved.is_none()));
     }
 }

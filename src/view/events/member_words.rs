@@ -44,8 +44,8 @@ pub(super) fn said(event: &Event, speaker: &Speaker<'_>) -> Option<Said> {
             of(released.session, &format!("released the lane @{}", released.lane))
         }
         Event::MemberLeft { session, departure, detail, .. } => {
-            let why = after_colon(detail.as_deref());
-            of(*session, &format!("left ({}){why}", departure.as_str()))
+            let (word, detail) = departure.with_detail(detail.as_deref());
+            of(*session, &format!("left ({word}){}", after_colon(detail)))
         }
         Event::AgentStalled { session } => of(*session, "shows no sign of life in its turn"),
         Event::AgentStirred { session } => of(*session, "shows signs of life again"),

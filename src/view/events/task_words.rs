@@ -52,7 +52,10 @@ fn finished(end: &Finished, speaker: &mut Speaker<'_>) -> Said {
     let agent = speaker.agent_of(&end.id);
     let of = agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default();
     let said = if let Some(error) = &end.error {
-        format!(": {}: {}", error.class, quote(&error.message))
+        // A class that only repeats how it ended says nothing.
+        let class = Some(error.class.as_str()).filter(|class| *class != end.status.as_str());
+        let class = class.map(|class| format!("{class}: ")).unwrap_or_default();
+        format!(": {class}{}", quote(&error.message))
     } else {
         let output = speaker.texts.text_of(&end.output);
         after_colon(output.as_deref())

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::commitments::{HeldLease, OwedAnswer, leases_of, left, owed_by};
+use super::failed_wake::failed_wake;
 use crate::bus::state::{EndedSession, Session, State};
 use crate::domain::ids::{CallId, SessionId, TaskId};
 use crate::domain::is_zero::is_zero;
@@ -82,6 +84,9 @@ pub struct MemberRow {
     /// Of a stalled agent, in what it is silent, as far as its transcript shows that: a call of a tool, or its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent_in: Option<String>,
+    /// Why its last wake failed, if its messages are unread since then.
+    #[serde(skip)]
+    pub failed_wake: Option<String>,
     /// Tasks behind that one.
     pub queued: usize,
     /// Messages that it has not seen and that are not on their way to it.
@@ -98,6 +103,16 @@ pub struct MemberRow {
     /// What it owns: requests that it has claimed and not answered, and lanes, each with `@`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<String>,
+    /// Until when it owns those of its claims that a lease ends; not while it waits or is in its turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leases: Vec<HeldLease>,
+    /// The answers that it owes, the most urgent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owes: Vec<OwedAnswer>,
+    /// The agents that are in the turn of a task that it gave them, if it is no agent itself: only its client knows whether it waits for
+    /// them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at_work_for_it: Vec<String>,
     /// When it was last active; when it left, if it has.
     pub last_active: Moment,
     /// How long it has been live, or was.
@@ -151,9 +166,13 @@ impl MemberRow {
         let reading = if session.running.is_none() { of_call() } else { None };
         let turn_of_call = reading.map(TaskId::of_turn_by);
         let turn = session.running.as_ref().or(turn_of_call.as_ref());
+        let failed_wake =
+            if is_held && is_agent { failed_wake(state, session, texts) } else { None };
         let doing = if is_held {
             let read = |prompt| texts.first_words(prompt, limits::DOING_CHARS);
-            Doing::look(state, session, now).in_words(read)
+            let doing = Doing::look(state, session, now).in_words(read);
+            let failed = failed_wake.as_ref().map(|failed| format!("; {failed}"));
+            format!("{doing}{}", failed.unwrap_or_default())
         } else {
             "its process has ended".to_owned()
         };
@@ -161,7 +180,7 @@ impl MemberRow {
             name: session.name.to_string(),
             kind: session.kind.as_str().to_owned(),
             session: session.id,
-            group: group(word, is_agent),
+            group: group(word),
             state: word.to_owned(),
             doing,
             task_id: session.running.as_ref().map(ToString::to_string),
@@ -170,12 +189,16 @@ impl MemberRow {
             last_turn: turn_of_call.as_ref().map(ToString::to_string),
             reading_turns: Vec::new(),
             silent_in: turn.filter(|_| word == "stalled").and_then(|turn| silent_in(turn, texts)),
+            failed_wake,
             queued: session.queue.len(),
             unread: state.member(&session.name).map_or(0, |member| member.unread.len()),
             waits_for: awaited(state, session).map(ToString::to_string),
             wait_words: None,
             waits_since: session.waits.last().and_then(|wait| wait.call.made_ms()).map(Moment),
             holds: state.owned_by(session),
+            leases: leases_of(state, session, now),
+            owes: owed_by(state, session, now, texts),
+            at_work_for_it: Vec::new(),
             last_active: Moment(session.last_ms),
             live_seconds: seconds(session.since, now.tick),
             profile: session.profile.clone(),
@@ -192,6 +215,23 @@ impl MemberRow {
     /// Returns since when it does what it does now, as far as that is known.
     pub fn since(&self) -> Moment {
         self.waits_since.or(self.task_since).or(self.reading_since).unwrap_or(self.last_active)
+    }
+
+    /// Says what it owns, each claim with the time that its lease has left.
+    pub fn holds_in_words(&self, now: Moment) -> Option<String> {
+        let held = self.holds.iter().map(|held| {
+            let lease = self.leases.iter().find(|lease| lease.request_id == *held);
+            let time = lease.map(|lease| format!(" ({} left)", left(lease.ends_at, now)));
+            format!("{held}{}", time.unwrap_or_default())
+        });
+        let held: Vec<_> = held.collect();
+        (!held.is_empty()).then(|| format!("holds {}", held.join(", ")))
+    }
+
+    /// Says what others count on it for: the answers that it owes, then what it owns.
+    pub fn commitments_in_words(&self, now: Moment) -> Vec<String> {
+        let owes = self.owes.iter().map(|owed| owed.in_words(now));
+        owes.chain(self.holds_in_words(now)).collect()
     }
 
     /// Makes the row of a session that has left, with what its turns have used.
@@ -211,12 +251,16 @@ impl MemberRow {
             last_turn: None,
             reading_turns: Vec::new(),
             silent_in: None,
+            failed_wake: None,
             queued: 0,
             unread: 0,
             waits_for: None,
             wait_words: None,
             waits_since: None,
             holds: Vec::new(),
+            leases: Vec::new(),
+            owes: Vec::new(),
+            at_work_for_it: Vec::new(),
             last_active: Moment(now.wall_ms.saturating_sub(ago)),
             live_seconds: seconds(ended.since, ended.at),
             profile: past.map(|past| past.profile.clone()),
@@ -250,13 +294,11 @@ fn state_word(state: &State, session: &Session, is_held: bool) -> &'static str {
     }
 }
 
-fn group(word: &str, is_agent: bool) -> Group {
+fn group(word: &str) -> Group {
     match word {
         "waiting_permission" | "stuck" | "hung" | "stalled" => Group::NeedsYou,
         "gone" => Group::Ended,
-        "starting" | "running" | "stopping" => Group::Working,
-        // An agent waits in a turn of its own; the session of a client waits at any time.
-        "waiting" if is_agent => Group::Working,
+        "starting" | "running" | "stopping" | "waiting" => Group::Working,
         _ => Group::Idle,
     }
 }
@@ -300,14 +342,13 @@ mod tests {
 
     #[test]
     fn what_only_a_person_can_end_needs_you() {
-        let check =
-            |word, is_agent, expected| assert_eq!(group(word, is_agent), expected, "{word}");
+        let check = |word, expected| assert_eq!(group(word), expected, "{word}");
         for word in ["waiting_permission", "stuck", "hung", "stalled"] {
-            check(word, true, Group::NeedsYou);
+            check(word, Group::NeedsYou);
         }
-        check("waiting", true, Group::Working);
-        check("waiting", false, Group::Idle);
-        check("gone", true, Group::Ended);
+        check("waiting", Group::Working);
+        check("idle", Group::Idle);
+        check("gone", Group::Ended);
         assert!(Group::NeedsYou < Group::Working && Group::Idle < Group::Ended);
     }
 }

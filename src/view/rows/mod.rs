@@ -1,6 +1,8 @@
 //! The rows of a board: one type for each kind of thing that stands on a bus.
 
+pub(in crate::view) mod commitments;
 pub(super) mod conflict_row;
+mod failed_wake;
 pub(super) mod member_row;
 pub(super) mod permission_row;
 pub(super) mod request_row;

@@ -55,7 +55,7 @@ pub(super) fn frame_parts(
                 li {
                     a href=(named.path()) aria-current=[(own.as_ref() == Some(&named)).then_some("page")] aria-keyshortcuts=((at + 1).to_string()) {
                         (words)
-                        @if named == View::Team && needs > 0 { span.count { (needs) span.unseen { " need you" } } }
+                        @if named == View::Team && needs > 0 { span.count { (needs) span.unseen { (if needs == 1 { " needs you" } else { " need you" }) } } }
                     }
                 }
             }

@@ -182,7 +182,7 @@ async fn an_agent_that_is_being_stopped_takes_no_more_work_and_can_be_killed() {
     lead.call("kill_agent", json!({ "agent": "ann" })).await;
     let result = lead.ended(&task).await;
     assert_eq!(result["status"], "cancelled", "{result}");
-    assert_eq!(result["error"]["message"], "its agent was stopped");
+    assert_eq!(result["error"]["message"], "its agent was killed");
     lead.close().await;
     stage.check_nobody_is_left();
 }

@@ -49,10 +49,17 @@ async fn a_killed_agent_is_gone_when_the_command_says_so() {
     let task = lead.start("ann", "hang").await;
     lead.task_is(&task, "running").await;
     let outcome = json_of(&stage, &["kill", "ann"]).await;
-    assert_eq!((&outcome["outcome"], &outcome["status"]), (&json!("done"), &json!("stopped")));
+    assert_eq!((&outcome["outcome"], &outcome["status"]), (&json!("done"), &json!("killed")));
     assert!(outcome["seconds"].as_f64().unwrap() > 0.0, "{outcome}");
     assert!(stage.running("scripted-agent").is_empty());
     lead.ended(&task).await;
+    let log = done(&stage, &["log"]).await;
+    assert!(log.contains("ann left (killed)") && log.contains("its agent was killed"), "{log}");
+    assert!(!log.contains("was stopped") && !log.contains(": cancelled: "), "{log}");
+    let status = done(&stage, &["status"]).await;
+    assert!(status.contains("✗ ann") && status.contains("killed"), "{status}");
+    let late = failed(&stage, &["stop", "ann"]).await;
+    assert!(late.contains("`ann` has left the team (killed)"), "{late}");
     lead.close().await;
 }
 

@@ -72,7 +72,14 @@ async fn what_is_not_there_is_said_with_what_is() {
             "error: no member is named \"anabel\"\nhint: did you mean `annabel`?\n",
         ),
         (&["send", "human", "x"], "error: `human` is you, the person at the command line\nhint: "),
-        (&["send", "all", "x"], "error: a message goes to one member\nhint: "),
+        (
+            &["send", "@review", "x"],
+            "error: `@review` reaches nobody\nhint: `cli-team-bridge status`",
+        ),
+        (
+            &["send", "everybody", "x"],
+            "error: no member is named \"everybody\"\nhint: `all` reaches all members",
+        ),
         (
             &["kill", "annabel"],
             "error: `annabel` is no agent that a bridge started, but joined by itself (peer)\nhint: ",

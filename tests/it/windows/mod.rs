@@ -2,5 +2,6 @@
 
 mod acting;
 mod end_of_window;
+mod failed_wakes;
 mod team_of_five;
 mod who_waits;

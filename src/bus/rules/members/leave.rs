@@ -8,7 +8,7 @@ use crate::bus::rules::requests::{end_with_team, withdraw_own};
 use crate::bus::rules::tasks::{AgentEnd, ends_of_work, write_ends_with_agent, write_finished};
 use crate::bus::rules::workflows::notify_left;
 use crate::bus::rules::{conflicts, permissions, requests};
-use crate::bus::state::{Session, State};
+use crate::bus::state::{Session, State, StopMode};
 use crate::domain::ids::SessionId;
 use crate::domain::member::{Departure, MemberKind};
 use crate::domain::name::Name;
@@ -71,6 +71,8 @@ pub(in crate::bus::rules) fn write_left(
     Leaving { departure, detail, error, alive_ms }: Leaving<'_>,
     end_notice: EndNotice,
 ) {
+    let is_killed = departure == Departure::Stopped && session.stop == Some(StopMode::AtOnce);
+    let detail = detail.or_else(|| is_killed.then_some(Departure::KILLED));
     permissions::end_all(writer, session.id);
     writer.push(Event::MemberLeft {
         session: session.id,
@@ -80,7 +82,8 @@ pub(in crate::bus::rules) fn write_left(
     });
     requests::reopen_claims(writer, session);
     let stopped = departure == Departure::Stopped || departure == Departure::Closed;
-    let (what, of_task) = departed(departure, session.pid.is_some());
+    let (what, of_task) = departed(departure, session.pid.is_some(), is_killed);
+    let detail = departure.with_detail(detail).1;
     let end = AgentEnd { what, of_task, detail, error, stopped };
     let ends = ends_of_work(writer.state, session, end);
     if session.kind == MemberKind::Agent && !stopped && end_notice == EndNotice::Separate {
@@ -110,8 +113,13 @@ pub(in crate::bus::rules) fn write_left(
 }
 
 /// Says how an agent has left: after its name, and to its tasks.
-fn departed(departure: Departure, has_started: bool) -> (&'static str, &'static str) {
+fn departed(
+    departure: Departure,
+    has_started: bool,
+    is_killed: bool,
+) -> (&'static str, &'static str) {
     match departure {
+        Departure::Stopped if is_killed => ("was killed", "its agent was killed"),
         Departure::Closed => ("has left", "its agent has left"),
         Departure::Stopped => ("was stopped", "its agent was stopped"),
         Departure::Failed if has_started => ("has failed", "its agent ended"),

@@ -2,7 +2,7 @@
 //!
 //! A group never means its sender. A message leaves out members that do not respond, as a broadcast does, unless nobody else is meant.
 
-use super::addressing::recipient;
+use super::addressing::{known_member, recipient};
 use crate::bus::event::{Event, Followed};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::nobody_fits::NobodyFits;
@@ -44,6 +44,30 @@ pub(in crate::bus::rules) fn resolve(
         Address::Human => Err(Refusal::ToUser { word: text.trim().to_owned() }),
         Address::Elsewhere { tag, .. } => Err(Refusal::OtherProject { tag }),
     }
+}
+
+/// Finds the members to whom the person at the command line writes. Whatever is no group is one member, or nobody.
+pub(super) fn resolve_for_human(writer: &Writer<'_>, text: &str) -> Result<Recipients, Refusal> {
+    let state = writer.state;
+    let names = |members: Vec<&Session>| members.iter().map(|one| one.name.clone()).collect();
+    let (audience, to): (_, Vec<Name>) = match Address::parse(text)? {
+        Address::All => (Audience::All, names(state.live_sessions())),
+        Address::Group(group) => {
+            let to: Vec<Name> = names(state.in_group(&group));
+            if to.is_empty() {
+                return Err(Refusal::NobodyFits(Box::new(NobodyFits::of(state, &group))));
+            }
+            (Audience::Group(group), to)
+        }
+        Address::Member(_) | Address::Session(_) | Address::Human | Address::Elsewhere { .. } => {
+            let name = known_member(state, text)?.clone();
+            (Audience::One(name.clone()), vec![name])
+        }
+    };
+    if to.is_empty() {
+        return Err(Refusal::NobodyElse);
+    }
+    Ok(Recipients { audience, to })
 }
 
 fn of_group(state: &State, me: &Session, group: Group) -> Result<Recipients, Refusal> {

@@ -1,12 +1,12 @@
 //! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
-use super::addressing::{check_body, known_member};
+use super::addressing::check_body;
 use super::check_envelope::check_envelope;
 use super::copies::add_copies;
 use super::deadlines::settle_nudges;
 use super::queue::or_queued;
 use super::rates::{check_pace, just_sent};
-use super::resolve::{Recipients, follow, resolve, responsive};
+use super::resolve::{Recipients, follow, resolve, resolve_for_human, responsive};
 use super::signal_effects::{check_awaited, completed, supersede, take_effect};
 use crate::bus::event::{Body, Envelope, Event};
 use crate::bus::rules::conflicts::{self, Part};
@@ -116,8 +116,8 @@ fn with_room(
     Ok(left)
 }
 
-/// Sends a message of the person at the command line. If it answers a message that is forgotten, or that the recipient does not see, it
-/// begins a thread.
+/// Sends a message of the person at the command line, to one member or to a group, whose idle agents it wakes. If it answers a message
+/// that is forgotten, or that a recipient does not see, it begins a thread.
 pub(in crate::bus::rules) fn send_as_human(
     writer: &mut Writer<'_>,
     to: &str,
@@ -125,15 +125,19 @@ pub(in crate::bus::rules) fn send_as_human(
     reply_to: Option<&MessageId>,
 ) -> Result<(), Refusal> {
     check_body("the message", body)?;
-    let to = known_member(writer.state, to)?.clone();
-    check_room(writer, &to)?;
+    let Recipients { audience, to } = resolve_for_human(writer, to)?;
+    let to = if audience.is_one() { to } else { responsive(writer.state, to) };
+    let to = with_room(writer, &audience, to)?;
+    let first = to.first().cloned().ok_or(Refusal::NobodyElse)?;
     let answered = reply_to.and_then(|id| writer.state.message(id));
-    let answered = answered.filter(|message| message.is_readable_by(&to));
+    let answered = answered.filter(|message| to.iter().all(|name| message.is_readable_by(name)));
     let post = Post {
         priority,
         reply_to: answered.map(|message| message.id.clone()),
         thread: answered.map(|message| message.thread.clone()),
-        ..Post::of_human(to, body.clone())
+        audience,
+        to,
+        ..Post::of_human(first, body.clone())
     };
     conflicts::send_as_human(writer, post);
     Ok(())

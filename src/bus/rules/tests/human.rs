@@ -8,7 +8,8 @@ use crate::bus::rules::{
 use crate::domain::access_key::{KeyHash, KeyScope, hash_of_secret, secret_of};
 use crate::domain::ids::{KeyId, PermissionId, WorkflowId};
 use crate::domain::limits;
-use crate::domain::messaging::Author;
+use crate::domain::member::Label;
+use crate::domain::messaging::{Audience, Author};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::workflow::{Approver, Step, StepMove, StepOf, StepStatus, WorkflowStatus};
@@ -120,6 +121,23 @@ fn a_message_of_the_person_comes_from_no_member() {
 }
 
 #[test]
+fn the_person_writes_to_a_group_as_it_is_then_and_wakes_its_idle_agents() {
+    let mut team = Team::new();
+    let other = team.world.agent(team.lead, "other");
+    let events = team.wish(sending("all", "lunch"));
+    let message = sent(&events).clone();
+    assert_eq!((message.audience.clone(), message.quiet), (Audience::All, false));
+    let stored = team.world.state.message(&message.id).unwrap();
+    let names: Vec<_> = stored.deliveries.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["codex", "orchestrator", "other"]);
+    assert!(matches!(team.refuse(sending("@review", "x")), Refusal::NobodyFits(_)));
+    let lane = Operation::ClaimLane(Label::parse("docs").unwrap());
+    team.world.ask(other, lane);
+    let events = team.wish(sending("@docs", "look"));
+    assert_eq!(sent(&events).to.named(), [name("other")]);
+}
+
+#[test]
 fn an_answer_of_the_person_stands_in_the_thread_of_what_its_recipient_knows() {
     let mut team = Team::new();
     let asked = team.world.send(team.agent, "orchestrator", "which parser?");
@@ -152,7 +170,7 @@ fn a_message_of_the_person_has_the_limits_of_all_messages() {
     assert!(matches!(team.refuse(sending("codex", &long)), Refusal::TooLong { .. }));
     let unknown = team.refuse(sending("cdex", "x"));
     assert_eq!(unknown.to_string(), "no member is named `cdex`: did you mean `codex`?");
-    for nobody in ["human", "all", "bridge", "\u{1b}[2Jx", ""] {
+    for nobody in ["human", "bridge", "\u{1b}[2Jx", ""] {
         let refusal = team.refuse(sending(nobody, "x"));
         assert!(matches!(refusal, Refusal::UnknownMember { .. }), "{nobody}: {refusal:?}");
     }

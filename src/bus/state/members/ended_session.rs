@@ -96,11 +96,11 @@ impl EndedSession {
 
     /// Returns why it left, with the detail if there is one.
     pub fn reason(&self) -> String {
-        match &self.detail {
-            Some(detail) => format!("{}: {detail}", self.departure.as_str()),
+        match self.departure.with_detail(self.detail.as_deref()) {
+            (word, Some(detail)) => format!("{word}: {detail}"),
             // Its status is `dead` already.
-            None if self.departure == Departure::Dead => "its process died".to_owned(),
-            None => self.departure.as_str().to_owned(),
+            (_, None) if self.departure == Departure::Dead => "its process died".to_owned(),
+            (word, None) => word.to_owned(),
         }
     }
 }

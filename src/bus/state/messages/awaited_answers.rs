@@ -13,6 +13,20 @@ impl State {
         self.awaited.get(id)
     }
 
+    /// Returns the answers that a member owes, alone or with others, by the messages that they answer.
+    pub fn answers_owed_by<'a>(
+        &'a self,
+        name: &Name,
+    ) -> impl Iterator<Item = (&'a Message, &'a AwaitedAnswer)> {
+        let owed = self.awaited.iter().filter(move |(_, awaited)| awaited.to.contains(name));
+        owed.filter_map(|(id, awaited)| Some((self.messages.get(id)?, awaited)))
+    }
+
+    /// Returns when whoever owes the answer to a message is reminded next, in wall time.
+    pub fn answer_due_ms(&self, id: &MessageId, now: Now) -> Option<i64> {
+        self.due_at_ms(&Due::Answer(id.clone()), now)
+    }
+
     /// Returns how many answers a member awaits.
     pub(in crate::bus) fn answers_awaited_by(&self, name: &Name) -> usize {
         self.awaited.values().filter(|awaited| awaited.from == *name).count()

@@ -1,10 +1,11 @@
 //! When the leases of claims run: not in the turns of an agent.
 
 use crate::bus::state::event_place::At;
-use crate::bus::state::{Due, Lease, Session, State};
+use crate::bus::state::{Due, Lease, Request, Session, State};
 use crate::domain::ids::{RequestId, SessionId};
 use crate::domain::member::Activity;
 use crate::domain::messaging::RequestStatus;
+use crate::domain::time::Now;
 
 impl Session {
     fn is_in_turn(&self) -> bool {
@@ -17,6 +18,22 @@ impl State {
     /// Returns the length of the shortest lease of a session's claims, in milliseconds.
     pub(in crate::bus) fn shortest_lease_ms(&self, session: SessionId) -> Option<u64> {
         self.claimed_by(session).filter_map(|held| Some(held.lease?.ms)).min()
+    }
+
+    /// Returns when the claim of a request ends if its owner gives no further sign, in wall time; none while its lease does not run.
+    pub fn lease_ends_ms(&self, request: &Request, now: Now) -> Option<i64> {
+        let lease = request.lease.filter(|_| request.status == RequestStatus::Claimed)?;
+        let owner = self.session(request.owner.as_ref()?.session)?;
+        let runs_out_ms = self.due_at_ms(&Due::Lease(request.id.clone()), now)?;
+        if !owner.waits.is_empty() {
+            return None;
+        }
+        let by_sign_ms = owner.last_ms.saturating_add_unsigned(lease.ms);
+        let after_ms = if lease.reminded { 0 } else { lease.after_reminder_ms() };
+        // Whoever finds it due looks for a sign since it began to run.
+        let has_signed = owner.last_ms != lease.sign_ms && by_sign_ms > now.wall_ms;
+        let runs_out_ms = runs_out_ms.saturating_add_unsigned(after_ms);
+        Some(if has_signed { by_sign_ms } else { runs_out_ms })
     }
 
     /// Lets the lease of a claim run until the reminder of its owner: for its whole time, or for what is left of that. Not in a turn of

@@ -13,6 +13,7 @@ use crate::domain::messaging::Priority;
 #[command(after_help = "\
 Examples:
   cli-team-bridge send codex \"use the new parser\"   send a line
+  cli-team-bridge send @reviewer \"look at main\"   send a line to all reviewers
   git diff | cli-team-bridge send codex -           send what stands on stdin
   cli-team-bridge messages --member codex           show what it wrote since")]
 pub(crate) struct SendArguments {
@@ -20,7 +21,7 @@ pub(crate) struct SendArguments {
     place: TeamPlace,
     #[command(flatten)]
     waiting: Waiting,
-    /// The member that gets it.
+    /// The member that gets it, or a group: @role, @lane, @capability, #topic, or all.
     #[arg(value_name = "NAME")]
     to: String,
     /// The message; `-` reads it from stdin.

@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::domain::text::exactly::exactly;
 use crate::domain::time::{iso8601, parse_time};
+use crate::sys::clock;
 use crate::view::{Happening, Topic};
 
 /// Which happenings to show.
@@ -18,8 +19,8 @@ pub(super) struct LogFilter {
     /// Only these kinds: message, receipt, request, task, permission, wait, workflow, member [default: all but receipt].
     #[arg(long, value_name = "KIND", value_parser = topic)]
     kind: Vec<Topic>,
-    /// Only what happened since a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z.
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    /// Only what happened since then: 30m, 1h or 2d ago, or a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z.
+    #[arg(long, value_name = "TIME", value_parser = since)]
     pub(super) since: Option<i64>,
 }
 
@@ -60,9 +61,27 @@ fn topic(word: &str) -> Result<Topic, String> {
     found.ok_or_else(|| format!("write one of {}", words()))
 }
 
-pub(super) fn time(text: &str) -> Result<i64, String> {
-    let how = "write a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z";
-    parse_time(text).ok_or_else(|| how.to_owned())
+/// Parses a time, or how long ago that was.
+pub(super) fn since(text: &str) -> Result<i64, String> {
+    let how = "write how long ago, such as 30m, 1h or 2d, or a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z";
+    since_at(text.trim(), clock::now().wall_ms).ok_or_else(|| how.to_owned())
+}
+
+fn since_at(text: &str, now_ms: i64) -> Option<i64> {
+    let ago_ms = || {
+        let unit_ms = match text.chars().next_back()? {
+            'm' => 60_000,
+            'h' => 3_600_000,
+            'd' => 86_400_000,
+            _ => return None,
+        };
+        let number: u32 = text[..text.len() - 1].parse().ok()?;
+        Some(i64::from(number) * unit_ms)
+    };
+    match ago_ms() {
+        Some(ago_ms) => Some(now_ms.saturating_sub(ago_ms)),
+        None => parse_time(text),
+    }
 }
 
 #[cfg(test)]
@@ -78,6 +97,19 @@ mod tests {
             members: members.iter().map(ToString::to_string).collect(),
             ids: vec!["msg-1".to_owned()],
             words: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_time_is_an_age_or_a_time_in_utc() {
+        let now = 1_770_000_000_000;
+        let check = |text, expected| assert_eq!(since_at(text, now), expected, "{text}");
+        check("30m", Some(now - 30 * 60_000));
+        check("1h", Some(now - 3_600_000));
+        check("2d", Some(now - 2 * 86_400_000));
+        check("2026-02-02T02:40Z", Some(now));
+        for wrong in ["", "h", "1", "-1h", "1w", "99999999999h", "é", "1.5h"] {
+            check(wrong, None);
         }
     }
 

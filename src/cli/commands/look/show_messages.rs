@@ -121,10 +121,7 @@ fn is_wanted(letter: &Letter, arguments: &MessagesArguments) -> bool {
     let is_unseen = |receipt: &Receipt| {
         matches!(receipt.status, ReceiptStatus::Unread | ReceiptStatus::Delivered)
     };
-    let is_of = |name: &String| {
-        letter.from.eq_ignore_ascii_case(name)
-            || letter.receipts.iter().any(|receipt| receipt.member.eq_ignore_ascii_case(name))
-    };
+    let is_of = |name: &String| letter.concerns(name);
     let is_about = |id: &String| {
         [
             Some(&letter.message_id),
@@ -158,9 +155,10 @@ fn lines(letter: &Letter) -> [String; 2] {
         receipts.push(format!("{} more", letter.receipts.len() - SHOWN_RECEIPTS));
     }
     let far = if receipts.is_empty() { "no recipients".to_owned() } else { receipts.join(", ") };
+    let end = letter.resolved.as_ref().map(|end| format!("; {}", end.in_words()));
     [
-        format!("{time}Z  {} → {}{kind}{labels}: {text}", letter.from, letter.to),
-        format!("    {}: {far}", letter.message_id),
+        format!("{time}Z  {} → {}{kind}{labels}: {text}", letter.sender(), letter.to),
+        format!("    {}: {far}{}", letter.message_id, end.unwrap_or_default()),
     ]
 }
 

@@ -37,8 +37,8 @@ pub(crate) struct SearchArguments {
     /// Only texts from or to this member.
     #[arg(long, value_name = "NAME")]
     member: Option<String>,
-    /// Only texts since a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z.
-    #[arg(long, value_name = "TIME", value_parser = log_filter::time)]
+    /// Only texts since then: 30m, 1h or 2d ago, or a day or a time in UTC, such as 2026-01-31 or 2026-01-31T08:00Z.
+    #[arg(long, value_name = "TIME", value_parser = log_filter::since)]
     since: Option<i64>,
     /// The most hits to show.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]

@@ -21,7 +21,7 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
     html! {
         li id={ "letter-" (letter.seq) } class=[is_answer.then_some("answer")] {
             div.letter-head {
-                b { (member_link(&letter.from)) } span.unseen { " to " } span aria-hidden="true" { "→" } b { (member_link(&letter.to)) }
+                b { (member_link(&letter.from)) } @if let Some(name) = &letter.for_member { " for " b { (member_link(name)) } } span.unseen { " to " } span aria-hidden="true" { "→" } b { (member_link(&letter.to)) }
                 @if let Some(kind) = kind { span.tag { (kind) } }
                 @if let Some(signal) = &letter.signal { span.tag { (signal) } }
                 @if letter.urgent { span.tag.urgent { "! urgent" } }
@@ -38,6 +38,9 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
                     None => span.soft { "(its text cannot be read)" },
                 }
             }
+            @if let Some(end) = &letter.resolved {
+                p.small.soft dir="auto" { span.mark.good aria-hidden="true" { "■" } " " (end.in_words()) " · " (clock(end.at)) }
+            }
             (receipts(letter))
         }
     }
@@ -48,8 +51,11 @@ fn receipts(letter: &Letter) -> Markup {
     html! {
         @if all.is_empty() { div.receipts { "nobody gets it" } }
         @else if all.len() > MOST_RECEIPTS {
-            @let seen = all.iter().filter(|one| one.status.is_seen()).count();
-            div.receipts { (seen) " of " (counted(all.len(), "recipient")) " have seen it" }
+            @let by = letter.seen_by();
+            div.receipts {
+                (by.seen) " of " (counted(by.of, "recipient")) " have seen it"
+                @if by.withdrawn > 0 { "; it was withdrawn from " (by.withdrawn) }
+            }
         } @else {
             ul.receipts aria-label="Receipts" { @for one in all { li { (receipt_path(letter.at, one)) } } }
         }

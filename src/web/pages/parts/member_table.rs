@@ -42,7 +42,6 @@ fn member_row(row: &MemberRow, board: &Board) -> Markup {
             td { (mark(StatusLook::of_member(row), &row.state)) }
             td.words {
                 span.two-lines { (board.now_words(row)) }
-                @if !row.holds.is_empty() { span.small.soft { " holds " (row.holds.join(", ")) } }
             }
             td.number { (ago(row.since(), board.at)) }
             td.number data-unit="unread" { (short(row.unread as u64)) }

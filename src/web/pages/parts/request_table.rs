@@ -20,16 +20,22 @@ pub(in crate::web::pages) fn request_table(
     }
 }
 
+/// Returns whom a request is for: a member, or a group, which has no page.
+fn address(to: &str) -> Markup {
+    if to.starts_with(['@', '#']) {
+        html! { (to) }
+    } else {
+        member_link(to)
+    }
+}
+
 fn request_row(row: &RequestRow, now: Moment) -> Markup {
-    let nobody = match &row.to {
-        Some(group) if row.status == "open" => group.as_str(),
-        None if row.status == "open" => "nobody yet",
-        _ => "nobody",
-    };
+    let nobody = if row.status == "open" { "nobody yet" } else { "nobody" };
+    let to = row.to.as_ref().filter(|to| Some(*to) != row.owner.as_ref());
     html! {
         tr {
             td { (mark(StatusLook::of(&row.status), &row.status)) }
-            td.nowrap { (member_link(&row.from)) " → " @match &row.owner { Some(owner) => (member_link(owner)), None => span.soft { (nobody) } } }
+            td.nowrap { (member_link(&row.from)) " → " @if let Some(to) = to { (address(to)) ": " } @match &row.owner { Some(owner) => (member_link(owner)), None => span.soft { (nobody) } } }
             td.words {
                 span.two-lines dir="auto" { (row.description.as_deref().unwrap_or("(its text cannot be read)")) }
                 @if row.status == "completed" {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::bus::state::State;
-use crate::domain::ids::SessionId;
 use crate::domain::task::result::{Money, Usage};
 use crate::domain::text::exactly::exactly;
 use crate::domain::time::{Now, Tick};
@@ -11,10 +10,11 @@ use crate::domain::workflow::StepStatus;
 use crate::reader::WholeTask;
 use crate::search::{HitKind, SearchHit};
 use crate::team::FileDiff;
+use crate::view::tests::row;
 use crate::view::{
     Board, Group, Happening, Letter, LiveKind, LiveLine, Looked, MemberRow, Moment, Need, NeedKind,
-    NoTexts, PermissionRow, Problem, ProblemKind, Receipt, ReceiptStatus, RequestRow, Spent,
-    StepNode, Stretch, StretchKind, TaskRow, Topic, UsageRow, WorkflowTree,
+    NoTexts, OwedAnswer, PermissionRow, Problem, ProblemKind, Receipt, ReceiptStatus, RequestRow,
+    Spent, StepNode, Stretch, StretchKind, TaskRow, ThreadEnd, Topic, UsageRow, WorkflowTree,
 };
 use crate::web::pages::{Extra, PageContext, SearchResult, StepPrompt};
 use crate::web::{BusState, Snapshot};
@@ -50,24 +50,8 @@ fn spent(tokens: u64, dollars: f64) -> Spent {
 
 pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> MemberRow {
     MemberRow {
-        name: name.to_owned(),
-        kind: "agent".to_owned(),
-        session: SessionId(uuid::Uuid::nil()),
         group,
-        state: state.to_owned(),
         doing: doing.to_owned(),
-        task_id: None,
-        task_since: None,
-        reading_since: None,
-        last_turn: None,
-        reading_turns: Vec::new(),
-        silent_in: None,
-        queued: 0,
-        unread: 0,
-        waits_for: None,
-        wait_words: None,
-        waits_since: None,
-        holds: Vec::new(),
         last_active: ago(20),
         live_seconds: 3_000,
         profile: Some(name.to_owned()),
@@ -76,8 +60,8 @@ pub(super) fn member(name: &str, group: Group, state: &str, doing: &str) -> Memb
         cwd: Some("/home/me/book".to_owned()),
         tools: Some("ready".to_owned()),
         delivery: vec!["steer".to_owned(), "piggyback".to_owned(), "pull".to_owned()],
-        restarts: 0,
         usage: Some(spent(48_200, 0.61)),
+        ..row(name, state)
     }
 }
 
@@ -107,6 +91,8 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         seq,
         at: sent,
         from: from.to_owned(),
+        for_member: None,
+        resolved: None,
         to: to.to_owned(),
         kind: "message".to_owned(),
         text: Some(text.to_owned()),
@@ -204,6 +190,14 @@ fn members() -> Vec<MemberRow> {
         waits_for: Some("ben".to_owned()),
         wait_words: Some("waits for ben".to_owned()),
         holds: vec!["req-9".to_owned()],
+        owes: vec![OwedAnswer {
+            message_id: "msg-3".to_owned(),
+            to: "ben".to_owned(),
+            others: 0,
+            text: Some("Whose clock ends a lease?".to_owned()),
+            due_at: Some(ago(-240)),
+            reminders: 0,
+        }],
         ..member("cay", Group::Working, "waiting", "waiting for a message from ben")
     };
     let dan = MemberRow {
@@ -251,7 +245,7 @@ fn put_questions(board: &mut Board) {
         RequestRow {
             request_id: "req-8".to_owned(),
             from: "cay".to_owned(),
-            to: None,
+            to: Some("@review".to_owned()),
             status: "completed".to_owned(),
             description: Some("Whose clock ends a lease?".to_owned()),
             opened_at: ago(300),
@@ -293,6 +287,7 @@ fn put_questions(board: &mut Board) {
         id: Some(id.to_owned()),
         words: words.to_owned(),
         since: Some(ago(42)),
+        until: None,
     };
     board.needs_you = vec![
         need(NeedKind::Permission, "ann", "perm-1", "execute: …"),
@@ -326,7 +321,14 @@ fn put_questions(board: &mut Board) {
 
 fn letters() -> Vec<Letter> {
     vec![
-        letter(1, "lead", "ben", "Please write the chapter about leases. Cay reviews it."),
+        Letter {
+            resolved: Some(ThreadEnd {
+                by: "ben".to_owned(),
+                at: ago(30),
+                summary: "The giver's clock counts.".to_owned(),
+            }),
+            ..letter(1, "lead", "ben", "Please write the chapter about leases. Cay reviews it.")
+        },
         letter(
             2,
             "ben",

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::team_of_five::{context, extra, snapshot};
+use crate::domain::task::result::{Change, ChangeSource, Details, FileChange};
 use crate::reader::UnlistedTurn;
 use crate::view::{Board, Moment, Need, NeedKind, ReadingTurn, SpentBy, Trouble};
 use crate::web::Snapshot;
@@ -161,6 +162,7 @@ fn a_member_that_is_stuck_has_what_helps_beside_it() {
         id: Some("task-ben2".to_owned()),
         words: Trouble::Stalled.meaning().to_owned(),
         since: None,
+        until: None,
     }];
     let mut rendered = |board: &Board, context: &PageContext<'_>| {
         snapshot.board = Some(Arc::new(board.clone()));
@@ -212,5 +214,24 @@ fn what_an_agent_said_in_a_turn_without_a_task_is_read_on_a_page_of_its_own() {
     for view in [View::Member("cay".to_owned()), View::Timeline] {
         let html = page(&view, &PageInput { snapshot: &snapshot, extra: &extra }, &context());
         assert!(html.contains("href=\"task-task-cay\""), "{view:?}: {html}");
+    }
+}
+
+#[test]
+fn a_difference_that_may_be_of_others_says_so_where_it_stands() {
+    let html = |sources: Vec<ChangeSource>, view: &View| {
+        let path = "chapters/leases.md".to_owned();
+        let files = vec![FileChange { path, change: Change::Edited, sources }];
+        let mut extra = extra();
+        let task = extra.task.as_mut().unwrap();
+        task.details = Some(Details { files, ..Details::default() });
+        page(view, &PageInput { snapshot: &snapshot(), extra: &extra }, &context())
+    };
+    for view in [View::Member("ben".to_owned()), View::Task("task-ben".to_owned())] {
+        let diffs = |html: &str| html.split("id=\"diffs\"").nth(1).unwrap().to_owned();
+        let mark = "changed during the task, maybe by others";
+        assert!(diffs(&html(vec![ChangeSource::Git], &view)).contains(mark), "{view:?}");
+        let own = diffs(&html(vec![ChangeSource::ToolCall, ChangeSource::Git], &view));
+        assert!(!own.contains(mark), "{view:?}");
     }
 }

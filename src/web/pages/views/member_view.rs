@@ -55,7 +55,7 @@ pub(in crate::web::pages) fn member(
         ));
         body.parts.push(Part::live("live", live_words(&input.extra.live)));
     }
-    body.parts.push(Part::live("diffs", diffs(&input.extra.diffs)));
+    body.parts.push(Part::live("diffs", diffs(&input.extra.diffs, input.extra.task.as_ref())));
     body.parts.push(Part::live("tasks", tasks(name, board)));
     body.parts.push(Part::live("turns", turns(row, board.at)));
     body.side.push(Part::live(
@@ -109,7 +109,7 @@ fn needs(
 fn facts(row: &MemberRow, now: Moment) -> Markup {
     let quoted = |text: &String| quoted(text, FACT);
     let roles: Vec<_> = row.roles.iter().map(quoted).collect();
-    let facts: [(&str, Option<String>); 9] = [
+    let facts: [(&str, Option<String>); 10] = [
         ("kind", Some(row.kind.clone())),
         ("profile", row.profile.clone()),
         ("model", row.model.as_ref().map(quoted)),
@@ -117,7 +117,11 @@ fn facts(row: &MemberRow, now: Moment) -> Markup {
         ("works in", row.cwd.as_ref().map(quoted)),
         ("delivery", Some(row.delivery.join(", "))),
         ("tools", row.tools.clone()),
-        ("holds", Some(row.holds.join(", "))),
+        (
+            "owes",
+            Some(row.owes.iter().map(|owed| owed.in_words(now)).collect::<Vec<_>>().join("; ")),
+        ),
+        ("holds", row.holds_in_words(now).map(|words| words.replacen("holds ", "", 1))),
         ("used in ended turns", row.usage.as_ref().map(crate::view::Spent::in_words)),
     ];
     html! {
@@ -147,9 +151,7 @@ fn tasks(name: &str, board: &Board) -> Markup {
 }
 
 fn messages(name: &str, letters: &[Letter]) -> Markup {
-    let own = letters.iter().rev().filter(|letter| {
-        letter.from == name || letter.receipts.iter().any(|receipt| receipt.member == name)
-    });
+    let own = letters.iter().rev().filter(|letter| letter.concerns(name));
     let own: Vec<_> = own.take(LETTERS).collect();
     html! {
         section.sheet id="messages" aria-labelledby="messages-heading" {

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use crate::domain::limits;
+use crate::domain::task::result::FileChange;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::{beginning, one_line, seen};
 use crate::reader::{UnlistedTurn, WholeTask};
@@ -13,6 +14,9 @@ use crate::web::pages::parts::{
     cancel_form, clock, mark, member_link, shown_text, task_table, workflow_link,
 };
 use crate::web::pages::{PageContext, PageInput};
+
+/// Marks a changed file that no call of the agent names.
+const MAYBE_BY_OTHERS: &str = " changed during the task, maybe by others";
 
 /// The most files, and failed calls, of a list.
 const MOST_LISTED: usize = 200;
@@ -65,7 +69,7 @@ pub(in crate::web::pages) fn task(
             "output",
             texts(task.output.as_deref().filter(|_| is_over), "output", "Its result"),
         ),
-        Part::live("diffs", diffs(&input.extra.diffs)),
+        Part::live("diffs", diffs(&input.extra.diffs, Some(task))),
     ];
     body.side = vec![Part::live("facts", facts(task)), Part::live("files", files(task))];
     body.side.push(Part::live("ends", html! { div id="ends" { @if !is_over { (cancel_form(&task.row.task_id, "task", context)) } } }));
@@ -150,7 +154,7 @@ fn files(task: &WholeTask) -> Markup {
             @if !files.is_empty() {
                 section.sheet aria-labelledby="files-heading" {
                     h2 id="files-heading" { (counted(files.len(), "changed file")) }
-                    ul.body { @for file in files.iter().take(MOST_LISTED) { li { span.tag { (file.change.as_str()) } " " code { (one_line(&file.path)) } @if !file.is_own() { span.small.soft { " changed during the task, maybe by others" } } } } }
+                    ul.body { @for file in files.iter().take(MOST_LISTED) { li { span.tag { (file.change.as_str()) } " " code { (one_line(&file.path)) } @if !file.is_own() { span.small.soft { (MAYBE_BY_OTHERS) } } } } }
                 }
             }
             @if !failed.is_empty() {
@@ -191,15 +195,20 @@ fn live_line(line: &LiveLine) -> Markup {
     }
 }
 
-/// Returns how files differ from what is committed.
-pub(in crate::web::pages) fn diffs(diffs: &[FileDiff]) -> Markup {
+/// Returns how files differ from what is committed. The task says which of them its agent has not named in its calls.
+pub(in crate::web::pages) fn diffs(diffs: &[FileDiff], task: Option<&WholeTask>) -> Markup {
+    let files = task.and_then(|task| task.details.as_ref()).map(|details| details.files.as_slice());
+    let is_own = |diff: &FileDiff| {
+        let mut files = files.into_iter().flatten();
+        files.find(|file| file.path == diff.path).is_none_or(FileChange::is_own)
+    };
     html! {
         div id="diffs" { @if !diffs.is_empty() {
             section.sheet aria-labelledby="diffs-heading" {
                 h2 id="diffs-heading" { "How the files that changed differ from what is committed" }
                 @for (at, diff) in diffs.iter().enumerate().take(MOST_LISTED) {
                     details.body id={ "diff-" (at) } open[at == 0] {
-                        summary { code { (one_line(&diff.path)) } @if diff.is_cut { " (its beginning)" } }
+                        summary { code { (one_line(&diff.path)) } @if diff.is_cut { " (its beginning)" } @if !is_own(diff) { span.small.soft { (MAYBE_BY_OTHERS) } } }
                         @match &diff.diff {
                             Ok(text) => (diff_lines(text)),
                             Err(why) => p.soft { (one_line(why)) },

@@ -19,13 +19,17 @@ pub(in crate::cli::commands::look) fn member(row: &MemberRow, board: &Board) -> 
         some => format!("{some} unread"),
     };
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
+    let waits = matches!(row.state.as_str(), "waiting" | "waiting_permission");
+    let since = row.waits_since.filter(|_| waits);
+    let since = since.map(|since| format!(" {}", ago(since, board.at))).unwrap_or_default();
+    let state = format!("{}{since}", row.state.replace('_', " "));
     vec![
         format!("{} {}", StatusLook::of_member(row).mark, row.name),
         row.kind_in_words(),
-        row.state.replace('_', " "),
+        state,
         unread,
         usage,
-        if row.state == "waiting" { board.now_words(row) } else { row.doing.clone() },
+        if row.state == "waiting" { board.now_words(row) } else { board.doing_words(row) },
     ]
 }
 

@@ -10,7 +10,8 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
     let now = board.at;
     let mut lines = vec![summary(board)];
     let needs = board.needs_you.iter().map(|need| {
-        let since = need.since.map(|since| cells::ago(since, now)).unwrap_or_default();
+        let since = need.since.map(|since| cells::ago(since, now));
+        let times: Vec<_> = since.into_iter().chain(need.time_left(now)).collect();
         let id = need.id.clone().unwrap_or_default();
         let mark = StatusLook::of_group(Group::NeedsYou).mark;
         vec![
@@ -18,7 +19,7 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
             need.who.clone(),
             need.words.clone(),
             id,
-            since,
+            times.join(", "),
             need.command().map(|command| format!("`{command}`")).unwrap_or_default(),
         ]
     });
@@ -76,8 +77,9 @@ pub(in crate::cli::commands::look) fn of(board: &Board) -> Vec<String> {
         lines.extend(aligned(&words.collect::<Vec<_>>(), 2));
         lines.extend(aligned(&ends.collect::<Vec<_>>(), 2));
     }
-    let has_circle = board.problems.iter().find_map(Problem::advice);
-    lines.extend(has_circle.map(|advice| format!("  {advice}")));
+    let mut advice: Vec<_> = board.problems.iter().filter_map(Problem::advice).collect();
+    advice.dedup();
+    lines.extend(advice.into_iter().map(|advice| format!("  {advice}")));
     lines
 }
 

@@ -8,8 +8,8 @@ use super::look::Look;
 use crate::cli::commands::top::screen::{Item, Pane};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::{
-    Board, Letter, MemberRow, Moment, NOT_REPORTED, Need, NeedKind, ProblemKind, Spent, age, money,
-    short,
+    Board, Letter, MemberRow, Moment, NOT_REPORTED, Need, NeedKind, ProblemKind, RequestRow,
+    SeenBy, Spent, age, money, short,
 };
 
 /// The most characters of a text in a row; the row is cut where the window ends.
@@ -20,6 +20,9 @@ const TALK: u16 = 9;
 
 /// The columns of the time of a step: the longest below a hundred hours is `12h 05m`.
 const TIME: u16 = 8;
+
+/// A narrow row says how long there is for an answer when that is no longer than this.
+const SOON_MS: u64 = 30_000;
 
 /// Columns from which on a window has room for more.
 const WIDE: u16 = 100;
@@ -107,7 +110,11 @@ impl Rows<'_> {
             }
             Item::Need(need, row) => self.need(need, *row),
             Item::Problem(problem) => {
-                let state = if problem.kind == ProblemKind::Circle { "waiting" } else { "damaged" };
+                let state = match problem.kind {
+                    ProblemKind::Circle => "waiting",
+                    ProblemKind::WakeFailed => "idle",
+                    _ => "damaged",
+                };
                 let state = self.is_wide().then_some(state);
                 let mark = ("✗", self.look.bad());
                 let unused = <[String; 2]>::default();
@@ -138,7 +145,6 @@ impl Rows<'_> {
             }
             Item::Request(row) => {
                 let (mark, style) = self.look.status(&row.status);
-                let owner = row.owner.as_deref().or(row.to.as_deref()).unwrap_or("?");
                 // The answer is what an ended one was for.
                 let words = row.answer.as_ref().or(row.description.as_ref());
                 let words = words.map(|words| quoted(words, WORDS));
@@ -146,7 +152,7 @@ impl Rows<'_> {
                 vec![
                     cell(mark, 1).styled(style),
                     cell(row.status.clone(), 9),
-                    cell(format!("{} → {owner}", row.from), 2 * name),
+                    cell(who_of(row), 2 * name),
                     rest(words.unwrap_or_else(|| "(its text cannot be read)".to_owned())),
                     cell(age(since, self.now()), 4).right(),
                 ]
@@ -193,13 +199,19 @@ impl Rows<'_> {
     fn need(self, need: &Need, row: Option<&MemberRow>) -> Vec<Cell> {
         let words = match need.kind {
             // The mark and the heading say that it asks.
-            NeedKind::Permission if !self.is_wide() => need.words.clone(),
+            NeedKind::Permission if !self.is_wide() => {
+                let soon = need.until.filter(|until| self.now().until(*until) < SOON_MS);
+                let soon = soon.and_then(|_| need.time_left(self.now()));
+                let soon = soon.map(|left| format!("{left}: ")).unwrap_or_default();
+                format!("{soon}{}", need.words)
+            }
             _ => format!("{}: {}", need.word(), need.words),
         };
         let unread = row.map(|row| short(row.unread as u64)).unwrap_or_default();
         let usage = row.map(used).unwrap_or_default();
         let mark = ("!", self.look.urgent());
-        let state = self.is_wide().then_some("waits for you");
+        let time_left = need.time_left(self.now());
+        let state = self.is_wide().then(|| time_left.as_deref().unwrap_or("waits for you"));
         self.filled(mark, (&need.who, state), &words, (need.since, Some(unread)), usage)
     }
 
@@ -234,10 +246,11 @@ impl Rows<'_> {
             Some(text) => quoted(text, WORDS),
             None => "(its text cannot be read)".to_owned(),
         };
+        let end = if letter.resolved.is_some() { "(resolved) " } else { "" };
         vec![
             cell(age(letter.at, self.now()), 4).right(),
             cell(talk(letter), self.talk),
-            rest(format!("{kind}{labels}{text}")),
+            rest(format!("{end}{kind}{labels}{text}")),
             cell(mark, if self.is_wide() { 12 } else { 4 }).styled(style),
         ]
     }
@@ -253,12 +266,13 @@ impl Rows<'_> {
             };
             return (words, style);
         }
-        let all = letter.receipts.len();
-        let seen = letter.receipts.iter().filter(|one| one.status.is_seen()).count();
-        match all {
+        let SeenBy { seen, of, withdrawn } = letter.seen_by();
+        match of {
+            0 if withdrawn > 0 && self.is_wide() => ("withdrawn".to_owned(), Look::faint()),
+            0 if withdrawn > 0 => ("-".to_owned(), Look::faint()),
             0 => ("nobody".to_owned(), Look::faint()),
-            _ if self.is_wide() => (format!("{seen}/{all} seen"), Style::new()),
-            _ => (format!("{seen}/{all}"), Style::new()),
+            _ if self.is_wide() => (format!("{seen}/{of} seen"), Style::new()),
+            _ => (format!("{seen}/{of}"), Style::new()),
         }
     }
 
@@ -299,18 +313,25 @@ impl Rows<'_> {
     }
 }
 
-/// Returns tokens and cost of a member. Only agents report them, and the rows of those that have left do not have them.
+/// Returns tokens and cost of a member, also of one that has left. Only agents report them.
 fn used(row: &MemberRow) -> [String; 2] {
-    if row.kind == "agent" && row.state != "left" {
-        reported(row.usage.as_ref())
-    } else {
-        <[String; 2]>::default()
-    }
+    if row.kind == "agent" { reported(row.usage.as_ref()) } else { <[String; 2]>::default() }
 }
 
 /// Says who writes to whom.
 fn talk(letter: &Letter) -> String {
-    format!("{} → {}", letter.from, letter.to)
+    format!("{} → {}", letter.sender(), letter.to)
+}
+
+/// Says who asks, whom, and who has claimed it.
+fn who_of(row: &RequestRow) -> String {
+    match (&row.to, &row.owner) {
+        (Some(to), Some(owner)) if to != owner => format!("{} → {to}: {owner}", row.from),
+        (to, owner) => {
+            let whom = owner.as_deref().or(to.as_deref()).unwrap_or("?");
+            format!("{} → {whom}", row.from)
+        }
+    }
 }
 
 /// Returns tokens and cost of whoever can have used some, with a mark for each that was not reported.

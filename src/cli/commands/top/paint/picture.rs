@@ -33,6 +33,7 @@ pub(in crate::cli::commands::top) fn picture(screen: &Screen, look: Look) -> (Bu
             let rows = Rows::of(board, &screen.news.letters, (look, columns));
             cursor = list(&mut buffer, screen, rows, layout);
             below(&mut buffer, screen, rows, layout);
+            remedy(&mut buffer, screen, layout);
         }
         None => waiting(&mut buffer, screen, layout),
     }
@@ -150,6 +151,15 @@ fn below(buffer: &mut Buffer, screen: &Screen, rows: Rows<'_>, layout: Layout) {
             LineKind::Faint => Look::faint(),
         };
         cells::text(buffer, (0, row), &line.text, (width, false), style);
+    }
+}
+
+/// Paints what can be done about the chosen row.
+fn remedy(buffer: &mut Buffer, screen: &Screen, layout: Layout) {
+    let width = buffer.area.width;
+    let (top, rows) = layout.remedy;
+    for (row, line) in (top..).zip(screen.remedy().iter().take(rows.into())) {
+        cells::text(buffer, (0, row), line, (width, false), Style::new());
     }
 }
 

@@ -132,7 +132,7 @@ impl Screen {
             }
             Item::Member(row) => (row.name.clone(), self.member(row, board)),
             Item::Letter(letter) => {
-                (format!("{} → {}", letter.from, letter.to), of_letter(letter, board.at))
+                (format!("{} → {}", letter.sender(), letter.to), of_letter(letter, board.at))
             }
             Item::Task(task) => {
                 let known = self.news.task.as_ref().filter(|(id, _)| *id == task.task_id);
@@ -217,7 +217,11 @@ impl Screen {
         fact("cwd", row.cwd.as_ref().map(|cwd| quoted(cwd, QUOTED)));
         fact("task", row.task_id.clone());
         fact("waits for", row.waits_for.clone());
-        fact("holds", Some(row.holds.join(", ")));
+        for owed in &row.owes {
+            fact("owes", Some(owed.in_words(board.at).replacen("owes ", "", 1)));
+        }
+        let holds = row.holds_in_words(board.at);
+        fact("holds", holds.map(|words| words.replacen("holds ", "", 1)));
         fact("queue", (row.queued > 0).then(|| row.queued.to_string()));
         fact("unread", (row.unread > 0).then(|| row.unread.to_string()));
         fact("delivery", Some(row.delivery.join(", ")));
@@ -247,10 +251,7 @@ impl Screen {
 
     /// Returns the messages from or to a member, oldest first.
     pub(in crate::cli::commands::top) fn letters_of(&self, name: &str) -> Vec<&Letter> {
-        let is_of = |letter: &&Letter| {
-            letter.from == name || letter.receipts.iter().any(|receipt| receipt.member == name)
-        };
-        self.news.letters.iter().filter(is_of).collect()
+        self.news.letters.iter().filter(|letter| letter.concerns(name)).collect()
     }
 
     fn question(&self, answering: &Answering) -> (String, Vec<TextLine>) {
@@ -323,8 +324,10 @@ fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
         None => "(its text cannot be read)".to_owned(),
     };
     let head =
-        format!("{} → {}{kind}{labels}, {} ago", letter.from, letter.to, ago(letter.at, now));
+        format!("{} → {}{kind}{labels}, {} ago", letter.sender(), letter.to, ago(letter.at, now));
     let mut lines = vec![line(head), line(format!("  {text}"))];
+    let end = letter.resolved.as_ref();
+    lines.extend(end.map(|end| line(format!("  {}, {} ago", end.in_words(), ago(end.at, now)))));
     // Those of whom there is no more to say are one line a status: a message to all may have many of them.
     let mut bare = Vec::<(ReceiptStatus, Vec<&str>)>::new();
     for receipt in &letter.receipts {

@@ -2,7 +2,7 @@
 
 use crate::view::{
     Board, Happening, Letter, MemberRow, Moment, Need, Problem, RequestRow, StepNode, TaskRow,
-    WorkflowTree,
+    ThreadEnd, WorkflowTree,
 };
 
 /// A row of a pane.
@@ -72,7 +72,7 @@ impl<'a> Item<'a> {
             Self::Heading(..) | Self::Problem(_) | Self::Workflow(_) => None,
             Self::Need(need, _) => need.kind.is_of_member().then_some(need.who.as_str()),
             Self::Member(row) => Some(&row.name),
-            Self::Letter(letter) => Some(&letter.from),
+            Self::Letter(letter) => Some(letter.for_member.as_ref().unwrap_or(&letter.from)),
             Self::Task(task) => Some(&task.agent),
             Self::Request(request) => Some(request.owner.as_ref().unwrap_or(&request.from)),
             Self::Step(_, step, _) => Some(&step.agent),
@@ -128,7 +128,9 @@ impl<'a> Item<'a> {
                     .map(|receipt| format!("{} {}", receipt.member, receipt.status.as_str()))
                     .collect();
                 let text = some(&letter.text);
-                format!("{} {} {} {} {text}", letter.from, letter.to, letter.kind, to.join(" "))
+                let end = letter.resolved.as_ref().map(ThreadEnd::in_words).unwrap_or_default();
+                let (from, to) = (letter.sender(), format!("{} {}", letter.to, to.join(" ")));
+                format!("{from} {to} {} {text} {end}", letter.kind)
             }
             Self::Task(task) => {
                 let words = format!("{} {}", some(&task.prompt), some(&task.error));

@@ -1,6 +1,7 @@
 //! The window as a value: what is shown and chosen, and what a key makes of it. Pure.
 
 mod answering;
+mod chosen_remedy;
 mod dialog_text;
 mod item;
 mod items;

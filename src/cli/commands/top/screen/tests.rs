@@ -23,6 +23,7 @@ use crate::domain::messaging::Priority;
 use crate::domain::permission::Decision;
 use crate::domain::text::exactly::exactly;
 use crate::domain::time::{Now, Tick};
+use crate::view::tests::row;
 use crate::view::{
     Board, Group, Letter, LiveKind, LiveLine, Looked, MemberRow, Moment, Need, NeedKind, NoTexts,
     PermissionRow, Receipt, ReceiptStatus, TaskRow,
@@ -32,34 +33,13 @@ const SESSION: SessionId = SessionId(uuid::Uuid::nil());
 
 fn member(name: &str, group: Group, state: &str) -> MemberRow {
     MemberRow {
-        name: name.to_owned(),
-        kind: "agent".to_owned(),
-        session: SESSION,
         group,
-        state: state.to_owned(),
         doing: format!("{name} is {state}"),
         task_id: (group != Group::Idle).then(|| format!("task-{name}")),
-        task_since: None,
-        reading_since: None,
-        last_turn: None,
-        reading_turns: Vec::new(),
-        silent_in: None,
-        queued: 0,
         unread: 2,
-        waits_for: None,
-        wait_words: None,
-        waits_since: None,
-        holds: Vec::new(),
-        last_active: Moment(0),
         live_seconds: 1,
         profile: Some("codex".to_owned()),
-        roles: Vec::new(),
-        model: None,
-        cwd: None,
-        tools: None,
-        delivery: Vec::new(),
-        restarts: 0,
-        usage: None,
+        ..row(name, state)
     }
 }
 
@@ -123,6 +103,7 @@ fn news() -> News {
         id: Some("perm-1".to_owned()),
         words: format!("execute: {COMMAND:?}"),
         since: Some(Moment(50_000)),
+        until: Some(Moment(290_000)),
     }];
     let letters = (0..3).map(|number| letter(number, "ann", "ben"));
     News {
@@ -139,6 +120,8 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
         seq: number,
         at: Moment(0),
         from: from.to_owned(),
+        for_member: None,
+        resolved: None,
         to: to.to_owned(),
         kind: "message".to_owned(),
         text: Some(format!("text {number}")),

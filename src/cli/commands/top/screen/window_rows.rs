@@ -26,6 +26,8 @@ pub(in crate::cli::commands::top) struct Layout {
     pub(in crate::cli::commands::top) list_rows: u16,
     /// The first row of what stands below the list, its heading, and how many rows it has.
     pub(in crate::cli::commands::top) below: Option<(u16, u16)>,
+    /// The first row of what can be done about the chosen row, and how many it has.
+    pub(in crate::cli::commands::top) remedy: (u16, u16),
     /// The first of the last rows: keys, notices and questions.
     pub(in crate::cli::commands::top) foot: u16,
     /// How many they are.
@@ -62,7 +64,8 @@ impl Screen {
     pub(in crate::cli::commands::top) fn layout(&self) -> Layout {
         let rows = self.size.0;
         let foot_rows = self.foot_rows();
-        let body = rows.saturating_sub(HEAD + foot_rows);
+        let remedy_rows = u16::try_from(self.remedy().len()).unwrap_or(0);
+        let body = rows.saturating_sub(HEAD + foot_rows + remedy_rows);
         let has_columns = body >= WITH_COLUMNS;
         let list_top = HEAD + u16::from(has_columns);
         let below = if self.has_peek {
@@ -73,11 +76,13 @@ impl Screen {
             0
         };
         let foot = rows.saturating_sub(foot_rows);
+        let end = foot.saturating_sub(remedy_rows);
         Layout {
             columns: has_columns.then_some(HEAD),
             list_top,
-            list_rows: foot.saturating_sub(list_top + below),
-            below: (below > 1).then_some((foot.saturating_sub(below), below)),
+            list_rows: end.saturating_sub(list_top + below),
+            below: (below > 1).then_some((end.saturating_sub(below), below)),
+            remedy: (end, remedy_rows),
             foot,
             foot_rows,
         }

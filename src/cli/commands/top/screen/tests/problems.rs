@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{member, news, press, screen, shown};
 use crate::domain::ids::SessionId;
-use crate::view::{Group, MemberRow, Moment, Need, NeedKind, Problem, ProblemKind, Trouble};
+use crate::domain::task::result::{Money, Usage};
+use crate::view::{Group, MemberRow, Moment, Need, NeedKind, Problem, ProblemKind, Spent, Trouble};
 
 #[test]
 fn what_is_wrong_stands_below_what_needs_you_and_once() {
@@ -40,7 +41,7 @@ fn what_is_wrong_stands_below_what_needs_you_and_once() {
         "Problems (3)",
         "✗ team         cay and eve wait for each…",
         "✗ bus          2 lines of the log are da…",
-        "✗ dan          failed: exit code 7     59s   2",
+        "✗ dan          failed: exit code 7     59s   2      –      –",
         "Working (1)",
     ];
     assert_eq!(lines[5..10], rest);
@@ -70,6 +71,7 @@ fn each_way_to_be_stuck_has_its_own_word_and_the_key_that_helps() {
             id: Some("task-ben".to_owned()),
             words: trouble.meaning().to_owned(),
             since: None,
+            until: None,
         }];
         news.board = Some(Arc::new(board));
         let mut screen = screen();
@@ -89,4 +91,59 @@ fn each_way_to_be_stuck_has_its_own_word_and_the_key_that_helps() {
         let text = shown(&screen).join("\n");
         assert!(text.contains(&format!("ben is {}", trouble.word())), "{text}");
     }
+}
+
+#[test]
+fn a_chosen_row_shows_its_whole_remedy() {
+    let mut news = news();
+    let mut board = (*news.board.unwrap()).clone();
+    board.needs_you.clear();
+    board.problems = vec![Problem {
+        kind: ProblemKind::WakeFailed,
+        member: Some("cat".to_owned()),
+        words: "could not read its message: \"401 Unauthorized\"".to_owned(),
+        session: None,
+    }];
+    news.board = Some(Arc::new(board));
+    let mut screen = screen();
+    screen.update(Arc::new(news));
+    press(&mut screen, "home j");
+    let lines = shown(&screen);
+    let row = lines.iter().find(|line| line.starts_with("✗ cat")).unwrap();
+    assert!(row.contains("could not read its m"), "{lines:?}");
+    let remedy = lines[11..14].join(" ");
+    assert_eq!(
+        remedy,
+        "could not read its message: \"401 Unauthorized\". The next message or task for it brings \
+         these too. Once what failed is mended, `cli-team-bridge send NAME TEXT` wakes it."
+    );
+    assert!(lines[14].contains("q quit"), "{lines:?}");
+    screen.size = (11, 60);
+    let small = shown(&screen);
+    assert!(small[9].ends_with(" … (Enter)") && small[8].starts_with("could not"), "{small:?}");
+    press(&mut screen, "end");
+    assert!(!shown(&screen).join(" ").contains("wakes it"), "another row is chosen");
+}
+
+#[test]
+fn what_an_ended_agent_has_used_stays_in_its_row() {
+    let mut news = news();
+    let mut board = (*news.board.unwrap()).clone();
+    let usage = Spent::of(&Usage {
+        total_tokens: Some(3_400),
+        cost: Money::of(1.25, "USD"),
+        ..Usage::default()
+    });
+    board.members = vec![MemberRow {
+        doing: "stopped".to_owned(),
+        task_id: None,
+        usage: Some(usage),
+        ..member("dan", Group::Ended, "left")
+    }];
+    news.board = Some(Arc::new(board));
+    let mut screen = screen();
+    screen.update(Arc::new(news));
+    let lines = shown(&screen);
+    let row = lines.iter().find(|line| line.starts_with("✗ dan")).unwrap();
+    assert!(row.ends_with("3400  $1.25"), "{row}");
 }
