@@ -26,7 +26,7 @@ mod waits;
 
 pub use self::board::{Board, Looked, VIEW_VERSION};
 pub use self::events::{
-    Conversation, Happening, Happenings, Letter, Receipt, ReceiptStatus, Topic,
+    Conversation, Happening, Happenings, Letter, LetterAttachment, Receipt, ReceiptStatus, Topic,
 };
 pub use self::live_words::{LiveKind, LiveLine, call_in_full, last_words, live_lines, open_call};
 pub use self::moment::{Moment, span, span_lasts};

@@ -2,6 +2,8 @@
 
 mod acknowledgement;
 mod address;
+mod attachment;
+pub mod attachment_limits;
 mod delivery_method;
 mod mentions;
 mod message;
@@ -13,6 +15,9 @@ mod wait_circle;
 
 pub use acknowledgement::Acknowledgement;
 pub use address::{Address, AddressError, Group, is_same_word};
+pub use attachment::{
+    Attached, AttachedFile, Attachment, AttachmentError, AttachmentKind, check_attachments,
+};
 pub use delivery_method::DeliveryMethod;
 pub use mentions::mentioned;
 pub use message::{Audience, Author, MessageKind, Priority};

@@ -232,6 +232,7 @@ fn of_message(sent: &MessageSent, (seq, at): (u64, Moment)) -> Letter {
         signal: more.and_then(|more| more.signal.as_ref()).map(ToString::to_string),
         priority: (!sent.priority.is_normal()).then(|| sent.priority.as_str().to_owned()),
         reference: more.and_then(|more| more.reference.clone()),
+        attachments: more.into_iter().flat_map(|more| &more.attachments).map(Into::into).collect(),
         urgent: sent.priority == Priority::Urgent,
         receipts: Vec::new(),
     }
@@ -256,6 +257,7 @@ fn of_request(opened: &RequestOpened, (seq, at): (u64, Moment)) -> Letter {
         signal: None,
         priority: None,
         reference: None,
+        attachments: Vec::new(),
         urgent: false,
         receipts: Vec::new(),
     }

@@ -1,6 +1,6 @@
 //! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
-use super::addressing::{check_body, known_member};
+use super::addressing::{check_body, check_room, known_member};
 use super::check_envelope::check_envelope;
 use super::copies::add_copies;
 use super::queue::or_queued;
@@ -10,7 +10,7 @@ use super::signal_effects::{check_awaited, completed, supersede, take_effect};
 use crate::bus::event::{Body, Envelope, Event};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::rules::requests::{note_known, respond};
+use crate::bus::rules::requests::{hand_over_with, note_known, respond};
 use crate::bus::state::State;
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
@@ -58,6 +58,7 @@ pub(in crate::bus::rules) fn send(
     match reply_to.map(|text| answered(writer.state, &me.name, text)).transpose()? {
         None => {
             check_pace(writer, me, &post)?;
+            post.thread = hand_over_with(writer, me, &post)?;
             supersede(writer, &me.name, &post)?;
             writer.post(post);
         }
@@ -66,6 +67,7 @@ pub(in crate::bus::rules) fn send(
             check_pace(writer, me, &post)?;
             note_known(writer, me, &thread);
             post.thread = Some(thread);
+            hand_over_with(writer, me, &post)?;
             take_effect(writer, me, &post)?;
             supersede(writer, &me.name, &post)?;
             writer.post(post);
@@ -79,6 +81,7 @@ pub(in crate::bus::rules) fn send(
                 check_pace(writer, me, &post)?;
             }
             note_known(writer, me, &message);
+            hand_over_with(writer, me, &post)?;
             supersede(writer, &me.name, &post)?;
             respond(writer, me, &id, post);
         }
@@ -127,21 +130,6 @@ pub(in crate::bus::rules) fn send_as_human(
     };
     writer.post(post);
     Ok(())
-}
-
-/// Refuses a message for a full inbox.
-pub(in crate::bus::rules) fn check_room(writer: &Writer<'_>, to: &Name) -> Result<(), Refusal> {
-    if writer.has_room(to, 1) {
-        return Ok(());
-    }
-    let limit = writer.state.limits().unread;
-    let unread = writer.state.member(to).map(|member| member.unread.len());
-    let name = to.clone();
-    Err(if unread.is_some_and(|unread| unread >= limit) {
-        Refusal::InboxFull { name, limit }
-    } else {
-        Refusal::InboxHeavy { name }
-    })
 }
 
 /// Finds the message or request that a reply answers. The sender must be able to see the message. A message that shows a request

@@ -325,6 +325,9 @@ fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
     let head =
         format!("{} → {}{kind}{labels}, {} ago", letter.from, letter.to, ago(letter.at, now));
     let mut lines = vec![line(head), line(format!("  {text}"))];
+    let attached =
+        letter.attachments.iter().map(|one| line(format!("  attached: {}", one.in_words())));
+    lines.extend(attached);
     // Those of whom there is no more to say are one line a status: a message to all may have many of them.
     let mut bare = Vec::<(ReceiptStatus, Vec<&str>)>::new();
     for receipt in &letter.receipts {
