@@ -124,6 +124,12 @@ pub(super) fn bus_directory(project: &Path) -> PathBuf {
     project.join(BUS)
 }
 
+/// Returns the project whose bus has this directory.
+pub(super) fn of_bus(directory: &Path) -> Option<PathBuf> {
+    let project = directory.parent()?.parent()?;
+    (bus_directory(project) == directory).then(|| project.to_owned())
+}
+
 fn home() -> Option<PathBuf> {
     let home = std::env::var_os("HOME")?;
     fs::canonicalize(home).ok()

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Failure, below_agent, open_bus, serve_mcp, signal_policy};
+use super::{Failure, below_agent, find_project, open_bus, serve_mcp, signal_policy};
 use crate::bus::Membership;
 use crate::mcp::tools::endpoint_tools::{self, AgentIdentity, IdentityError};
 use crate::mcp::{LazyMembership, ToolError};
@@ -31,11 +31,15 @@ pub(super) fn serve(explain: impl FnOnce(IdentityError) -> String) -> Result<(),
     if let Err(error) = &identity {
         tracing::error!("{error}");
     }
+    let project = identity.as_ref().ok().and_then(|own| find_project::of_bus(&own.directory));
     serve_mcp::greet_person();
     serve_mcp::run(async move || {
         signal_policy::obey(async move |mut stop| {
             let membership = LazyMembership::new(move || find_membership(identity.clone()));
-            let server = endpoint_tools::server(membership.clone());
+            let server = match &project {
+                Some(project) => endpoint_tools::server_of_agent(membership.clone(), project),
+                None => endpoint_tools::server(membership.clone()),
+            };
             serve_mcp::until_the_end(&server, &mut stop).await;
             serve_mcp::close_bus(&membership).await;
             Ok(())

@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::recipient::Reader;
 use super::thread_context::{Before, Mail};
 use crate::bus::LoadedMessage;
-use crate::domain::messaging::{Audience, Author, MessageKind, Signal};
-use crate::domain::text::visible_letters::seen;
+use crate::domain::messaging::{Attached, Audience, Author, MessageKind, Signal};
+use crate::domain::text::visible_letters::{one_line, seen};
 
 /// The first line.
 pub const BEGIN: &str = "--- Messages from other agents ---";
@@ -178,6 +178,18 @@ fn beside_the_text(message: &LoadedMessage, reader: Reader<'_>) -> String {
     let (id, read) = (&header.id, reader.tool("check_messages"));
     if let Some(bytes) = message.long_payload_bytes() {
         add(format!("[payload of {bytes} bytes: {read} with id {id}/payload returns it]"));
+    }
+    let attached = message.more.iter().flat_map(|more| &more.attachments).zip(1..);
+    for (attachment, number) in attached {
+        let (name, what) = (one_line(&attachment.name), one_line(&attachment.in_words()));
+        let what = if what.is_empty() { what } else { format!(" ({what})") };
+        let how = match attachment.holds {
+            Attached::Name => String::new(),
+            Attached::Text(_) | Attached::File(_) => {
+                format!(": {read} with id {id}/{number} returns it")
+            }
+        };
+        add(format!("[attachment {number}: {name}{what}{how}]"));
     }
     if header.is_copy_for(reader.name()) {
         add("[a copy for you: it mentions you]".to_owned());

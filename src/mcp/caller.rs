@@ -14,11 +14,14 @@ use super::error::ToolError;
 use super::interrupted_wait::{DoneBefore, InterruptedWait};
 use crate::bus::{Bus, Call, Membership};
 use crate::domain::wait_times;
+use crate::sys::fs::project::ProjectFiles;
 
 /// One call of a tool, from the tool's point of view.
 pub struct Caller {
     /// The call on the bus, which receives messages and acts for the member.
     pub call: Call,
+    /// The files of the project, if members can name some to each other here.
+    pub files: Option<ProjectFiles>,
     /// Sends progress reports to the client.
     pub progress: Progress,
     /// Ends a wait when the client's user has to be asked.

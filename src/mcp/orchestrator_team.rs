@@ -7,6 +7,7 @@ use crate::bus::Membership;
 use crate::config::Config;
 use crate::domain::name::Name;
 use crate::domain::text::shown_path::ShownPath as _;
+use crate::sys::fs::project::ProjectFiles;
 use crate::sys::mutex::lock;
 use crate::team::{InstalledProfiles, Launch, Team, TeamError, UserReachable};
 use crate::workflow::Workflows;
@@ -88,6 +89,11 @@ impl OrchestratorTeam {
         let workflows = Workflows::new(team);
         teams.push(workflows.clone());
         workflows
+    }
+
+    /// Returns the files of its project.
+    pub(crate) fn files(&self) -> ProjectFiles {
+        ProjectFiles::new(&self.shared.launch.project)
     }
 
     /// Names the project, and the directory where agents work if that is another worktree.

@@ -26,7 +26,8 @@ mod waits;
 
 pub use self::board::{Board, Looked, VIEW_VERSION};
 pub use self::events::{
-    Conversation, Happening, Happenings, Letter, Receipt, ReceiptStatus, SeenBy, ThreadEnd, Topic,
+    Conversation, Happening, Happenings, Letter, LetterAttachment, Receipt, ReceiptStatus, SeenBy,
+    ThreadEnd, Topic,
 };
 pub use self::live_words::{
     LiveKind, LiveLine, call_in_full, last_words, live_lines, open_call, turn_error,

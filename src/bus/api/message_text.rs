@@ -11,6 +11,7 @@ use crate::bus::storage::LogError;
 use crate::bus::storage::stored_text::{CONTEXT_HEADING, RequestTexts};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
+use crate::domain::messaging::{Attached, Attachment, attachment_limits};
 use crate::domain::name::Name;
 
 /// A message with a part of its text.
@@ -72,20 +73,32 @@ impl LoadedMessage {
     fn envelope_len(&self) -> usize {
         let Some(more) = &self.more else { return 0 };
         let payload = self.shown_payload().map_or(0, str_len);
-        payload + more.reference.as_deref().map_or(0, shown_len) + limits::HEADER_BYTES
+        let with_texts = self.shows_attached_texts();
+        let attached = more.attachments.iter().map(|one| attachment_len(one, with_texts));
+        payload
+            + attached.sum::<usize>()
+            + more.reference.as_deref().map_or(0, shown_len)
+            + limits::HEADER_BYTES
     }
 
     /// Returns its payload as JSON, if that is shown with the message.
     pub fn shown_payload(&self) -> Option<&Map<String, Value>> {
         let more = self.more.as_ref()?;
         let payload = more.payload.as_ref()?;
-        (more.bytes() <= limits::SHOWN_PAYLOAD_BYTES as u64).then_some(payload)
+        (more.payload_bytes() <= limits::SHOWN_PAYLOAD_BYTES as u64).then_some(payload)
     }
 
     /// Returns the length of its payload as JSON, if that is too long to be shown with the message.
     pub fn long_payload_bytes(&self) -> Option<u64> {
         let more = self.more.as_ref().filter(|more| more.payload.is_some())?;
-        self.shown_payload().is_none().then(|| more.bytes())
+        self.shown_payload().is_none().then(|| more.payload_bytes())
+    }
+
+    /// Says whether the texts that are attached to it are shown with it.
+    pub fn shows_attached_texts(&self) -> bool {
+        let attached = self.more.iter().flat_map(|more| &more.attachments);
+        let bytes: u64 = attached.map(Attachment::inline_bytes).sum();
+        bytes <= limits::SHOWN_PAYLOAD_BYTES as u64
     }
 
     /// Cuts its text to at most `max` bytes of an answer.
@@ -104,6 +117,18 @@ impl LoadedMessage {
 
 fn str_len(payload: &Map<String, Value>) -> usize {
     Value::Object(payload.clone()).to_string().len()
+}
+
+/// Returns the length of an attachment in an answer.
+fn attachment_len(attachment: &Attachment, with_text: bool) -> usize {
+    let Attachment { name, mime_type, holds, .. } = attachment;
+    let held = match holds {
+        Attached::Text(text) if with_text => shown_len(text),
+        Attached::File(file) => shown_len(&file.path),
+        Attached::Text(_) | Attached::Name => 0,
+    };
+    let mime_type = mime_type.as_deref().map_or(0, shown_len);
+    attachment_limits::ATTACHMENT_BYTES + shown_len(name) + mime_type + held
 }
 
 /// Returns the part of a text from `offset` on that has at most `max` bytes, whole characters only.
@@ -180,9 +205,19 @@ impl Bus {
             }
             read => read?,
         };
-        let (offset, text) = shown_part(&whole, offset, max);
-        let (text, total) = (text.to_owned(), whole.len());
-        Ok(LoadedMessage { text, offset, total, lost: None, is_again: false, header, more })
+        let total = whole.len();
+        let mut loaded = LoadedMessage {
+            text: String::new(),
+            offset: 0,
+            total,
+            lost: None,
+            is_again: false,
+            header,
+            more,
+        };
+        let (offset, text) = shown_part(&whole, offset, max.saturating_sub(loaded.envelope_len()));
+        (loaded.offset, loaded.text) = (offset, text.to_owned());
+        Ok(loaded)
     }
 
     /// Reads what a message has beside its text; none if the bus no longer has it.
@@ -200,6 +235,11 @@ impl Bus {
     pub fn payload_text(&self, header: &Message) -> Result<Option<String>, BusError> {
         let payload = self.envelope(header)?.and_then(|more| more.payload);
         Ok(payload.map(|payload| Value::Object(payload).to_string()))
+    }
+
+    /// Returns what is attached to a message.
+    pub fn attachments(&self, header: &Message) -> Result<Vec<Attachment>, BusError> {
+        Ok(self.envelope(header)?.map(|more| more.attachments).unwrap_or_default())
     }
 
     /// Finds a message that a member sent or received, even one that the state has forgotten.

@@ -9,8 +9,10 @@ use serde_json::{Map, Value};
 pub use self::conflict::{ConflictMoved, ConflictOpened, ConflictResolved, Position};
 use super::{Addressees, Body, Skip};
 use crate::domain::ids::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::domain::member::SessionNumber;
 use crate::domain::messaging::{
-    Acknowledgement, Audience, Author, MessageKind, Priority, Signal, SignalClass, Urgency,
+    Acknowledgement, Attachment, Audience, Author, MessageKind, Priority, Signal, SignalClass,
+    Urgency,
 };
 use crate::domain::name::Name;
 
@@ -82,6 +84,9 @@ pub struct Envelope {
     /// What it says to programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Map<String, Value>>,
+    /// What is attached to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// What it is about, such as a path, a commit or a number in a tracker.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "ref")]
     pub reference: Option<String>,
@@ -100,6 +105,9 @@ pub struct Envelope {
     /// Who gets a copy because its text mentions them; in an operation, the words after `@`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<Name>,
+    /// In an operation, the numbers of sessions after `@`, whose members get a copy. They are in no log.
+    #[serde(skip)]
+    pub mentioned_sessions: Vec<SessionNumber>,
 }
 
 impl Envelope {
@@ -110,6 +118,12 @@ impl Envelope {
 
     /// Returns the bytes of what the state does not keep.
     pub fn bytes(&self) -> u64 {
+        let attached: u64 = self.attachments.iter().map(Attachment::inline_bytes).sum();
+        self.payload_bytes() + attached
+    }
+
+    /// Returns the length of its payload as JSON; 0 without one.
+    pub fn payload_bytes(&self) -> u64 {
         let payload = self.payload.as_ref().map(|payload| Value::Object(payload.clone()));
         payload.map_or(0, |payload| payload.to_string().len() as u64)
     }

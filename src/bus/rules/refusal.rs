@@ -6,7 +6,9 @@ use crate::domain::ids::{
 };
 use crate::domain::limits::{self, TeamLimits};
 use crate::domain::member::{Label, SessionNumber};
-use crate::domain::messaging::{AddressError, Audience, RequestStatus, ShapeError, Signal};
+use crate::domain::messaging::{
+    AddressError, AttachmentError, Audience, RequestStatus, ShapeError, Signal,
+};
 use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
@@ -185,6 +187,10 @@ pub enum Refusal {
     TooManyQueued { count: usize, own: bool },
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    #[error(transparent)]
+    Attachment(#[from] AttachmentError),
+    #[error("`{id}` has {}: `{id}/1` is the first", counted(*.count, "attachment"))]
+    NoAttachment { id: MessageId, count: usize },
     #[error(
         "payload is {bytes} bytes long as JSON; the limit is {} bytes: put it into a file of the \
             project and name the file",
@@ -304,6 +310,8 @@ pub enum Refusal {
     },
     #[error("`{name}` opened `{id}` itself: hand it over to another member, or release it")]
     HandedToAuthor { id: RequestId, name: Name },
+    #[error("a claim has one owner: hand `{id}` over to one member")]
+    HandedToGroup { id: RequestId },
     #[error(
         "`{name}` is not here to take it, does not respond, or is being stopped: list_agents shows who is here; \
             with `release` anybody may claim it"

@@ -2,6 +2,8 @@
 
 mod acknowledgement;
 mod address;
+mod attachment;
+pub mod attachment_limits;
 mod conflict;
 mod delivery_method;
 mod mentions;
@@ -14,6 +16,9 @@ mod wait_circle;
 
 pub use acknowledgement::Acknowledgement;
 pub use address::{Address, AddressError, Group, is_same_word};
+pub use attachment::{
+    Attached, AttachedFile, Attachment, AttachmentError, AttachmentKind, check_attachments,
+};
 pub use conflict::{ConflictEnd, ConflictStep};
 pub use delivery_method::DeliveryMethod;
 pub use mentions::mentioned;

@@ -48,6 +48,7 @@ impl Server {
         let arrival = context.extensions.get::<Arrival>();
         let mut caller = Caller {
             call: membership.call_at(arrival.map_or(0, |arrival| arrival.at)),
+            files: self.shared.about.files.clone(),
             progress: Progress::of(context),
             interruptions,
         };

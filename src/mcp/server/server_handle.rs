@@ -14,6 +14,7 @@ use crate::domain::wait_times;
 use crate::mcp::ask_user::User;
 use crate::mcp::lazy_membership::LazyMembership;
 use crate::mcp::tool::{AnyTool, json_schema};
+use crate::sys::fs::project::ProjectFiles;
 use crate::sys::mutex::lock;
 use crate::team::UserReachable;
 
@@ -25,6 +26,8 @@ const RECENT: usize = client_pipes::REMEMBERED;
 pub struct About {
     /// The instructions to a model for all the tools together.
     pub instructions: String,
+    /// The files of the project, if members can name some to each other here.
+    pub files: Option<ProjectFiles>,
 }
 
 /// An MCP server with some tools for one membership. Cheap to clone.

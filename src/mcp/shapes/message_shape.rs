@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::attachment_shape::AttachmentView;
 use crate::bus::api::message_text::shown_part;
 use crate::bus::state::Task;
 use crate::bus::{LoadedMessage, Membership};
@@ -53,6 +54,9 @@ pub struct MessageView {
     /// Length of the payload as JSON, if that is too long to be shown here: `check_messages` with the id, a slash and `payload`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_bytes: Option<u64>,
+    /// What is attached to it: `check_messages` with the id of an attachment reads that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<AttachmentView>,
     /// What it is about.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
@@ -71,7 +75,7 @@ pub struct MessageView {
     /// Where the rest begins: `check_messages` with `id` and `offset`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<usize>,
-    /// Why the content is lost.
+    /// Why the content cannot be shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
     /// true if you were given it before.
@@ -86,6 +90,13 @@ impl MessageView {
         let is_part = next_offset.is_some() || letter.offset > 0;
         let payload_bytes = letter.long_payload_bytes();
         let payload = letter.shown_payload().cloned();
+        let with_texts = letter.shows_attached_texts();
+        let attached = letter.more.as_ref().map(|more| more.attachments.as_slice());
+        let attachments = attached.unwrap_or_default().iter().zip(1..);
+        let attachments = attachments.map(|(attachment, number)| {
+            AttachmentView::new(attachment, (&letter.header.id, number), with_texts)
+        });
+        let attachments = attachments.collect();
         let supersedes = letter.more.as_ref().and_then(|more| more.supersedes.clone());
         let supersedes = supersedes.map(String::from);
         let header = letter.header;
@@ -113,6 +124,7 @@ impl MessageView {
             urgency: urgency.map(Urgency::as_f64),
             payload,
             payload_bytes,
+            attachments,
             reference,
             supersedes,
             mentions,

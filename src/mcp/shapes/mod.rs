@@ -1,5 +1,6 @@
 //! The shapes of the tools' results.
 
+pub(crate) mod attachment_shape;
 pub(crate) mod conflict_shape;
 pub(crate) mod entry_size;
 pub(crate) mod message_shape;

@@ -60,7 +60,7 @@ async fn bob_within(team: &Team, limit: Duration) -> (Client, mpsc::UnboundedRec
     let mut tools = endpoint_tools::tools();
     let odd: Box<dyn AnyTool> = Box::new(Odd { took });
     tools.push(odd);
-    let about = About { instructions: String::new() };
+    let about = About { instructions: String::new(), files: None };
     let membership = team.membership("bob").await;
     let mut bob =
         Client::of(Server::with_limit(about, tools, LazyMembership::taken(membership), limit));

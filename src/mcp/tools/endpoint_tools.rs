@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
 use crate::mcp::{About, AnyTool, LazyMembership, Server};
+use crate::sys::fs::project::ProjectFiles;
 
 /// The instructions for a model on these tools together.
 const INSTRUCTIONS: &str = "You are a member of a team of coding agents that work in this project. \
@@ -37,13 +38,24 @@ pub(super) fn tools_for(leading: Option<OrchestratorTeam>) -> Vec<Box<dyn AnyToo
 
 /// Returns the server of a peer, whose instructions name the project that it has joined.
 pub fn server_of_peer(membership: LazyMembership, project: &Path) -> Server {
-    let about =
-        About { instructions: format!("{INSTRUCTIONS} The project is {}.", project.shown()) };
+    let about = About {
+        instructions: format!("{INSTRUCTIONS} The project is {}.", project.shown()),
+        files: Some(ProjectFiles::new(project)),
+    };
     Server::new(about, tools(), membership)
 }
 
-/// Returns the server of an agent.
+/// Returns the server of an agent of a project.
+pub fn server_of_agent(membership: LazyMembership, project: &Path) -> Server {
+    serving(membership, Some(ProjectFiles::new(project)))
+}
+
+/// Returns the server of an agent without a project, whose files are attached to no message.
 pub fn server(membership: LazyMembership) -> Server {
-    let about = About { instructions: INSTRUCTIONS.to_owned() };
+    serving(membership, None)
+}
+
+fn serving(membership: LazyMembership, files: Option<ProjectFiles>) -> Server {
+    let about = About { instructions: INSTRUCTIONS.to_owned(), files };
     Server::new(about, tools(), membership)
 }

@@ -84,6 +84,6 @@ fn instructions(watch: Option<&str>) -> String {
 fn serving(membership: LazyMembership, leading: &OrchestratorTeam, instructions: String) -> Server {
     let mut all = tools(leading);
     all.extend(endpoint_tools::tools_for(Some(leading.clone())));
-    let about = About { instructions };
+    let about = About { instructions, files: Some(leading.files()) };
     Server::asking_users(about, all, membership, leading.human().clone())
 }

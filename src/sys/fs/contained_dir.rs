@@ -66,6 +66,11 @@ impl Beneath {
         Ok(Self { root: rustix::fs::open(root, flags, Mode::empty())? })
     }
 
+    /// Opens a regular file for reading.
+    pub fn open_to_read(&self, path: &Path) -> Result<File, BeneathError> {
+        self.file(path, Purpose::Read)
+    }
+
     /// Reads a whole regular file of at most `limit` bytes. Blocks.
     pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, BeneathError> {
         let file = self.file(path, Purpose::Read)?;

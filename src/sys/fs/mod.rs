@@ -9,6 +9,7 @@ pub mod git_worktrees;
 pub mod kept_attributes;
 pub mod network_fs;
 pub mod open_parents;
+pub mod project;
 pub mod real_path;
 pub mod rights_of_others;
 pub mod temporary_file;

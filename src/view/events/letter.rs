@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::state::Message;
 use crate::domain::limits;
-use crate::domain::text::visible_letters::quoted;
+use crate::domain::messaging::{Attached, Attachment};
+use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::view::Moment;
 
 /// A message.
@@ -50,6 +51,9 @@ pub struct Letter {
     /// What it is about, as its sender says.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
+    /// What is attached to it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<LetterAttachment>,
     /// Whether it is worth an interruption.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub urgent: bool,
@@ -86,6 +90,44 @@ pub struct SeenBy {
     pub of: usize,
     /// Those from whose inbox it was taken before they had seen it, or whom it will not reach.
     pub withdrawn: usize,
+}
+
+/// An attachment of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LetterAttachment {
+    pub name: String,
+    /// Its type, its media type and its length, as far as they are known, in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub what: String,
+    /// The length of its text, or of its file when the message was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Its file: relative to the project, or absolute in another worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+impl LetterAttachment {
+    /// Returns its name with what it is.
+    pub fn in_words(&self) -> String {
+        let name = one_line(&self.name);
+        if self.what.is_empty() { name } else { format!("{name} ({})", one_line(&self.what)) }
+    }
+}
+
+impl From<&Attachment> for LetterAttachment {
+    fn from(attachment: &Attachment) -> Self {
+        let path = match &attachment.holds {
+            Attached::File(file) => Some(file.path.clone()),
+            Attached::Name | Attached::Text(_) => None,
+        };
+        Self {
+            name: attachment.name.clone(),
+            what: attachment.in_words(),
+            bytes: attachment.bytes(),
+            path,
+        }
+    }
 }
 
 impl Letter {

@@ -35,7 +35,7 @@ struct Ids {
 /// Returns the path and the body of an example for each operation.
 fn examples(ids: &Ids) -> BTreeMap<&'static str, (String, Value)> {
     let get = |path: &str| (path.to_owned(), Value::Null);
-    let message = json!({ "to": "ann", "content": "hi", "priority": "urgent" });
+    let message = json!({ "to": "ann", "content": "hi", "priority": "high", "signal": "sense", "ttl_seconds": 60 });
     let signal = json!({ "signal_type": "query", "content": "hi", "from_role": "ci", "to_role": "ann", "urgency": 0.8 });
     let named = |id: &str| json!({ "signal_id": id });
     let agent_message = json!({ "recipient": { "name": "ann" }, "content": "hi", "metadata": { "priority": "high" } });

@@ -76,7 +76,11 @@ async fn signals_are_emitted_claimed_by_one_and_acknowledged() {
     assert_eq!(coordinator.get("/requests", 200).await["requests"], json!([]));
 
     let alert = json!({ "signal_type": "alert", "content": "errors", "from_role": "coordinator" });
-    assert_eq!(coordinator.post("/emit", &alert, 201).await["stored_as"], "broadcast");
+    let alert = coordinator.post("/emit", &alert, 201).await;
+    assert_eq!((&alert["stored_as"], &alert["urgent"]), (&json!("message"), &json!(true)));
+    let told = reviewer.get("/inbox/reviewer", 200).await;
+    let told = told["messages"].as_array().unwrap().last().unwrap();
+    assert_eq!((&told["message_id"], &told["to"]), (&alert["signal_id"], &json!("all")), "{told}");
     web.end().await;
     lead.close().await;
 }
@@ -93,16 +97,28 @@ async fn what_the_model_has_not_is_said_and_nobody_speaks_for_another() {
         signal
     };
     for (path, body, status, kind) in [
-        ("/emit", signal(json!({ "signal_type": "proposal" })), 501, "not-yet"),
-        ("/emit", signal(json!({ "signal_type": "pulse" })), 501, "not-yet"),
-        ("/emit", signal(json!({ "to_ring": "all" })), 501, "not-yet"),
-        ("/emit", signal(json!({ "signal_type": "task" })), 501, "not-yet"),
-        ("/emit", signal(json!({ "ttl_seconds": 1 })), 501, "not-yet"),
+        (
+            "/emit",
+            signal(json!({ "signal_type": "task", "thread_id": "msg-aaaaaaaaaaaa" })),
+            501,
+            "not-yet",
+        ),
+        ("/emit", signal(json!({ "to_ring": "all" })), 422, "wrong-recipient"),
+        ("/emit", signal(json!({ "to_role": null, "to_ring": "news" })), 404, "nobody-fits"),
+        ("/emit", signal(json!({ "to_role": "roofer" })), 404, "nobody-fits"),
+        (
+            "/emit",
+            signal(json!({ "signal_type": "task", "to_role": "roofer" })),
+            404,
+            "nobody-fits",
+        ),
+        ("/emit", signal(json!({ "ttl_seconds": 0 })), 422, "wrong-time"),
+        ("/emit", signal(json!({ "signal_type": "artifact" })), 422, "needs-reply-to"),
         (
             "/emit",
             signal(json!({ "to_role": null, "thread_id": "msg-aaaaaaaaaaaa" })),
-            501,
-            "not-yet",
+            404,
+            "no-such-message",
         ),
         ("/emit", signal(json!({ "from_role": "orchestrator" })), 403, "not-you"),
         ("/emit", signal(json!({ "urgency": 1.5 })), 422, "wrong-urgency"),
@@ -112,7 +128,7 @@ async fn what_the_model_has_not_is_said_and_nobody_speaks_for_another() {
         ("/messages/send", json!({ "content": "x" }), 422, "wrong-recipient"),
         (
             "/messages/send",
-            json!({ "content": "x", "recipient": { "name": "orchestrator" }, "action": "request_review" }),
+            json!({ "content": "x", "recipient": { "name": "orchestrator" }, "context": {} }),
             501,
             "not-yet",
         ),
@@ -127,6 +143,31 @@ async fn what_the_model_has_not_is_said_and_nobody_speaks_for_another() {
             json!({ "content": "x", "recipient": { "name": "orchestrator" } }),
             422,
             "wrong-recipient",
+        ),
+        ("/messages/broadcast", json!({ "content": "x", "action": "report_bug" }), 501, "not-yet"),
+        (
+            "/messages/send",
+            json!({ "content": "x", "recipient": { "name": "orchestrator" }, "recipient_all": true }),
+            422,
+            "wrong-recipient",
+        ),
+        (
+            "/messages/send",
+            json!({ "content": "x", "recipient_role": "roofer" }),
+            404,
+            "nobody-fits",
+        ),
+        (
+            "/messages/send",
+            json!({ "content": "x", "recipient": { "name": "orchestrator" }, "action": "dance" }),
+            422,
+            "wrong-signal",
+        ),
+        (
+            "/messages",
+            json!({ "content": "x", "to": "orchestrator", "priority": "low", "urgency": 1 }),
+            422,
+            "wrong-urgency",
         ),
     ] {
         let problem = ci.post(path, &body, status).await;
@@ -147,6 +188,60 @@ async fn what_the_model_has_not_is_said_and_nobody_speaks_for_another() {
     ci.post("/messages/send", &message, 201).await;
     let heard = lead.call("check_messages", json!({})).await;
     assert_eq!(heard["messages"][0]["content"], "hi", "{heard}");
+    web.end().await;
+    lead.close().await;
+}
+
+/// A role is a lane, role or capability where no member has that name, and a ring is a topic.
+#[tokio::test]
+async fn signals_and_agent_messages_reach_roles_and_rings_with_urgency_and_an_end() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let web = WebServer::start(&stage, &["--write"]).await;
+    let ci = ApiClient::new(&stage, &web, "ci", &["--write"]).await;
+    lead.call("claim_request", json!({ "lane": "storage" })).await;
+    lead.call("check_messages", json!({ "to": "#news" })).await;
+    let from_ci = |fields: Value| {
+        let mut signal = json!({ "content": "x", "from_role": "ci" });
+        signal.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        signal
+    };
+    let pulse = from_ci(json!({ "signal_type": "pulse", "to_role": "storage" }));
+    ci.post("/emit", &pulse, 201).await;
+    let sense = json!({
+        "signal_type": "sense", "to_ring": "news", "urgency": 0.8, "ttl_seconds": 3600,
+    });
+    let emitted = ci.post("/emit", &from_ci(sense), 201).await;
+    assert_eq!((&emitted["stored_as"], &emitted["urgent"]), (&json!("message"), &json!(true)));
+    let task = from_ci(json!({ "signal_type": "task", "to_role": "Storage" }));
+    assert_eq!(ci.post("/emit", &task, 201).await["stored_as"], "request");
+    let message = json!({
+        "content": "y", "recipient_role": "storage", "action": "request_review",
+        "metadata": { "priority": "low", "response_timeout_seconds": 60 },
+    });
+    ci.post("/messages/send", &message, 201).await;
+    let plain = json!({ "to": "#news", "content": "z", "signal": "x-own", "ttl_seconds": 60 });
+    ci.post("/messages", &plain, 201).await;
+    let heard = lead.call("check_messages", json!({})).await;
+    let heard = heard["messages"].as_array().unwrap();
+    let mut shown: Vec<_> = heard
+        .iter()
+        .map(|one| {
+            let text = |field: &str| one[field].as_str().unwrap_or("-").to_owned();
+            [text("type"), text("to"), text("signal"), text("priority")].join(" ")
+        })
+        .collect();
+    shown.sort();
+    let expected = [
+        "message #news sense high",
+        "message #news x-own -",
+        "message @storage pulse -",
+        "message @storage request_review low",
+        "request @Storage - -",
+    ];
+    assert_eq!(shown, expected, "{heard:?}");
+    let review = heard.iter().find(|one| one["signal"] == "request_review").unwrap();
+    assert_eq!(review["response_seconds"], 60);
     web.end().await;
     lead.close().await;
 }

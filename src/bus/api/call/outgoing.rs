@@ -99,10 +99,13 @@ impl Outgoing {
         if !self.priority.is_normal() || has(|more| more.urgency.is_some()) {
             return Some("priority");
         }
+        if has(|more| !more.attachments.is_empty()) {
+            return Some("attachments");
+        }
         if has(|more| more.queue) {
             return Some("queue");
         }
-        if has(|more| !more.mentions.is_empty()) {
+        if has(|more| !more.mentions.is_empty() || !more.mentioned_sessions.is_empty()) {
             return Some("mention");
         }
         has(|more| more.supersedes.is_some()).then_some("supersedes")

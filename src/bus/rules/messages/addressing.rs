@@ -1,8 +1,9 @@
-//! Finds the member that a text names, and checks the texts of messages.
+//! Finds the member that a text names, and checks the texts of messages and the room for them.
 //!
 //! A model that sends also tries words for everyone, for its user and for itself. Each gets an answer of its own.
 
 use crate::bus::event::Body;
+use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::State;
 use crate::domain::limits;
@@ -68,4 +69,19 @@ pub(in crate::bus::rules) fn check_body(what: &'static str, body: &Body) -> Resu
         return Err(Refusal::Empty { what });
     }
     Ok(())
+}
+
+/// Refuses a message for a full inbox.
+pub(in crate::bus::rules) fn check_room(writer: &Writer<'_>, to: &Name) -> Result<(), Refusal> {
+    if writer.has_room(to, 1) {
+        return Ok(());
+    }
+    let limit = writer.state.limits().unread;
+    let unread = writer.state.member(to).map(|member| member.unread.len());
+    let name = to.clone();
+    Err(if unread.is_some_and(|unread| unread >= limit) {
+        Refusal::InboxFull { name, limit }
+    } else {
+        Refusal::InboxHeavy { name }
+    })
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use crate::bus::event::Envelope;
 use crate::bus::rules::refusal::Refusal;
 use crate::domain::limits;
-use crate::domain::messaging::check_payload;
+use crate::domain::messaging::{check_attachments, check_payload};
 use crate::domain::wait_times;
 
 /// Refuses an envelope that is wrong in itself, or that does not go with what the message replies to.
@@ -19,10 +19,11 @@ pub fn check_envelope(envelope: &Envelope, reply_to: Option<&str>) -> Result<(),
     if let (Some(signal), Some(payload)) = (&envelope.signal, &envelope.payload) {
         check_payload(signal, payload)?;
     }
-    let bytes = envelope.bytes();
+    let bytes = envelope.payload_bytes();
     if bytes > limits::PAYLOAD_BYTES {
         return Err(Refusal::PayloadTooLong { bytes });
     }
+    check_attachments(&envelope.attachments)?;
     if let Some(reference) = &envelope.reference {
         check_reference(reference)?;
     }

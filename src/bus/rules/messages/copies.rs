@@ -1,34 +1,39 @@
 //! Copies of a message for those whom its text mentions.
 
+use std::mem::take;
+
 use super::addressing::known_member;
 use super::resolve::responsive;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::state::Session;
 use crate::domain::limits;
-use crate::domain::member::Label;
+use crate::domain::member::{Label, SessionNumber};
 use crate::domain::messaging::Group;
 use crate::domain::name::Name;
 
-/// Adds those whom the words of a message mention to its recipients. A word is a member, else a group. Words that mean nobody are text
+/// Adds those whom the words of a message mention to its recipients. A word is a member, else a group; a
+/// number is the member whose session has it. Words that mean nobody are text
 /// like other words, and whose inbox is full gets no copy.
 pub(super) fn add_copies(
     writer: &Writer<'_>,
     me: &Session,
     post: &mut Post,
 ) -> Result<(), Refusal> {
-    let Some(words) = post.more.as_ref().map(|more| more.mentions.clone()) else {
+    let Some(more) = &mut post.more else {
         return Ok(());
     };
-    if words.len() > limits::MENTIONS {
-        return Err(Refusal::TooManyMentions { count: words.len() });
+    let (words, numbers) = (take(&mut more.mentions), take(&mut more.mentioned_sessions));
+    let count = words.len() + numbers.len();
+    if count > limits::MENTIONS {
+        return Err(Refusal::TooManyMentions { count });
     }
+    let of_session = |number: &SessionNumber| known_member(writer.state, &number.to_string()).ok();
+    let numbered = numbers.iter().filter_map(of_session).cloned();
     let mut copies: Vec<Name> = Vec::new();
-    for word in words {
-        for name in meant(writer, &word) {
-            if name != me.name && !post.to.contains(&name) && !copies.contains(&name) {
-                copies.push(name);
-            }
+    for name in words.iter().flat_map(|word| meant(writer, word)).chain(numbered) {
+        if name != me.name && !post.to.contains(&name) && !copies.contains(&name) {
+            copies.push(name);
         }
     }
     let copies = writer.with_room(copies);

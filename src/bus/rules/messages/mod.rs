@@ -16,7 +16,7 @@ mod acknowledge;
 
 pub(super) use self::acknowledge::acknowledge;
 pub use self::addressing::known_member;
-pub(super) use self::addressing::{check_body, recipient};
+pub(super) use self::addressing::{check_body, check_room, recipient};
 pub use self::check_envelope::check_envelope;
 pub(super) use self::deadlines::{answer_is_due, expire};
 pub(in crate::bus) use self::delivery_proofs::unprinted_by_hooks;
@@ -28,5 +28,5 @@ pub(super) use self::rates::{check_pace, check_rate};
 pub(in crate::bus) use self::receive::picked;
 pub(super) use self::receive::take;
 pub(super) use self::resolve::{Recipients, follow, follow_topic, leave_topic, resolve};
-pub(super) use self::send::{broadcast, check_room, send, send_as_human};
+pub(super) use self::send::{broadcast, send, send_as_human};
 pub(super) use self::wait::{end_wait, wait};

@@ -1,6 +1,6 @@
 //! Sending a message to one member, possibly in reply to a message or a request, or to all members.
 
-use super::addressing::check_body;
+use super::addressing::{check_body, check_room};
 use super::check_envelope::check_envelope;
 use super::copies::add_copies;
 use super::deadlines::settle_nudges;
@@ -12,7 +12,7 @@ use crate::bus::event::{Body, Envelope, Event};
 use crate::bus::rules::conflicts::{self, Part};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::rules::requests::{note_known, respond};
+use crate::bus::rules::requests::{hand_over_with, note_known, respond};
 use crate::bus::state::{Request, Session, State};
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
@@ -60,6 +60,7 @@ pub(in crate::bus::rules) fn send(
     match reply_to.map(|text| answered(writer.state, me, text)).transpose()? {
         None => {
             check_pace(writer, me, &post)?;
+            post.thread = hand_over_with(writer, me, &post)?;
             supersede(writer, &me.name, &post)?;
             writer.post(post);
         }
@@ -73,6 +74,7 @@ pub(in crate::bus::rules) fn send(
                 Some(replied) => conflicts::part_of(writer, me, replied, &mut post)?,
                 None => Part::Nothing,
             };
+            hand_over_with(writer, me, &post)?;
             take_effect(writer, me, &post)?;
             settle_nudges(writer, &me.name, &post);
             supersede(writer, &me.name, &post)?;
@@ -89,6 +91,7 @@ pub(in crate::bus::rules) fn send(
                 check_pace(writer, me, &post)?;
             }
             note_known(writer, me, &message);
+            hand_over_with(writer, me, &post)?;
             supersede(writer, &me.name, &post)?;
             respond(writer, me, &id, post);
         }
@@ -141,21 +144,6 @@ pub(in crate::bus::rules) fn send_as_human(
     };
     conflicts::send_as_human(writer, post);
     Ok(())
-}
-
-/// Refuses a message for a full inbox.
-pub(in crate::bus::rules) fn check_room(writer: &Writer<'_>, to: &Name) -> Result<(), Refusal> {
-    if writer.has_room(to, 1) {
-        return Ok(());
-    }
-    let limit = writer.state.limits().unread;
-    let unread = writer.state.member(to).map(|member| member.unread.len());
-    let name = to.clone();
-    Err(if unread.is_some_and(|unread| unread >= limit) {
-        Refusal::InboxFull { name, limit }
-    } else {
-        Refusal::InboxHeavy { name }
-    })
 }
 
 /// Finds the message or request that a reply answers. The sender must be able to see the message. A message that shows a request

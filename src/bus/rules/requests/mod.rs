@@ -8,10 +8,12 @@ mod reopen;
 mod newcomers;
 mod end_unanswered;
 mod lease;
+mod hand_over;
 mod update_claim;
 
 pub(super) use self::claim::{claim, respond};
 pub(super) use self::end_unanswered::{end_with_team, expire, withdraw_own};
+pub(super) use self::hand_over::hand_over_with;
 pub(super) use self::lease::lease_due;
 pub(super) use self::newcomers::{claimable_by, show_remaining_requests, show_requests};
 pub(super) use self::open::open;

@@ -137,7 +137,7 @@ fn is_wanted(letter: &Letter, arguments: &MessagesArguments) -> bool {
 }
 
 /// Returns a message as lines: what was said, and how far it has come.
-fn lines(letter: &Letter) -> [String; 2] {
+fn lines(letter: &Letter) -> Vec<String> {
     let time: String = iso8601(letter.at.0).chars().take(19).collect();
     let text = match &letter.text {
         Some(text) => quoted(text, limits::PROMPT_CHARS),
@@ -155,11 +155,12 @@ fn lines(letter: &Letter) -> [String; 2] {
         receipts.push(format!("{} more", letter.receipts.len() - SHOWN_RECEIPTS));
     }
     let far = if receipts.is_empty() { "no recipients".to_owned() } else { receipts.join(", ") };
+    let mut lines =
+        vec![format!("{time}Z  {} → {}{kind}{labels}: {text}", letter.sender(), letter.to)];
+    lines.extend(letter.attachments.iter().map(|one| format!("    attached: {}", one.in_words())));
     let end = letter.resolved.as_ref().map(|end| format!("; {}", end.in_words()));
-    [
-        format!("{time}Z  {} → {}{kind}{labels}: {text}", letter.sender(), letter.to),
-        format!("    {}: {far}{}", letter.message_id, end.unwrap_or_default()),
-    ]
+    lines.push(format!("    {}: {far}{}", letter.message_id, end.unwrap_or_default()));
+    lines
 }
 
 fn of_receipt(letter: &Letter, receipt: &Receipt) -> String {

@@ -1,5 +1,6 @@
 //! Messages from a client's point of view: sent, read, waited for, and what becomes of them.
 
+mod attached;
 mod groups;
 mod messages;
 mod receipts;

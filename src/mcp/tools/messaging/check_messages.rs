@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::look_back::{of_thread, past};
+use super::attachments::{note_changes, read_attachment};
 use super::history_cursor::Cursor;
 use super::receipts::{ReceiptView, Receipts, receipts_of};
 use super::sender_filter::sender;
@@ -37,7 +38,7 @@ pub(crate) struct Input {
     cursor: Option<String>,
     /// Only this message, from offset on; one of yours with its receipts.
     id: Option<String>,
-    /// The `next_offset` of a long message.
+    /// For the rest of a message: its `next_offset`.
     offset: Option<u64>,
     /// A message: its whole thread, oldest first.
     thread: Option<String>,
@@ -138,6 +139,12 @@ enum Request {
         id: MessageId,
         offset: usize,
     },
+    /// An attachment of a message, by its number.
+    Attachment {
+        id: MessageId,
+        number: usize,
+        offset: usize,
+    },
     /// The output of an earlier step of the workflow whose step the reader does.
     Output {
         task: TaskId,
@@ -152,7 +159,7 @@ impl Tool for CheckMessages {
     const EFFECT: Effect = Effect::Reads;
     const DESCRIPTION: &'static str = "Read your unread messages from the team, urgent ones first; \
         returned messages count as read. Call it when you start, between steps, and before you \
-        finish. For the rest of a message with next_offset, pass its id and that offset.";
+        finish.";
     const MAIL: InboxMode = InboxMode::IsTheAnswer;
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
@@ -162,6 +169,10 @@ impl Tool for CheckMessages {
             Request::Thread { id, cursor, limit } => of_thread(caller, id, cursor, limit).await,
             Request::Rest { id, offset, only } => rest(caller, id, offset, only).await,
             Request::Payload { id, offset } => payload(caller, id, offset).await,
+            Request::Attachment { id, number, offset } => {
+                let view = read_attachment(caller, id, (number, offset)).await?;
+                Ok(Output::of(vec![view], None))
+            }
             Request::Output { task, offset } => said_before(caller, task, offset).await,
         }
     }
@@ -188,8 +199,15 @@ fn requested(input: Input) -> Result<Request, ToolError> {
             Some((id, "payload")) if input.agent_id.is_none() => {
                 Ok(Request::Payload { id: MessageId::parse(id)?, offset })
             }
-            Some((_, "payload")) => refuse("with the id of a payload, leave out agent_id"),
-            Some(_) => refuse("after the id and `/`, only `payload` can stand"),
+            Some((id, part)) => match part.parse() {
+                Ok(number) if input.agent_id.is_none() => {
+                    Ok(Request::Attachment { id: MessageId::parse(id)?, number, offset })
+                }
+                Err(_) if part != "payload" => refuse(
+                    "after the id and `/`, only `payload` or the number of an attachment can stand",
+                ),
+                _ => refuse("with the id of a payload or an attachment, leave out agent_id"),
+            },
         };
     }
     if input.offset.is_some() {
@@ -294,7 +312,12 @@ async fn rest(
         };
         return Err(ToolError::Arguments(problem));
     }
-    let mut output = Output::of(views(vec![letter], caller.membership().name()), None);
+    let attached = letter.more.as_ref().map(|more| more.attachments.clone()).unwrap_or_default();
+    let mut views = views(vec![letter], caller.membership().name());
+    if let Some(view) = views.first_mut() {
+        note_changes(caller, attached, view).await?;
+    }
+    let mut output = Output::of(views, None);
     if let Some(Receipts { shown, left_out, .. }) = receipts {
         output.receipts = Some(shown);
         output.more_receipts = (left_out > 0).then_some(left_out);

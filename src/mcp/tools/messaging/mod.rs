@@ -1,6 +1,7 @@
 //! The tools of every member: messages, requests, and the list of members.
 
 pub(crate) mod acknowledge;
+mod attachments;
 pub(crate) mod broadcast;
 pub(crate) mod check_messages;
 pub(crate) mod claim_request;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::bus::event::Envelope;
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{Priority, Signal, Urgency, mentioned, scaled};
+use crate::domain::messaging::{Attachment, Priority, Signal, Urgency, mentioned, scaled};
 use crate::mcp::ToolError;
 use crate::mcp::shapes::priority_word::PriorityWord;
 
@@ -14,10 +14,14 @@ use crate::mcp::shapes::priority_word::PriorityWord;
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct MoreFields {
-    /// An object for programs; at most 64 KiB.
+    /// For programs; at most 64 KiB.
     #[serde(default)]
     #[schemars(schema_with = "any_object")]
     payload: Option<Map<String, Value>>,
+    /// name, type?, `mime_type`?, content or path.
+    #[serde(default)]
+    #[schemars(schema_with = "any_objects")]
+    attachments: Vec<Map<String, Value>>,
     /// 0 to 1, instead of priority.
     urgency: Option<f64>,
     /// Remind who owes the answer after this time.
@@ -39,12 +43,23 @@ fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "properties": {}, "additionalProperties": true })
 }
 
+fn any_objects(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": any_object(generator) })
+}
+
+impl MoreFields {
+    /// Takes out the attachments, which need a look at the disk.
+    pub(super) fn take_attachments(&mut self) -> Vec<Map<String, Value>> {
+        std::mem::take(&mut self.attachments)
+    }
+}
+
 /// Returns the priority of a message, and what it has beside its text.
 pub(super) fn envelope(
     content: &str,
     priority: Option<PriorityWord>,
     signal: Option<&str>,
-    more: Option<MoreFields>,
+    (more, attachments): (Option<MoreFields>, Vec<Attachment>),
 ) -> Result<(Priority, Option<Box<Envelope>>), ToolError> {
     let refuse = |problem: String| Err(ToolError::Arguments(problem));
     let signal = match signal.map(Signal::parse).transpose() {
@@ -65,16 +80,21 @@ pub(super) fn envelope(
         },
     };
     let (priority, urgency) = scaled(priority.map(Priority::from), exactly, signal.as_ref());
+    let is_to_mention = more.mention == Some(true);
+    let (mentions, mentioned_sessions) =
+        if is_to_mention { mentioned(content) } else { Default::default() };
     let envelope = Envelope {
         signal,
         urgency,
         payload: more.payload,
+        attachments,
         reference: more.r#ref,
         supersedes: more.supersedes.as_deref().map(MessageId::parse).transpose()?,
         ttl_seconds: more.ttl_seconds,
         response_seconds: more.response_seconds,
         queue: more.queue == Some(true),
-        mentions: if more.mention == Some(true) { mentioned(content) } else { Vec::new() },
+        mentions,
+        mentioned_sessions,
     };
     Ok((priority, (!envelope.is_empty()).then(|| Box::new(envelope))))
 }

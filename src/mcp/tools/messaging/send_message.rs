@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::await_answer::{Answer, answer_to, check, sent_before};
+use super::attachments::given;
 use super::more_fields::{MoreFields, envelope};
 use crate::bus::rules::Refusal;
 use crate::bus::state::{Session, State};
@@ -28,7 +29,6 @@ pub(crate) struct SendMessage {
 pub(crate) struct Input {
     /// A name from `list_agents`; or @role, @lane, @capability, #topic, all.
     to: String,
-    /// At most 1 MiB.
     content: String,
     /// The id of the message or request you answer.
     reply_to: Option<String>,
@@ -126,13 +126,17 @@ impl Tool for SendMessage {
     }
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        let Input { to, content, reply_to, priority, signal, more, wait_seconds } = input;
+        let Input { to, content, reply_to, priority, signal, mut more, wait_seconds } = input;
         check(wait_seconds, &to)?;
-        let (priority, more) = envelope(&content, priority, signal.as_deref(), more)?;
-        let message = Outgoing { to, content, reply_to, priority, more };
-        let sent = match sent_before(caller) {
-            Some(id) => caller.call.sent_by_interrupted(id),
-            None => caller.call.send_out(message).await.map_err(|error| self.named(error))?,
+        let sent = if let Some(id) = sent_before(caller) {
+            caller.call.sent_by_interrupted(id)
+        } else {
+            let attached = more.as_mut().map(MoreFields::take_attachments).unwrap_or_default();
+            let attached = given(caller, attached).await?;
+            let (priority, more) =
+                envelope(&content, priority, signal.as_deref(), (more, attached))?;
+            let message = Outgoing { to, content, reply_to, priority, more };
+            caller.call.send_out(message).await.map_err(|error| self.named(error))?
         };
         let (recipients, is_group) =
             caller.bus().look(|state| (recipients(state, &sent), is_group(state, &sent)));

@@ -75,7 +75,7 @@ impl Tool for WaitForMessage {
         let request = input.request_id.map(|id| known_request(caller, &id));
         let request = request.transpose()?;
         let reply_to = input.reply_to.map(|id| own_message(&id)).transpose()?;
-        let Caller { call, progress, interruptions } = caller;
+        let Caller { call, progress, interruptions, .. } = caller;
         let limit = interruptions.rest_of(Duration::from_secs(seconds));
         let membership = call.membership().clone();
         let waiting = call.wait(WaitFor { from, request, reply_to }, limit);

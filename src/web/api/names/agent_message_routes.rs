@@ -1,5 +1,6 @@
 //! The paths of agent messages: `/messages/send`, `/messages/broadcast`, `/messages/agent/NAME/inbox`, and `/messages/conversation/ID`,
-//! which is a thread. An agent is named by its name; of the fields of a message, those count that the model has.
+//! which is a thread. An agent is named by its name, a group by a role, and an action is a signal; of the other fields those count that the
+//! model has.
 
 use axum::Json;
 use axum::extract::{Extension, State};
@@ -8,10 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::not_yet::{check_own_name, not_yet};
+use super::not_yet::{address_of_role, check_own_name, not_yet};
+use crate::domain::wait_times;
 use crate::web::api::read_request::{Asked, Given, Named};
 use crate::web::api::writing::{
-    Inbox, NewBroadcast, NewMessage, SentBroadcast, SentMessage, Urgency, WhichUnread,
+    HowUrgent, Inbox, NewBroadcast, NewMessage, SentBroadcast, SentMessage, WhichUnread, as_member,
     broadcast_as, inbox_of, send_as,
 };
 use crate::web::problem::Problem;
@@ -24,9 +26,11 @@ use crate::web::server_state::ServerState;
 pub(in crate::web::api) struct AgentMessage {
     /// The key's member, if it is named at all.
     sender: Option<AgentIdentifier>,
-    /// The member to whom it goes; missing in a broadcast.
+    /// The member to whom it goes.
     recipient: Option<AgentIdentifier>,
-    /// Whether it is for all.
+    /// Instead: a lane, role or capability.
+    recipient_role: Option<String>,
+    /// Instead: whether it is for all.
     #[serde(default)]
     recipient_all: bool,
     /// At most 1 MiB.
@@ -34,10 +38,10 @@ pub(in crate::web::api) struct AgentMessage {
     metadata: Option<MessageMetadata>,
     /// The message or request that it answers.
     in_response_to: Option<String>,
+    /// What it is for: a signal of the team.
+    action: Option<String>,
     id: Option<Value>,
     r#type: Option<Value>,
-    recipient_role: Option<Value>,
-    action: Option<Value>,
     attachments: Option<Value>,
     context: Option<Value>,
 }
@@ -55,24 +59,16 @@ struct AgentIdentifier {
 #[serde(deny_unknown_fields)]
 struct MessageMetadata {
     #[serde(default)]
-    priority: MessagePriority,
+    priority: Option<HowUrgent>,
+    /// Whether an answer is awaited.
+    #[serde(default)]
+    requires_response: bool,
+    /// After how many seconds without an answer the recipient is reminded, 1 to 86,400.
+    response_timeout_seconds: Option<u64>,
     created_at: Option<Value>,
     expires_at: Option<Value>,
-    requires_response: Option<Value>,
-    response_timeout_seconds: Option<Value>,
     retry_count: Option<Value>,
     max_retries: Option<Value>,
-}
-
-/// How much it matters. Urgent and high interrupt a member at work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum MessagePriority {
-    Urgent,
-    High,
-    #[default]
-    Normal,
-    Low,
 }
 
 pub(in crate::web::api) async fn send_agent_message(
@@ -81,23 +77,28 @@ pub(in crate::web::api) async fn send_agent_message(
     Given(message): Given<AgentMessage>,
 ) -> Result<(StatusCode, Json<SentMessage>), Problem> {
     check_is_there(&message, &program)?;
-    if message.recipient_all {
-        return Err(not_yet("`recipient_all` here", "use `/api/v1/messages/broadcast`"));
-    }
-    let Some(recipient) = message.recipient else {
-        let title = "A message has a recipient";
-        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-recipient", title)
-            .with_hint("name `recipient`, or use `/api/v1/messages/broadcast`"));
+    let AgentMessage { recipient, recipient_role, recipient_all, .. } = message;
+    let to = match (recipient, recipient_role, recipient_all) {
+        (Some(recipient), None, false) => recipient.name,
+        (None, Some(role), false) => address_of_role(&as_member(&state, &program).await?, role)?,
+        (None, None, true) => "all".to_owned(),
+        _ => {
+            let title = "A message has one recipient";
+            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-recipient", title)
+                .with_hint("name one of `recipient`, `recipient_role` and `recipient_all`"));
+        }
     };
-    let priority = match message.metadata.unwrap_or_default().priority {
-        MessagePriority::Urgent | MessagePriority::High => Urgency::Urgent,
-        MessagePriority::Normal | MessagePriority::Low => Urgency::Normal,
-    };
+    let MessageMetadata { priority, requires_response, response_timeout_seconds, .. } =
+        message.metadata.unwrap_or_default();
+    let usual = requires_response.then_some(wait_times::DEFAULT_RESPONSE_SECONDS);
     let new = NewMessage {
-        to: recipient.name,
+        to,
         content: message.content,
         reply_to: message.in_response_to,
         priority,
+        signal: message.action,
+        response_seconds: response_timeout_seconds.or(usual),
+        ..NewMessage::default()
     };
     Ok((StatusCode::CREATED, Json(send_as(&state, &program, new).await?)))
 }
@@ -108,13 +109,18 @@ pub(in crate::web::api) async fn broadcast_agent_message(
     Given(message): Given<AgentMessage>,
 ) -> Result<(StatusCode, Json<SentBroadcast>), Problem> {
     check_is_there(&message, &program)?;
-    if message.recipient.is_some() {
+    if message.recipient.is_some() || message.recipient_role.is_some() {
         let title = "A broadcast has no recipient";
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-recipient", title)
-            .with_hint("leave `recipient` out, or use `/api/v1/messages/send`"));
+            .with_hint("leave it out, or use `/api/v1/messages/send`"));
     }
-    if message.in_response_to.is_some() {
-        return Err(not_yet("an answer to all", "leave `in_response_to` out"));
+    let metadata = message.metadata.as_ref();
+    let awaits = metadata.is_some_and(|metadata| {
+        metadata.requires_response || metadata.response_timeout_seconds.is_some()
+    });
+    if message.in_response_to.is_some() || message.action.is_some() || awaits {
+        let hint = "use `/api/v1/messages/send` with `recipient_all`";
+        return Err(not_yet("a broadcast with an action, an answer, or a wish for one", hint));
     }
     let new = NewBroadcast { content: message.content };
     Ok((StatusCode::CREATED, Json(broadcast_as(&state, &program, new).await?)))
@@ -129,8 +135,6 @@ fn check_is_there(message: &AgentMessage, program: &Program) -> Result<(), Probl
     let mut fields = vec![
         ("id", &message.id),
         ("type", &message.r#type),
-        ("recipient_role", &message.recipient_role),
-        ("action", &message.action),
         ("attachments", &message.attachments),
         ("context", &message.context),
     ];
@@ -141,8 +145,6 @@ fn check_is_there(message: &AgentMessage, program: &Program) -> Result<(), Probl
         fields.extend([
             ("created_at", &metadata.created_at),
             ("expires_at", &metadata.expires_at),
-            ("requires_response", &metadata.requires_response),
-            ("response_timeout_seconds", &metadata.response_timeout_seconds),
             ("retry_count", &metadata.retry_count),
             ("max_retries", &metadata.max_retries),
         ]);

@@ -1,5 +1,6 @@
-//! The paths of typed signals: `/emit`, `/claim`, `/ack`, `/inbox/ROLE`, and `/thread/ID`, which needs no file of its own. A role is the
-//! name of a member. A signal without a recipient is for all, and a task for all is a request that one of them claims.
+//! The paths of typed signals: `/emit`, `/claim`, `/ack`, `/inbox/ROLE`, and `/thread/ID`, which needs no file of its own. A role is a
+//! member by its name, else a lane, role or capability; a ring is a topic. A signal without a recipient is for all, and a task is a request
+//! that one member claims.
 
 use axum::Json;
 use axum::extract::{Extension, State};
@@ -7,15 +8,15 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::not_yet::{check_own_name, not_yet};
+use super::not_yet::{address_of_role, check_own_name, not_yet};
 use crate::bus::Membership;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::{MessageId, RequestId};
 use crate::domain::messaging::{MessageKind, Priority, RequestStatus};
 use crate::web::api::read_request::{Asked, Given, Named};
 use crate::web::api::writing::{
-    ClaimedRequest, Inbox, NewBroadcast, NewMessage, NewRequest, Urgency, WhichUnread,
-    acknowledged, as_member, broadcast_as, claimed_by, inbox_of, opened_by, send_as, why_not,
+    ClaimedRequest, Inbox, NewMessage, NewRequest, WhichUnread, acknowledged, as_member,
+    claimed_by, inbox_of, opened_by, send_as, why_not,
 };
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
@@ -23,9 +24,6 @@ use crate::web::server_state::ServerState;
 
 /// The answer to a request that is only acknowledged.
 const DONE: &str = "done";
-
-/// From this urgency on a message interrupts its recipient.
-const URGENT: f64 = 0.75;
 
 /// A signal to emit.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -36,19 +34,19 @@ pub(in crate::web::api) struct NewSignal {
     content: String,
     /// The name of the key's member.
     from_role: String,
-    /// The name of a member; all, if it is missing.
+    /// The name of a member, else a lane, role or capability. Without this and `to_ring` it is for all.
     to_role: Option<String>,
-    /// Not there yet.
+    /// A topic, whose followers get it.
     to_ring: Option<String>,
-    /// 0 to 1. From 0.75 on a message interrupts a member at work, and so does an alert that says nothing else.
+    /// 0 to 1. From 0.75 on a message interrupts a member at work, and so does an alert that says nothing else. A task has none.
     urgency: Option<f64>,
-    /// After how many seconds a task expires that nobody has claimed. Other signals do not expire.
+    /// After how many seconds it expires: a task that nobody has claimed, another signal that nobody has seen.
     ttl_seconds: Option<u64>,
     /// The message or request that it answers.
     thread_id: Option<String>,
 }
 
-/// The type of a signal. Those that are more than a message or a request are not there yet.
+/// The type of a signal, which is a signal of the team too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum SignalType {
@@ -65,10 +63,9 @@ enum SignalType {
 /// What became of a signal.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::web::api) struct EmittedSignal {
-    /// The id of the message or of the request; missing if nobody was there to read it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    signal_id: Option<String>,
-    /// `message`, `broadcast` or `request`.
+    /// The id of the message or of the request.
+    signal_id: String,
+    /// `message` or `request`.
     stored_as: &'static str,
     /// Whether it interrupts its recipient.
     urgent: bool,
@@ -96,82 +93,69 @@ pub(in crate::web::api) async fn emit(
     Given(signal): Given<NewSignal>,
 ) -> Result<(StatusCode, Json<EmittedSignal>), Problem> {
     check_own_name(&program.name, &signal.from_role)?;
-    check_is_there(&signal)?;
-    let urgency =
-        signal.urgency.unwrap_or(if signal.signal_type == SignalType::Alert { 1.0 } else { 0.5 });
-    if !(0.0..=1.0).contains(&urgency) {
-        let title = "The urgency is out of its range";
-        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-urgency", title)
-            .with_detail("`urgency` is 0 to 1"));
+    if signal.signal_type == SignalType::Task && signal.thread_id.is_some() {
+        return Err(not_yet("a task within a thread", "leave `thread_id` out"));
     }
-    let is_urgent = urgency >= URGENT;
-    let NewSignal { signal_type, content, to_role, ttl_seconds, thread_id, .. } = signal;
-    let emitted = match (signal_type, to_role) {
-        (SignalType::Task, _) => {
-            let new = NewRequest {
-                to: None,
-                description: content,
-                context: None,
-                timeout_seconds: None,
-                ttl_seconds,
-                lease_seconds: None,
-            };
-            let opened = opened_by(&state, &program, new).await?;
-            let signal_id = Some(opened.request_id);
-            EmittedSignal { signal_id, stored_as: "request", urgent: false }
-        }
-        (_, Some(to)) => {
-            let priority = if is_urgent { Urgency::Urgent } else { Urgency::Normal };
-            let new = NewMessage { to, content, reply_to: thread_id, priority };
-            let sent = send_as(&state, &program, new).await?;
-            let signal_id = Some(sent.message_id);
-            EmittedSignal { signal_id, stored_as: "message", urgent: is_urgent }
-        }
-        (_, None) => {
-            let sent = broadcast_as(&state, &program, NewBroadcast { content }).await?;
-            EmittedSignal { signal_id: sent.message_id, stored_as: "broadcast", urgent: false }
-        }
+    let me = as_member(&state, &program).await?;
+    let to = address(&me, signal.to_role, signal.to_ring)?;
+    let NewSignal { signal_type, content, urgency, ttl_seconds, thread_id, .. } = signal;
+    let emitted = if signal_type == SignalType::Task {
+        let new = NewRequest {
+            to,
+            description: content,
+            context: None,
+            timeout_seconds: None,
+            ttl_seconds,
+            lease_seconds: None,
+        };
+        let opened = opened_by(&state, &program, new).await?;
+        EmittedSignal { signal_id: opened.request_id, stored_as: "request", urgent: false }
+    } else {
+        let new = NewMessage {
+            to: to.unwrap_or_else(|| "all".to_owned()),
+            content,
+            reply_to: thread_id,
+            urgency,
+            signal: Some(signal_type.word().to_owned()),
+            ttl_seconds,
+            ..NewMessage::default()
+        };
+        let sent = send_as(&state, &program, new).await?;
+        EmittedSignal { signal_id: sent.message_id, stored_as: "message", urgent: sent.urgent }
     };
     Ok((StatusCode::CREATED, Json(emitted)))
 }
 
-/// Refuses what the model has not.
-fn check_is_there(signal: &NewSignal) -> Result<(), Problem> {
-    let is_task = signal.signal_type == SignalType::Task;
-    match signal.signal_type {
-        SignalType::Pulse => {
-            return Err(not_yet(
-                "`pulse`: a member that asks for something shows by that that it lives",
-                "leave it out",
-            ));
+impl SignalType {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pulse => "pulse",
+            Self::Sense => "sense",
+            Self::Task => "task",
+            Self::Query => "query",
+            Self::Alert => "alert",
+            Self::Artifact => "artifact",
+            Self::Proposal => "proposal",
+            Self::Shift => "shift",
         }
-        SignalType::Artifact | SignalType::Proposal | SignalType::Shift => {
-            return Err(not_yet(
-                "`artifact`, `proposal` and `shift`",
-                "send a `query` or a `sense`, which are messages",
-            ));
+    }
+}
+
+/// Returns the address that a role or a ring means; none for all.
+fn address(
+    me: &Membership,
+    role: Option<String>,
+    ring: Option<String>,
+) -> Result<Option<String>, Problem> {
+    match (role, ring) {
+        (None, None) => Ok(None),
+        (Some(role), None) => Ok(Some(address_of_role(me, role)?)),
+        (None, Some(ring)) => Ok(Some(format!("#{ring}"))),
+        (Some(_), Some(_)) => {
+            let title = "A signal goes to a role or to a ring, not to both";
+            Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-recipient", title))
         }
-        SignalType::Sense | SignalType::Task | SignalType::Query | SignalType::Alert => {}
     }
-    if signal.to_ring.is_some() {
-        return Err(not_yet("`to_ring`", "leave `to_role` out too, and all get it"));
-    }
-    if is_task && signal.to_role.is_some() {
-        return Err(not_yet(
-            "a task that only one role may claim",
-            "leave `to_role` out, or assign it to an agent with `/api/v1/tasks`",
-        ));
-    }
-    if is_task && signal.thread_id.is_some() {
-        return Err(not_yet("a task within a thread", "leave `thread_id` out"));
-    }
-    if !is_task && signal.ttl_seconds.is_some() {
-        return Err(not_yet("messages that expire", "leave `ttl_seconds` out"));
-    }
-    if signal.to_role.is_none() && signal.thread_id.is_some() {
-        return Err(not_yet("an answer to all", "name `to_role`"));
-    }
-    Ok(())
 }
 
 pub(in crate::web::api) async fn claim_signal(

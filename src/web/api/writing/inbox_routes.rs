@@ -15,7 +15,7 @@ use crate::domain::ids::{CallId, MessageId};
 use crate::domain::limits;
 use crate::domain::messaging::{Acknowledgement, DeliveryMethod, Priority};
 use crate::sys::random_ids;
-use crate::view::Moment;
+use crate::view::{LetterAttachment, Moment};
 use crate::web::api::read_request::{Asked, GivenNothing, Named, wrong_query};
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
@@ -71,6 +71,9 @@ struct UnreadMessage {
     /// The task that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     task_id: Option<String>,
+    /// What is attached to it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attachments: Vec<LetterAttachment>,
     /// Whether it is worth an interruption.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     urgent: bool,
@@ -135,7 +138,9 @@ fn unread_after(me: &Membership, cursor: u64, limit: usize) -> Result<Inbox, Bus
 }
 
 impl From<LoadedMessage> for UnreadMessage {
-    fn from(LoadedMessage { header, text, lost, .. }: LoadedMessage) -> Self {
+    fn from(LoadedMessage { header, text, lost, more, .. }: LoadedMessage) -> Self {
+        let attached = more.iter().flat_map(|more| &more.attachments);
+        let attachments = attached.map(LetterAttachment::from).collect();
         Self {
             message_id: header.id.into(),
             seq: header.seq,
@@ -149,7 +154,8 @@ impl From<LoadedMessage> for UnreadMessage {
             reply_to: header.reply_to.map(String::from),
             request_id: header.request.map(String::from),
             task_id: header.task.map(String::from),
-            urgent: header.priority == Priority::Urgent,
+            attachments,
+            urgent: header.priority >= Priority::High,
         }
     }
 }

@@ -10,14 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::as_member::as_member;
 use super::why_refused::why_not;
-use crate::domain::messaging::Priority;
+use crate::bus::Outgoing;
+use crate::bus::event::Envelope;
+use crate::domain::messaging::{Priority, Signal, Urgency, scaled};
 use crate::web::api::read_request::Given;
 use crate::web::problem::Problem;
 use crate::web::programs::Program;
 use crate::web::server_state::ServerState;
 
 /// A message to write.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web::api) struct NewMessage {
     /// The name of a member, who may be away; or a group: `@role`, `@lane`, `@capability`, `#topic`, `all`.
@@ -26,18 +28,59 @@ pub(in crate::web::api) struct NewMessage {
     pub(in crate::web::api) content: String,
     /// The message that it answers, or the request.
     pub(in crate::web::api) reply_to: Option<String>,
-    /// Urgent interrupts a member at work.
-    #[serde(default)]
-    pub(in crate::web::api) priority: Urgency,
+    /// High and urgent interrupt a member at work.
+    pub(in crate::web::api) priority: Option<HowUrgent>,
+    /// 0 to 1, instead of `priority`.
+    pub(in crate::web::api) urgency: Option<f64>,
+    /// What it is for: a signal of the team, or one of yours that begins with `x-`.
+    pub(in crate::web::api) signal: Option<String>,
+    /// After how many seconds it expires unseen, 1 to 86,400.
+    pub(in crate::web::api) ttl_seconds: Option<u64>,
+    /// After how many seconds without an answer its recipient is reminded, 1 to 86,400.
+    pub(in crate::web::api) response_seconds: Option<u64>,
 }
 
 /// How urgent a message is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::web::api) enum Urgency {
-    #[default]
+pub(in crate::web::api) enum HowUrgent {
+    Low,
     Normal,
+    High,
     Urgent,
+}
+
+impl NewMessage {
+    /// Returns how much it matters, and what it has beside its text.
+    fn envelope(&self) -> Result<(Priority, Option<Box<Envelope>>), Problem> {
+        let wrong = |kind, title| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, kind, title);
+        let signal = self.signal.as_deref().map(Signal::parse).transpose().map_err(|error| {
+            wrong("wrong-signal", "There is no such signal").with_detail(error.to_string())
+        })?;
+        if self.urgency.is_some() && self.priority.is_some() {
+            return Err(wrong("wrong-urgency", "A message has a priority or an urgency, not both"));
+        }
+        let exactly = self.urgency.map(|number| {
+            let title = "The urgency is out of its range";
+            Urgency::new(number)
+                .ok_or_else(|| wrong("wrong-urgency", title).with_detail("`urgency` is 0 to 1"))
+        });
+        let said = self.priority.map(|how| match how {
+            HowUrgent::Low => Priority::Low,
+            HowUrgent::Normal => Priority::Normal,
+            HowUrgent::High => Priority::High,
+            HowUrgent::Urgent => Priority::Urgent,
+        });
+        let (priority, urgency) = scaled(said, exactly.transpose()?, signal.as_ref());
+        let more = Envelope {
+            signal,
+            urgency,
+            ttl_seconds: self.ttl_seconds,
+            response_seconds: self.response_seconds,
+            ..Envelope::default()
+        };
+        Ok((priority, (!more.is_empty()).then(|| Box::new(more))))
+    }
 }
 
 /// A message that was written.
@@ -48,6 +91,12 @@ pub(in crate::web::api) struct SentMessage {
     to: String,
     /// Whether it is there, or one of the group. If not, the message waits for it.
     live: bool,
+    /// Whether it interrupts a member at work.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::web::api) urgent: bool,
+    /// The request that it has opened: work for a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
 }
 
 /// A message to write to all.
@@ -88,18 +137,18 @@ pub(in crate::web::api) async fn send_as(
     new: NewMessage,
 ) -> Result<SentMessage, Problem> {
     let me = as_member(state, program).await?;
-    let priority = match new.priority {
-        Urgency::Urgent => Priority::Urgent,
-        Urgency::Normal => Priority::Normal,
-    };
+    let (priority, more) = new.envelope()?;
+    let NewMessage { to, content, reply_to, .. } = new;
     let mut call = me.call();
-    let sent = call.send_as(priority, new.to, new.content, new.reply_to).await;
+    let sent = call.send_out(Outgoing { to, content, reply_to, priority, more }).await;
     let sent = sent.map_err(|error| why_not(&error))?;
     call.answered().await;
     let audience = me.bus().look(|state| Some(state.message(&sent.id)?.audience.to_string()));
     let to = audience.unwrap_or_default();
     let live = sent.recipients.iter().any(|(_, is_live)| *is_live);
-    Ok(SentMessage { message_id: sent.id.into(), to, live })
+    let urgent = priority >= Priority::High;
+    let request_id = sent.request.map(String::from);
+    Ok(SentMessage { message_id: sent.id.into(), to, live, urgent, request_id })
 }
 
 pub(in crate::web::api) async fn broadcast(

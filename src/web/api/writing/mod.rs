@@ -13,7 +13,7 @@ pub(super) use self::inbox_routes::{
     Acknowledged, Inbox, WhichUnread, acknowledge, acknowledged, inbox, inbox_of,
 };
 pub(super) use self::message_routes::{
-    NewBroadcast, NewMessage, SentBroadcast, SentMessage, Urgency, broadcast, broadcast_as, send,
+    HowUrgent, NewBroadcast, NewMessage, SentBroadcast, SentMessage, broadcast, broadcast_as, send,
     send_as,
 };
 pub(super) use self::permission_routes::{AnsweredPermission, PermissionAnswer, answer_permission};

@@ -112,6 +112,14 @@ fn why_refused(refusal: &Refusal) -> Problem {
             unprocessable("not-answerable", "This cannot be answered with `reply_to`")
                 .with_hint("name a message of your inbox, or a request")
         }
+        Refusal::NeedsReplyTo { signal } => {
+            unprocessable("needs-reply-to", "Such a signal says something of another message")
+                .with_detail(format!("`{signal}` needs `reply_to`"))
+        }
+        Refusal::SecondsOutOfRange { .. } => {
+            unprocessable("wrong-time", "A time is out of its range")
+                .with_detail(refusal.to_string())
+        }
         Refusal::Empty { .. } => unprocessable("empty-text", "A text is empty"),
         Refusal::TooLong { bytes, .. } => {
             let title = "A text is longer than 1 MiB";

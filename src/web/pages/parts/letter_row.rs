@@ -38,6 +38,11 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
                     None => span.soft { "(its text cannot be read)" },
                 }
             }
+            @if !letter.attachments.is_empty() {
+                ul.receipts aria-label="Attachments" {
+                    @for one in &letter.attachments { li { "attached: " (one.in_words()) @if let Some(path) = &one.path { " at " (path) } } }
+                }
+            }
             @if let Some(end) = &letter.resolved {
                 p.small.soft dir="auto" { span.mark.good aria-hidden="true" { "■" } " " (end.in_words()) " · " (clock(end.at)) }
             }

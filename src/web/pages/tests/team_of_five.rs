@@ -104,6 +104,7 @@ pub(super) fn letter(seq: u64, from: &str, to: &str, text: &str) -> Letter {
         signal: None,
         priority: None,
         reference: None,
+        attachments: Vec::new(),
         urgent: seq == 4,
         receipts: vec![Receipt {
             member: to.to_owned(),

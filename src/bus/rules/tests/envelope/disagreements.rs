@@ -20,10 +20,10 @@ fn argue(
     world: &mut World,
     by: SessionId,
     to: &str,
-    word: &str,
+    side: &str,
     reply_to: &MessageId,
 ) -> MessageId {
-    let events = world.ask(by, sending_with(to, signal(word), Some(&reply_to)));
+    let events = world.ask(by, sending_with(to, signal(side), Some(&reply_to)));
     sent(&events).id.clone()
 }
 

@@ -3,6 +3,7 @@
 use super::sending::{sending_with, signal};
 use crate::bus::event::Envelope;
 use crate::bus::rules::tests::*;
+use crate::domain::member::SessionNumber;
 use crate::domain::messaging::Audience;
 
 #[test]
@@ -113,4 +114,25 @@ fn the_reply_of_who_is_mentioned_ends_no_wait_for_the_answer() {
     let answer = world.reply_with(b, "a", signal("answer"), &id);
     assert_eq!(world.held(a, call), [answer]);
     assert_eq!(world.state.awaited_answer(&id), None);
+}
+
+#[test]
+fn the_number_of_a_session_mentions_its_member_and_an_unknown_one_is_text() {
+    let mut world = World::new();
+    let (a, _b, c) = (world.peer("a"), world.peer("b"), world.peer("c"));
+    let number = world.state.session(c).unwrap().number.unwrap();
+    let own = world.state.session(a).unwrap().number.unwrap();
+    let mentioned_sessions = vec![SessionNumber::of(77), own, number, number];
+    let more = Envelope { mentioned_sessions, ..signal("msg") };
+    let id = world.send_with(a, "b", more.clone());
+    let message = world.state.message(&id).unwrap();
+    assert_eq!(message.more.as_ref().unwrap().mentions, [name("c")]);
+    assert_eq!(world.unread("c"), [id]);
+    world.leave(c);
+    let id = world.send_with(a, "b", more);
+    assert!(world.state.message(&id).unwrap().more.as_ref().unwrap().mentions.is_empty());
+    let mentioned_sessions = (0..17).map(SessionNumber::of).collect();
+    let many = Envelope { mentioned_sessions, ..Envelope::default() };
+    let refused = world.refuse(a, sending_with("b", many, None)).to_string();
+    assert!(refused.starts_with("content mentions 17 words"), "{refused}");
 }

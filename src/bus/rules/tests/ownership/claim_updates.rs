@@ -1,9 +1,10 @@
 //! What owners do with their claims.
 
 use super::super::*;
+use crate::bus::event::Envelope;
 use crate::bus::rules::ClaimUpdate;
 use crate::domain::limits::TeamLimits;
-use crate::domain::messaging::RequestStatus;
+use crate::domain::messaging::{Priority, RequestStatus, Signal};
 
 /// A request with a lease that a peer has claimed, and another peer.
 struct Owned {
@@ -266,4 +267,73 @@ fn what_ends_a_claim_is_never_refused_for_the_rate_though_a_release_counts() {
         case.world.ask(owner, Operation::UpdateClaim(request, end));
     }
     counts(&mut case);
+}
+
+/// Makes a message with a signal and a payload that names a claim.
+fn signalled(to: &str, signal: &str, claim: impl Into<serde_json::Value>) -> Operation {
+    let payload = serde_json::json!({ "claim": claim.into() });
+    let more = Envelope {
+        signal: Signal::parse(signal).ok(),
+        payload: payload.as_object().cloned(),
+        ..Envelope::default()
+    };
+    Operation::Send {
+        to: to.into(),
+        body: text("the parser is left"),
+        reply_to: None,
+        priority: Priority::Normal,
+        more: Some(Box::new(more)),
+    }
+}
+
+#[test]
+fn a_signal_of_the_class_hand_over_hands_over_the_claim_that_its_payload_names() {
+    for word in ["handoff", "shift"] {
+        let mut case = owned();
+        let (owner, id) = (case.owner, case.request.to_string());
+        let appends = case.world.appends;
+        let events = case.world.ask(owner, signalled("heir", word, id.as_str()));
+        assert_eq!(case.world.appends, appends + 1, "one append");
+        case.check(RequestStatus::Claimed, Some("heir"));
+        assert!(notices(&events, "heir")[0].contains("you own it now"));
+        let own = all_sent(&events).last().unwrap();
+        let shown = case.world.shown(&case.request);
+        assert_eq!((said(own), own.thread.as_ref()), ("the parser is left".into(), Some(&shown)));
+        assert_eq!(own.class(), crate::domain::messaging::SignalClass::HandOver);
+        let told = all_sent(&events).find(|sent| sent.to.named() == [name("asker")]).unwrap();
+        assert_eq!(told.claimed_by, Some(name("heir")));
+    }
+}
+
+#[test]
+fn a_signal_hands_over_nothing_that_update_claim_would_not() {
+    let mut case = owned();
+    let (owner, heir, id) = (case.owner, case.heir, case.request.to_string());
+    case.world
+        .ask(heir, Operation::FollowTopic(crate::domain::member::Label::parse("news").unwrap()));
+    for (by, to, claim, expected) in [
+        (heir, "owner", serde_json::json!(id), "is not yours: `owner` owns it"),
+        (owner, "asker", serde_json::json!(id), "`asker`"),
+        (owner, "#news", serde_json::json!(id), "a claim has one owner: hand `req-"),
+        (owner, "all", serde_json::json!(id), "a claim has one owner: hand `req-"),
+        (owner, "heir", serde_json::json!("req-aaaaaaaaaaaa"), "req-aaaaaaaaaaaa"),
+        (owner, "heir", serde_json::json!(7), "is not a "),
+        (owner, "heir", serde_json::json!(null), "is not a "),
+    ] {
+        let refused = case.world.refuse(by, signalled(to, "handoff", claim.clone())).to_string();
+        assert!(refused.contains(expected), "{to} {claim}: {refused}");
+    }
+    case.world.leave(heir);
+    case.world.refuse(owner, signalled("heir", "shift", id.as_str()));
+    case.check(RequestStatus::Claimed, Some("owner"));
+    // Neither another signal nor a payload without a claim does anything.
+    let keeper = case.world.peer("keeper");
+    case.world.ask(owner, signalled("keeper", "sense", id.as_str()));
+    let mut bare = signalled("keeper", "handoff", 1);
+    if let Operation::Send { more: Some(more), .. } = &mut bare {
+        more.payload = None;
+    }
+    case.world.ask(owner, bare);
+    case.check(RequestStatus::Claimed, Some("owner"));
+    assert_eq!(case.world.state.unread(&name("keeper")).count(), 2, "{keeper:?}");
 }

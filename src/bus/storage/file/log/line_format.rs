@@ -324,6 +324,7 @@ mod tests {
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"urgent","body":{"text":"x"}}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"high","more":{"signal":"ReviewRequested","urgency":0.8,"payload":{"instructions":"i","spec_id":"S"},"ref":"src/a.rs","supersedes":"msg-aaaaaaac","ttl_seconds":60,"response_seconds":300,"mentions":["eve"]},"body":{"text":"x"}}}"#,
             r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"priority":"low","more":{"signal":"x-own"},"body":{"text":"x"}}}"#,
+            r#"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"bob","to":["bob"],"more":{"attachments":[{"name":"a.rs","type":"code","mime_type":"text/x-rust","holds":{"text":"fn a() {}"}},{"name":"logo","type":"image","holds":{"file":{"path":"docs/logo.png","bytes":7,"sha256":"00"}}},{"name":"RFC 9457","type":"reference"}]},"body":{"text":"x"}}}"#,
             r#"{"message_unclaimed":{"id":"msg-aaaaaaab"}}"#,
             r##"{"message_sent":{"id":"msg-aaaaaaab","kind":"message","from":"ann","audience":"#releases","to":[],"quiet":true,"more":{"queue":true},"body":{"text":"x"}}}"##,
             r#"{"message_reminded":{"id":"msg-aaaaaaab"}}"#,

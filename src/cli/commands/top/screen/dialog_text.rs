@@ -326,6 +326,9 @@ fn of_letter(letter: &Letter, now: Moment) -> Vec<TextLine> {
     let head =
         format!("{} → {}{kind}{labels}, {} ago", letter.sender(), letter.to, ago(letter.at, now));
     let mut lines = vec![line(head), line(format!("  {text}"))];
+    let attached =
+        letter.attachments.iter().map(|one| line(format!("  attached: {}", one.in_words())));
+    lines.extend(attached);
     let end = letter.resolved.as_ref();
     lines.extend(end.map(|end| line(format!("  {}, {} ago", end.in_words(), ago(end.at, now)))));
     // Those of whom there is no more to say are one line a status: a message to all may have many of them.

@@ -133,6 +133,7 @@ fn letter(number: u64, from: &str, to: &str) -> Letter {
         signal: None,
         priority: None,
         reference: None,
+        attachments: Vec::new(),
         urgent: false,
         receipts: vec![Receipt {
             member: to.to_owned(),

@@ -70,7 +70,7 @@ pub(super) async fn answer_to(
     seconds: u64,
 ) -> Result<Answer, ToolError> {
     let (seconds, shortened) = at_most("wait_seconds", seconds, wait_times::MAX_WAIT_SECONDS);
-    let Caller { call, progress, interruptions } = caller;
+    let Caller { call, progress, interruptions, .. } = caller;
     let limit = interruptions.rest_of(Duration::from_secs(seconds));
     let membership = call.membership().clone();
     let what = WaitFor { reply_to: Some(sent.clone()), ..WaitFor::default() };
