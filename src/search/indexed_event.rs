@@ -1,7 +1,7 @@
 //! Which texts of an event are searched, for whom they are, and what they are called. Pure.
 
 use crate::bus::event::{Body, Event};
-use crate::domain::messaging::Author;
+use crate::domain::messaging::{Author, MessageKind};
 
 use super::search_hit::HitKind;
 
@@ -40,12 +40,15 @@ pub(super) fn pieces(event: &Event) -> Vec<Piece> {
     };
     match event {
         Event::MessageSent(sent) => {
-            let Author::Member(from) = &sent.from else { return Vec::new() };
+            // What is said in the bridge's voice repeats what others say.
+            if sent.from == Author::Bridge || sent.kind == MessageKind::Nudge {
+                return Vec::new();
+            }
             let thread = sent.thread.as_ref().unwrap_or(&sent.id);
             vec![Piece {
                 kind: HitKind::Message,
                 text: PieceText::Body(sent.body.clone()),
-                from: Some(from.to_string()),
+                from: Some(sent.from.to_string()),
                 to: Some(sent.audience.to_string()),
                 id: sent.id.to_string(),
                 open: format!("messages --thread {thread}"),

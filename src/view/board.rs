@@ -60,7 +60,7 @@ pub struct Board {
     pub ended_requests: Vec<RequestRow>,
     /// Permission questions without an answer, oldest first.
     pub permissions: Vec<PermissionRow>,
-    /// Disagreements between members that are not over, oldest first.
+    /// Disagreements between members that are not over, oldest first, and then the last that are, newest first.
     pub conflicts: Vec<ConflictRow>,
     /// Workflows, newest first: all open ones, and the last ended ones.
     pub workflows: Vec<WorkflowTree>,
@@ -115,7 +115,7 @@ impl Board {
             tasks,
             requests: requests(state, texts),
             ended_requests: RequestRow::of_ended(state, most_ended, texts),
-            conflicts: ConflictRow::open(state),
+            conflicts: ConflictRow::all(state, most_ended),
             workflows: workflows(state, most_ended),
             problems: problems::of(state, &members, looked.damaged_lines, now),
             totals: Totals::of(state, &members, not_shown),

@@ -174,7 +174,7 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             trouble: None,
             who: row.names(),
             id: Some(row.thread.clone()),
-            words: format!("they disagree: {}", row.words()),
+            words: row.for_user(),
             since: Some(row.since),
             until: None,
         }

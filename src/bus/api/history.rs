@@ -66,15 +66,14 @@ impl Bus {
     ) -> Result<Vec<Message>, BusError> {
         let mut forgotten = BTreeSet::new();
         self.look(|state| {
-            found.retain(|message| match state.message(&message.id) {
-                Some(known) => known.is_readable_by(reader),
-                None => {
-                    if message.from.member() != Some(reader) && message.kind != MessageKind::Request
-                    {
-                        forgotten.insert(message.id.clone());
-                    }
-                    true
+            found.retain(|message| {
+                if let Some(known) = state.message(&message.id) {
+                    return known.is_readable_by(reader);
                 }
+                if message.from.member() != Some(reader) && message.kind != MessageKind::Request {
+                    forgotten.insert(message.id.clone());
+                }
+                true
             });
         });
         if forgotten.is_empty() {

@@ -2,26 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::asked_request::Asked;
 use super::ledger::Ledger;
 use crate::bus::state::{Delivery, Due, Request, State};
-use crate::domain::ids::{MessageId, RequestId, SessionId};
+use crate::domain::ids::RequestId;
 use crate::domain::member::Activity;
 use crate::domain::messaging::RequestStatus;
-use crate::domain::name::Name;
-
-/// A request as the ledger knows it.
-#[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) from: Name,
-    pub(super) message: MessageId,
-    pub(super) status: RequestStatus,
-    pub(super) owner: Option<SessionId>,
-    pub(super) fence: u64,
-    /// Whether claims have a lease, and their owner was reminded of it.
-    pub(super) leased: bool,
-    pub(super) reminded: bool,
-    pub(super) lost_owners: u32,
-}
 
 impl Ledger {
     pub(super) fn check_requests(&self, state: &State) {

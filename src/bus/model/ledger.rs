@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::check_requests::Asked;
+use super::asked_request::Asked;
 use super::consistent_state::{check_inboxes, check_sessions};
 use super::ledgers::{AnswersLedger, ConflictLedger, LaneLedger, PaceLedger};
 use crate::bus::event::{

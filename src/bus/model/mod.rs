@@ -4,6 +4,7 @@
 //!
 //! `PROPTEST_CASES` sets the number of runs.
 
+mod asked_request;
 mod check_requests;
 mod claim_race;
 mod consistent_state;

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::state::{Conflict, State};
+use crate::domain::limits;
 use crate::domain::messaging::ConflictStep;
+use crate::domain::text::visible_letters::quoted;
 use crate::view::Moment;
 
 /// A disagreement in a thread.
@@ -69,10 +71,11 @@ impl ConflictRow {
         }
     }
 
-    /// Returns those that are not over, oldest first.
-    pub(in crate::view) fn open(state: &State) -> Vec<Self> {
+    /// Returns those that are not over, oldest first, and then the last that are, newest first.
+    pub(in crate::view) fn all(state: &State, most_ended: usize) -> Vec<Self> {
         let mut open: Vec<_> = state.open_conflicts().map(Self::of).collect();
         open.sort_by_key(|row| row.since);
+        open.extend(state.last_ended_conflicts().take(most_ended).map(Self::of));
         open
     }
 
@@ -84,22 +87,29 @@ impl ConflictRow {
 
     /// Says how it stands.
     pub fn words(&self) -> String {
-        let stands = match (self.round, &self.arbiter) {
-            (Some(round), _) => {
-                format!("round {round} of {}", crate::domain::limits::CONFLICT_ROUNDS)
+        let stands = match (self.round, &self.arbiter, &self.by) {
+            (Some(round), ..) => format!("round {round} of {}", limits::CONFLICT_ROUNDS),
+            (None, Some(arbiter), _) => format!("{arbiter} is asked to decide"),
+            (None, None, Some(by)) => {
+                let with = self.decision.as_ref().map(|id| format!(" with {id}"));
+                format!("{} by {by}{}", self.status, with.unwrap_or_default())
             }
-            (None, Some(arbiter)) => format!("{arbiter} is asked to decide"),
-            (None, None) if self.status == "human" => "the user is asked to decide".to_owned(),
-            (None, None) => self.status.to_owned(),
+            (None, None, None) => "you are asked to decide".to_owned(),
         };
-        match &self.about {
-            Some(about) => {
-                format!(
-                    "{stands}, about {}",
-                    crate::domain::text::visible_letters::quoted(about, 80)
-                )
-            }
-            None => stands,
-        }
+        let about = self.about.as_ref().map(|about| format!(", about {}", quoted(about, 80)));
+        format!("{stands}{}", about.unwrap_or_default())
+    }
+
+    /// Says what the user has to decide, and where it stands.
+    pub(in crate::view) fn for_user(&self) -> String {
+        let stand = |party: &PartyRow| format!("{} for {}", party.name, party.position);
+        let positions: Vec<_> = self.parties.iter().map(stand).collect();
+        let about = self.about.as_ref().map(|about| format!(" about {}", quoted(about, 80)));
+        format!(
+            "they disagree{}, {}: `cli-team-bridge messages --thread {}` shows it",
+            about.unwrap_or_default(),
+            positions.join(", "),
+            self.thread
+        )
     }
 }

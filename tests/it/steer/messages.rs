@@ -117,3 +117,30 @@ async fn stdin_is_one_message_and_never_more_than_a_message_may_be() {
     let unknown = failed(&stage, &["send", "\u{1b}[2Jan", "x"]).await;
     assert!(unknown.starts_with("error: no member is named \"[2Jan\"\nhint: "), "{unknown}");
 }
+
+#[tokio::test]
+async fn the_person_decides_what_two_members_disagree_about() {
+    let stage = Stage::new(SCRIPT);
+    let (ann, bob) = (stage.peer("ann").await, stage.peer("bob").await);
+    let first = ann.send("bob", "a queue").await["message_id"].as_str().unwrap().to_owned();
+    let against = json!({
+        "to": "ann", "content": "a log", "reply_to": first, "signal": "disagree_with",
+    });
+    bob.call("send_message", against).await;
+    let shown = done(&stage, &["status"]).await;
+    assert!(shown.contains("bob and ann") && shown.contains("round 1 of 3"), "{shown}");
+    done(&stage, &["send", "bob", "a log it is", "--reply-to", &first]).await;
+    for member in [&ann, &bob] {
+        let thread = member.call("check_messages", json!({ "thread": first })).await;
+        let conflict = &thread["conflict"];
+        assert_eq!((&conflict["status"], &conflict["by"]), (&json!("decided"), &json!("human")));
+        let last = thread["messages"].as_array().unwrap().iter();
+        assert!(last.clone().any(|message| message["content"] == "a log it is"), "{thread}");
+    }
+    let shown = done(&stage, &["status"]).await;
+    assert!(shown.contains("decided by human with msg-"), "{shown}");
+    let found = done(&stage, &["search", "log it is"]).await;
+    assert!(found.contains("human"), "{found}");
+    ann.close().await;
+    bob.close().await;
+}

@@ -96,6 +96,11 @@ async fn what_the_model_has_not_is_said_and_nobody_speaks_for_another() {
         signal.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         signal
     };
+    let to_lead = |changes: Value| {
+        let mut message = json!({ "content": "x", "recipient": { "name": "orchestrator" } });
+        message.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        message
+    };
     for (path, body, status, kind) in [
         (
             "/emit",
@@ -126,43 +131,18 @@ async fn what_the_model_has_not_is_said_and_nobody_speaks_for_another() {
         ("/claim", json!({ "signal_id": "signal:abc123" }), 404, "no-such-id"),
         ("/ack", json!({ "signal_id": "signal:abc123" }), 404, "no-such-id"),
         ("/messages/send", json!({ "content": "x" }), 422, "wrong-recipient"),
-        (
-            "/messages/send",
-            json!({ "content": "x", "recipient": { "name": "orchestrator" }, "context": {} }),
-            501,
-            "not-yet",
-        ),
-        (
-            "/messages/send",
-            json!({ "content": "x", "recipient": { "name": "orchestrator" }, "sender": { "name": "ann" } }),
-            403,
-            "not-you",
-        ),
-        (
-            "/messages/broadcast",
-            json!({ "content": "x", "recipient": { "name": "orchestrator" } }),
-            422,
-            "wrong-recipient",
-        ),
+        ("/messages/send", to_lead(json!({ "context": {} })), 501, "not-yet"),
+        ("/messages/send", to_lead(json!({ "sender": { "name": "ann" } })), 403, "not-you"),
+        ("/messages/broadcast", to_lead(json!({})), 422, "wrong-recipient"),
         ("/messages/broadcast", json!({ "content": "x", "action": "report_bug" }), 501, "not-yet"),
-        (
-            "/messages/send",
-            json!({ "content": "x", "recipient": { "name": "orchestrator" }, "recipient_all": true }),
-            422,
-            "wrong-recipient",
-        ),
+        ("/messages/send", to_lead(json!({ "recipient_all": true })), 422, "wrong-recipient"),
         (
             "/messages/send",
             json!({ "content": "x", "recipient_role": "roofer" }),
             404,
             "nobody-fits",
         ),
-        (
-            "/messages/send",
-            json!({ "content": "x", "recipient": { "name": "orchestrator" }, "action": "dance" }),
-            422,
-            "wrong-signal",
-        ),
+        ("/messages/send", to_lead(json!({ "action": "dance" })), 422, "wrong-signal"),
         (
             "/messages",
             json!({ "content": "x", "to": "orchestrator", "priority": "low", "urgency": 1 }),

@@ -27,8 +27,6 @@ steps = [{ say = "ready" }]
 [[agents.kim.turns]]
 when = "Your task: dance"
 steps = [
-  { wait_for = { seconds = 120 }, save = "offer" },
-  { call = "claim_request", with = { request_id = "{{offer.message.request_id}}" } },
   { wait_for = { from = "lou", seconds = 120 } },
 ]
 [[agents.lou.turns]]
@@ -43,7 +41,7 @@ steps = [{ say = "ready" }]
 [[agents.max.turns]]
 when = "Your task: dance"
 steps = [
-  { call = "request_task", with = { description = "dance with me", to = "kim" }, save = "asked" },
+  { call = "request_task", with = { description = "dance with me" }, save = "asked" },
   { wait_for = { request_id = "{{asked.request_id}}", seconds = 120 } },
   { wait_for = { request_id = "{{asked.request_id}}", seconds = 120 } },
 ]
@@ -63,7 +61,7 @@ async fn a_stranger_tells_from_a_small_window_who_waits_for_whom_and_what_went_w
     until("hal has it", || !stage.events_of("request_claimed").is_empty()).await;
     terminal.until_shows("waits for hal, in").await;
 
-    // Whoever would close a circle by naming a member is told so; by a request that another has claimed it still comes about.
+    // Whoever would close a circle by a wait is told so; by a request that is handed to somebody who waits it still comes about.
     let dancers = ["kim", "max", "lou"];
     for name in ["kim", "lou", "max"] {
         lead.start_and_wait(name, "get ready").await;
@@ -72,6 +70,10 @@ async fn a_stranger_tells_from_a_small_window_who_waits_for_whom_and_what_went_w
         lead.call("assign_task", json!({ "agent": name, "prompt": "dance" })).await;
         lead.until_waiting(name).await;
     }
+    let asked = stage.events_of("request_opened").last().unwrap()["id"].clone();
+    lead.call("claim_request", json!({ "request_id": asked })).await;
+    let hand_over = json!({ "id": asked, "action": "hand_over", "to": "kim" });
+    lead.call("update_claim", hand_over).await;
     terminal.until_shows("1 problem, 6 members, 1 working, 4 waiting").await;
     terminal.until_shows("a circle of waits").await;
     terminal.until_shows("in a circle with lou").await;

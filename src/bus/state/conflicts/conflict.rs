@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bus::state::State;
 use crate::domain::ids::MessageId;
 use crate::domain::messaging::{Author, ConflictEnd, ConflictStep};
 use crate::domain::name::Name;
@@ -60,17 +59,5 @@ impl Conflict {
     /// Returns the names of its parties.
     pub fn names(&self) -> impl Iterator<Item = &Name> {
         self.parties.iter().map(|party| &party.name)
-    }
-}
-
-impl State {
-    /// Returns the disagreement of a thread, open or over, as long as the state has it.
-    pub fn conflict(&self, thread: &MessageId) -> Option<&Conflict> {
-        self.conflicts.get(thread)
-    }
-
-    /// Returns the disagreements that are not over.
-    pub fn open_conflicts(&self) -> impl Iterator<Item = &Conflict> {
-        self.conflicts.values().filter(|conflict| conflict.is_open())
     }
 }

@@ -1,4 +1,4 @@
-//! How events change disagreements.
+//! How events change disagreements, and which there are.
 
 use crate::bus::event::{ConflictMoved, ConflictOpened, ConflictResolved, Event, MessageSent};
 use crate::bus::state::event_place::At;
@@ -9,6 +9,21 @@ use crate::domain::messaging::{ConflictStep, SignalClass};
 use crate::domain::wait_times;
 
 impl State {
+    /// Returns the disagreement of a thread, open or over, as long as the state has it.
+    pub fn conflict(&self, thread: &MessageId) -> Option<&Conflict> {
+        self.conflicts.get(thread)
+    }
+
+    /// Returns the disagreements that are over, the last first.
+    pub fn last_ended_conflicts(&self) -> impl Iterator<Item = &Conflict> {
+        self.ended_conflicts.iter().rev().filter_map(|thread| self.conflicts.get(thread))
+    }
+
+    /// Returns the disagreements that are not over.
+    pub fn open_conflicts(&self) -> impl Iterator<Item = &Conflict> {
+        self.conflicts.values().filter(|conflict| conflict.is_open())
+    }
+
     pub(in crate::bus::state) fn conflict_event(&mut self, event: &Event, at: &At) {
         match event {
             Event::ConflictOpened(opened) => self.conflict_opened(opened, at),

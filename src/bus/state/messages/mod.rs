@@ -16,8 +16,9 @@ mod find_messages;
 
 pub use self::delivery_status::{Deliveries, Delivery};
 pub use self::envelope_header::{EnvelopeHeader, UnreadPlace};
+pub use self::find_messages::AwaitedReply;
 pub use self::message::Message;
 pub(in crate::bus) use self::message_header::Origin;
 pub use self::owed_answer::AwaitedAnswer;
 pub use self::pace::{Likeness, Pace};
-pub use self::wait::{AwaitedReply, Wait};
+pub use self::wait::Wait;

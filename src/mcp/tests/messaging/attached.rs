@@ -32,7 +32,7 @@ impl Stage {
 
     /// Sends a message with attachments to bob, and returns its id.
     async fn attach(&mut self, attachments: Value) -> String {
-        let sent = self.ann.call("send_message", attaching(attachments)).await;
+        let sent = self.ann.call("send_message", attaching(&attachments)).await;
         sent["message_id"].as_str().unwrap().to_owned()
     }
 
@@ -49,7 +49,7 @@ async fn member(team: &Team, place: &tempfile::TempDir, name: &str) -> Client {
     client
 }
 
-fn attaching(attachments: Value) -> Value {
+fn attaching(attachments: &Value) -> Value {
     json!({ "to": "bob", "content": "look", "more": { "attachments": attachments } })
 }
 
@@ -213,11 +213,11 @@ async fn wrong_attachments_are_refused_with_what_to_do_and_nothing_is_sent() {
         (one(json!({ "path": "none" })), "there is no such file"),
         (json!("x"), "`attachments` of `more` must be an array"),
     ] {
-        let refused = stage.ann.refused("send_message", attaching(attachments.clone())).await;
+        let refused = stage.ann.refused("send_message", attaching(&attachments)).await;
         assert!(refused.contains(expected), "{attachments}: {refused}");
     }
     assert_eq!(stage.bob.call("check_messages", json!({})).await["messages"], json!([]));
-    let mut work = attaching(json!([{ "path": "src/a.rs" }]));
+    let mut work = attaching(&json!([{ "path": "src/a.rs" }]));
     (work["to"], work["signal"]) = (json!("all"), json!("task"));
     let refused = stage.ann.refused("send_message", work).await;
     assert!(
@@ -227,7 +227,7 @@ async fn wrong_attachments_are_refused_with_what_to_do_and_nothing_is_sent() {
     // A server that knows no project attaches texts alone.
     let team = Team::new();
     let (mut ann, _bob) = (team.member("ann").await, team.member("bob").await);
-    let refused = ann.refused("send_message", attaching(json!([{ "path": "src/a.rs" }]))).await;
+    let refused = ann.refused("send_message", attaching(&json!([{ "path": "src/a.rs" }]))).await;
     assert_eq!(refused, "no file can be attached by its path here: give its content");
 }
 
@@ -239,7 +239,7 @@ async fn the_files_of_a_message_have_a_limit_together() {
         file.set_len(33 << 20).unwrap();
     }
     stage.attach(json!([{ "path": "one" }])).await;
-    let both = attaching(json!([{ "path": "one" }, { "path": "two" }]));
+    let both = attaching(&json!([{ "path": "one" }, { "path": "two" }]));
     let refused = stage.ann.refused("send_message", both).await;
     assert!(refused.contains("attachment 2 cannot be attached: it is longer than "), "{refused}");
     assert!(refused.ends_with("all files of a message have 64 MiB at most"), "{refused}");

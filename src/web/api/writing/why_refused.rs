@@ -156,6 +156,21 @@ fn why_refused(refusal: &Refusal) -> Problem {
         Refusal::ClaimLost { .. } => conflict("claim-lost", "The request is no longer free")
             .with_detail(refusal.to_string())
             .with_hint("`/api/v1/requests` lists those without an answer"),
+        Refusal::NotAnAgent { .. }
+        | Refusal::Stopping { .. }
+        | Refusal::Stuck { .. }
+        | Refusal::OfTrial { .. }
+        | Refusal::QueueFull { .. } => takes_no_task(refusal),
+        Refusal::Left => conflict("has-left", "This member has left the team meanwhile")
+            .with_hint("send the request again: it joins anew"),
+        other => conflict("refused", "The team's bus refuses that").with_detail(other.to_string()),
+    }
+}
+
+/// Explains why an agent takes no task.
+fn takes_no_task(refusal: &Refusal) -> Problem {
+    let conflict = |kind, title| Problem::new(StatusCode::CONFLICT, kind, title);
+    match refusal {
         Refusal::NotAnAgent { name, kind, .. } => {
             conflict("no-agent", "Only an agent that a bridge has started takes tasks")
                 .with_detail(format!("`{name}` is a live {kind}"))
@@ -172,8 +187,6 @@ fn why_refused(refusal: &Refusal) -> Problem {
             conflict("queue-full", "The agent has as many tasks as it may have")
                 .with_detail(format!("{limit} tasks wait"))
         }
-        Refusal::Left => conflict("has-left", "This member has left the team meanwhile")
-            .with_hint("send the request again: it joins anew"),
         other => conflict("refused", "The team's bus refuses that").with_detail(other.to_string()),
     }
 }

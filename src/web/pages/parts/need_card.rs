@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::act_forms::{answer_forms, approval_forms, way_out_form};
 use super::small_parts::{ago, clean_text, member_link, task_link, workflow_link};
 use crate::view::{Board, Need, NeedKind, PermissionRow, span};
-use crate::web::pages::{PageContext, PageInput, StepPrompt};
+use crate::web::pages::{PageContext, PageInput, StepPrompt, View};
 
 /// Returns a need as a card.
 pub(in crate::web::pages) fn need_card(
@@ -64,7 +64,11 @@ fn permission(
 fn decision(need: &Need, board: &Board) -> Markup {
     html! {
         h3 { span.mark.urgent aria-hidden="true" { "!" } " " (need.who) " disagree" }
-        p { (need.words) @if let Some(since) = need.since { " · for " (ago(since, board.at)) } }
+        p {
+            (need.words)
+            @if let Some(since) = need.since { " · for " (ago(since, board.at)) }
+            @if let Some(id) = &need.id { " · " a href=(View::Thread(id.clone()).path()) { "its thread" } }
+        }
         @if let Some(command) = need.command() {
             p.small.soft { "What you write to one of them binds both: " code { (command) } }
         }

@@ -23,7 +23,7 @@ fn argue(
     side: &str,
     reply_to: &MessageId,
 ) -> MessageId {
-    let events = world.ask(by, sending_with(to, signal(side), Some(&reply_to)));
+    let events = world.ask(by, sending_with(to, signal(side), Some(reply_to)));
     sent(&events).id.clone()
 }
 

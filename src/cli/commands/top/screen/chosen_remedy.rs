@@ -5,7 +5,7 @@ use console::measure_text_width;
 use super::dialog_text::wrapped;
 use super::item::Item;
 use super::state::{Dialog, Screen};
-use crate::view::{Need, NeedKind, WayOut};
+use crate::view::{Need, WayOut};
 
 /// Stands where there is no room for the rest.
 const REST: &str = " … (Enter)";
@@ -17,7 +17,7 @@ impl Screen {
             return Vec::new();
         }
         let words = match self.chosen() {
-            Some(Item::Need(need, _)) if need.kind == NeedKind::Stuck => of_need(need),
+            Some(Item::Need(need, _)) if !need.kind.is_allowed_or_denied() => of_need(need),
             Some(Item::Problem(problem)) => {
                 let advice = problem.advice().unwrap_or_default();
                 sentences([problem.words.as_str(), advice])
@@ -47,7 +47,7 @@ impl Screen {
     }
 }
 
-/// Says how a member is stuck, what helps, and by which command.
+/// Says how a member is stuck, or what members disagree about, what helps, and by which command.
 fn of_need(need: &Need) -> String {
     let advice = need.way_out().map(WayOut::advice).unwrap_or_default();
     let command = need.command().unwrap_or_default();
