@@ -232,6 +232,7 @@ fn letter(from: &Name, you: &Name, text: String, number: usize) -> LoadedMessage
         priority: if number.is_multiple_of(5) { Priority::Urgent } else { Priority::Normal },
         quiet: false,
         resolved: false,
+        disputed: false,
         more: None,
         body: BodyRef { place: LogPosition::default(), index: 0, bytes: text.len() as u64 },
         deliveries: Deliveries::default(),

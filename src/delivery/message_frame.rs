@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::recipient::Reader;
 use super::thread_context::{Before, Mail};
 use crate::bus::LoadedMessage;
+use crate::domain::limits;
 use crate::domain::messaging::{Attached, Audience, Author, MessageKind, Signal};
-use crate::domain::text::visible_letters::{one_line, seen};
+use crate::domain::text::visible_letters::{one_line, quoted, seen};
 
 /// The first line.
 pub const BEGIN: &str = "--- Messages from other agents ---";
@@ -167,7 +168,7 @@ fn beside_the_text(message: &LoadedMessage, reader: Reader<'_>) -> String {
         lines.push_str(&line);
     };
     if let Some(reference) = &more.reference {
-        add(format!("[about: {}]", seen(reference)));
+        add(format!("[about: {}]", quoted(&seen(reference), limits::REFERENCE_BYTES)));
     }
     if let Some(before) = message.more.as_ref().and_then(|more| more.supersedes.as_ref()) {
         add(format!("[takes the place of {before}]"));
@@ -181,7 +182,10 @@ fn beside_the_text(message: &LoadedMessage, reader: Reader<'_>) -> String {
     }
     let attached = message.more.iter().flat_map(|more| &more.attachments).zip(1..);
     for (attachment, number) in attached {
-        let (name, what) = (one_line(&attachment.name), one_line(&attachment.in_words()));
+        let (name, what) = (
+            quoted(&one_line(&attachment.name), limits::REFERENCE_BYTES),
+            one_line(&attachment.in_words()),
+        );
         let what = if what.is_empty() { what } else { format!(" ({what})") };
         let how = match attachment.holds {
             Attached::Name => String::new(),

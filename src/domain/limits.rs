@@ -252,6 +252,7 @@ pub const CONFLICT_ROUNDS: u32 = 3;
 
 /// Disagreements of a team that are not over, and the last ones that are: each has a timer, and stands in the windows.
 pub const OPEN_CONFLICTS: usize = 100;
+pub const OPEN_CONFLICTS_OF_ONE: usize = 10;
 pub const KEPT_CONFLICTS: usize = 256;
 
 /// Messages of a thread in dispute that whoever decides is shown: those of the rounds, and some before.

@@ -8,7 +8,8 @@ use super::members::session_summary::{self, Heir};
 use super::refusal::Refusal;
 use super::requests::Unheard;
 use super::{
-    health, human_wish, members, messages, overdue, permissions, requests, tasks, workflows,
+    conflicts, health, human_wish, members, messages, overdue, permissions, requests, tasks,
+    workflows,
 };
 use crate::bus::event::Proposal;
 use crate::bus::state::{State, Wait};
@@ -46,6 +47,12 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
             {
                 decision.step(|writer| {
                     session_summary::notify(writer, new.session, &[], Heir::of(&new.roles));
+                    Ok(())
+                })?;
+            }
+            if state.open_conflicts().next().is_some() {
+                decision.step(|writer| {
+                    conflicts::show_undecided(writer, new.session);
                     Ok(())
                 })?;
             }

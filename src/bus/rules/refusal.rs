@@ -161,12 +161,26 @@ pub enum Refusal {
             say what you think of it"
     )]
     NotAskedToDecide { who: String, thread: MessageId },
-    #[error("{limit} disagreements are open in this team, which is the limit: settle one first")]
-    TooManyConflicts { limit: usize },
+    #[error(
+        "{limit} disagreements{} are open, which is the limit: settle one first",
+        if *.own { " that you began" } else { " of this team" }
+    )]
+    TooManyConflicts { limit: usize, own: bool },
+    #[error(
+        "what a disagreement rests on does not expire and is not taken back: leave ttl_seconds and \
+            supersedes out"
+    )]
+    LastsForGood,
+    #[error(
+        "{answer} answers {asked}, which is awaited: give {asked} as reply_to of what takes its place"
+    )]
+    ReplacesAnswer { answer: MessageId, asked: MessageId },
+    #[error("an answer that is awaited does not expire: leave ttl_seconds out")]
+    AnswerExpires,
     #[error("no lane can be called `{lane}`: `@{lane}` means all members")]
     LaneMeansMore { lane: Label },
     #[error(
-        "`{lane}` is a role or capability of {of}, who gets what is written to `@{lane}`: give your \
+        "`{lane}` is the name, a role or a capability of {of}, who gets what is written to `@{lane}`: give your \
             lane another word"
     )]
     LaneMeansOthers { lane: Label, of: Name },

@@ -22,7 +22,6 @@ mod timers;
 
 pub use self::bus_state::State;
 pub use self::chunked_list::Chunked;
-pub(super) use self::conflicts::speaks;
 pub use self::conflicts::{Conflict, ConflictEnding, Party};
 pub use self::elapsed_time::Watch;
 pub use self::health::Run;

@@ -398,7 +398,7 @@ async fn a_signal_stands_in_the_prompt_that_it_wakes_with_and_progress_wakes_nob
     let prompt = lead.hear_from("ann").await;
     let lines = format!(
         "[orchestrator → you] pulse: at 40 %\n[orchestrator → you] ReviewRequested: Look.\n  \
-         [about: docs/s.md]\n  [payload: {{\"spec_id\":\"S\",\"instructions\":\"i\"}}]\n  \
+         [about: \"docs/s.md\"]\n  [payload: {{\"spec_id\":\"S\",\"instructions\":\"i\"}}]\n  \
          [wants an answer within 300 s: send_message with reply_to {id}]"
     );
     assert_eq!(prompt, format!("{}{ANSWER}", framed(&lines)));

@@ -5,10 +5,10 @@ use crate::bus::event::{ConflictMoved, ConflictResolved, Event};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{Notice, notice};
 use crate::bus::state::{Conflict, Session, State};
-use crate::domain::ids::MessageId;
+use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Label, MemberKind};
-use crate::domain::messaging::{Author, ConflictEnd, ConflictStep, Group};
+use crate::domain::messaging::{Author, ConflictEnd, ConflictStep};
 use crate::domain::name::Name;
 
 /// Who decides if nobody can do what the thread is about.
@@ -50,7 +50,7 @@ pub(super) fn escalate(writer: &mut Writer<'_>, conflict: &Conflict, newest: Opt
     let text = notice![
         positions(conflict, newest),
         ". You are asked to decide: send announce_decision to both in reply to ",
-        conflict.thread,
+        known(conflict, newest),
         " within 10 minutes. It binds them. You have been given what they wrote there"
     ];
     tell(writer, &[&arbiter], &conflict.thread, &text);
@@ -70,9 +70,10 @@ fn arbiter<'a>(writer: &Writer<'a>, conflict: &Conflict) -> Option<&'a Session> 
         let live = state.live_sessions().into_iter().filter(may);
         live.into_iter().find(|session| session.is_capable(about.as_str()))
     });
+    // By what it said when it joined, and not by a lane, which anybody may claim.
     able.or_else(|| {
-        let group = Group::Word(Label::parse(ARBITER).ok()?);
-        state.in_group(&group).into_iter().find(|session| may(session))
+        let mut live = state.live_sessions().into_iter().filter(may);
+        live.find(|session| session.is_able(ARBITER))
     })
 }
 
@@ -91,17 +92,53 @@ fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<&Newest
     });
     let leads: Vec<_> = leads.map(|session| session.name.clone()).collect();
     for lead in &leads {
-        if conflict.party(lead).is_none() {
-            show_thread(writer, conflict, lead, newest.map(|newest| newest.id));
-        }
-        let text = notice![
-            positions(conflict, newest),
-            ". Nobody in the team decides it: put both positions to your user, and send what your user decides to both \
-             with announce_decision in reply to ",
-            conflict.thread
-        ];
-        tell(writer, &[lead], &conflict.thread, &text);
+        ask_through(writer, conflict, lead, newest);
     }
+}
+
+/// Asks the user through one orchestrator.
+fn ask_through(
+    writer: &mut Writer<'_>,
+    conflict: &Conflict,
+    lead: &Name,
+    newest: Option<&Newest<'_>>,
+) {
+    if conflict.party(lead).is_some() {
+        let text = notice![
+            "you are a party in the thread of ",
+            conflict.thread,
+            ": tell your user that it is asked to decide. It answers at the command line"
+        ];
+        return tell(writer, &[lead], &conflict.thread, &text);
+    }
+    show_thread(writer, conflict, lead, newest.map(|newest| newest.id));
+    let text = notice![
+        positions(conflict, newest),
+        ". Nobody in the team decides it: put both positions to your user, and send what your user \
+            decides to both with announce_decision in reply to ",
+        known(conflict, newest)
+    ];
+    tell(writer, &[lead], &conflict.thread, &text);
+}
+
+/// Gives an orchestrator that has just joined what its user is asked to decide.
+pub(in crate::bus::rules) fn show_undecided(writer: &mut Writer<'_>, newcomer: SessionId) {
+    let Some(session) = writer.state.session(newcomer) else { return };
+    if session.kind != MemberKind::Orchestrator {
+        return;
+    }
+    let name = session.name.clone();
+    for conflict in writer.state.open_conflicts() {
+        if conflict.step == ConflictStep::Human && !writer.is_full() {
+            ask_through(writer, conflict, &name, None);
+        }
+    }
+}
+
+/// Returns a message of the thread that whoever decides has been given: the first one may be of others.
+fn known(conflict: &Conflict, newest: Option<&Newest<'_>>) -> MessageId {
+    let position = conflict.parties.first().map(|party| &party.position);
+    newest.map(|newest| newest.id).or(position).unwrap_or(&conflict.thread).clone()
 }
 
 /// Names the parties and the messages that say what they stand for.
@@ -129,7 +166,9 @@ pub(in crate::bus::rules) fn conflict_is_due(writer: &mut Writer<'_>, thread: &M
     let Some(conflict) = conflict else {
         return;
     };
+    let is_anybodys = conflict.names().any(|name| writer.reaches(name));
     match &conflict.step {
+        _ if !is_anybodys => lapse(writer, conflict),
         ConflictStep::Round(_) => escalate(writer, conflict, None),
         ConflictStep::Arbiter(arbiter) => {
             let text = notice![
@@ -140,21 +179,23 @@ pub(in crate::bus::rules) fn conflict_is_due(writer: &mut Writer<'_>, thread: &M
             tell(writer, &[arbiter], thread, &text);
             ask_user(writer, conflict, None);
         }
-        ConflictStep::Human => {
-            writer.push(Event::ConflictResolved(ConflictResolved {
-                thread: thread.clone(),
-                how: ConflictEnd::Lapsed,
-                by: Author::Bridge,
-                message: None,
-            }));
-            let text = notice![
-                "nobody has decided the disagreement in the thread of ",
-                *thread,
-                " in 30 days: it is over"
-            ];
-            tell(writer, &conflict.names().collect::<Vec<_>>(), thread, &text);
-        }
+        ConflictStep::Human => lapse(writer, conflict),
     }
+}
+
+fn lapse(writer: &mut Writer<'_>, conflict: &Conflict) {
+    writer.push(Event::ConflictResolved(ConflictResolved {
+        thread: conflict.thread.clone(),
+        how: ConflictEnd::Lapsed,
+        by: Author::Bridge,
+        message: None,
+    }));
+    let text = notice![
+        "nobody has decided the disagreement in the thread of ",
+        conflict.thread,
+        " in time: it is over"
+    ];
+    tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
 }
 
 /// Asks the user where the arbiter has left.

@@ -4,5 +4,5 @@ mod take_part;
 mod escalate;
 mod told;
 
-pub(in crate::bus::rules) use self::escalate::{arbiter_left, conflict_is_due};
+pub(in crate::bus::rules) use self::escalate::{arbiter_left, conflict_is_due, show_undecided};
 pub(in crate::bus::rules) use self::take_part::{Part, follow, part_of, send_as_human};

@@ -6,7 +6,7 @@ use crate::bus::event::{ConflictOpened, ConflictResolved, Event, Position};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::notice;
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::{Conflict, Message, Session, speaks};
+use crate::bus::state::{Conflict, Message, Session};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::member::MemberKind;
@@ -62,7 +62,11 @@ pub(in crate::bus::rules) fn part_of(
         let Some(with) = by.filter(|_| class == SignalClass::Position && !agrees) else {
             return Ok(Part::Nothing);
         };
-        return opens(writer, replied, with, post);
+        // A thread has one disagreement, also when nothing more than that is known of it.
+        return match state.message(&thread) {
+            Some(first) if !first.disputed => opens(writer, me, replied, with, post),
+            _ => Ok(Part::TooLate),
+        };
     };
     if !conflict.is_open() {
         let takes_side = matches!(class, SignalClass::Position | SignalClass::Decision);
@@ -80,22 +84,41 @@ pub(in crate::bus::rules) fn part_of(
         add_readers(writer, me, conflict.names(), post);
         return Ok(Part::Agrees { with: replied.id.clone() });
     }
-    if !speaks(class) || agrees {
+    if agrees {
         return Ok(Part::Nothing);
     }
-    add_readers(writer, me, conflict.names(), post);
-    Ok(Part::Speaks)
+    if class == SignalClass::Position {
+        check_lasts(post)?;
+        add_readers(writer, me, conflict.names(), post);
+    }
+    let is_heard = conflict.hears(&me.name, &post.to, class);
+    Ok(if is_heard { Part::Speaks } else { Part::Nothing })
+}
+
+/// Refuses a position or a decision that would expire.
+fn check_lasts(post: &Post) -> Result<(), Refusal> {
+    match &post.more {
+        Some(more) if more.ttl_seconds.is_some() => Err(Refusal::LastsForGood),
+        _ => Ok(()),
+    }
 }
 
 fn opens(
     writer: &Writer<'_>,
+    me: &Session,
     replied: &Message,
     with: &Name,
     post: &mut Post,
 ) -> Result<Part, Refusal> {
-    let limit = limits::OPEN_CONFLICTS;
-    if writer.state.open_conflicts().count() >= limit {
-        return Err(Refusal::TooManyConflicts { limit });
+    check_lasts(post)?;
+    let is_own =
+        |conflict: &&Conflict| conflict.parties.first().is_some_and(|one| one.name == me.name);
+    let own = writer.state.open_conflicts().filter(is_own).count();
+    let all = writer.state.open_conflicts().count();
+    for (count, limit) in [(own, limits::OPEN_CONFLICTS_OF_ONE), (all, limits::OPEN_CONFLICTS)] {
+        if count >= limit {
+            return Err(Refusal::TooManyConflicts { limit, own: limit < limits::OPEN_CONFLICTS });
+        }
     }
     if !post.to.contains(with) && writer.reaches(with) {
         post.to.push(with.clone());
@@ -112,13 +135,16 @@ fn decides(
     let is_asked = match &conflict.step {
         ConflictStep::Round(_) => false,
         ConflictStep::Arbiter(arbiter) => *arbiter == me.name,
-        // An orchestrator passes on what its user says.
-        ConflictStep::Human => me.kind == MemberKind::Orchestrator,
+        // An orchestrator passes on what its user says, unless it is about itself.
+        ConflictStep::Human => {
+            me.kind == MemberKind::Orchestrator && conflict.party(&me.name).is_none()
+        }
     };
     if !is_asked {
         let (who, thread) = (deciders(conflict), conflict.thread.clone());
         return Err(Refusal::NotAskedToDecide { who, thread });
     }
+    check_lasts(post)?;
     add_readers(writer, me, conflict.names(), post);
     Ok(Part::Decides)
 }
@@ -158,17 +184,17 @@ pub(in crate::bus::rules) fn follow(
             end(writer, thread, ConflictEnd::Decided, Author::Member(me.name.clone()), id);
         }
         Part::TooLate => {
-            if let Some(conflict) = writer.state.conflict(thread) {
-                let text = notice![
-                    "your message ",
-                    *id,
-                    " changes nothing: the disagreement in the thread of ",
-                    *thread,
-                    " is over",
-                    over(conflict)
-                ];
-                writer.notice(&me.name, text);
-            }
+            let how = writer.state.conflict(thread).map(over).unwrap_or_default();
+            let text = notice![
+                "your message ",
+                *id,
+                " changes nothing: the disagreement in the thread of ",
+                *thread,
+                " is over",
+                how,
+                ". A new one begins with a new message"
+            ];
+            writer.notice(&me.name, text);
         }
         Part::Aside => {
             let text = notice![

@@ -20,7 +20,8 @@ pub(super) fn tell(writer: &mut Writer<'_>, names: &[&Name], thread: &MessageId,
     }
 }
 
-/// Gives somebody the last messages that the parties wrote in the thread, also the newest, which the state does not have yet.
+/// Gives somebody the last messages that the parties wrote to each other in the thread, also the newest, which the state does not have
+/// yet. What one of them wrote to others, or took back, is theirs.
 pub(super) fn show_thread(
     writer: &mut Writer<'_>,
     conflict: &Conflict,
@@ -30,10 +31,11 @@ pub(super) fn show_thread(
     let state = writer.state;
     let is_theirs = |message: &&Message| {
         let is_talk = matches!(message.kind, MessageKind::Message | MessageKind::Response);
-        let by_party = message.from.member().is_some_and(|from| conflict.party(from).is_some());
+        let from = message.from.member().filter(|from| conflict.party(from).is_some());
+        let got = |name: &Name| message.delivery(name).is_some_and(|one| !one.ended_unseen());
         is_talk
-            && by_party
             && message.thread == conflict.thread
+            && from.is_some_and(|from| conflict.names().any(|name| name != from && got(name)))
             && message.delivery(to).is_none()
             && message.from.member() != Some(to)
     };

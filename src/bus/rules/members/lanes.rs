@@ -63,8 +63,10 @@ fn check_word(state: &State, me: &Session, lane: &Label) -> Result<(), Refusal> 
     if !matches!(Address::parse(&address), Ok(Address::Group(_))) {
         return Err(Refusal::LaneMeansMore { lane: lane.clone() });
     }
-    let others = state.live_sessions().into_iter().filter(|other| other.id != me.id);
-    match others.into_iter().find(|other| other.is_able(lane.as_str())) {
+    let mut others = state.live_sessions().into_iter().filter(|other| other.id != me.id);
+    let word = lane.as_str();
+    match others.find(|other| other.is_able(word) || other.name.as_str().eq_ignore_ascii_case(word))
+    {
         Some(other) => Err(Refusal::LaneMeansOthers { lane: lane.clone(), of: other.name.clone() }),
         None => Ok(()),
     }

@@ -7,13 +7,13 @@ use super::deadlines::settle_nudges;
 use super::queue::or_queued;
 use super::rates::{check_pace, just_sent};
 use super::resolve::{Recipients, follow, resolve, resolve_for_human, responsive};
-use super::signal_effects::{check_awaited, completed, supersede, take_effect};
+use super::signal_effects::{check_answer_lasts, check_awaited, completed, supersede, take_effect};
 use crate::bus::event::{Body, Envelope, Event};
 use crate::bus::rules::conflicts::{self, Part};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::refusal::Refusal;
 use crate::bus::rules::requests::{hand_over_with, note_known, respond};
-use crate::bus::state::{Request, Session, State};
+use crate::bus::state::{Conflict, Request, Session, State};
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
 use crate::domain::messaging::{Audience, Group, MessageKind, Priority};
@@ -66,6 +66,7 @@ pub(in crate::bus::rules) fn send(
         }
         Some(ReplyTo::Message { id, thread }) => {
             post.reply_to = Some(id);
+            check_answer_lasts(writer, &me.name, &post)?;
             check_pace(writer, me, &post)?;
             note_known(writer, me, &thread);
             post.thread = Some(thread.clone());
@@ -132,12 +133,17 @@ pub(in crate::bus::rules) fn send_as_human(
     let to = if audience.is_one() { to } else { responsive(writer.state, to) };
     let to = with_room(writer, &audience, to)?;
     let first = to.first().cloned().ok_or(Refusal::NobodyElse)?;
-    let answered = reply_to.and_then(|id| writer.state.message(id));
-    let answered = answered.filter(|message| to.iter().all(|name| message.is_readable_by(name)));
+    let asked = reply_to.and_then(|id| writer.state.message(id));
+    let answered = asked.filter(|message| to.iter().all(|name| message.is_readable_by(name)));
+    // It decides what members disagree about, whoever has the message that it answers.
+    let in_dispute = asked.filter(|message| {
+        let conflict = writer.state.conflict(&message.thread);
+        conflict.is_some_and(Conflict::is_open)
+    });
     let post = Post {
         priority,
         reply_to: answered.map(|message| message.id.clone()),
-        thread: answered.map(|message| message.thread.clone()),
+        thread: answered.or(in_dispute).map(|message| message.thread.clone()),
         audience,
         to,
         ..Post::of_human(first, body.clone())

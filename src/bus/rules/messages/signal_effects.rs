@@ -38,6 +38,29 @@ pub(in crate::bus::rules) fn check_awaited(
     Ok(())
 }
 
+/// Says whether a message wants an answer, and of this member.
+fn asks(writer: &Writer<'_>, id: &MessageId, name: &Name) -> bool {
+    writer.state.message(id).is_some_and(|asked| {
+        let wants = asked.more.as_ref().is_some_and(|more| more.response_seconds.is_some());
+        wants && asked.asks(name)
+    })
+}
+
+/// Refuses an answer that would expire: it settles the question, whether or not it is read.
+pub(in crate::bus::rules) fn check_answer_lasts(
+    writer: &Writer<'_>,
+    me: &Name,
+    post: &Post,
+) -> Result<(), Refusal> {
+    let expires = post.more.as_ref().is_some_and(|more| more.ttl_seconds.is_some());
+    match &post.reply_to {
+        Some(asked) if expires && post.class().answers() && asks(writer, asked, me) => {
+            Err(Refusal::AnswerExpires)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Withdraws the message whose place another one of the same sender takes, wherever it is unread.
 pub(in crate::bus::rules) fn supersede(
     writer: &mut Writer<'_>,
@@ -52,6 +75,17 @@ pub(in crate::bus::rules) fn supersede(
     let is_talk = matches!(before.kind, MessageKind::Message | MessageKind::Response);
     if before.from.member() != Some(me) || !is_talk {
         return Err(Refusal::NotYourMessage { id: id.clone() });
+    }
+    if writer.state.conflict(&before.thread).is_some_and(|conflict| conflict.rests_on(id)) {
+        return Err(Refusal::LastsForGood);
+    }
+    // An answer has settled a question: what takes its place answers the same one.
+    if let Some(asked) = &before.reply_to
+        && before.class().answers()
+        && post.reply_to.as_ref() != Some(asked)
+        && asks(writer, asked, me)
+    {
+        return Err(Refusal::ReplacesAnswer { answer: id.clone(), asked: asked.clone() });
     }
     if writer.state.is_promised(id) {
         writer.push(Event::MessageUnclaimed { id: id.clone() });

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{Author, ConflictEnd, ConflictStep};
+use crate::domain::messaging::{Author, ConflictEnd, ConflictStep, SignalClass};
 use crate::domain::name::Name;
 
 /// A disagreement in a thread.
@@ -54,6 +54,19 @@ impl Conflict {
     /// Returns the party of that name.
     pub fn party(&self, name: &Name) -> Option<&Party> {
         self.parties.iter().find(|party| party.name == *name)
+    }
+
+    /// Says whether a message of a party to these members is a word in it: the other party gets it, and it is no receipt and no report of
+    /// progress. What a party writes to others in the thread stays between them.
+    pub(in crate::bus) fn hears(&self, from: &Name, to: &[Name], class: SignalClass) -> bool {
+        let is_word = !matches!(class, SignalClass::Receipt | SignalClass::Progress);
+        is_word && self.names().any(|name| name != from && to.contains(name))
+    }
+
+    /// Says whether it rests on a message: a position, or what ended it.
+    pub(in crate::bus) fn rests_on(&self, id: &MessageId) -> bool {
+        let end = self.end.as_ref().and_then(|end| end.message.as_ref());
+        self.parties.iter().map(|party| &party.position).chain(end).any(|one| one == id)
     }
 
     /// Returns the names of its parties.

@@ -50,6 +50,9 @@ impl State {
             step: ConflictStep::Round(1),
             end: None,
         };
+        if let Some(first) = self.messages.get_mut(&opened.thread) {
+            first.disputed = true;
+        }
         self.conflicts.insert(opened.thread.clone(), conflict);
         self.time_conflict(&opened.thread, wait_times::CONFLICT_MS, at);
     }
@@ -90,7 +93,7 @@ impl State {
         }
     }
 
-    /// Notes that a party, or who decides, has written in the thread of a disagreement: the silence begins anew.
+    /// Notes that a party has spoken in a round. The first word of each begins the silence anew: nobody holds a round open by talking.
     pub(in crate::bus::state) fn party_speaks(&mut self, sent: &MessageSent, at: &At) {
         let (Some(thread), Some(from)) = (&sent.thread, sent.from.member()) else {
             return;
@@ -98,25 +101,17 @@ impl State {
         let Some(conflict) = self.conflicts.get_mut(thread).filter(|one| one.is_open()) else {
             return;
         };
-        let class = sent.class();
-        if !speaks(class) {
+        if !matches!(conflict.step, ConflictStep::Round(_))
+            || !conflict.hears(from, sent.to.named(), sent.class())
+        {
             return;
         }
-        let counts = match &conflict.step {
-            ConflictStep::Round(_) => {
-                let party = conflict.parties.iter_mut().find(|party| party.name == *from);
-                party.is_some_and(|party| {
-                    party.has_spoken = true;
-                    if class == SignalClass::Position {
-                        party.position = sent.id.clone();
-                    }
-                    true
-                })
-            }
-            ConflictStep::Arbiter(arbiter) => arbiter == from,
-            ConflictStep::Human => false,
-        };
-        if counts {
+        let party = conflict.parties.iter_mut().find(|party| party.name == *from);
+        let Some(party) = party else { return };
+        if sent.class() == SignalClass::Position {
+            party.position = sent.id.clone();
+        }
+        if !std::mem::replace(&mut party.has_spoken, true) {
             self.time_conflict(thread, wait_times::CONFLICT_MS, at);
         }
     }
@@ -124,9 +119,4 @@ impl State {
     fn time_conflict(&mut self, thread: &MessageId, after_ms: u64, at: &At) {
         self.timers.start(Due::Conflict(thread.clone()), at.tick.ms, after_ms);
     }
-}
-
-/// Says whether a message of this class is a word in a disagreement.
-pub(in crate::bus) fn speaks(class: SignalClass) -> bool {
-    !matches!(class, SignalClass::Receipt | SignalClass::Progress)
 }

@@ -4,4 +4,3 @@ mod conflict;
 mod conflict_events;
 
 pub use self::conflict::{Conflict, ConflictEnding, Party};
-pub(in crate::bus) use self::conflict_events::speaks;

@@ -84,7 +84,7 @@ impl State {
             Group::Word(word) => word.as_str(),
         };
         let is_it = |label: &Label| is_same_word(label.as_str(), word);
-        if let Some(owner) = self.lane_owner(word) {
+        if let Some(owner) = self.lane_owner(word).filter(|owner| self.lane_counts(owner, word)) {
             return vec![owner];
         }
         let has_role =
@@ -94,6 +94,14 @@ impl State {
             return of_role;
         }
         live.into_iter().filter(|session| session.traits.capabilities.iter().any(is_it)).collect()
+    }
+
+    /// Says whether the address of a lane means its owner. Who has merely claimed it takes nothing from others who have the word by what
+    /// they said when they joined.
+    fn lane_counts(&self, owner: &Session, word: &str) -> bool {
+        let says = owner.traits.lane.as_ref().is_some_and(|lane| is_same_word(lane.as_str(), word));
+        let others = self.live_sessions().into_iter().filter(|other| other.id != owner.id);
+        says || !others.into_iter().any(|other| other.is_able(word))
     }
 
     /// Returns the live members of a message's group that it did not reach, each with the reason: `hung` or `full`, which is their inbox.

@@ -42,6 +42,9 @@ pub struct Message {
     /// Whether the thread that it begins is resolved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resolved: bool,
+    /// Whether two members have disagreed in the thread that it begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disputed: bool,
     /// What few messages have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<Box<EnvelopeHeader>>,

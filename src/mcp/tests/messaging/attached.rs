@@ -107,7 +107,8 @@ async fn the_reader_is_told_what_became_of_an_attached_file() {
     );
 
     fs::write(stage.file("src/a.rs"), [0xff, 0xfe]).unwrap();
-    let no_text = "the file at src/a.rs (text/x-rust, 10 bytes) is not shown: it is not UTF-8 text";
+    let no_text =
+        "the file at \"src/a.rs\" (text/x-rust, 10 bytes) is not shown: it is not UTF-8 text";
     assert_eq!(stage.read(&of_file).await["lost"], no_text);
     fs::remove_file(stage.file("src/a.rs")).unwrap();
     let gone = stage.read(&of_file).await;

@@ -197,3 +197,18 @@ fn a_reminder_takes_the_place_of_the_one_before_and_fills_no_inbox() {
     );
     assert_eq!(world.unread("b").len(), 2);
 }
+
+#[test]
+fn an_answer_that_is_awaited_neither_expires_nor_gives_way_to_something_else() {
+    let mut world = World::new();
+    let (a, b) = (world.peer("a"), world.peer("b"));
+    let id = world.send_with(a, "b", signal("question"));
+    let fleeting = Envelope { ttl_seconds: Some(1), ..Envelope::default() };
+    let refused = world.refuse(b, sending_with("a", fleeting, Some(&id)));
+    assert_eq!(refused, Refusal::AnswerExpires);
+    let answer = world.reply_with(b, "a", signal("answer"), &id);
+    let instead = Envelope { supersedes: Some(answer.clone()), ..Envelope::default() };
+    let refused = world.refuse(b, sending_with("a", instead.clone(), None));
+    assert_eq!(refused, Refusal::ReplacesAnswer { answer, asked: id.clone() });
+    world.reply_with(b, "a", instead, &id);
+}

@@ -90,7 +90,7 @@ fn two_who_disagree_have_three_rounds_and_one_may_agree_at_any_time() {
     let late = &sent(&events).id;
     let told = format!(
         "your message {late} changes nothing: the disagreement in the thread of {thread} is over, \
-         ann agreed with {against}"
+         ann agreed with {against}. A new one begins with a new message"
     );
     assert_eq!(notices(&events, "bob"), [told]);
 }
@@ -205,23 +205,111 @@ fn nobody_disagrees_with_itself_and_a_third_is_no_party() {
 }
 
 #[test]
-fn a_team_has_a_limited_number_of_disagreements() {
+fn one_member_begins_a_limited_number_of_disagreements() {
     let mut world = World::new();
     let (ann, bob) = (world.peer("ann"), world.peer("bob"));
-    let mut last = None;
-    for _ in 0..=limits::OPEN_CONFLICTS {
+    for number in 0..=limits::OPEN_CONFLICTS_OF_ONE {
         let id = world.send_with(ann, "bob", signal("propose_approach"));
         let disagree = sending_with("ann", signal("disagree_with"), Some(&id));
-        if world.state.open_conflicts().count() < limits::OPEN_CONFLICTS {
+        if number < limits::OPEN_CONFLICTS_OF_ONE {
             world.ask(bob, disagree);
         } else {
-            last = Some(world.refuse(bob, disagree));
-        }
-        for (session, name) in [(ann, "ann"), (bob, "bob")] {
-            let (call, _) = world.take(session);
-            world.settle(session, call, true);
-            assert_eq!(world.unread(name), []);
+            let limit = limits::OPEN_CONFLICTS_OF_ONE;
+            assert_eq!(world.refuse(bob, disagree), Refusal::TooManyConflicts { limit, own: true });
         }
     }
-    assert_eq!(last, Some(Refusal::TooManyConflicts { limit: limits::OPEN_CONFLICTS }));
+    // Once nobody is left to whom it matters, it is over at its next deadline.
+    world.leave(ann);
+    world.leave(bob);
+    for _ in 0..4 {
+        world.pass(crate::domain::wait_times::HUMAN_DECISION_MS);
+        while !world.due().is_empty() {}
+    }
+    assert_eq!(world.state.open_conflicts().count(), 0);
+}
+
+#[test]
+fn whoever_decides_is_shown_what_the_parties_wrote_to_each_other_and_nothing_else() {
+    let (mut world, ann, bob, thread) = dispute();
+    let carl = world.peer("carl");
+    let private = argue(&mut world, ann, "carl", "msg", &thread);
+    let taken = argue(&mut world, ann, "bob", "msg", &thread);
+    let instead = Envelope { supersedes: Some(taken.clone()), ..signal("msg") };
+    world.reply_with(ann, "bob", instead, &thread);
+    argue(&mut world, bob, "ann", "disagree_with", &thread);
+    // What a party writes to others stays between them, and is no word in it.
+    let aside = argue(&mut world, ann, "carl", "msg", &thread);
+    assert_eq!(step(&world, &thread), ConflictStep::Round(1));
+    assert!(!world.unread("bob").contains(&aside));
+    able(&mut world, "dora", "architect");
+    world.pass(600_000);
+    world.due();
+    let shown = world.unread("dora");
+    assert!(shown.contains(&thread));
+    assert!(![private, taken, aside].iter().any(|id| shown.contains(id)), "{shown:?}");
+    world.leave(carl);
+}
+
+#[test]
+fn an_arbiter_says_so_when_it_joins_and_cannot_put_it_off_by_talking() {
+    let (mut world, _ann, bob, thread) = dispute();
+    let eve = world.peer("eve");
+    world.ask(eve, Operation::ClaimLane(Label::parse("architect").unwrap()));
+    let dora = able(&mut world, "dora", "architect");
+    argue(&mut world, bob, "ann", "disagree_with", &thread);
+    world.pass(600_000);
+    world.due();
+    assert_eq!(step(&world, &thread), ConflictStep::Arbiter(name("dora")), "a lane is no proof");
+    world.pass(599_999);
+    argue(&mut world, dora, "ann", "msg", &thread);
+    world.pass(1);
+    assert_eq!(moves(&world.due()), [ConflictStep::Human]);
+    // Who comes later is given it, too, and an orchestrator does not decide its own.
+    let lead = world.lead();
+    assert!(world.unread("orchestrator").contains(&thread));
+    let decide = sending_with("bob", signal("announce_decision"), Some(&thread));
+    world.ask(lead, decide);
+    assert!(!world.state.conflict(&thread).unwrap().is_open());
+}
+
+#[test]
+fn an_orchestrator_does_not_decide_for_its_user_what_it_disagrees_about_itself() {
+    let mut world = World::new();
+    let (lead, bob) = (world.lead(), world.peer("bob"));
+    let thread = world.send_with(lead, "bob", signal("propose_approach"));
+    argue(&mut world, bob, "orchestrator", "disagree_with", &thread);
+    world.pass(600_000);
+    world.due();
+    assert_eq!(step(&world, &thread), ConflictStep::Human);
+    let against = world.state.conflict(&thread).unwrap().parties[0].position.clone();
+    let decide = sending_with("bob", signal("announce_decision"), Some(&against));
+    assert!(matches!(world.refuse(lead, decide), Refusal::NotAskedToDecide { .. }));
+}
+
+#[test]
+fn what_it_rests_on_stays_and_its_end_is_never_forgotten() {
+    let (mut world, ann, bob, thread) = dispute();
+    let fleeting = Envelope { ttl_seconds: Some(60), ..signal("disagree_with") };
+    let refused = world.refuse(bob, sending_with("ann", fleeting, Some(&thread)));
+    assert_eq!(refused, Refusal::LastsForGood);
+    let against = argue(&mut world, bob, "ann", "disagree_with", &thread);
+    let instead = Envelope { supersedes: Some(against.clone()), ..Envelope::default() };
+    let refused = world.refuse(bob, sending_with("ann", instead, None));
+    assert_eq!(refused, Refusal::LastsForGood);
+    argue(&mut world, ann, "bob", "agree_with", &against);
+    // Many others end, until the state knows this one no more.
+    for _ in 0..=limits::KEPT_CONFLICTS {
+        let id = world.send_with(ann, "bob", signal("propose_approach"));
+        let other = argue(&mut world, bob, "ann", "disagree_with", &id);
+        argue(&mut world, ann, "bob", "agree_with", &other);
+        for session in [ann, bob] {
+            let (call, _) = world.take(session);
+            world.settle(session, call, true);
+        }
+    }
+    assert_eq!(world.state.conflict(&thread), None);
+    let again = sending_with("ann", signal("disagree_with"), Some(&thread));
+    let events = world.ask(bob, again);
+    assert!(notices(&events, "bob")[0].contains("changes nothing"));
+    assert_eq!(world.state.conflict(&thread), None);
 }

@@ -150,11 +150,24 @@ fn no_lane_has_the_word_of_others_or_of_all() {
     world.ask(None, Operation::Join(Box::new(new)));
     assert_eq!(
         world.refuse(a, claim("Reviewers")).to_string(),
-        "`Reviewers` is a role or capability of b, who gets what is written to `@Reviewers`: give \
+        "`Reviewers` is the name, a role or a capability of b, who gets what is written to `@Reviewers`: give \
          your lane another word"
     );
     assert_eq!(
         world.refuse(a, claim("project")).to_string(),
         "no lane can be called `project`: `@project` means all members"
     );
+}
+
+#[test]
+fn a_claimed_lane_takes_no_messages_from_who_comes_later_with_that_role() {
+    let mut world = World::new();
+    let (a, c) = (world.peer("a"), world.peer("c"));
+    assert!(matches!(world.refuse(a, claim("C")), Refusal::LaneMeansOthers { .. }));
+    world.ask(a, claim("reviewer"));
+    let mut new = world.joining(NameChoice::Chosen(name("b")), MemberKind::Peer, &[]);
+    new.roles = vec!["reviewer".into()];
+    world.ask(None, Operation::Join(Box::new(new)));
+    let events = world.ask(c, sending("@reviewer", "x", None));
+    assert_eq!(sent(&events).to.named(), [name("b")]);
 }

@@ -4,7 +4,9 @@ use crate::bus::LoadedMessage;
 use crate::bus::api::message_text::shown_part;
 use crate::bus::rules::Refusal;
 use crate::domain::ids::MessageId;
+use crate::domain::limits;
 use crate::domain::messaging::{Attached, Attachment};
+use crate::domain::text::visible_letters::quoted;
 use crate::mcp::blocking_read::blocking_read;
 use crate::mcp::shapes::attachment_shape::AttachmentView;
 use crate::mcp::{Caller, MessageView, ToolError};
@@ -74,7 +76,10 @@ fn content(attachment: &Attachment, files: Option<&ProjectFiles>) -> Content {
                 let what = attachment.in_words();
                 Content {
                     is_changed,
-                    ..lost(format!("the file at {} ({what}) is not shown: {why}", file.path))
+                    ..lost(format!(
+                        "the file at {} ({what}) is not shown: {why}",
+                        quoted(&file.path, limits::PROMPT_CHARS)
+                    ))
                 }
             }
         },
