@@ -161,22 +161,16 @@ pub enum Refusal {
             say what you think of it"
     )]
     NotAskedToDecide { who: String, thread: MessageId },
-    #[error(
-        "{limit} disagreements{} are open, which is the limit: settle one first",
-        if *.own { " that you began" } else { " of this team" }
-    )]
+    #[error("{limit} disagreements{} are open, the limit: settle one first", if *.own { " that you began" } else { " of this team" })]
     TooManyConflicts { limit: usize, own: bool },
     #[error(
-        "what a disagreement rests on does not expire and is not taken back: leave ttl_seconds and \
-            supersedes out"
+        "a position, a decision and an awaited answer stay: leave ttl_seconds and supersedes out"
     )]
     LastsForGood,
     #[error(
         "{answer} answers {asked}, which is awaited: give {asked} as reply_to of what takes its place"
     )]
     ReplacesAnswer { answer: MessageId, asked: MessageId },
-    #[error("an answer that is awaited does not expire: leave ttl_seconds out")]
-    AnswerExpires,
     #[error("no lane can be called `{lane}`: `@{lane}` means all members")]
     LaneMeansMore { lane: Label },
     #[error(

@@ -44,6 +44,7 @@ steps = [
   { call = "request_task", with = { description = "dance with me" }, save = "asked" },
   { wait_for = { request_id = "{{asked.request_id}}", seconds = 120 } },
   { wait_for = { request_id = "{{asked.request_id}}", seconds = 120 } },
+  { wait_for = { request_id = "{{asked.request_id}}", seconds = 120 } },
 ]
 [[agents.ivy.turns]]
 when = "Your task: "

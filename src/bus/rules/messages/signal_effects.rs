@@ -55,7 +55,7 @@ pub(in crate::bus::rules) fn check_answer_lasts(
     let expires = post.more.as_ref().is_some_and(|more| more.ttl_seconds.is_some());
     match &post.reply_to {
         Some(asked) if expires && post.class().answers() && asks(writer, asked, me) => {
-            Err(Refusal::AnswerExpires)
+            Err(Refusal::LastsForGood)
         }
         _ => Ok(()),
     }

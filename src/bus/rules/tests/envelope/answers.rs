@@ -205,7 +205,7 @@ fn an_answer_that_is_awaited_neither_expires_nor_gives_way_to_something_else() {
     let id = world.send_with(a, "b", signal("question"));
     let fleeting = Envelope { ttl_seconds: Some(1), ..Envelope::default() };
     let refused = world.refuse(b, sending_with("a", fleeting, Some(&id)));
-    assert_eq!(refused, Refusal::AnswerExpires);
+    assert_eq!(refused, Refusal::LastsForGood);
     let answer = world.reply_with(b, "a", signal("answer"), &id);
     let instead = Envelope { supersedes: Some(answer.clone()), ..Envelope::default() };
     let refused = world.refuse(b, sending_with("a", instead.clone(), None));
