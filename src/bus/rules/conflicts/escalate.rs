@@ -50,7 +50,7 @@ pub(super) fn escalate(writer: &mut Writer<'_>, conflict: &Conflict, newest: Opt
     let text = notice![
         positions(conflict, newest),
         ". You are asked to decide: send announce_decision to both in reply to ",
-        known(conflict, newest),
+        known(conflict),
         " within 10 minutes. It binds them. You have been given what they wrote there"
     ];
     tell(writer, &[&arbiter], &conflict.thread, &text);
@@ -86,14 +86,19 @@ fn ask_user(writer: &mut Writer<'_>, conflict: &Conflict, newest: Option<&Newest
         ": the user is asked"
     ];
     tell(writer, &conflict.names().collect::<Vec<_>>(), &conflict.thread, &text);
+    let leads = orchestrators(writer);
+    for lead in &leads {
+        ask_through(writer, conflict, lead, newest);
+    }
+}
+
+/// Returns the orchestrators that stay.
+pub(super) fn orchestrators(writer: &Writer<'_>) -> Vec<Name> {
     let live = writer.state.live_sessions().into_iter();
     let leads = live.filter(|session| {
         session.kind == MemberKind::Orchestrator && !writer.is_leaving(session.id)
     });
-    let leads: Vec<_> = leads.map(|session| session.name.clone()).collect();
-    for lead in &leads {
-        ask_through(writer, conflict, lead, newest);
-    }
+    leads.map(|session| session.name.clone()).collect()
 }
 
 /// Asks the user through one orchestrator.
@@ -116,7 +121,7 @@ fn ask_through(
         positions(conflict, newest),
         ". Nobody in the team decides it: put both positions to your user, and send what your user \
             decides to both with announce_decision in reply to ",
-        known(conflict, newest)
+        known(conflict)
     ];
     tell(writer, &[lead], &conflict.thread, &text);
 }
@@ -135,10 +140,9 @@ pub(in crate::bus::rules) fn show_undecided(writer: &mut Writer<'_>, newcomer: S
     }
 }
 
-/// Returns a message of the thread that whoever decides has been given: the first one may be of others.
-fn known(conflict: &Conflict, newest: Option<&Newest<'_>>) -> MessageId {
-    let position = conflict.parties.first().map(|party| &party.position);
-    newest.map(|newest| newest.id).or(position).unwrap_or(&conflict.thread).clone()
+/// Returns a message of the thread that whoever decides has been given: the first one may be of others, and a position stays.
+fn known(conflict: &Conflict) -> MessageId {
+    conflict.parties.first().map_or(&conflict.thread, |party| &party.position).clone()
 }
 
 /// Names the parties and the messages that say what they stand for.

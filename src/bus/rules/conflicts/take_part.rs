@@ -1,6 +1,6 @@
 //! What a message does in a disagreement: it opens one, is a word in it, ends it, or changes nothing.
 
-use super::escalate::{Newest, escalate, next_round};
+use super::escalate::{Newest, escalate, next_round, orchestrators};
 use super::told::{deciders, over, tell};
 use crate::bus::event::{ConflictOpened, ConflictResolved, Event, Position};
 use crate::bus::rules::event_writer::{Post, Writer};
@@ -64,8 +64,8 @@ pub(in crate::bus::rules) fn part_of(
         };
         // A thread has one disagreement, also when nothing more than that is known of it.
         return match state.message(&thread) {
-            Some(first) if !first.disputed => opens(writer, me, replied, with, post),
-            _ => Ok(Part::TooLate),
+            Some(first) if first.disputed => Ok(Part::TooLate),
+            _ => opens(writer, me, replied, with, post),
         };
     };
     if !conflict.is_open() {
@@ -81,6 +81,7 @@ pub(in crate::bus::rules) fn part_of(
     }
     let of_other = by.is_some_and(|by| conflict.party(by).is_some());
     if agrees && of_other {
+        check_lasts(post)?;
         add_readers(writer, me, conflict.names(), post);
         return Ok(Part::Agrees { with: replied.id.clone() });
     }
@@ -284,7 +285,15 @@ fn end(
             ", which binds you"
         ],
     };
-    let names: Vec<_> = conflict.names().collect();
+    // Whoever was asked need not decide any more.
+    let asked: Vec<Name> = match &conflict.step {
+        ConflictStep::Round(_) => Vec::new(),
+        ConflictStep::Arbiter(arbiter) => vec![arbiter.clone()],
+        ConflictStep::Human => orchestrators(writer),
+    };
+    let asked = asked.iter().filter(|name| by.member() != Some(*name));
+    let asked = asked.filter(|name| conflict.party(name).is_none());
+    let names: Vec<_> = conflict.names().chain(asked).collect();
     let message = Some(message.clone());
     writer.push(Event::ConflictResolved(ConflictResolved {
         thread: thread.clone(),

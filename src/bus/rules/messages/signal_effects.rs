@@ -46,6 +46,16 @@ fn asks(writer: &Writer<'_>, id: &MessageId, name: &Name) -> bool {
     })
 }
 
+/// Says whether a message answers another one for good, and to who asked.
+fn answers_as_well(writer: &Writer<'_>, post: &Post, asked: &MessageId) -> bool {
+    let expires = post.more.as_ref().is_some_and(|more| more.ttl_seconds.is_some());
+    let by = writer.state.message(asked).and_then(|asked| asked.from.member());
+    post.reply_to.as_ref() == Some(asked)
+        && post.class().answers()
+        && !expires
+        && by.is_none_or(|by| post.to.contains(by))
+}
+
 /// Refuses an answer that would expire: it settles the question, whether or not it is read.
 pub(in crate::bus::rules) fn check_answer_lasts(
     writer: &Writer<'_>,
@@ -76,14 +86,17 @@ pub(in crate::bus::rules) fn supersede(
     if before.from.member() != Some(me) || !is_talk {
         return Err(Refusal::NotYourMessage { id: id.clone() });
     }
-    if writer.state.conflict(&before.thread).is_some_and(|conflict| conflict.rests_on(id)) {
+    let conflict = writer.state.conflict(&before.thread);
+    let is_disputed = writer.state.message(&before.thread).is_some_and(|first| first.disputed);
+    let takes_side = matches!(before.class(), SignalClass::Position | SignalClass::Decision);
+    if conflict.is_some_and(|conflict| conflict.rests_on(id)) || (is_disputed && takes_side) {
         return Err(Refusal::LastsForGood);
     }
     // An answer has settled a question: what takes its place answers the same one.
     if let Some(asked) = &before.reply_to
         && before.class().answers()
-        && post.reply_to.as_ref() != Some(asked)
         && asks(writer, asked, me)
+        && !answers_as_well(writer, post, asked)
     {
         return Err(Refusal::ReplacesAnswer { answer: id.clone(), asked: asked.clone() });
     }

@@ -209,6 +209,9 @@ fn an_answer_that_is_awaited_neither_expires_nor_gives_way_to_something_else() {
     let answer = world.reply_with(b, "a", signal("answer"), &id);
     let instead = Envelope { supersedes: Some(answer.clone()), ..Envelope::default() };
     let refused = world.refuse(b, sending_with("a", instead.clone(), None));
-    assert_eq!(refused, Refusal::ReplacesAnswer { answer, asked: id.clone() });
+    let replaces = Refusal::ReplacesAnswer { answer: answer.clone(), asked: id.clone() };
+    assert_eq!(refused, replaces);
+    let pulse = Envelope { supersedes: Some(answer), ..signal("pulse") };
+    assert_eq!(world.refuse(b, sending_with("a", pulse, Some(&id))), replaces);
     world.reply_with(b, "a", instead, &id);
 }

@@ -296,6 +296,11 @@ fn what_it_rests_on_stays_and_its_end_is_never_forgotten() {
     let instead = Envelope { supersedes: Some(against.clone()), ..Envelope::default() };
     let refused = world.refuse(bob, sending_with("ann", instead, None));
     assert_eq!(refused, Refusal::LastsForGood);
+    let fleeting = Envelope { ttl_seconds: Some(1), ..signal("agree_with") };
+    assert_eq!(
+        world.refuse(ann, sending_with("bob", fleeting, Some(&against))),
+        Refusal::LastsForGood
+    );
     argue(&mut world, ann, "bob", "agree_with", &against);
     // Many others end, until the state knows this one no more.
     for _ in 0..=limits::KEPT_CONFLICTS {
@@ -308,6 +313,8 @@ fn what_it_rests_on_stays_and_its_end_is_never_forgotten() {
         }
     }
     assert_eq!(world.state.conflict(&thread), None);
+    let instead = Envelope { supersedes: Some(against.clone()), ..Envelope::default() };
+    assert_eq!(world.refuse(bob, sending_with("ann", instead, None)), Refusal::LastsForGood);
     let again = sending_with("ann", signal("disagree_with"), Some(&thread));
     let events = world.ask(bob, again);
     assert!(notices(&events, "bob")[0].contains("changes nothing"));
