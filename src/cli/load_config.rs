@@ -87,7 +87,7 @@ pub(super) fn trouble(error: &ConfigError) -> String {
 /// one JSON string, so that no word of it can pass for the bridge's own.
 pub(super) fn explain_no_project(error: &ProjectError) -> String {
     let quoted = serde_json::Value::from(error.to_string());
-    let hint = error.hint().unwrap_or("name a project with --project");
+    let hint = error.hint().unwrap_or("name a project with `--project`");
     format!(
         "No tool of this server works in this session, because it has no project: {quoted}. Nothing that you call changes that. Tell \
          your user what to do: {hint}, and start a new session."

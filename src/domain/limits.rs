@@ -1,9 +1,12 @@
 //! Every cap on a size or a count, with its reason. Bytes unless the name says otherwise.
 //!
-//! Times are in `wait_times`, the steps of shutdowns in `grace_periods`, and the values of settings in `config::defaults`.
+//! Those of attachments and of the web server stand in files of their own. Times are in `wait_times`, the steps of shutdowns in
+//! `grace_periods`, and the values of settings in `config::defaults`.
 
+mod attachments;
 mod web;
 
+pub use self::attachments::*;
 pub use self::web::*;
 use crate::domain::is_zero::is_zero;
 use serde::{Deserialize, Serialize};
@@ -257,6 +260,9 @@ pub const KEPT_CONFLICTS: usize = 256;
 
 /// Messages of a thread in dispute that whoever decides is shown: those of the rounds, and some before.
 pub const CONFLICT_MESSAGES: usize = 12;
+
+/// The owed answers, and the requests and lanes, that the row of a member names: an opened row has all.
+pub const COMMITMENTS_IN_ROW: usize = 3;
 
 /// Words after `@` in one message that get copies: more is a group.
 pub const MENTIONS: usize = 16;

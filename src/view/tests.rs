@@ -461,6 +461,7 @@ fn the_document_has_every_field_of_the_read_model() {
         ("Task", fields::<TaskRow>()),
         ("Request", fields::<RequestRow>()),
         ("Permission", fields::<PermissionRow>()),
+        ("Conflict", fields::<ConflictRow>()),
         ("Workflow", fields::<WorkflowTree>()),
         ("Step", fields::<StepNode>()),
         ("Problem", fields::<Problem>()),

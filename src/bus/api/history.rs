@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 mod find_work;
+mod withdrawn;
 
 pub use self::find_work::PastAttempt;
+use self::withdrawn::{Fates, can_be_withdrawn};
 use super::bus::Bus;
 use crate::bus::error::BusError;
 use crate::bus::event::{Addressees, Entry, Event, ThreadResolved};
 use crate::bus::state::{Delivery, Message, Origin, State};
 use crate::bus::storage::{LogError, LogPosition};
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::MessageKind;
 use crate::domain::name::Name;
 
 /// Lines read at a time: few enough to keep memory flat, enough to read fast.
@@ -56,45 +57,6 @@ impl Bus {
         let is_in_thread = |message: &Message| message.thread == *thread;
         let (found, next) = self.look_back(from, Some(&parts), is_in_thread, reader, max)?;
         Ok((self.without_withdrawn(found, reader)?, next))
-    }
-
-    /// Leaves out the messages of others that were taken from the reader before it was shown them.
-    fn without_withdrawn(
-        &self,
-        mut found: Vec<Message>,
-        reader: &Name,
-    ) -> Result<Vec<Message>, BusError> {
-        let mut forgotten = BTreeSet::new();
-        self.look(|state| {
-            found.retain(|message| {
-                if let Some(known) = state.message(&message.id) {
-                    return known.is_readable_by(reader);
-                }
-                if message.from.member() != Some(reader) && message.kind != MessageKind::Request {
-                    forgotten.insert(message.id.clone());
-                }
-                true
-            });
-        });
-        if forgotten.is_empty() {
-            return Ok(found);
-        }
-        let texts: Vec<_> = forgotten.iter().map(ToString::to_string).collect();
-        let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-        let mut withdrawn = BTreeSet::new();
-        self.entries_with_any(&texts, |_, entry| {
-            for event in &entry.events {
-                match moved(event, reader) {
-                    Some((id, true)) => withdrawn.insert(id.clone()),
-                    Some((id, false)) => withdrawn.remove(id),
-                    None => false,
-                };
-            }
-        })?;
-        found.retain(|message| {
-            !(forgotten.contains(&message.id) && withdrawn.contains(&message.id))
-        });
-        Ok(found)
     }
 
     /// Looks back in the whole log, or in these parts of it by their segments.
@@ -183,24 +145,17 @@ impl Bus {
         id: &MessageId,
         reader: &Name,
     ) -> Result<Option<Message>, BusError> {
-        let (mut found, mut withdrawn) = (None, false);
+        let mut found = None;
+        let mut fates = Fates::of(reader, [id.clone()]);
         self.entries_with(&id.to_string(), |at, entry| {
             let messages = self.look(|state| messages_of(state, &entry, at, reader));
             let mut messages = messages.into_iter();
             found = found.take().or_else(|| messages.find(|message| message.id == *id));
-            for (_, how) in entry
-                .events
-                .iter()
-                .filter_map(|event| moved(event, reader))
-                .filter(|(other, _)| *other == id)
-            {
-                withdrawn = how;
-            }
+            entry.events.iter().for_each(|event| fates.note(event));
         })?;
-        let is_kept = |message: &Message| {
-            message.from.member() == Some(reader) || message.kind == MessageKind::Request
-        };
-        Ok(found.filter(|message| !withdrawn || is_kept(message)))
+        let is_kept =
+            |message: &Message| !(fates.is_withdrawn(id) && can_be_withdrawn(message, reader));
+        Ok(found.filter(is_kept))
     }
 
     /// Returns the state that follows from only the log's events about an id.
@@ -279,18 +234,6 @@ impl Bus {
             let found = found.filter(|(message, to)| is_addressed(message, to));
             found.map(|(message, _)| message.clone()).collect()
         })
-    }
-}
-
-/// Returns the message that an event takes from a reader who was not shown it (`true`), or gives it anew.
-fn moved<'a>(event: &'a Event, reader: &Name) -> Option<(&'a MessageId, bool)> {
-    match event {
-        Event::MessageSuperseded { id, members } if members.named().contains(reader) => {
-            Some((id, true))
-        }
-        Event::MessageExpired { id, member } if member == reader => Some((id, true)),
-        Event::MessageAddressed { id, to } if to.named().contains(reader) => Some((id, false)),
-        _ => None,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::bus::storage::LogError;
 use crate::bus::storage::stored_text::{CONTEXT_HEADING, RequestTexts};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::messaging::{Attached, Attachment, attachment_limits};
+use crate::domain::messaging::{Attached, Attachment};
 use crate::domain::name::Name;
 
 /// A message with a part of its text.
@@ -27,7 +27,7 @@ pub struct LoadedMessage {
     pub total: usize,
     /// Why the text is lost, if it is.
     pub lost: Option<String>,
-    /// Whether it was delivered to this reader before, without proof that it was read.
+    /// Whether it was delivered to this reader before.
     pub is_again: bool,
     /// What it has beside its text, where it has anything.
     pub more: Option<Box<Envelope>>,
@@ -128,7 +128,7 @@ fn attachment_len(attachment: &Attachment, with_text: bool) -> usize {
         Attached::Text(_) | Attached::Name => 0,
     };
     let mime_type = mime_type.as_deref().map_or(0, shown_len);
-    attachment_limits::ATTACHMENT_BYTES + shown_len(name) + mime_type + held
+    limits::ATTACHMENT_BYTES + shown_len(name) + mime_type + held
 }
 
 /// Returns the part of a text from `offset` on that has at most `max` bytes, whole characters only.

@@ -124,8 +124,8 @@ impl Envelope {
 
     /// Returns the length of its payload as JSON; 0 without one.
     pub fn payload_bytes(&self) -> u64 {
-        let payload = self.payload.as_ref().map(|payload| Value::Object(payload.clone()));
-        payload.map_or(0, |payload| payload.to_string().len() as u64)
+        let json = self.payload.as_ref().and_then(|payload| serde_json::to_string(payload).ok());
+        json.map_or(0, |json| json.len() as u64)
     }
 }
 

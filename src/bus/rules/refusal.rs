@@ -157,18 +157,18 @@ pub enum Refusal {
     )]
     OwnPosition { signal: Signal, id: MessageId },
     #[error(
-        "{who} asked to decide what is in dispute in the thread of {thread}: leave `signal` out to \
+        "{who} is asked to decide what is in dispute in the thread of {thread}: leave `signal` out to \
             say what you think of it"
     )]
     NotAskedToDecide { who: String, thread: MessageId },
     #[error("{limit} disagreements{} are open, the limit: settle one first", if *.own { " that you began" } else { " of this team" })]
     TooManyConflicts { limit: usize, own: bool },
     #[error(
-        "a position, a decision and an awaited answer stay: leave ttl_seconds and supersedes out"
+        "a position, a decision and an answer cannot expire or be replaced: leave ttl_seconds and supersedes out"
     )]
     LastsForGood,
     #[error(
-        "{answer} answers {asked}, which is awaited: give {asked} as reply_to of what takes its place"
+        "{answer} answers {asked}: what takes its place answers it too, with {asked} as reply_to"
     )]
     ReplacesAnswer { answer: MessageId, asked: MessageId },
     #[error("no lane can be called `{lane}`: `@{lane}` means all members")]

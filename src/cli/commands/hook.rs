@@ -242,8 +242,9 @@ async fn deliver(
     };
     let id = call.id();
     let name = membership.name();
-    let is_old = |message: &Message| (message.kind, message.is_returned_to(name));
-    let may_stop = || again || !bus.look(|state| is_worth_a_turn(state.unread(name).map(is_old)));
+    let kind_and_again = |message: &Message| (message.kind, message.is_returned_to(name));
+    let may_stop =
+        || again || !bus.look(|state| is_worth_a_turn(state.unread(name).map(kind_and_again)));
     let messages = if matches!(outlet, Outlet::NextTurn(_)) && may_stop() {
         Ok(Vec::new())
     } else {

@@ -61,6 +61,13 @@ impl Outcome {
         Self { status: status.to_owned(), words: words.into(), ..self }
     }
 
+    /// Adds to the sentence what else came of it.
+    #[must_use]
+    pub(super) fn adding(self, more: Option<String>) -> Self {
+        let more = more.map(|more| format!("; {more}")).unwrap_or_default();
+        Self { words: format!("{}{more}", self.words), ..self }
+    }
+
     #[must_use]
     pub(super) fn ended(self, ended: Ended) -> Self {
         Self { ended, ..self }

@@ -34,10 +34,11 @@ impl Steering {
             self.wish(HumanWish::Send { to: to.to_owned(), body, priority, reply_to }).await?;
         let (id, audience) =
             sent.events.iter().find_map(addressed).ok_or("the message was not stored")?;
+        let decided = sent.events.iter().find_map(decided);
         let outcome = Outcome::new("send", &audience, Ended::Pending).with_message(&id);
         let Audience::One(to) = audience else {
             let words = self.look(|state| stored_for_group(state, &id, &audience));
-            return Ok(outcome.saying("stored", words).after(begun.elapsed()));
+            return Ok(outcome.saying("stored", words).adding(decided).after(begun.elapsed()));
         };
         let mut method = None;
         let limit = match patience {
@@ -67,8 +68,14 @@ impl Steering {
                 outcome.saying(status, words)
             }
         };
-        Ok(outcome.after(took))
+        Ok(outcome.adding(decided).after(took))
     }
+}
+
+/// Says what a message has decided.
+fn decided(event: &Event) -> Option<String> {
+    let Event::ConflictResolved(resolved) = event else { return None };
+    Some(format!("it decides the disagreement in the thread of {}", resolved.thread))
 }
 
 fn addressed(event: &Event) -> Option<(MessageId, Audience)> {

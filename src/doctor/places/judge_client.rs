@@ -97,7 +97,8 @@ impl ExaminedFile {
                 "set `args` of {key} to `{right}`, or remove the entry (`{removal}` in {}) and {set_up}",
                 directory.shown()
             ),
-            Scope::User | Scope::Project => format!("{set_up}, which sets them to `{right}`"),
+            Scope::User => format!("{set_up}, which sets them to `{right}`"),
+            Scope::Project => format!("{}, which sets them to `{right}`", in_project(set_up)),
         }
     }
 
@@ -115,12 +116,16 @@ impl ExaminedFile {
                 format!("{set_up}, which sets its program to `{own}`")
             }
             Scope::Project if has_our_arguments => {
-                let set_up = set_up.trim_end_matches('`');
-                format!("{set_up} --project .`, which sets its program to `{own}`")
+                format!("{}, which sets its program to `{own}`", in_project(set_up))
             }
             Scope::User | Scope::Project => format!("set `command` of {key} to `{own}`"),
         }
     }
+}
+
+/// Returns the command of setup for the project's own files.
+fn in_project(set_up: &str) -> String {
+    format!("{} --project .`", set_up.trim_end_matches('`'))
 }
 
 /// The programs that the entries of clients start.

@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::attachment_limits;
 use crate::domain::limits;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::is_invisible;
@@ -57,11 +56,11 @@ pub enum AttachmentKind {
 /// Why something cannot be attached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttachmentError {
-    #[error("a message has at most {} attachments, not {count}", attachment_limits::ATTACHMENTS)]
+    #[error("a message has at most {} attachments, not {count}", limits::ATTACHMENTS)]
     TooMany { count: usize },
     #[error(
         "the name of attachment {number} must be one line of visible letters, at most {} bytes",
-        attachment_limits::ATTACHMENT_NAME_BYTES
+        limits::ATTACHMENT_NAME_BYTES
     )]
     Name { number: usize },
     #[error(
@@ -70,7 +69,7 @@ pub enum AttachmentError {
     Kind { given: String },
     #[error(
         "the mime_type of attachment {number} must be like text/plain, at most {} bytes",
-        attachment_limits::MIME_TYPE_BYTES
+        limits::MIME_TYPE_BYTES
     )]
     MimeType { number: usize },
     #[error("attachment {number} has content and path: give one of them")]
@@ -83,7 +82,7 @@ pub enum AttachmentError {
     #[error(
         "the contents of attachments are {bytes} bytes long as JSON; the limit is {} bytes together: \
             attach a file of the project by its path",
-        attachment_limits::ATTACHED_TEXT_BYTES
+        limits::ATTACHED_TEXT_BYTES
     )]
     TooLong { bytes: u64 },
 }
@@ -128,7 +127,7 @@ impl Attachment {
     /// Returns the bytes of its text as JSON, which stand in the line of the message.
     pub fn inline_bytes(&self) -> u64 {
         match &self.holds {
-            Attached::Text(text) => serde_json::Value::from(text.as_str()).to_string().len() as u64,
+            Attached::Text(text) => serde_json::to_string(text).map_or(0, |json| json.len() as u64),
             Attached::Name | Attached::File(_) => 0,
         }
     }
@@ -145,12 +144,12 @@ impl Attachment {
 
 /// Refuses attachments that are wrong in themselves.
 pub fn check_attachments(all: &[Attachment]) -> Result<(), AttachmentError> {
-    if all.len() > attachment_limits::ATTACHMENTS {
+    if all.len() > limits::ATTACHMENTS {
         return Err(AttachmentError::TooMany { count: all.len() });
     }
     for (attachment, number) in all.iter().zip(1..) {
         let Attachment { name, kind, mime_type, holds } = attachment;
-        if !is_line(name, attachment_limits::ATTACHMENT_NAME_BYTES) {
+        if !is_line(name, limits::ATTACHMENT_NAME_BYTES) {
             return Err(AttachmentError::Name { number });
         }
         if !mime_type.as_deref().is_none_or(is_mime_type) {
@@ -161,7 +160,7 @@ pub fn check_attachments(all: &[Attachment]) -> Result<(), AttachmentError> {
         }
     }
     let bytes = all.iter().map(Attachment::inline_bytes).sum();
-    if bytes > attachment_limits::ATTACHED_TEXT_BYTES {
+    if bytes > limits::ATTACHED_TEXT_BYTES {
         return Err(AttachmentError::TooLong { bytes });
     }
     Ok(())
@@ -179,7 +178,7 @@ fn is_mime_type(text: &str) -> bool {
     };
     let (essence, parameters) = text.split_once(';').unwrap_or((text, ""));
     let is_plain = |sign: char| sign == ' ' || sign.is_ascii_graphic();
-    text.len() <= attachment_limits::MIME_TYPE_BYTES
+    text.len() <= limits::MIME_TYPE_BYTES
         && essence
             .trim_end()
             .split_once('/')

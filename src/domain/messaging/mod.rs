@@ -3,7 +3,6 @@
 mod acknowledgement;
 mod address;
 mod attachment;
-pub mod attachment_limits;
 mod conflict;
 mod delivery_method;
 mod mentions;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::state::{Conflict, Party};
-use crate::domain::messaging::ConflictStep;
+use crate::domain::messaging::{Author, ConflictStep};
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -53,7 +53,7 @@ impl ConflictView {
                 _ => None,
             },
             parties: conflict.parties.iter().map(party).collect(),
-            by: end.map(|end| end.by.to_string()),
+            by: end.filter(|end| end.by != Author::Bridge).map(|end| end.by.to_string()),
             decision: end.and_then(|end| end.message.as_ref()).map(ToString::to_string),
         }
     }

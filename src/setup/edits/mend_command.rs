@@ -11,7 +11,7 @@ use super::{edit_json, edit_toml};
 pub(in crate::setup) enum Wrong {
     /// Its program is missing.
     Program,
-    /// The program does not take its arguments. Which copy of the program should be started nobody has seen yet, so both are set.
+    /// The program does not take its arguments. It is unknown which copy should start, so both fields are set.
     Arguments,
 }
 

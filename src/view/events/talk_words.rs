@@ -8,7 +8,7 @@ use crate::bus::event::{
     ConflictMoved, ConflictOpened, ConflictResolved, Event, MessageAcknowledged, MessageSent,
 };
 use crate::domain::ids::{MessageId, RequestId};
-use crate::domain::messaging::{Acknowledgement, ConflictStep, MessageKind, Signal};
+use crate::domain::messaging::{Acknowledgement, ConflictEnd, ConflictStep, MessageKind, Signal};
 
 /// Returns what an event says about messages and requests.
 pub(super) fn said(
@@ -94,32 +94,34 @@ pub(super) fn said(
     }
 }
 
-/// Says what becomes of a disagreement.
+/// Says what becomes of a disagreement: it is talk, and no receipt.
 fn conflict(event: &Event) -> Option<Said> {
+    let said = |words: String, thread: &MessageId| {
+        Said::new(Topic::Message, words).with_ids([thread.to_string()])
+    };
     match event {
         Event::ConflictOpened(ConflictOpened { thread, parties, about: _ }) => {
             let names: Vec<_> = parties.iter().map(|party| party.by.to_string()).collect();
             let words = format!("{} disagree in the thread of {thread}", names.join(" and "));
-            Some(receipt(words, names, std::slice::from_ref(thread)))
+            Some(said(words, thread).about(names))
         }
         Event::ConflictMoved(ConflictMoved { thread, to }) => {
             let (words, name) = match to {
                 ConflictStep::Round(round) => (format!("round {round}"), None),
                 ConflictStep::Arbiter(name) => (format!("{name} is asked to decide"), Some(name)),
-                ConflictStep::Human => ("the user is asked to decide".to_owned(), None),
+                ConflictStep::Human => ("you are asked to decide".to_owned(), None),
             };
             let words = format!("the disagreement in the thread of {thread}: {words}");
-            let names = name.map(ToString::to_string);
-            Some(receipt(words, names, std::slice::from_ref(thread)))
+            Some(said(words, thread).about(name.map(ToString::to_string)))
         }
         Event::ConflictResolved(ConflictResolved { thread, how, by, message }) => {
             let message = message.as_ref().map(|id| format!(" with {id}")).unwrap_or_default();
-            let words = format!(
-                "the disagreement in the thread of {thread} is {} by {by}{message}",
-                how.as_str()
-            );
-            let names = by.member().map(ToString::to_string);
-            Some(receipt(words, names, std::slice::from_ref(thread)))
+            let by_whom = match how {
+                ConflictEnd::Lapsed => "has lapsed".to_owned(),
+                how => format!("is {} by {by}", how.as_str()),
+            };
+            let words = format!("the disagreement in the thread of {thread} {by_whom}{message}");
+            Some(said(words, thread).about(by.member().map(ToString::to_string)))
         }
         _ => None,
     }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bus::state::{Session, State};
+use crate::domain::is_zero::is_zero;
 use crate::domain::text::counted::counted;
 use crate::domain::text::visible_letters::quoted;
 use crate::domain::time::Now;
@@ -20,7 +21,7 @@ pub struct OwedAnswer {
     /// The member that awaits it.
     pub to: String,
     /// How many others owe it too: the first answer counts.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub others: usize,
     /// The beginning of the message.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +30,7 @@ pub struct OwedAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Moment>,
     /// The reminders so far: it is overdue if there are any.
-    #[serde(skip_serializing_if = "is_none_yet")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub reminders: u32,
 }
 
@@ -39,16 +40,6 @@ pub struct HeldLease {
     pub request_id: String,
     /// When it ends without a sign of its owner.
     pub ends_at: Moment,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none(number: &usize) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none_yet(number: &u32) -> bool {
-    *number == 0
 }
 
 /// Returns the answers that a live member owes, overdue ones first, then by their time.
@@ -120,7 +111,7 @@ mod tests {
     use crate::domain::name::Name;
     use crate::domain::time::Tick;
     use crate::view::tests::{entry, joined};
-    use crate::view::{Board, Looked, NoTexts};
+    use crate::view::{Board, Looked, MemberRow, NoTexts};
 
     fn name(text: &str) -> Name {
         Name::parse(text).unwrap()
@@ -185,13 +176,21 @@ mod tests {
         state.apply(&entry, &[0], LogPosition::default());
     }
 
-    /// Returns what the row of ben says so many milliseconds later.
-    fn words(state: &State, ms: u64) -> String {
+    fn board(state: &State, ms: u64) -> Board {
         let now = Now { wall_ms: i64::try_from(ms).unwrap(), tick: Tick { boot: 1, ms } };
         let looked =
             Looked { state, seq: 6, now, is_held: &|_| true, damaged_lines: 0, most_ended: 5 };
-        let board = Board::of(&looked, &mut NoTexts);
-        board.now_words(board.members.iter().find(|row| row.name == "ben").unwrap())
+        Board::of(&looked, &mut NoTexts)
+    }
+
+    fn of_ben(board: &Board) -> &MemberRow {
+        board.members.iter().find(|row| row.name == "ben").unwrap()
+    }
+
+    /// Returns what the row of ben says so many milliseconds later.
+    fn words(state: &State, ms: u64) -> String {
+        let board = board(state, ms);
+        board.now_words(of_ben(&board))
     }
 
     #[test]
@@ -216,5 +215,16 @@ mod tests {
             said.starts_with("owes ann an answer, overdue (1 reminder); last active"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_row_names_the_first_commitments_and_counts_the_others() {
+        let mut row = of_ben(&board(&state(), 60_000)).clone();
+        row.owes = vec![row.owes[0].clone(); 5];
+        row.holds = (0..4).map(|lane| format!("@lane{lane}")).collect();
+        let words = row.commitments_in_words(Moment(0));
+        assert_eq!(words.len(), 5, "{words:?}");
+        assert_eq!(words[3], "owes 2 more");
+        assert_eq!(words[4], "holds @lane0, @lane1, @lane2, 1 more");
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::bus::state::{Conflict, State};
 use crate::domain::limits;
-use crate::domain::messaging::ConflictStep;
+use crate::domain::messaging::{Author, ConflictStep};
 use crate::domain::text::visible_letters::quoted;
 use crate::view::Moment;
 
@@ -17,7 +17,7 @@ pub struct ConflictRow {
     /// What the thread is about, if its first message says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// Who disagrees, and whose position that is about.
+    /// Who disagrees, and with whom.
     pub parties: Vec<PartyRow>,
     /// negotiation, arbitration or human: who has to speak; agreed, decided or lapsed once it is over.
     pub status: &'static str,
@@ -65,7 +65,7 @@ impl ConflictRow {
             status: end.map_or(conflict.step.as_str(), |end| end.how.as_str()),
             round,
             arbiter,
-            by: end.map(|end| end.by.to_string()),
+            by: end.filter(|end| end.by != Author::Bridge).map(|end| end.by.to_string()),
             decision: end.and_then(|end| end.message.as_ref()).map(ToString::to_string),
             since: Moment(conflict.opened_ms),
         }
@@ -94,6 +94,7 @@ impl ConflictRow {
                 let with = self.decision.as_ref().map(|id| format!(" with {id}"));
                 format!("{} by {by}{}", self.status, with.unwrap_or_default())
             }
+            (None, None, None) if self.status == "lapsed" => "lapsed".to_owned(),
             (None, None, None) => "you are asked to decide".to_owned(),
         };
         let about = self.about.as_ref().map(|about| format!(", about {}", quoted(about, 80)));

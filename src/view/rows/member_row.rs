@@ -219,19 +219,27 @@ impl MemberRow {
 
     /// Says what it owns, each claim with the time that its lease has left.
     pub fn holds_in_words(&self, now: Moment) -> Option<String> {
-        let held = self.holds.iter().map(|held| {
+        self.first_held(usize::MAX, now)
+    }
+
+    fn first_held(&self, most: usize, now: Moment) -> Option<String> {
+        let held = self.holds.iter().take(most).map(|held| {
             let lease = self.leases.iter().find(|lease| lease.request_id == *held);
             let time = lease.map(|lease| format!(" ({} left)", left(lease.ends_at, now)));
             format!("{held}{}", time.unwrap_or_default())
         });
-        let held: Vec<_> = held.collect();
+        let more = self.holds.len().saturating_sub(most);
+        let held: Vec<_> = held.chain((more > 0).then(|| format!("{more} more"))).collect();
         (!held.is_empty()).then(|| format!("holds {}", held.join(", ")))
     }
 
-    /// Says what others count on it for: the answers that it owes, then what it owns.
+    /// Says in a row what others count on it for: the first answers that it owes, then the first of what it owns.
     pub fn commitments_in_words(&self, now: Moment) -> Vec<String> {
-        let owes = self.owes.iter().map(|owed| owed.in_words(now));
-        owes.chain(self.holds_in_words(now)).collect()
+        let most = limits::COMMITMENTS_IN_ROW;
+        let owes = self.owes.iter().take(most).map(|owed| owed.in_words(now));
+        let more = self.owes.len().saturating_sub(most);
+        let more = (more > 0).then(|| format!("owes {more} more"));
+        owes.chain(more).chain(self.first_held(most, now)).collect()
     }
 
     /// Makes the row of a session that has left, with what its turns have used.

@@ -129,7 +129,9 @@ async fn the_person_decides_what_two_members_disagree_about() {
     bob.call("send_message", against).await;
     let shown = done(&stage, &["status"]).await;
     assert!(shown.contains("bob and ann") && shown.contains("round 1 of 3"), "{shown}");
-    done(&stage, &["send", "bob", "a log it is", "--reply-to", &first]).await;
+    let said = done(&stage, &["send", "bob", "a log it is", "--reply-to", &first]).await;
+    let decided = format!("; it decides the disagreement in the thread of {first}");
+    assert!(said.trim_end().ends_with(&decided), "{said}");
     for member in [&ann, &bob] {
         let thread = member.call("check_messages", json!({ "thread": first })).await;
         let conflict = &thread["conflict"];

@@ -21,8 +21,10 @@ pub struct AcknowledgedMessage {
 
 impl Call {
     /// Says how a thread was resolved that this member would resolve.
-    fn resolved_before(&self, id: MessageId) -> Result<Refusal, BusError> {
-        let end = self.membership().bus().thread_end(&id)?;
+    async fn resolved_before(&self, id: MessageId) -> Result<Refusal, BusError> {
+        let (bus, thread) = (self.membership().bus().clone(), id.clone());
+        let reading = tokio::task::spawn_blocking(move || bus.thread_end(&thread));
+        let end = reading.await.map_err(|_| BusError::Closed)??;
         let (by, summary) = end.map(|end| (end.by, seen(&end.summary))).unzip();
         Ok(Refusal::ThreadResolved { id, by, summary })
     }
@@ -37,7 +39,7 @@ impl Call {
         let ask = Operation::Acknowledge { ids: ids.clone(), status, note };
         let receipt = match self.ask(ask).await {
             Err(BusError::Refused(Refusal::ThreadResolved { id, .. })) => {
-                return Err(self.resolved_before(id)?.into());
+                return Err(self.resolved_before(id).await?.into());
             }
             outcome => outcome?,
         };

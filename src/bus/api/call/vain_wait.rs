@@ -1,4 +1,5 @@
-//! Waits in vain: for an answer that was given before, or that nobody will give; in a circle, unless that has ended with a process.
+//! Waits in vain: for an answer that was given before, or that nobody will give; and circles of waits, which count only if all their
+//! processes live.
 
 use super::{Call, WaitFor, Waited};
 use crate::bus::api::bus::Bus;

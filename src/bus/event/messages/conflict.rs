@@ -11,7 +11,7 @@ use crate::domain::name::Name;
 pub struct ConflictOpened {
     /// The first message of the thread.
     pub thread: MessageId,
-    /// Who disagrees, and whose position that is about.
+    /// Who disagrees, and with whom.
     pub parties: Vec<Position>,
     /// What the thread is about, as its first message says.
     #[serde(default, skip_serializing_if = "Option::is_none")]

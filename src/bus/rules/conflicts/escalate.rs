@@ -1,6 +1,6 @@
 //! How a disagreement goes on when its parties do not agree: a further round, an arbiter, the user.
 
-use super::told::{show_thread, tell};
+use super::told::{MINUTES, show_thread, tell};
 use crate::bus::event::{ConflictMoved, ConflictResolved, Event};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::notice::{Notice, notice};
@@ -51,7 +51,9 @@ pub(super) fn escalate(writer: &mut Writer<'_>, conflict: &Conflict, newest: Opt
         positions(conflict, newest),
         ". You are asked to decide: send announce_decision to both in reply to ",
         known(conflict),
-        " within 10 minutes. It binds them. You have been given what they wrote there"
+        " within ",
+        MINUTES,
+        " minutes. It binds them. You have been given what they wrote there"
     ];
     tell(writer, &[&arbiter], &conflict.thread, &text);
 }
@@ -112,7 +114,9 @@ fn ask_through(
         let text = notice![
             "you are a party in the thread of ",
             conflict.thread,
-            ": tell your user that it is asked to decide. It answers at the command line"
+            ": ask your user to decide, with `cli-team-bridge send NAME TEXT --reply-to ",
+            conflict.thread,
+            "`"
         ];
         return tell(writer, &[lead], &conflict.thread, &text);
     }
@@ -204,8 +208,7 @@ fn lapse(writer: &mut Writer<'_>, conflict: &Conflict) {
 
 /// Asks the user where the arbiter has left.
 pub(in crate::bus::rules) fn arbiter_left(writer: &mut Writer<'_>, session: &Session) {
-    let is_theirs =
-        |conflict: &&Conflict| conflict.step == ConflictStep::Arbiter(session.name.clone());
+    let is_theirs = |conflict: &&Conflict| matches!(&conflict.step, ConflictStep::Arbiter(arbiter) if *arbiter == session.name);
     for conflict in writer.state.open_conflicts().filter(is_theirs) {
         ask_user(writer, conflict, None);
     }

@@ -1,7 +1,7 @@
 //! What a message does in a disagreement: it opens one, is a word in it, ends it, or changes nothing.
 
 use super::escalate::{Newest, escalate, next_round, orchestrators};
-use super::told::{deciders, over, tell};
+use super::told::{MINUTES, asked, over, tell};
 use crate::bus::event::{ConflictOpened, ConflictResolved, Event, Position};
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::notice;
@@ -82,7 +82,7 @@ pub(in crate::bus::rules) fn part_of(
     let of_other = by.is_some_and(|by| conflict.party(by).is_some());
     if agrees && of_other {
         check_lasts(post)?;
-        add_readers(writer, me, conflict.names(), post);
+        add_readers(writer, conflict.names(), post);
         return Ok(Part::Agrees { with: replied.id.clone() });
     }
     if agrees {
@@ -90,7 +90,7 @@ pub(in crate::bus::rules) fn part_of(
     }
     if class == SignalClass::Position {
         check_lasts(post)?;
-        add_readers(writer, me, conflict.names(), post);
+        add_readers(writer, conflict.names(), post);
     }
     let is_heard = conflict.hears(&me.name, &post.to, class);
     Ok(if is_heard { Part::Speaks } else { Part::Nothing })
@@ -116,14 +116,14 @@ fn opens(
         |conflict: &&Conflict| conflict.parties.first().is_some_and(|one| one.name == me.name);
     let own = writer.state.open_conflicts().filter(is_own).count();
     let all = writer.state.open_conflicts().count();
-    for (count, limit) in [(own, limits::OPEN_CONFLICTS_OF_ONE), (all, limits::OPEN_CONFLICTS)] {
+    for (count, limit, own) in
+        [(own, limits::OPEN_CONFLICTS_OF_ONE, true), (all, limits::OPEN_CONFLICTS, false)]
+    {
         if count >= limit {
-            return Err(Refusal::TooManyConflicts { limit, own: limit < limits::OPEN_CONFLICTS });
+            return Err(Refusal::TooManyConflicts { limit, own });
         }
     }
-    if !post.to.contains(with) && writer.reaches(with) {
-        post.to.push(with.clone());
-    }
+    add_readers(writer, [with], post);
     Ok(Part::Opens { with: with.clone(), disputed: replied.id.clone() })
 }
 
@@ -142,23 +142,23 @@ fn decides(
         }
     };
     if !is_asked {
-        let (who, thread) = (deciders(conflict), conflict.thread.clone());
+        let (who, thread) = (asked(conflict), conflict.thread.clone());
         return Err(Refusal::NotAskedToDecide { who, thread });
     }
     check_lasts(post)?;
-    add_readers(writer, me, conflict.names(), post);
+    add_readers(writer, conflict.names(), post);
     Ok(Part::Decides)
 }
 
 /// Makes the parties recipients of a message that concerns them, whomever it is addressed to.
 fn add_readers<'a>(
     writer: &Writer<'_>,
-    me: &Session,
-    parties: impl Iterator<Item = &'a Name>,
+    parties: impl IntoIterator<Item = &'a Name>,
     post: &mut Post,
 ) {
     for name in parties {
-        if *name != me.name && !post.to.contains(name) && writer.accepts_notice(name) {
+        let is_author = post.from.member() == Some(name);
+        if !is_author && !post.to.contains(name) && writer.accepts_notice(name) {
             post.to.push(name.clone());
         }
     }
@@ -234,7 +234,9 @@ fn open(
         *thread,
         ". Argue there; agree_with, in reply to the other's message, ends it. After ",
         rounds,
-        " rounds, or 10 minutes of silence, somebody else decides"
+        " rounds, or ",
+        MINUTES,
+        " minutes of silence, somebody else decides"
     ];
     tell(writer, &[with, &me.name], thread, &text);
 }
@@ -312,11 +314,7 @@ pub(in crate::bus::rules) fn send_as_human(writer: &mut Writer<'_>, mut post: Po
         writer.post(post);
         return;
     };
-    for name in conflict.names() {
-        if !post.to.contains(name) && writer.accepts_notice(name) {
-            post.to.push(name.clone());
-        }
-    }
+    add_readers(writer, conflict.names(), &mut post);
     let id = writer.post(post);
     end(writer, &conflict.thread, ConflictEnd::Decided, Author::Human, &id);
 }

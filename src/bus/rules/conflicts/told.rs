@@ -8,6 +8,10 @@ use crate::domain::ids::MessageId;
 use crate::domain::limits;
 use crate::domain::messaging::{Author, ConflictEnd, ConflictStep, MessageKind};
 use crate::domain::name::Name;
+use crate::domain::wait_times;
+
+/// The minutes of silence after which somebody else decides.
+pub(super) const MINUTES: u64 = wait_times::CONFLICT_MS / 60_000;
 
 /// Sends members a notice in the thread.
 pub(super) fn tell(writer: &mut Writer<'_>, names: &[&Name], thread: &MessageId, text: &Notice) {
@@ -53,15 +57,12 @@ pub(super) fn show_thread(
     }
 }
 
-/// Says who decides.
-pub(super) fn deciders(conflict: &Conflict) -> String {
+/// Names who is asked to decide.
+pub(super) fn asked(conflict: &Conflict) -> String {
     match &conflict.step {
-        ConflictStep::Round(round) => {
-            let rounds = limits::CONFLICT_ROUNDS;
-            format!("it is between its parties, in round {round} of {rounds}, and nobody is yet")
-        }
-        ConflictStep::Arbiter(arbiter) => format!("{arbiter} is"),
-        ConflictStep::Human => "the user, through an orchestrator, is".to_owned(),
+        ConflictStep::Round(_) => "nobody".to_owned(),
+        ConflictStep::Arbiter(arbiter) => arbiter.to_string(),
+        ConflictStep::Human => "the user".to_owned(),
     }
 }
 

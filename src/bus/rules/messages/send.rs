@@ -92,9 +92,15 @@ pub(in crate::bus::rules) fn send(
                 check_pace(writer, me, &post)?;
             }
             note_known(writer, me, &message);
-            hand_over_with(writer, me, &post)?;
+            let handed_over = hand_over_with(writer, me, &post)?;
             supersede(writer, &me.name, &post)?;
-            respond(writer, me, &id, post);
+            if handed_over.is_some() {
+                // Whoever has given the claim away does not complete the request.
+                (post.kind, post.thread) = (MessageKind::Message, handed_over);
+                writer.post(post);
+            } else {
+                respond(writer, me, &id, post);
+            }
         }
     }
     match topic {

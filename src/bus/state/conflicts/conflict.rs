@@ -15,7 +15,7 @@ pub struct Conflict {
     /// What the thread is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// Who disagrees, and whose position that is about.
+    /// Who disagrees, and with whom.
     pub parties: Vec<Party>,
     pub step: ConflictStep,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -39,7 +39,8 @@ impl State {
                 Some((name, Delivery::Unread { .. })) => self.live(name).is_none(),
                 Some(_) => false,
             };
-            Some((id, self.first_fitting(message).filter(|_| is_free)?))
+            // Who fits is looked up for those alone.
+            is_free.then(|| self.first_fitting(message)).flatten().map(|session| (id, session))
         })
     }
 

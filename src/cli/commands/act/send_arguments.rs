@@ -13,9 +13,9 @@ use crate::domain::messaging::Priority;
 #[command(after_help = "\
 Examples:
   cli-team-bridge send codex \"use the new parser\"   send a line
-  cli-team-bridge send @reviewer \"look at main\"   send a line to all reviewers
-  git diff | cli-team-bridge send codex -           send what stands on stdin
-  cli-team-bridge messages --member codex           show what it wrote since")]
+  cli-team-bridge send @reviewer \"look at main\"     send a line to all reviewers
+  git diff | cli-team-bridge send codex -            send what stands on stdin
+  cli-team-bridge messages --member codex            show what it wrote since")]
 pub(crate) struct SendArguments {
     #[command(flatten)]
     place: TeamPlace,

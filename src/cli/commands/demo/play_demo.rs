@@ -36,7 +36,10 @@ pub(crate) fn run(
             Err(_) => Err(format!("the demo did not finish within {} s", LIMIT.as_secs()).into()),
         });
     played?;
-    output::tell(&format!("\nnext: {}", next_step(judge_arguments)?));
+    // The demo has been played, whatever hinders a look around.
+    if let Ok(next) = next_step(judge_arguments) {
+        output::tell(&format!("\nnext: {next}"));
+    }
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::bus::event::Envelope;
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::{Attachment, Priority, Signal, Urgency, mentioned, scaled};
+use crate::domain::messaging::{Priority, Signal, Urgency, mentioned, scaled};
 use crate::mcp::ToolError;
 use crate::mcp::shapes::priority_word::PriorityWord;
 
@@ -54,12 +54,12 @@ impl MoreFields {
     }
 }
 
-/// Returns the priority of a message, and what it has beside its text.
+/// Returns the priority of a message, and what it has beside its text, without what is attached.
 pub(super) fn envelope(
     content: &str,
     priority: Option<PriorityWord>,
     signal: Option<&str>,
-    (more, attachments): (Option<MoreFields>, Vec<Attachment>),
+    more: Option<MoreFields>,
 ) -> Result<(Priority, Option<Box<Envelope>>), ToolError> {
     let refuse = |problem: String| Err(ToolError::Arguments(problem));
     let signal = match signal.map(Signal::parse).transpose() {
@@ -87,7 +87,7 @@ pub(super) fn envelope(
         signal,
         urgency,
         payload: more.payload,
-        attachments,
+        attachments: Vec::new(),
         reference: more.r#ref,
         supersedes: more.supersedes.as_deref().map(MessageId::parse).transpose()?,
         ttl_seconds: more.ttl_seconds,

@@ -131,10 +131,13 @@ impl Tool for SendMessage {
         let sent = if let Some(id) = sent_before(caller) {
             caller.call.sent_by_interrupted(id)
         } else {
+            // The files last: what is wrong with the rest needs no look at the disk.
             let attached = more.as_mut().map(MoreFields::take_attachments).unwrap_or_default();
-            let attached = given(caller, attached).await?;
-            let (priority, more) =
-                envelope(&content, priority, signal.as_deref(), (more, attached))?;
+            let (priority, mut more) = envelope(&content, priority, signal.as_deref(), more)?;
+            let attachments = given(caller, attached).await?;
+            if !attachments.is_empty() {
+                more.get_or_insert_default().attachments = attachments;
+            }
             let message = Outgoing { to, content, reply_to, priority, more };
             caller.call.send_out(message).await.map_err(|error| self.named(error))?
         };

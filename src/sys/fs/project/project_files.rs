@@ -12,7 +12,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::limits;
-use crate::domain::messaging::{AttachedFile, attachment_limits};
+use crate::domain::messaging::AttachedFile;
 use crate::domain::permission::{Ground, Policy, Verdict, judge};
 use crate::sys::fs::contained_dir::{Beneath, BeneathError};
 use crate::sys::fs::git_worktrees::Worktree;
@@ -41,10 +41,7 @@ pub enum FileProblem {
     NotAFile,
     #[error("it is longer than {limit} bytes")]
     TooLong { limit: u64 },
-    #[error(
-        "its real path is longer than {} bytes, or is no text",
-        attachment_limits::ATTACHED_PATH_BYTES
-    )]
+    #[error("its real path is longer than {} bytes, or is no text", limits::ATTACHED_PATH_BYTES)]
     Path,
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
@@ -104,7 +101,7 @@ impl ProjectFiles {
         if file.metadata()?.len() != noted.bytes {
             return Ok(true);
         }
-        match digest(file, attachment_limits::ATTACHED_FILES_BYTES) {
+        match digest(file, limits::ATTACHED_FILES_BYTES) {
             Ok((_, sha256)) => Ok(sha256 != noted.sha256),
             // It grows at this moment.
             Err(FileProblem::TooLong { .. }) => Ok(true),
@@ -152,7 +149,7 @@ impl ProjectFiles {
         }
         let name = place.strip_prefix(project).unwrap_or(place).to_str();
         let name = name.filter(|name| {
-            name.len() <= attachment_limits::ATTACHED_PATH_BYTES && !name.contains(char::is_control)
+            name.len() <= limits::ATTACHED_PATH_BYTES && !name.contains(char::is_control)
         });
         let name = name.ok_or(FileProblem::Path)?.to_owned();
         Ok((Beneath::open(&root)?.open_to_read(inner)?, name))

@@ -306,6 +306,20 @@ fn a_signal_of_the_class_hand_over_hands_over_the_claim_that_its_payload_names()
 }
 
 #[test]
+fn a_claim_handed_over_in_reply_to_its_request_completes_nothing_though_its_requester_gets_a_copy()
+{
+    let mut case = owned();
+    let (owner, id) = (case.owner, case.request.to_string());
+    let mut sending = signalled("heir", "handoff", id.as_str());
+    if let Operation::Send { reply_to, more: Some(more), .. } = &mut sending {
+        *reply_to = Some(id);
+        more.mentions = vec![name("asker")];
+    }
+    case.world.ask(owner, sending);
+    case.check(RequestStatus::Claimed, Some("heir"));
+}
+
+#[test]
 fn a_signal_hands_over_nothing_that_update_claim_would_not() {
     let mut case = owned();
     let (owner, heir, id) = (case.owner, case.heir, case.request.to_string());

@@ -19,8 +19,8 @@ pub(in crate::cli::commands::look) fn member(row: &MemberRow, board: &Board) -> 
         some => format!("{some} unread"),
     };
     let usage = row.usage.as_ref().map(crate::view::Spent::in_words).unwrap_or_default();
-    let waits = matches!(row.state.as_str(), "waiting" | "waiting_permission");
-    let since = row.waits_since.filter(|_| waits);
+    // Of a permission, the question itself says since when it waits.
+    let since = row.waits_since.filter(|_| row.state == "waiting");
     let since = since.map(|since| format!(" {}", ago(since, board.at))).unwrap_or_default();
     let state = format!("{}{since}", row.state.replace('_', " "));
     vec![

@@ -114,6 +114,7 @@ impl Screen {
             Item::Need(need, row) => {
                 let mut lines = vec![line(need.words.clone())];
                 lines.extend(need.way_out().map(|way_out| line(way_out.advice())));
+                lines.extend(need.command().map(line));
                 lines.extend(need.id.iter().map(|id| faint(id.clone())));
                 if let Some(row) = row {
                     lines.push(line(""));

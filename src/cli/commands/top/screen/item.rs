@@ -66,6 +66,18 @@ impl<'a> Item<'a> {
         })
     }
 
+    /// Returns the moments until which its row says how much time is left.
+    pub(in crate::cli::commands::top) fn times_left(&self) -> Vec<Moment> {
+        let (need, row) = match self {
+            Self::Need(need, row) => (need.until, *row),
+            Self::Member(row) => (None, Some(*row)),
+            _ => return Vec::new(),
+        };
+        let owed = row.into_iter().flat_map(|row| row.owes.iter().filter_map(|one| one.due_at));
+        let leases = row.into_iter().flat_map(|row| row.leases.iter().map(|one| one.ends_at));
+        need.into_iter().chain(owed).chain(leases).collect()
+    }
+
     /// Returns the member that it is about.
     pub(in crate::cli::commands::top) fn member(&self) -> Option<&'a str> {
         match self {

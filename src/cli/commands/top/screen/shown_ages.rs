@@ -69,5 +69,7 @@ fn lasts(item: &Item<'_>, board: &Board) -> Option<u64> {
         let unit = if ran < WITH_SECONDS_MS { 1_000 } else { 60_000 };
         return Some(unit - ran % unit);
     }
-    item.since().map(|since| age_lasts(since, board.at))
+    let age = item.since().map(|since| age_lasts(since, board.at));
+    let left = item.times_left().into_iter().map(|until| span_lasts(board.at, until));
+    age.into_iter().chain(left).min()
 }

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+use crate::domain::limits;
 use crate::domain::messaging::{
-    Attached, Attachment, AttachmentError, AttachmentKind, attachment_limits, check_attachments,
+    Attached, Attachment, AttachmentError, AttachmentKind, check_attachments,
 };
 use crate::mcp::blocking_read::blocking_read;
 use crate::mcp::{Caller, ToolError};
-use crate::sys::fs::project::ProjectFiles;
+use crate::sys::fs::project::{FileProblem, ProjectFiles};
 
 /// The fields of an attachment.
 const FIELDS: [&str; 5] = ["name", "type", "mime_type", "content", "path"];
@@ -86,14 +87,19 @@ fn noted(
     mut attachments: Vec<Attachment>,
     paths: &[Option<String>],
 ) -> Result<Vec<Attachment>, String> {
-    let mut left = attachment_limits::ATTACHED_FILES_BYTES;
+    let mut left = limits::ATTACHED_FILES_BYTES;
     for ((attachment, path), number) in attachments.iter_mut().zip(paths).zip(1..) {
         let Some(path) = path else { continue };
         let noted = files.note(cwd.map(PathBuf::as_path), path, left);
         let file = noted.map_err(|problem| {
-            let most = attachment_limits::ATTACHED_FILES_BYTES >> 20;
-            let hint = format!("a path names a file of the project, and all files of a message have {most} MiB at most");
-            format!("the path of attachment {number} cannot be attached: {problem}. {hint}")
+            let most = limits::ATTACHED_FILES_BYTES >> 20;
+            let why = match problem {
+                FileProblem::TooLong { .. } => {
+                    format!("with it, the files of the message are longer than {most} MiB together")
+                }
+                problem => format!("{problem}. A path names a file of the project"),
+            };
+            format!("the path of attachment {number} cannot be attached: {why}")
         })?;
         left -= file.bytes;
         attachment.holds = Attached::File(file);

@@ -1,4 +1,4 @@
-//! The limits of what is attached to a message.
+//! The caps of what is attached to a message.
 
 /// Attachments of one message.
 pub const ATTACHMENTS: usize = 8;
@@ -6,7 +6,7 @@ pub const ATTACHMENTS: usize = 8;
 /// The texts that are attached to one message, as JSON: like a payload they stand in its line.
 pub const ATTACHED_TEXT_BYTES: u64 = 64 * 1024;
 
-/// The files that are attached to one message: so much is hashed in well under a second, and read again by whoever looks at it.
+/// The files that are attached to one message: so much is hashed in about a second, and read again by whoever looks at it.
 pub const ATTACHED_FILES_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The longest name of an attachment, and the longest media type (RFC 6838 has 127 bytes for each half).
