@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::bus::event::BodyRef;
-use crate::bus::state::{Session, State, Task, Workflow};
+use crate::bus::state::{Conflict, Session, State, Task, Workflow};
 use crate::domain::alert_kind::AlertKind;
-use crate::domain::ids::{PermissionId, SessionId, TaskId, WorkflowId};
+use crate::domain::ids::{MessageId, PermissionId, SessionId, TaskId, WorkflowId};
+use crate::domain::messaging::ConflictStep;
 use crate::domain::name::Name;
 use crate::domain::task::TaskStatus;
+use crate::domain::text::listed::listed;
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
 
 /// What a notification is about.
@@ -15,6 +17,10 @@ use crate::domain::workflow::{StepStatus, WorkflowStatus};
 pub(super) enum Subject {
     Permission(PermissionId),
     Approval(WorkflowId, Name),
+    /// The message that asks.
+    Question(MessageId),
+    /// The thread of the disagreement.
+    Decision(MessageId),
     Stuck(SessionId),
     Task(TaskId),
     Workflow(WorkflowId),
@@ -64,6 +70,8 @@ pub(super) fn still_stands(state: &State, subject: &Subject) -> bool {
             .workflow(id)
             .and_then(|workflow| workflow.step(step))
             .is_some_and(|step| step.status == StepStatus::Asking),
+        Subject::Question(id) => state.asks_user(id),
+        Subject::Decision(thread) => state.conflict(thread).is_some_and(asks_user),
         Subject::Stuck(session) => state.session(*session).is_some_and(is_stuck),
         Subject::Task(_) | Subject::Workflow(_) => true,
     }
@@ -93,6 +101,28 @@ fn standing(state: &State, me: SessionId) -> Vec<Alert> {
             text: Some(AlertText::Line(workflow.name.clone())),
         })
     });
+    // What is for the user of the whole team, one bridge tells.
+    let speaks = state.speaks_with_user().is_some_and(|speaker| speaker.id == me);
+    let questions = state.questions_for_user().filter(|_| speaks).map(|message| Alert {
+        kind: AlertKind::Question,
+        subject: Subject::Question(message.id.clone()),
+        words: format!("{} asks you something ({})", message.from, message.id),
+        text: Some(AlertText::Stored(message.body)),
+    });
+    let undecided = state.open_conflicts().filter(|conflict| speaks && asks_user(conflict));
+    let decisions = undecided.map(|conflict| {
+        let names: Vec<_> = conflict.names().map(Name::as_str).collect();
+        Alert {
+            kind: AlertKind::Decision,
+            subject: Subject::Decision(conflict.thread.clone()),
+            words: format!(
+                "{} disagree, and you are asked to decide ({})",
+                listed(&names, "and"),
+                conflict.thread
+            ),
+            text: None,
+        }
+    });
     let agents = state.live_sessions().into_iter().filter(is_mine);
     let stuck = agents.filter(|agent| is_stuck(agent)).map(|agent| Alert {
         kind: AlertKind::Stuck,
@@ -109,10 +139,16 @@ fn standing(state: &State, me: SessionId) -> Vec<Alert> {
     let ended = workflows.iter().filter(|ended| ended.by == own.name || ended.owner == Some(me));
     permissions
         .chain(approvals)
+        .chain(questions)
+        .chain(decisions)
         .chain(stuck)
         .chain(tasks.filter_map(of_task))
         .chain(ended.filter_map(|workflow| of_workflow(workflow)))
         .collect()
+}
+
+fn asks_user(conflict: &Conflict) -> bool {
+    conflict.is_open() && conflict.step == ConflictStep::Human
 }
 
 fn is_stuck(agent: &Session) -> bool {

@@ -135,7 +135,7 @@ pub(super) static GATE_ENV: Key<Other> = Key {
 pub(super) static NOTIFY_ON: Key<Other> = Key {
     name: "on",
     values: Other {
-        values: "a list of `\"permission\"`, `\"approval\"`, `\"stuck\"`, `\"finished\"`, `\"failed\"`, `\"workflow\"`",
+        values: "a list of `\"permission\"`, `\"approval\"`, `\"question\"`, `\"decision\"`, `\"stuck\"`, `\"finished\"`, `\"failed\"`, `\"workflow\"`",
         default: "all",
     },
     meaning: "what you are notified of",

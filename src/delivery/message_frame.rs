@@ -12,7 +12,7 @@ use super::recipient::Reader;
 use super::thread_context::{Before, Mail};
 use crate::bus::LoadedMessage;
 use crate::domain::limits;
-use crate::domain::messaging::{Attached, Audience, Author, MessageKind, Signal};
+use crate::domain::messaging::{Attached, Audience, Author, Group, MessageKind, Signal};
 use crate::domain::text::visible_letters::{one_line, quoted, seen};
 
 /// The first line.
@@ -22,9 +22,9 @@ pub const BEGIN_WITH_HUMAN: &str = "--- Messages from other agents and your user
 /// The last line.
 pub const END: &str = "--- End messages ---";
 
-/// What follows a frame with a message of the person at the command line, who cannot be sent messages.
-const ABOUT_HUMAN: &str = " `human` is your user, who wrote at the command line and has no inbox: \
-                           they read the result of your task, and what members write to each other.";
+/// What follows a frame with a message of the person at the command line.
+const ABOUT_HUMAN: &str = " `human` is your user, who wrote at the command line: they read the result \
+                           of your task, and what you send to `human`.";
 
 /// Returns what to add behind a frame about its authors, beginning with a space: nothing if all of them are members.
 pub(super) fn about_authors(messages: &[LoadedMessage]) -> &'static str {
@@ -125,6 +125,7 @@ fn authors(message: &LoadedMessage, reader: Reader<'_>) -> String {
     };
     let to = match &message.header.audience {
         Audience::One(name) if name == reader.name() => "you".to_owned(),
+        Audience::Group(Group::Human) => "human, your user".to_owned(),
         audience => audience.to_string(),
     };
     format!("[{from} → {to}]")
@@ -151,7 +152,10 @@ fn rest(message: &LoadedMessage, reader: Reader<'_>) -> String {
 /// Writes what a message is for, and how much it matters where that is not as usual.
 fn labels(message: &LoadedMessage) -> String {
     let header = &message.header;
-    let signal = header.signal().map(Signal::as_str);
+    // That the person says it stands before it.
+    let signal =
+        header.signal().filter(|_| header.from != Author::Human || header.class().wants_answer());
+    let signal = signal.map(Signal::as_str);
     let priority = (!header.priority.is_normal()).then(|| header.priority.as_str());
     let labels: Vec<_> = signal.into_iter().chain(priority).map(seen).collect();
     if labels.is_empty() { String::new() } else { format!("{}: ", labels.join(", ")) }
@@ -197,6 +201,12 @@ fn beside_the_text(message: &LoadedMessage, reader: Reader<'_>) -> String {
     }
     if header.is_copy_for(reader.name()) {
         add("[a copy for you: it mentions you]".to_owned());
+    } else if header.audience.is_human() {
+        let send = reader.tool("send_message");
+        let answer = more.response_seconds.map(|seconds| {
+            format!(", who is to answer within {seconds} s: {send} with reply_to {id} passes it on")
+        });
+        add(format!("[for your user{}]", answer.unwrap_or_else(|| ": tell them".to_owned())));
     } else if let Some(seconds) = more.response_seconds {
         let send = reader.tool("send_message");
         add(format!("[wants an answer within {seconds} s: {send} with reply_to {id}]"));

@@ -212,7 +212,7 @@ fn a_message_of_the_person_says_so_and_where_they_read_the_answer() {
         ]
     };
     for text in texts(&messages) {
-        assert!(text.ends_with("what members write to each other."), "{text}");
+        assert!(text.ends_with("and what you send to `human`."), "{text}");
     }
     for text in texts(&[of_member]) {
         assert!(!text.contains("your user"), "{text}");

@@ -7,6 +7,10 @@ pub enum AlertKind {
     Permission,
     /// A step of a workflow waits for approval.
     Approval,
+    /// A member has asked the user something.
+    Question,
+    /// Members disagree, and the user is asked to decide.
+    Decision,
     /// An agent shows no sign of life, or does not end a cancelled turn.
     Stuck,
     /// A task has succeeded.
@@ -19,9 +23,11 @@ pub enum AlertKind {
 
 impl AlertKind {
     /// All kinds, with their words.
-    pub const WORDS: [(&'static str, Self); 6] = [
+    pub const WORDS: [(&'static str, Self); 8] = [
         ("permission", Self::Permission),
         ("approval", Self::Approval),
+        ("question", Self::Question),
+        ("decision", Self::Decision),
         ("stuck", Self::Stuck),
         ("finished", Self::Finished),
         ("failed", Self::Failed),
@@ -36,6 +42,9 @@ impl AlertKind {
 
     /// Says whether somebody has to act before work goes on.
     pub fn needs_somebody(self) -> bool {
-        matches!(self, Self::Permission | Self::Approval | Self::Stuck)
+        matches!(
+            self,
+            Self::Permission | Self::Approval | Self::Question | Self::Decision | Self::Stuck
+        )
     }
 }

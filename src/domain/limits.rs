@@ -258,6 +258,15 @@ pub const OPEN_CONFLICTS: usize = 100;
 pub const OPEN_CONFLICTS_OF_ONE: usize = 10;
 pub const KEPT_CONFLICTS: usize = 256;
 
+/// Questions to the user that are shown as open: more than a person answers, and a bound for the state.
+pub const USER_QUESTIONS: usize = 100;
+
+/// Questions of one member to the user that are open at once: each may be a form before the user's eyes.
+pub const USER_QUESTIONS_OF_ONE: usize = 5;
+
+/// Characters of such a question in a list or a form; its thread has the rest.
+pub const NEED_CHARS: usize = 400;
+
 /// Messages of a thread in dispute that whoever decides is shown: those of the rounds, and some before.
 pub const CONFLICT_MESSAGES: usize = 12;
 

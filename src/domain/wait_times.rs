@@ -359,6 +359,9 @@ pub const IDEMPOTENT_KEPT: Duration = Duration::from_hours(1);
 /// The server looks this often which of these programs have gone, and whose key was revoked.
 pub const PROGRAM_LOOK: Duration = Duration::from_secs(5);
 
+/// How long a form waits for the words of a user; the question itself stays open for longer, in all windows.
+pub const USER_ANSWERS: Duration = Duration::from_secs(24 * 60 * 60);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
-//! Asks the client's user about permissions that agents request, if the client can show a form.
+//! Asks the client's user what agents want permission for, what members ask, and what they disagree about, if the client can show a form.
 //!
 //! Clients that open a session with `initialize` get a request of ours at once. Stateless clients take no requests: a call that waits, or
 //! else the next call of a tool, is answered with "input required", and they repeat it with the user's answers. A user who only closes
-//! the form has not answered; then the question goes to the orchestrator. The user gets each question once.
+//! the form has not answered; then a permission goes to the orchestrator, and the rest stays in its inbox and in all windows. The user gets each question once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use rmcp::Peer;
 use rmcp::model::{
-    CallToolRequestParams, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
-    InputRequest, InputRequiredResult, InputResponses,
+    CallToolRequestParams, ElicitRequest, InputRequest, InputRequiredResult, InputResponses,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::task::JoinSet;
@@ -20,15 +19,9 @@ use tokio_util::sync::CancellationToken;
 use super::ask_consent::Consents;
 use super::decision_form::{put_form, shows_forms, shows_forms_in_answers};
 use super::lazy_membership::LazyMembership;
-use super::question_form::{Circumstances, question_form, yes};
-use crate::bus::rules::{Operation, PermissionReply};
-use crate::bus::state::{Permission, State};
-use crate::bus::{BusError, Membership};
-use crate::domain::ids::{PermissionId, SessionId};
-use crate::domain::limits;
-use crate::domain::permission::Decision;
+use super::user_question::{UserQuestion, open_questions};
+use crate::bus::Membership;
 use crate::domain::wait_times;
-use crate::sys::clock;
 use crate::sys::mutex::lock;
 use crate::team::{Reach, UserReachable};
 
@@ -40,8 +33,8 @@ pub(super) struct User {
     human: UserReachable,
     /// The files about which this user was asked.
     pub(super) consents: Consents,
-    /// The questions that this user was asked.
-    asked: Mutex<BTreeSet<PermissionId>>,
+    /// The keys of the questions that this user was asked.
+    asked: Mutex<BTreeSet<String>>,
 }
 
 impl User {
@@ -87,8 +80,8 @@ impl User {
         let mut forms = JoinSet::new();
         loop {
             changes.mark_unchanged();
-            for permission in self.new_questions(membership, usize::MAX) {
-                forms.spawn(ask_by_request(peer.clone(), membership.clone(), permission));
+            for question in self.new_questions(membership, usize::MAX) {
+                forms.spawn(ask_by_request(peer.clone(), membership.clone(), question));
             }
             while forms.try_join_next().is_some() {}
             if changes.changed().await.is_err() {
@@ -137,10 +130,10 @@ impl User {
         let questions = self.new_questions(membership, FORMS_AT_ONCE);
         let forms: BTreeMap<_, _> = questions
             .iter()
-            .filter_map(|permission| {
-                let form = form(membership, permission)?;
+            .filter_map(|question| {
+                let form = question.form(membership.bus())?;
                 let form = InputRequest::Elicitation(ElicitRequest::new(form));
-                Some((permission.id.to_string(), form))
+                Some((question.key(), form))
             })
             .collect();
         (!forms.is_empty()).then(|| InputRequiredResult::from_input_requests(forms))
@@ -148,36 +141,40 @@ impl User {
 
     async fn take_answers(&self, answers: &InputResponses, membership: &Membership) {
         for (key, answer) in answers {
-            let Ok(id) = PermissionId::parse(key) else {
-                continue;
-            };
             // An answer to a question that this user was not asked does not count.
-            if !self.asked().contains(&id) {
+            if !self.asked().contains(key) {
                 continue;
             }
+            let me = membership.session();
+            let open = membership.bus().look(|state| open_questions(state, me));
+            let Some(question) = open.into_iter().find(|question| question.key() == *key) else {
+                continue;
+            };
             let result = serde_json::from_value(answer.clone()).ok();
-            settle(membership, &id, result).await;
+            question.settle(membership, result).await;
         }
     }
 
-    /// Returns the open questions of this bridge's agents that the user has not been asked, and marks them as asked.
-    fn new_questions(&self, membership: &Membership, limit: usize) -> Vec<Permission> {
-        membership.bus().look(|state| {
-            let mut asked = self.asked();
-            asked.retain(|id| state.permission(id).is_some());
-            let me = membership.session();
-            let new = open_for(state, me, &asked).take(limit).cloned().collect::<Vec<_>>();
-            asked.extend(new.iter().map(|permission| permission.id.clone()));
-            new
-        })
+    /// Returns the open questions that the user has not been asked, and marks them as asked.
+    fn new_questions(&self, membership: &Membership, limit: usize) -> Vec<UserQuestion> {
+        let me = membership.session();
+        let mut open = membership.bus().look(|state| open_questions(state, me));
+        let mut asked = self.asked();
+        asked.retain(|key| open.iter().any(|question| question.key() == *key));
+        open.retain(|question| !asked.contains(&question.key()));
+        open.truncate(limit);
+        asked.extend(open.iter().map(UserQuestion::key));
+        open
     }
 
     fn is_new_question_open(&self, membership: &Membership) -> bool {
         let me = membership.session();
-        membership.bus().look(|state| open_for(state, me, &self.asked()).next().is_some())
+        let open = membership.bus().look(|state| open_questions(state, me));
+        let asked = self.asked();
+        open.iter().any(|question| !asked.contains(&question.key()))
     }
 
-    fn asked(&self) -> MutexGuard<'_, BTreeSet<PermissionId>> {
+    fn asked(&self) -> MutexGuard<'_, BTreeSet<String>> {
         // Every change is a single step, so a poisoned set is whole.
         lock(&self.asked)
     }
@@ -191,77 +188,25 @@ async fn replaced(membership: &LazyMembership, held: &Membership) {
     }
 }
 
-/// Returns the open questions of this bridge's agents, without those that the user was asked.
-fn open_for<'s>(
-    state: &'s State,
-    me: SessionId,
-    asked: &BTreeSet<PermissionId>,
-) -> impl Iterator<Item = &'s Permission> {
-    let is_held_by_me = move |permission: &&Permission| {
-        let agent = state.session(permission.question.session);
-        agent.is_some_and(|agent| agent.owner == Some(me))
-    };
-    let open = state.open_permissions().into_iter().filter(is_held_by_me);
-    open.filter(|permission| !asked.contains(&permission.id))
-}
-
 /// Shows one form until it is filled in. An answer elsewhere withdraws the form.
-async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, permission: Permission) {
+async fn ask_by_request(peer: Peer<RoleServer>, membership: Membership, question: UserQuestion) {
     let answered = async {
         let mut changes = membership.bus().changes();
-        let is_open = || {
-            membership.bus().look(|state| {
-                state
-                    .permission(&permission.id)
-                    .is_some_and(|permission| permission.answer.is_none())
-            })
-        };
+        let is_open = || membership.bus().look(|state| question.is_open(state));
         while is_open() && changes.changed().await.is_ok() {}
     };
     let asking = async {
-        // The bus's deadline ends it; this one applies if the bus fails.
-        let limit = Duration::from_millis(permission.timeout_ms).saturating_mul(2);
-        put_form(&peer, form(&membership, &permission)?, limit).await
+        let limit = match &question {
+            // The bus's deadline ends it; this one applies if the bus fails.
+            UserQuestion::Permission(permission) => {
+                Duration::from_millis(permission.timeout_ms).saturating_mul(2)
+            }
+            UserQuestion::Member { .. } | UserQuestion::Dispute { .. } => wait_times::USER_ANSWERS,
+        };
+        put_form(&peer, question.form(membership.bus())?, limit).await
     };
     tokio::select! {
         () = answered => {}
-        result = asking => settle(&membership, &permission.id, result).await,
+        result = asking => question.settle(&membership, result).await,
     }
-}
-
-/// Records the user's answer; without one, the question stays with the orchestrator.
-async fn settle(membership: &Membership, id: &PermissionId, result: Option<ElicitResult>) {
-    let decision = result.and_then(|result| match result.action {
-        ElicitationAction::Accept => {
-            membership.bus().look(|state| state.permission(id).and_then(yes))
-        }
-        ElicitationAction::Decline => Some(Decision::Reject),
-        _ => None,
-    });
-    let ask = match decision {
-        Some(decision) => Operation::AnswerPermission(id.clone(), PermissionReply::Human(decision)),
-        None => Operation::NotifyOfPermission(id.clone()),
-    };
-    match membership.ask(ask).await {
-        // Another answer came first.
-        Ok(_) | Err(BusError::Refused(_)) => {}
-        Err(error) => tracing::warn!("failed to record the user's answer: {error}"),
-    }
-}
-
-/// Makes the form of a question.
-fn form(membership: &Membership, permission: &Permission) -> Option<ElicitRequestParams> {
-    let question = &permission.question;
-    let bus = membership.bus();
-    let (directory, prompt) = bus.look(|state| {
-        let directory = state.session(question.session).and_then(|agent| agent.cwd.clone());
-        let task = question.task.as_ref().and_then(|task| state.task(task));
-        (directory, task.map(|task| task.prompt))
-    });
-    // Without its first words the form still says what is asked.
-    let read = |prompt| bus.beginning(prompt, limits::FORM_TASK_CHARS).ok().flatten();
-    let task = prompt.and_then(read);
-    let passed = clock::now().wall_ms.saturating_sub(permission.asked_ms);
-    let left = permission.timeout_ms.saturating_sub(u64::try_from(passed).unwrap_or(0));
-    question_form(permission, &Circumstances { directory, task, seconds_left: left.div_ceil(1000) })
 }

@@ -62,7 +62,11 @@ impl Forms {
             Some(true) => {
                 let schema = json!(requested_schema);
                 let fields = schema["properties"].as_object().into_iter().flatten();
-                let chosen = fields.map(|(name, field)| (name.clone(), field["enum"][0].clone()));
+                let word = |field: &Value| match field.get("enum") {
+                    Some(offers) => offers[0].clone(),
+                    None => json!("yes"),
+                };
+                let chosen = fields.map(|(name, field)| (name.clone(), word(field)));
                 let content = Value::Object(chosen.collect());
                 ElicitResult::new(ElicitationAction::Accept).with_content(content)
             }

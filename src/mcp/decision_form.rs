@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 /// The field that holds a decision.
 const DECISION: &str = "decision";
 
+/// The field that holds an answer in words.
+const ANSWER: &str = "answer";
+
 /// How Claude Code introduces itself. It shows four lines of a form's text.
 const SHOWS_FOUR_LINES: &str = "claude-code";
 
@@ -77,6 +80,22 @@ pub(super) fn decision_form(message: String, offers: &[&str]) -> Option<ElicitRe
 /// Returns the decision in a form that was filled in.
 pub(super) fn decision_in(result: &ElicitResult) -> Option<&str> {
     result.content.as_ref()?.get(DECISION)?.as_str()
+}
+
+/// Makes a form that takes an answer in words.
+pub(super) fn answer_form(message: String) -> Option<ElicitRequestParams> {
+    let schema = json!({
+        "type": "object",
+        "properties": { ANSWER: { "type": "string", "title": "Answer", "minLength": 1 } },
+        "required": [ANSWER],
+    });
+    form(message, schema)
+}
+
+/// Returns the answer in a form that was filled in.
+pub(super) fn answer_in(result: &ElicitResult) -> Option<&str> {
+    let text = result.content.as_ref()?.get(ANSWER)?.as_str()?;
+    Some(text).filter(|text| !text.trim().is_empty())
 }
 
 fn form(message: String, schema: Value) -> Option<ElicitRequestParams> {

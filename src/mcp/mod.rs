@@ -22,6 +22,7 @@ mod lazy_membership;
 mod decision_form;
 mod question_form;
 mod ask_consent;
+mod user_question;
 mod ask_user;
 mod caller;
 mod server;

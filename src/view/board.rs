@@ -111,7 +111,7 @@ impl Board {
             version: VIEW_VERSION,
             seq: looked.seq,
             at: Moment(now.wall_ms),
-            needs_you: needs::of(state, &members, &permissions),
+            needs_you: needs::of(state, &members, &permissions, texts),
             tasks,
             requests: requests(state, texts),
             ended_requests: RequestRow::of_ended(state, most_ended, texts),

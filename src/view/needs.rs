@@ -7,10 +7,10 @@ use crate::bus::state::{Conflict, State, StepRun, Workflow};
 use crate::domain::limits;
 use crate::domain::messaging::ConflictStep;
 use crate::domain::text::counted::counted;
-use crate::domain::text::visible_letters::beginning;
+use crate::domain::text::visible_letters::{beginning, quoted};
 use crate::domain::workflow::StepStatus;
 use crate::view::rows::commitments::left;
-use crate::view::{ConflictRow, MemberRow, Moment, PermissionRow, Trouble, WayOut};
+use crate::view::{ConflictRow, MemberRow, Moment, PermissionRow, Texts, Trouble, WayOut};
 
 /// What a person has to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -20,6 +20,8 @@ pub enum NeedKind {
     Permission,
     /// A step of a workflow waits for approval.
     Approval,
+    /// A member has asked the user something.
+    Question,
     /// Two members disagree, and nobody in the team decides it.
     Decision,
     /// An agent does not end a cancelled turn, shows no sign of life, or its process does not respond.
@@ -32,6 +34,7 @@ impl NeedKind {
         match self {
             Self::Permission => "permission",
             Self::Approval => "approval",
+            Self::Question => "question",
             Self::Decision => "decision",
             Self::Stuck => "stuck",
         }
@@ -42,9 +45,19 @@ impl NeedKind {
         matches!(self, Self::Permission | Self::Approval)
     }
 
+    /// Says whether it is a question.
+    pub fn is_answered(self) -> bool {
+        self.is_allowed_or_denied() || self.is_answered_in_words()
+    }
+
+    /// Says whether it is answered by a message.
+    pub fn is_answered_in_words(self) -> bool {
+        matches!(self, Self::Question | Self::Decision)
+    }
+
     /// Says whether a member waits, and not a step or a thread.
     pub fn is_of_member(self) -> bool {
-        matches!(self, Self::Permission | Self::Stuck)
+        matches!(self, Self::Permission | Self::Question | Self::Stuck)
     }
 }
 
@@ -59,7 +72,7 @@ pub struct Need {
     pub trouble: Option<Trouble>,
     /// The member that waits, or the step, or the members that disagree.
     pub who: String,
-    /// What to answer, to approve, or to end: the id of a permission question, of a workflow, of a thread, or of a task.
+    /// What to answer, to approve, or to end: the id of a permission question, of a workflow, of a message, of a thread, or of a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What it is about. Words of agents and of plans are quoted.
@@ -88,11 +101,16 @@ impl Need {
         self.trouble.map(|trouble| trouble.way_out(self.id.is_some()))
     }
 
-    /// Returns the command that helps a member that is stuck, or decides what members disagree about.
+    /// Returns to whom, and in reply to what, a message answers it.
+    pub fn answered_by_message(&self) -> Option<(&str, &str)> {
+        let id = self.id.as_deref().filter(|_| self.kind.is_answered_in_words())?;
+        Some((self.who.split(' ').next().unwrap_or_default(), id))
+    }
+
+    /// Returns the command that helps a member that is stuck, answers its question, or decides what members disagree about.
     pub fn command(&self) -> Option<String> {
-        if let (NeedKind::Decision, Some(thread)) = (self.kind, &self.id) {
-            let name = self.who.split(' ').next().unwrap_or_default();
-            return Some(format!("cli-team-bridge send {name} TEXT --reply-to {thread}"));
+        if let Some((name, id)) = self.answered_by_message() {
+            return Some(format!("cli-team-bridge send {name} TEXT --reply-to {id}"));
         }
         self.way_out()?.command(&self.who, self.id.as_deref())
     }
@@ -105,7 +123,12 @@ fn asks_since(workflow: &Workflow, step: &StepRun) -> Moment {
 }
 
 /// Collects what waits for a person, permissions first.
-pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[PermissionRow]) -> Vec<Need> {
+pub(super) fn of(
+    state: &State,
+    members: &[MemberRow],
+    permissions: &[PermissionRow],
+    texts: &mut dyn Texts,
+) -> Vec<Need> {
     let asked = permissions.iter().map(|permission| Need {
         kind: NeedKind::Permission,
         state: None,
@@ -179,5 +202,28 @@ pub(super) fn of(state: &State, members: &[MemberRow], permissions: &[Permission
             until: None,
         }
     });
-    asked.chain(approvals).chain(decisions).chain(stuck).collect()
+    let questions = questions(state, texts);
+    asked.chain(approvals).chain(questions).chain(decisions).chain(stuck).collect()
+}
+
+/// Returns what live members have asked the user.
+fn questions(state: &State, texts: &mut dyn Texts) -> Vec<Need> {
+    let open = state.questions_for_user().filter_map(|message| {
+        let asker = message.from.member().filter(|name| state.live(name).is_some())?;
+        let words = texts.first_words(message.body, limits::NEED_CHARS);
+        Some(Need {
+            kind: NeedKind::Question,
+            state: None,
+            trouble: None,
+            who: asker.to_string(),
+            id: Some(message.id.to_string()),
+            words: words.map_or_else(
+                || "asks you something that cannot be read".to_owned(),
+                |words| quoted(&words, limits::NEED_CHARS),
+            ),
+            since: Some(Moment(message.sent_ms)),
+            until: None,
+        })
+    });
+    open.collect()
 }

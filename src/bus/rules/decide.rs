@@ -15,6 +15,7 @@ use crate::bus::event::Proposal;
 use crate::bus::state::{State, Wait};
 use crate::domain::ids::SessionId;
 use crate::domain::member::MemberKind;
+use crate::domain::messaging::Group;
 use crate::domain::name::Name;
 use crate::domain::time::Now;
 
@@ -86,6 +87,15 @@ pub fn decide(state: &State, now: Now, command: &Command) -> Result<Option<Propo
         Operation::Settle { session, call, seen: false } => {
             decision.step(|writer| write_operation(writer, command))?;
             requests::end_unheard(&mut decision, state, *session, Unheard::Of(*call))?;
+        }
+        Operation::Send { to, .. } => {
+            decision.step(|writer| write_operation(writer, command))?;
+            if matches!(Group::parse(to.trim()), Ok(Some(Group::Human))) {
+                decision.step(|writer| {
+                    messages::deliver_queued(writer);
+                    Ok(())
+                })?;
+            }
         }
         _ => decision.step(|writer| write_operation(writer, command))?,
     }

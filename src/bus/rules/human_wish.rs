@@ -6,11 +6,14 @@ use super::command::HumanWish;
 use super::event_writer::Writer;
 use super::refusal::Refusal;
 use super::{keys, members, messages, permissions, tasks, workflows};
+use crate::domain::messaging::Signal;
 
 pub(super) fn perform(writer: &mut Writer<'_>, wish: &HumanWish) -> Result<(), Refusal> {
     match wish {
-        HumanWish::Send { to, body, priority, reply_to } => {
-            messages::send_as_human(writer, to, (body, *priority), reply_to.as_ref())
+        HumanWish::Send { to, body, priority, reply_to, signal } => {
+            let signal = signal.clone().unwrap_or_else(Signal::relay);
+            let priority = priority.unwrap_or_else(|| signal.priority());
+            messages::send_as_human(writer, to, (body, priority, signal), reply_to.as_ref())
         }
         HumanWish::Stop { agent, reason, kill } => {
             members::stop(writer, Asker::Human, agent, reason.as_deref(), *kill)

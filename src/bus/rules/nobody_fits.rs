@@ -23,7 +23,7 @@ impl NobodyFits {
     pub(super) fn of(state: &State, group: &Group) -> Self {
         let mut words = state.group_words();
         let written = group.to_string();
-        let bare = written[1..].to_owned();
+        let bare = written.trim_start_matches(['@', '#']).to_owned();
         let is_it = |word: &String| word.eq_ignore_ascii_case(&written);
         let mut near = nearest(&written, words.all().filter(|word| !is_it(word)));
         // A member's name stands alone in an address.
@@ -47,6 +47,7 @@ impl fmt::Display for NobodyFits {
         let what = match self.group {
             Group::Word(_) => "has that lane, role or capability",
             Group::Topic(_) => "follows that topic",
+            Group::Human => "speaks with the user",
         };
         write!(formatter, "`{}` reaches nobody: no other live member {what}", self.group)?;
         if self.nearest.is_empty() {

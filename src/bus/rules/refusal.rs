@@ -1,5 +1,10 @@
 //! Why a command is refused, in sentences that a model can act on.
 
+mod phrases;
+
+use self::phrases::{
+    circle, ended_hint, nearest_hint, standing, who_may, whose, with_article, words,
+};
 use super::nobody_fits::NobodyFits;
 use crate::domain::ids::{
     IdError, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
@@ -13,7 +18,6 @@ use crate::domain::name::{Name, NameError};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::text::counted::{counted, counted_as};
-use crate::domain::text::listed::listed;
 use crate::domain::workflow::{StepStatus, WorkflowStatus};
 
 /// Why the rules refuse a command.
@@ -71,10 +75,16 @@ pub enum Refusal {
     #[error("`{name}` is you: send to another member; list_agents shows them")]
     ToYourself { name: Name },
     #[error(
-        "`{word}` has no inbox: what you say in your own answer reaches your user, or whoever gave \
-            you the task. Outside of a task, write to an orchestrator: your user can read that"
+        "`{word}` is no member: send_message to `human` reaches your user, and so does what you say in \
+            your own answer"
     )]
     ToUser { word: String },
+    /// The person at the command line sends it.
+    #[error(
+        "the signal `{signal}` is for members, who have claims, inboxes and requests: leave it out, and \
+            say in words what you want"
+    )]
+    SignalOfMembers { signal: Signal },
     #[error(
         "`bridge` is the bus itself and reads no messages: send to a member; list_agents shows them"
     )]
@@ -219,6 +229,11 @@ pub enum Refusal {
         counted_as(*.limit, "answer to you is", "answers to you are")
     )]
     TooManyAwaited { limit: usize },
+    #[error(
+        "{open} questions of yours to the user are open, which is the limit: wait for an answer, or \
+            replace one with more.supersedes"
+    )]
+    TooManyForUser { open: usize },
     /// The state has no such message, or the caller may not see it.
     #[error("there is no message `{id}` that you sent or received, or it is too old to be found")]
     UnknownMessage { id: MessageId },
@@ -431,70 +446,4 @@ pub enum Refusal {
     TooManyKeys,
     #[error("this wait already received a message")]
     AlreadyDelivered,
-}
-
-fn with_article(kind: &str) -> String {
-    let article = if kind.starts_with(['a', 'o']) { "an" } else { "a" };
-    format!("{article} {kind}")
-}
-
-fn standing(status: RequestStatus, by: Option<&Name>) -> String {
-    let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
-    match status {
-        RequestStatus::Open | RequestStatus::Claimed | RequestStatus::Completed => {
-            format!("is {}{by}", status.as_str())
-        }
-        RequestStatus::Expired | RequestStatus::Failed => format!("has {}", status.as_str()),
-    }
-}
-
-fn whose(id: &RequestId, status: RequestStatus, by: Option<&Name>) -> String {
-    match (status, by) {
-        (RequestStatus::Open, _) => format!("nobody owns it; claim_request with `{id}` takes it"),
-        (RequestStatus::Claimed, Some(by)) => format!("`{by}` owns it"),
-        (_, Some(by)) => format!("it is {}; its last owner was `{by}`", status.as_str()),
-        (_, None) => format!("it is {}", status.as_str()),
-    }
-}
-
-/// Says who waits for whom, and whom to answer first.
-fn circle(chain: &[Name], asked: Option<&str>) -> String {
-    let last = chain.last().map(Name::as_str).unwrap_or_default();
-    let steps = chain.windows(2).map(|pair| format!("`{}` waits for `{}`", pair[0], pair[1]));
-    let steps: Vec<_> = steps.chain([format!("`{last}` waits for you")]).collect();
-    let by = asked.map(|id| format!(", with `{id}` as reply_to")).unwrap_or_default();
-    let steps = listed(&steps, "and");
-    format!("you would wait in a circle, because {steps}: answer `{last}` first{by}")
-}
-
-fn words(offers: &[Decision]) -> String {
-    let words: Vec<_> = offers.iter().map(|offer| offer.as_str()).collect();
-    words.join(", ")
-}
-
-fn who_may(who: &[Name]) -> String {
-    let shown = &who[..who.len().min(limits::SHOWN_GROUP_WORDS)];
-    let names: Vec<_> = shown.iter().map(|name| format!("`{name}`")).collect();
-    match who.len() - shown.len() {
-        _ if who.is_empty() => ": none of them is live now".to_owned(),
-        0 => format!(": {} may claim it", names.join(", ")),
-        more => format!(": {} and {more} more may claim it", names.join(", ")),
-    }
-}
-
-fn ended_hint(name: Option<&Name>) -> String {
-    match name {
-        Some(name) => format!(" any more: it was one of `{name}`, whose name lasts"),
-        None => ": list_agents shows those that are".to_owned(),
-    }
-}
-
-fn nearest_hint(nearest: &[String]) -> String {
-    match nearest {
-        [] => ": list_agents shows the members".to_owned(),
-        names => format!(
-            ": did you mean {}?",
-            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-        ),
-    }
 }

@@ -39,6 +39,9 @@ pub struct State {
     /// Messages that wait for somebody who fits their address.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(in crate::bus) queued: BTreeSet<MessageId>,
+    /// Messages that want an answer of the user, oldest first.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub(in crate::bus) user_questions: VecDeque<MessageId>,
     /// Disagreements by their threads: those that are not over, and the last that are.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(in crate::bus) conflicts: BTreeMap<MessageId, Conflict>,

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::await_reply::Reply;
+
 /// The version of the JSON form of an outcome.
 const VERSION: u32 = 1;
 
@@ -36,6 +38,9 @@ pub(crate) struct Outcome {
     /// The id of the message that was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message_id: Option<String>,
+    /// The answer to the message, if it was waited for and came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply: Option<Reply>,
     /// The same in a sentence for people.
     pub(crate) words: String,
 }
@@ -51,6 +56,7 @@ impl Outcome {
             status: String::new(),
             seconds: 0.0,
             message_id: None,
+            reply: None,
             words: String::new(),
         }
     }
@@ -81,6 +87,11 @@ impl Outcome {
     #[must_use]
     pub(super) fn with_message(self, id: &impl ToString) -> Self {
         Self { message_id: Some(id.to_string()), ..self }
+    }
+
+    #[must_use]
+    pub(super) fn with_reply(self, reply: Reply) -> Self {
+        Self { reply: Some(reply), ..self }
     }
 }
 

@@ -5,6 +5,7 @@
 //! waits, not for ever, for what comes of it, and returns that as an [`Outcome`]. No act makes a bus, joins one, or signals a process.
 
 mod act_outcome;
+mod await_reply;
 mod explain_refusal;
 mod steering;
 mod bridge_in_charge;
@@ -22,3 +23,4 @@ pub(crate) use self::answer_step::StepChoice;
 pub(crate) use self::manage_keys::MadeKey;
 pub(crate) use self::perform_act::{open_to_join, perform};
 pub(crate) use self::steering::{Patience, Steering};
+pub(crate) use self::write_to_member::Letter;

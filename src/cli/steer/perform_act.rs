@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{Answer, Outcome, Patience, Steering, StepChoice};
+use super::{Answer, Letter, Outcome, Patience, Steering, StepChoice};
 use crate::bus::Bus;
 use crate::bus::rules::Approval;
 use crate::cli::Failure;
@@ -35,7 +35,11 @@ async fn performed(team: &Steering, act: Act) -> Result<Outcome, Failure> {
     match act {
         Act::Send { to, text, priority, reply_to } => {
             let reply_to = reply_to.map(|id| MessageId::parse(&id)).transpose()?;
-            team.send(&to, (text, reply_to), priority, patience).await
+            team.send(
+                Letter { priority: Some(priority), reply_to, ..Letter::new(to, text) },
+                patience,
+            )
+            .await
         }
         Act::Stop { member, session } => {
             still_there(team, &member, session)?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::explain_refusal::explained;
 use crate::bus::rules::{HumanWish, Operation};
-use crate::bus::state::State;
+use crate::bus::state::{BodyRef, State};
 use crate::bus::{Bus, Receipt};
 use crate::cli::commands::look::open_project;
 use crate::cli::{Failure, below_agent, hidden_agents, open_bus};
@@ -62,6 +62,11 @@ impl Steering {
     pub(super) async fn wish(&self, wish: HumanWish) -> Result<Receipt, Failure> {
         let asked = self.bus.submit(None, Vec::new(), Operation::ByHuman(wish)).await;
         asked.map_err(|error| self.look(|state| explained(error, state)))
+    }
+
+    /// Reads a text of the bus.
+    pub(super) fn text(&self, body: BodyRef) -> Result<String, Failure> {
+        Ok(self.bus.text(body)?)
     }
 
     /// Looks at the state.

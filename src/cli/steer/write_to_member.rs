@@ -10,7 +10,7 @@ use crate::bus::state::{Delivery, Session, State};
 use crate::cli::Failure;
 use crate::domain::ids::MessageId;
 use crate::domain::member::{Activity, MemberKind};
-use crate::domain::messaging::{Audience, Author, DeliveryMethod, Priority};
+use crate::domain::messaging::{Audience, Author, DeliveryMethod, Priority, Signal};
 use crate::domain::name::Name;
 use crate::domain::text::counted::counted;
 use crate::domain::text::listed::listed;
@@ -19,22 +19,45 @@ use crate::domain::wait_times;
 /// The most members of a group that are named one by one.
 const NAMED: usize = 6;
 
+/// A message of the person.
+#[derive(Debug)]
+pub(crate) struct Letter {
+    pub(crate) to: String,
+    pub(crate) text: String,
+    /// That of its signal, if none.
+    pub(crate) priority: Option<Priority>,
+    pub(crate) reply_to: Option<MessageId>,
+    pub(crate) signal: Option<Signal>,
+    /// How long to wait for its answer.
+    pub(crate) wait: Option<Duration>,
+}
+
+impl Letter {
+    /// Makes a message that says a text.
+    pub(crate) fn new(to: String, text: String) -> Self {
+        Self { to, text, priority: None, reply_to: None, signal: None, wait: None }
+    }
+}
+
 impl Steering {
-    /// Sends a message to a member or to a group. It is stored when this returns; with patience, it also waits a moment for the reader.
+    /// Sends a message to a member or to a group. It is stored when this returns; with patience, it also waits a moment for the reader,
+    /// or as long as it says for an answer.
     pub(crate) async fn send(
         &self,
-        to: &str,
-        (text, reply_to): (String, Option<MessageId>),
-        priority: Priority,
+        letter: Letter,
         patience: Patience,
     ) -> Result<Outcome, Failure> {
         let begun = Instant::now();
+        let Letter { to, text, priority, reply_to, signal, wait } = letter;
         let body = Body::Text(text);
-        let sent =
-            self.wish(HumanWish::Send { to: to.to_owned(), body, priority, reply_to }).await?;
+        let sent = self.wish(HumanWish::Send { to, body, priority, reply_to, signal }).await?;
         let (id, audience) =
             sent.events.iter().find_map(addressed).ok_or("the message was not stored")?;
         let decided = sent.events.iter().find_map(decided);
+        if let Some(limit) = wait {
+            let outcome = Outcome::new("send", &audience, Ended::Pending).with_message(&id);
+            return Ok(self.await_reply(outcome, (&id, &audience), limit).await?.adding(decided));
+        }
         let outcome = Outcome::new("send", &audience, Ended::Pending).with_message(&id);
         let Audience::One(to) = audience else {
             let words = self.look(|state| stored_for_group(state, &id, &audience));

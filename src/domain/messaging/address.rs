@@ -7,7 +7,7 @@
 //! | `@word` | the owner of a lane, else all live members with that role, else those with that capability |
 //! | `#word` | the followers of a topic |
 //! | `all`, `*`, `@all`, `@project` | all live members |
-//! | `human`, `@human` | the person at the command line |
+//! | `human`, `@human` | the person that the team works for, through the orchestrator that speaks with them |
 //! | `TAG:…` | a member of another project |
 //!
 //! Who is meant at a given moment is decided by the rules of the bus: this module knows the forms alone.
@@ -30,8 +30,6 @@ pub enum Address {
     Group(Group),
     /// All live members.
     All,
-    /// The person at the command line.
-    Human,
     /// A member of another project.
     Elsewhere {
         /// The project.
@@ -49,7 +47,12 @@ pub enum Group {
     Word(Label),
     /// `#word`.
     Topic(Label),
+    /// `human`: the person that the team works for. Whoever speaks with them gets what is written to them.
+    Human,
 }
+
+/// The address of the person that the team works for.
+const HUMAN: &str = "human";
 
 /// Why a text is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +68,6 @@ impl Address {
         let text = text.trim();
         match text.to_ascii_lowercase().as_str() {
             "all" | "*" | "@all" | "@project" => return Ok(Self::All),
-            "human" | "@human" => return Ok(Self::Human),
             _ => {}
         }
         if let Some(group) = Group::parse(text)? {
@@ -81,11 +83,19 @@ impl Address {
         }
         Ok(Self::Member(text.to_owned()))
     }
+
+    /// Says whether it may mean several members.
+    pub fn is_several(&self) -> bool {
+        matches!(self, Self::All | Self::Group(Group::Word(_) | Group::Topic(_)))
+    }
 }
 
 impl Group {
-    /// Parses `@word` or `#word`; none for a text without such a sign.
+    /// Parses `@word`, `#word` or `human`; none for any other text.
     pub fn parse(text: &str) -> Result<Option<Self>, AddressError> {
+        if text.strip_prefix('@').unwrap_or(text).eq_ignore_ascii_case(HUMAN) {
+            return Ok(Some(Self::Human));
+        }
         let (make, word): (fn(Label) -> Self, _) =
             match (text.strip_prefix('@'), text.strip_prefix('#')) {
                 (Some(word), _) => (Self::Word, word),
@@ -104,6 +114,7 @@ impl Group {
         match (self, other) {
             (Self::Word(one), Self::Word(other)) => is_same_word(one.as_str(), other.as_str()),
             (Self::Topic(one), Self::Topic(other)) => one == other,
+            (Self::Human, Self::Human) => true,
             _ => false,
         }
     }
@@ -126,6 +137,7 @@ impl fmt::Display for Group {
         match self {
             Self::Word(word) => write!(formatter, "@{word}"),
             Self::Topic(word) => write!(formatter, "#{word}"),
+            Self::Human => formatter.write_str(HUMAN),
         }
     }
 }
@@ -183,8 +195,9 @@ mod tests {
             ("*", Address::All),
             ("@all", Address::All),
             ("@Project", Address::All),
-            ("human", Address::Human),
-            ("@human", Address::Human),
+            ("human", Address::Group(Group::Human)),
+            ("Human", Address::Group(Group::Human)),
+            ("@human", Address::Group(Group::Human)),
             ("fit:ann", elsewhere("fit", "ann")),
             ("fit:*", elsewhere("fit", "*")),
             ("fit:", elsewhere("fit", "")),
@@ -205,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_group_is_stored_as_it_was_written() {
-        for text in ["@Reviewers", "#releases"] {
+        for text in ["@Reviewers", "#releases", "human"] {
             let group = Group::parse(text).unwrap().unwrap();
             let stored = serde_json::to_string(&group).unwrap();
             assert_eq!(stored, format!("{text:?}"));

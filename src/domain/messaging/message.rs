@@ -130,6 +130,11 @@ impl Audience {
         self.group().is_some_and(|own| own.is_same(group))
     }
 
+    /// Says whether it is the person that the team works for.
+    pub fn is_human(&self) -> bool {
+        matches!(self, Self::Group(Group::Human))
+    }
+
     /// Says whether it is one member, and not several.
     pub fn is_one(&self) -> bool {
         matches!(self, Self::One(_))
@@ -185,6 +190,14 @@ impl Priority {
     /// Says whether this is the default, which is not stored.
     pub fn is_normal(&self) -> bool {
         *self == Self::Normal
+    }
+
+    /// All of them, from the least.
+    pub const ALL: [Self; 4] = [Self::Low, Self::Normal, Self::High, Self::Urgent];
+
+    /// Returns the one with that word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|priority| priority.as_str() == word)
     }
 
     /// Returns the word that tools take and show.

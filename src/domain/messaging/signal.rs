@@ -91,7 +91,7 @@ const WORDS: [(SignalClass, &[&str]); 10] = [
 
 /// The words that no member sends.
 const RESERVED: [(&str, Reserved); 4] = [
-    ("relay", Reserved::Human),
+    (Signal::RELAY, Reserved::Human),
     ("MasterPreempted", Reserved::Bus),
     ("PeerJoined", Reserved::Bus),
     ("PeerLeft", Reserved::Bus),
@@ -148,6 +148,9 @@ fn meant(nearest: &[String]) -> String {
 }
 
 impl Signal {
+    /// The word of what the person at the command line says.
+    pub const RELAY: &'static str = "relay";
+
     /// Parses the word of a member.
     pub fn parse(text: &str) -> Result<Self, SignalError> {
         if let Some(known) = Self::known(text) {
@@ -190,6 +193,11 @@ impl Signal {
         Self { word: Word::Other(text.into()), class: SignalClass::Say }
     }
 
+    /// Returns the signal of what the person at the command line says, which no member sends.
+    pub fn relay() -> Self {
+        Self::other(Self::RELAY)
+    }
+
     /// Returns the word as it is stored and shown.
     pub fn as_str(&self) -> &str {
         match &self.word {
@@ -223,6 +231,16 @@ impl SignalClass {
     /// way, does not.
     pub fn answers(self) -> bool {
         !matches!(self, Self::Ask | Self::Work | Self::Receipt | Self::Progress)
+    }
+
+    /// Says whether the person at the command line sends messages of this class, to one member or to a group: those that need nothing
+    /// of a member, such as an inbox, a claim or a part in a disagreement. Work for a group is a request, and those are of members.
+    pub fn is_for_person(self, to_one: bool) -> bool {
+        match self {
+            Self::Say | Self::Ask | Self::Answer | Self::Alarm | Self::Decision => true,
+            Self::Work => to_one,
+            Self::Receipt | Self::Progress | Self::Position | Self::HandOver => false,
+        }
     }
 
     /// Says whether a message of this class may be worth a turn of an idle agent's model.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::letter_receipt::{Receipt, ReceiptStatus};
 use crate::bus::state::Message;
 use crate::domain::limits;
-use crate::domain::messaging::{Attached, Attachment};
+use crate::domain::messaging::{Attached, Attachment, Signal};
 use crate::domain::text::visible_letters::{one_line, quoted};
 use crate::view::Moment;
 
@@ -160,11 +160,16 @@ impl Letter {
         SeenBy { seen, of: self.receipts.len() - withdrawn, withdrawn }
     }
 
+    /// Returns what it is for. That the person at the command line says it, its sender shows.
+    pub fn shown_signal(&self) -> Option<&str> {
+        self.signal.as_deref().filter(|signal| *signal != Signal::RELAY)
+    }
+
     /// Returns the words that say what it is for, and how much it matters where that is not as usual.
     pub fn labels(&self) -> Vec<&str> {
         let urgent = self.urgent.then_some("urgent");
         let priority = self.priority.as_deref().or(urgent);
-        self.signal.as_deref().into_iter().chain(priority).collect()
+        self.shown_signal().into_iter().chain(priority).collect()
     }
 
     /// Returns these words in brackets behind a space, if there are any.

@@ -24,6 +24,7 @@ pub(super) struct ActFields {
     id: String,
     decision: String,
     workflow: String,
+    reply_to: String,
     step: String,
     given: String,
     reason: String,
@@ -46,7 +47,7 @@ impl ActFields {
                     to: needed("to", self.to)?,
                     text: needed("text", self.text)?,
                     priority,
-                    reply_to: None,
+                    reply_to: Some(self.reply_to).filter(|id| !id.is_empty()),
                 }
             }
             "stop" => Act::Stop { session: session()?, member: needed("member", self.member)? },

@@ -11,8 +11,8 @@ const SCRIPT: &str = r#"
 when = "Your task: wait"
 steps = [
   { wait_for = { seconds = 60 }, save = "got" },
-  { call = "send_message", with = { to = "human", content = "seen" }, expect_error = true, save = "refused" },
-  { say = "{{got.message.from}}: {{got.message.content}} {{refused}}" },
+  { call = "send_message", with = { to = "human", content = "seen" } },
+  { say = "{{got.message.from}}: {{got.message.content}}" },
 ]
 [[agents.ann.turns]]
 when = "human, your user at the command line → you] faster"
@@ -31,7 +31,7 @@ steps = [{ say = "{{name}} has done it" }]
 "#;
 
 #[tokio::test]
-async fn a_waiting_agent_reads_the_person_and_learns_where_its_answer_is_read() {
+async fn a_waiting_agent_reads_the_person_and_writes_back() {
     let stage = Stage::new(SCRIPT);
     let lead = stage.orchestrator().await;
     let task = lead.start("ann", "wait").await;
@@ -41,9 +41,9 @@ async fn a_waiting_agent_reads_the_person_and_learns_where_its_answer_is_read() 
     assert!(outcome["message_id"].as_str().unwrap().starts_with("msg-"), "{outcome}");
     let words = lead.done(&task).await;
     assert!(words.starts_with("human: use the new parser"), "{words}");
-    assert!(words.contains("has no inbox"), "{words}");
     let shown = done(&stage, &["messages", "--member", "ann"]).await;
     assert!(shown.contains("human → ann: \"use the new parser\""), "{shown}");
+    assert!(shown.contains("ann → human: \"seen\""), "{shown}");
     lead.close().await;
 }
 

@@ -5,6 +5,7 @@ mod ends;
 mod keys;
 mod messages;
 mod refusals;
+mod user_mailbox;
 
 use serde_json::Value;
 

@@ -86,7 +86,7 @@ impl Outgoing {
     fn is_work_for_a_group(&self) -> bool {
         let signal = self.more.as_ref().and_then(|more| more.signal.as_ref());
         signal.is_some_and(|signal| signal.class() == SignalClass::Work)
-            && matches!(Address::parse(&self.to), Ok(Address::All | Address::Group(_)))
+            && Address::parse(&self.to).is_ok_and(|address| address.is_several())
     }
 
     /// Returns the name of a field that no request has.

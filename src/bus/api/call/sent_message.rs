@@ -20,6 +20,11 @@ impl Call {
         };
         let sent =
             receipt.events.iter().rev().filter_map(as_sent).find(is_own).ok_or(BusError::Closed)?;
+        // A message for the user waits, and somebody gets it in the same append.
+        let addressed = receipt.events.iter().find_map(|event| match event {
+            Event::MessageAddressed { id, to } if *id == sent.id => Some(to.clone()),
+            _ => None,
+        });
         let recipients = self.membership.bus().look(|state| {
             let recipients_in_state = || {
                 let message = state.message(&sent.id);
@@ -27,7 +32,7 @@ impl Call {
                 let names = deliveries.into_iter().flatten().map(|(name, _)| name);
                 names.cloned().collect()
             };
-            let names: Vec<Name> = match &sent.to {
+            let names: Vec<Name> = match addressed.as_ref().unwrap_or(&sent.to) {
                 Addressees::Named(names) => names.clone(),
                 Addressees::AllBut(_) => recipients_in_state(),
             };
@@ -35,7 +40,7 @@ impl Call {
         });
         let mentions = sent.more.as_ref().map(|more| more.mentions.clone()).unwrap_or_default();
         let id = sent.id.clone();
-        let is_queued = sent.is_queued();
+        let is_queued = sent.is_queued() && addressed.is_none();
         Ok(SentMessage { id, recipients, is_double: false, is_queued, mentions, request: None })
     }
 }

@@ -4,7 +4,7 @@ use crate::bus::event::{Body, Question, Starting, TaskReport};
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{KeyId, MessageId, PermissionId, SessionId, TaskId, WorkflowId};
 use crate::domain::member::{MemberKind, ProcessMark, Traits};
-use crate::domain::messaging::{Group, MessageKind, Priority};
+use crate::domain::messaging::{Group, MessageKind, Priority, Signal};
 use crate::domain::name::Name;
 use crate::domain::permission::{Decision, Policy};
 use crate::domain::task::{TaskError, TaskStatus};
@@ -198,14 +198,17 @@ pub enum PermissionReply {
 /// What the person at the command line asks for.
 #[derive(Clone, Debug)]
 pub enum HumanWish {
-    /// Sends a message to one member.
+    /// Sends a message to a member or a group.
     Send {
         /// The recipient, as the person wrote it.
         to: String,
         body: Body,
-        priority: Priority,
+        /// That of the signal, if the person says none.
+        priority: Option<Priority>,
         /// The message that it answers.
         reply_to: Option<MessageId>,
+        /// What it is for; that the person says it, if nothing else.
+        signal: Option<Signal>,
     },
     /// Asks the bridge of an agent to stop it.
     Stop {

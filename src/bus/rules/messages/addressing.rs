@@ -51,7 +51,7 @@ pub(in crate::bus::rules) fn recipient<'a>(
     let shown: String = text.trim().chars().take(limits::SHOWN_NAME_CHARS).collect();
     Err(match shown.to_ascii_lowercase().as_str() {
         "everyone" | "everybody" | "team" => Refusal::ToAll,
-        "user" => Refusal::ToUser { word: shown },
+        "user" | "human" => Refusal::ToUser { word: shown },
         "you" | "me" | "self" | "myself" => Refusal::ToYourself { name: me.clone() },
         "bridge" => Refusal::ToBridge,
         _ if shown.contains(',') => Refusal::ToSeveral { text: shown },

@@ -8,7 +8,7 @@ use crate::bus::rules::notice::{Notice, notice};
 use crate::bus::state::{AwaitedAnswer, Delivery, Message};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
-use crate::domain::messaging::{Audience, MessageKind};
+use crate::domain::messaging::{Audience, Group, MessageKind};
 use crate::domain::name::Name;
 
 /// Ends a message whose time is over wherever it is unread, and notifies its sender.
@@ -92,6 +92,7 @@ fn debtor(awaited: &AwaitedAnswer) -> Notice {
     match &awaited.audience {
         Audience::One(name) => notice![*name, " has not"],
         Audience::All => notice!["nobody has"],
+        Audience::Group(Group::Human) => notice!["the user has not"],
         Audience::Group(group) => notice!["nobody of ", *group, " has"],
     }
 }
@@ -107,7 +108,8 @@ fn remind(writer: &mut Writer<'_>, awaited: &AwaitedAnswer, id: &MessageId) {
     if to.is_empty() {
         return;
     }
-    let text = format!("{from} waits for your answer to {id}: send_message with reply_to {id}");
+    let whose = if audience.is_human() { "the answer of your user" } else { "your answer" };
+    let text = format!("{from} waits for {whose} to {id}: send_message with reply_to {id}");
     let mut post = Post::new(MessageKind::Nudge, from.clone(), from.clone(), Body::Text(text));
     (post.audience, post.to) = (audience.clone(), to);
     (post.reply_to, post.thread) = (Some(id.clone()), Some(thread.clone()));

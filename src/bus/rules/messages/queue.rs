@@ -12,17 +12,22 @@ use crate::domain::limits;
 use crate::domain::messaging::Audience;
 use crate::domain::name::Name;
 
-/// Returns the recipients of a message: nobody yet, if nobody fits and its sender says that it may wait.
+/// Returns the recipients of a message: nobody yet, if nobody fits and its sender says that it may wait, or if it is for the user.
 pub(super) fn or_queued(
     writer: &mut Writer<'_>,
     me: &Session,
     found: Result<Recipients, Refusal>,
     more: Option<&Envelope>,
 ) -> Result<Recipients, Refusal> {
-    let group = match found {
-        Err(Refusal::NobodyFits(nobody)) if more.is_some_and(|more| more.queue) => nobody.group,
-        found => return found,
+    let recipients = match found {
+        Err(Refusal::NobodyFits(nobody)) if more.is_some_and(|more| more.queue) => {
+            Recipients { audience: Audience::Group(nobody.group), to: Vec::new() }
+        }
+        found => found?,
     };
+    if !recipients.to.is_empty() {
+        return Ok(recipients);
+    }
     let waiting = writer.state.queue().filter(|(_, is_held)| !is_held);
     let own = waiting.filter(|(message, _)| message.from.member() == Some(&me.name)).count();
     if own >= limits::QUEUED_OF_ONE {
@@ -32,7 +37,7 @@ pub(super) fn or_queued(
     if all >= limits::QUEUED && !make_room(writer, own) {
         return Err(Refusal::TooManyQueued { count: all, own: false });
     }
-    Ok(Recipients { audience: Audience::Group(group), to: Vec::new() })
+    Ok(recipients)
 }
 
 /// Removes one message from a full queue for a sender that has so many in it: one that somebody has by now, who keeps it; else the oldest

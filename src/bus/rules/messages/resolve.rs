@@ -17,7 +17,7 @@ use crate::domain::name::Name;
 /// The recipients of a message, and how its readers are shown them.
 pub(in crate::bus::rules) struct Recipients {
     pub(in crate::bus::rules) audience: Audience,
-    /// At least one.
+    /// At least one, unless it is for the user.
     pub(in crate::bus::rules) to: Vec<Name>,
 }
 
@@ -40,8 +40,11 @@ pub(in crate::bus::rules) fn resolve(
             }
             Ok(Recipients { audience: Audience::All, to: everyone })
         }
+        // It waits in the queue for whoever speaks with the user, even if somebody does: so it passes to the next one.
+        Address::Group(Group::Human) => {
+            Ok(Recipients { audience: Audience::Group(Group::Human), to: Vec::new() })
+        }
         Address::Group(group) => of_group(state, me, group),
-        Address::Human => Err(Refusal::ToUser { word: text.trim().to_owned() }),
         Address::Elsewhere { tag, .. } => Err(Refusal::OtherProject { tag }),
     }
 }
@@ -52,14 +55,14 @@ pub(super) fn resolve_for_human(writer: &Writer<'_>, text: &str) -> Result<Recip
     let names = |members: Vec<&Session>| members.iter().map(|one| one.name.clone()).collect();
     let (audience, to): (_, Vec<Name>) = match Address::parse(text)? {
         Address::All => (Audience::All, names(state.live_sessions())),
-        Address::Group(group) => {
+        Address::Group(group) if group != Group::Human => {
             let to: Vec<Name> = names(state.in_group(&group));
             if to.is_empty() {
                 return Err(Refusal::NobodyFits(Box::new(NobodyFits::of(state, &group))));
             }
             (Audience::Group(group), to)
         }
-        Address::Member(_) | Address::Session(_) | Address::Human | Address::Elsewhere { .. } => {
+        _ => {
             let name = known_member(state, text)?.clone();
             (Audience::One(name.clone()), vec![name])
         }

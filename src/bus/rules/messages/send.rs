@@ -3,7 +3,7 @@
 use super::addressing::{check_body, check_room};
 use super::check_envelope::check_envelope;
 use super::copies::add_copies;
-use super::deadlines::settle_nudges;
+use super::deadlines::{settle_nudges, withdraw_all_nudges};
 use super::queue::or_queued;
 use super::rates::{check_pace, just_sent};
 use super::resolve::{Recipients, follow, resolve, resolve_for_human, responsive};
@@ -16,7 +16,7 @@ use crate::bus::rules::requests::{hand_over_with, note_known, respond};
 use crate::bus::state::{Conflict, Request, Session, State};
 use crate::domain::ids::{MessageId, PermissionId, RequestId, SessionId, TaskId};
 use crate::domain::member::MemberKind;
-use crate::domain::messaging::{Audience, Group, MessageKind, Priority};
+use crate::domain::messaging::{Audience, Group, MessageKind, Priority, Signal};
 use crate::domain::name::Name;
 
 /// The message or request that a reply answers.
@@ -46,11 +46,15 @@ pub(in crate::bus::rules) fn send(
     post.more = more.map(completed).map(Box::new);
     // Each idle agent of a group that it wakes costs a turn.
     let wakes = me.kind == MemberKind::Orchestrator || priority >= Priority::High;
-    post.quiet = !audience.is_one() && !wakes;
+    post.quiet = !audience.is_one() && !audience.is_human() && !wakes;
     (post.audience, post.to) = (audience, to);
     check_awaited(writer, &me.name, &post)?;
-    if let Some(more) = &mut post.more {
-        more.queue = post.to.is_empty();
+    if post.to.is_empty() {
+        // What the one says to the user who speaks with them reaches nobody else.
+        let speaks = writer.state.speaks_with_user().is_some_and(|speaker| speaker.id == me.id);
+        post.more.get_or_insert_default().queue = !(speaks && post.audience.is_human());
+    } else if let Some(more) = &mut post.more {
+        more.queue = false;
     }
     add_copies(writer, me, &mut post)?;
     let topic = match &post.audience {
@@ -131,11 +135,16 @@ fn with_room(
 pub(in crate::bus::rules) fn send_as_human(
     writer: &mut Writer<'_>,
     to: &str,
-    (body, priority): (&Body, Priority),
+    (body, priority, signal): (&Body, Priority, Signal),
     reply_to: Option<&MessageId>,
 ) -> Result<(), Refusal> {
     check_body("the message", body)?;
+    let more = completed(&Envelope { signal: Some(signal.clone()), ..Envelope::default() });
+    check_envelope(&more, reply_to.map(ToString::to_string).as_deref())?;
     let Recipients { audience, to } = resolve_for_human(writer, to)?;
+    if !signal.class().is_for_person(audience.is_one()) {
+        return Err(Refusal::SignalOfMembers { signal });
+    }
     let to = if audience.is_one() { to } else { responsive(writer.state, to) };
     let to = with_room(writer, &audience, to)?;
     let first = to.first().cloned().ok_or(Refusal::NobodyElse)?;
@@ -152,10 +161,27 @@ pub(in crate::bus::rules) fn send_as_human(
         thread: answered.or(in_dispute).map(|message| message.thread.clone()),
         audience,
         to,
+        more: Some(Box::new(more)),
         ..Post::of_human(first, body.clone())
     };
+    let settled = answered.filter(|asked| {
+        let sender_reads = asked.from.member().is_some_and(|from| post.to.contains(from));
+        asked.audience.is_human() && sender_reads && signal.class().answers()
+    });
     conflicts::send_as_human(writer, post);
+    if let Some(asked) = settled {
+        settle_question(writer, &asked.id);
+    }
     Ok(())
+}
+
+/// Withdraws a question that the user has answered from whoever speaks with them, and was to pass it on.
+fn settle_question(writer: &mut Writer<'_>, asked: &MessageId) {
+    withdraw_all_nudges(writer, asked);
+    if writer.state.is_promised(asked) {
+        writer.push(Event::MessageUnclaimed { id: asked.clone() });
+    }
+    writer.supersede(asked);
 }
 
 /// Finds the message or request that a reply answers. The sender must be able to see the message. A message that shows a request

@@ -31,6 +31,11 @@ pub(in crate::bus::rules) fn check_awaited(
     post: &Post,
 ) -> Result<(), Refusal> {
     let awaits = post.more.as_ref().is_some_and(|more| more.response_seconds.is_some());
+    let to_user = writer.state.questions_for_user();
+    let open = to_user.filter(|asked| asked.from.member() == Some(me)).count();
+    if awaits && post.audience.is_human() && open >= limits::USER_QUESTIONS_OF_ONE {
+        return Err(Refusal::TooManyForUser { open });
+    }
     let limit = limits::MAX_AWAITED_ANSWERS;
     if awaits && writer.state.answers_awaited_by(me) >= limit {
         return Err(Refusal::TooManyAwaited { limit });

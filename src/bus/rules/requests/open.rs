@@ -29,6 +29,9 @@ pub(in crate::bus::rules) fn open(
     check_rate(writer, &me.name)?;
     let (only, everyone) = match to.map(|to| resolve(writer, me, to)).transpose()? {
         None => (None, writer.everyone_but(&me.name)),
+        Some(Recipients { audience: Audience::Group(Group::Human), .. }) => {
+            return Err(Refusal::ToUser { word: Group::Human.to_string() });
+        }
         Some(Recipients { audience: Audience::All, to }) => (None, to),
         Some(Recipients { audience, to }) => (Some(audience), to),
     };

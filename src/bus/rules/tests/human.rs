@@ -9,7 +9,7 @@ use crate::domain::access_key::{KeyHash, KeyScope, hash_of_secret, secret_of};
 use crate::domain::ids::{KeyId, PermissionId, WorkflowId};
 use crate::domain::limits;
 use crate::domain::member::Label;
-use crate::domain::messaging::{Audience, Author};
+use crate::domain::messaging::{Audience, Author, Signal};
 use crate::domain::permission::{Decider, Decision};
 use crate::domain::task::TaskStatus;
 use crate::domain::workflow::{Approver, Step, StepMove, StepOf, StepStatus, WorkflowStatus};
@@ -94,7 +94,8 @@ fn sending(to: &str, content: &str) -> HumanWish {
     HumanWish::Send {
         to: to.into(),
         body: text(content),
-        priority: Priority::Normal,
+        priority: None,
+        signal: None,
         reply_to: None,
     }
 }
@@ -112,12 +113,14 @@ fn a_message_of_the_person_comes_from_no_member() {
     assert_eq!((message.from.clone(), message.kind), (Author::Human, MessageKind::Message));
     assert_eq!(message.to.named(), [name("codex")]);
     assert_eq!(team.world.held(team.agent, wait), std::slice::from_ref(&message.id));
-    // Whoever got it can answer others in its thread, but not the person.
+    assert_eq!(message.more.unwrap().signal, Some(Signal::relay()));
+    // Whoever got it answers others in its thread, and the person.
     let reply = super::sending("orchestrator", "they want it", Some(&message.id.to_string()));
     let events = team.world.ask(team.agent, reply);
     assert_eq!(sent(&events).thread.as_ref(), Some(&message.id));
-    let refusal = team.world.refuse(team.agent, super::sending("human", "done", None));
-    assert!(refusal.to_string().contains("has no inbox"), "{refusal}");
+    let reply = super::sending("human", "done", Some(&message.id.to_string()));
+    let events = team.world.ask(team.agent, reply);
+    assert_eq!(sent(&events).reply_to.as_ref(), Some(&message.id));
 }
 
 #[test]
@@ -138,6 +141,33 @@ fn the_person_writes_to_a_group_as_it_is_then_and_wakes_its_idle_agents() {
 }
 
 #[test]
+fn the_person_says_what_a_message_is_for_and_sends_no_signal_of_members() {
+    let mut team = Team::new();
+    let other = team.world.agent(team.lead, "other");
+    let mut sends = |to: &str, word: &str| {
+        let mut wish = sending(to, "look");
+        if let HumanWish::Send { signal, .. } = &mut wish {
+            *signal = Some(Signal::parse(word).unwrap());
+        }
+        team.world.try_ask(None, Operation::ByHuman(wish))
+    };
+    let alert = sends("codex", "alert").unwrap();
+    assert_eq!(sent(&alert).priority, Priority::High);
+    let ask = sends("all", "question").unwrap();
+    assert!(sent(&ask).more.as_ref().unwrap().response_seconds.is_some());
+    sends("codex", "task").unwrap();
+    for (to, word) in
+        [("all", "task"), ("codex", "handoff"), ("codex", "agree_with"), ("codex", "ack")]
+    {
+        let refused = sends(to, word).unwrap_err();
+        let is_right =
+            matches!(&refused, Refusal::SignalOfMembers { .. } | Refusal::NeedsReplyTo { .. });
+        assert!(is_right, "{word} to {to}: {refused}");
+    }
+    assert!(team.world.state.live(&name("other")).is_some_and(|live| live.id == other));
+}
+
+#[test]
 fn an_answer_of_the_person_stands_in_the_thread_of_what_its_recipient_knows() {
     let mut team = Team::new();
     let asked = team.world.send(team.agent, "orchestrator", "which parser?");
@@ -146,7 +176,8 @@ fn an_answer_of_the_person_stands_in_the_thread_of_what_its_recipient_knows() {
             panic!("it sends");
         };
         let reply_to = Some(asked.clone());
-        let events = team.wish(HumanWish::Send { to: to.into(), body, priority, reply_to });
+        let events =
+            team.wish(HumanWish::Send { to: to.into(), body, priority, reply_to, signal: None });
         let message = sent(&events).clone();
         (message.reply_to, message.thread)
     };
@@ -156,7 +187,8 @@ fn an_answer_of_the_person_stands_in_the_thread_of_what_its_recipient_knows() {
     let events = team.wish(HumanWish::Send {
         to: "other".into(),
         body: text("hi"),
-        priority: Priority::Normal,
+        priority: None,
+        signal: None,
         reply_to: Some(asked),
     });
     assert_eq!(sent(&events).reply_to, None, "{other} has not seen it");

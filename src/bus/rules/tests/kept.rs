@@ -21,6 +21,7 @@ fn come_and_go(world: &mut World, lead: SessionId, departure: Departure) {
     let task = assigned(&events);
     world.ask(lead, Operation::StartTask(task.clone()));
     world.send(agent, "orchestrator", "hello");
+    world.send(agent, "human", "for you");
     let topic = crate::domain::member::Label::parse("releases").unwrap();
     world.ask(agent, Operation::FollowTopic(topic));
     world.ask(lead, sending("#releases", "news", None));
@@ -56,6 +57,7 @@ fn held(state: &State) -> usize {
         ended_messages,
         awaited,
         queued,
+        user_questions,
         conflicts,
         ended_conflicts,
         requests,
@@ -90,6 +92,7 @@ fn held(state: &State) -> usize {
         messages.len() - ended_messages.len(),
         awaited.len(),
         queued.len(),
+        user_questions.len(),
         conflicts.len() - ended_conflicts.len(),
         requests.len() - ended_requests.len(),
         tasks.len() - ended_tasks.len(),

@@ -6,6 +6,7 @@ use crate::bus::event::Event;
 use crate::bus::state::event_place::At;
 use crate::bus::state::{Message, Session, State};
 use crate::domain::member::Label;
+use crate::domain::member::MemberKind;
 use crate::domain::messaging::{Audience, Group, is_same_word};
 
 /// The words by which live members can be addressed, each as it is written in an address, sorted.
@@ -73,7 +74,7 @@ impl State {
 
     /// Returns the live members of a group, those that are here longest first.
     ///
-    /// `@word` is the owner of that lane. Where it has none, it is all members with that role, and where nobody has that, all with that
+    /// `human` is whoever speaks with the user. `@word` is the owner of that lane. Where it has none, it is all members with that role, and where nobody has that, all with that
     /// capability.
     pub fn in_group(&self, group: &Group) -> Vec<&Session> {
         let live = self.live_sessions();
@@ -81,6 +82,7 @@ impl State {
             Group::Topic(topic) => {
                 return live.into_iter().filter(|session| session.follows(topic)).collect();
             }
+            Group::Human => return self.speaks_with_user().into_iter().collect(),
             Group::Word(word) => word.as_str(),
         };
         let is_it = |label: &Label| is_same_word(label.as_str(), word);
@@ -94,6 +96,13 @@ impl State {
             return of_role;
         }
         live.into_iter().filter(|session| session.traits.capabilities.iter().any(is_it)).collect()
+    }
+
+    /// Returns the orchestrator that speaks with the user for the whole team.
+    pub fn speaks_with_user(&self) -> Option<&Session> {
+        let live = self.live_sessions().into_iter();
+        let mut orchestrators = live.filter(|session| session.kind == MemberKind::Orchestrator);
+        orchestrators.find(|session| !session.hung)
     }
 
     /// Says whether the address of a lane means its owner. Who has merely claimed it takes nothing from others who have the word by what

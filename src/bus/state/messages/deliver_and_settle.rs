@@ -32,6 +32,7 @@ impl State {
         }
         self.message_arrives(message, &sent.to);
         self.start_deadlines(sent, at);
+        self.note_question(sent);
     }
 
     /// Counts a message of a member for its rate, if the team has a limit of that.

@@ -2,7 +2,7 @@
 
 use crate::bus::state::{Chunked, Delivery, Member, Message, State, Wait};
 use crate::domain::ids::{CallId, MessageId, SessionId};
-use crate::domain::messaging::{DeliveryMethod, MessageKind, RequestStatus};
+use crate::domain::messaging::{Author, DeliveryMethod, MessageKind, RequestStatus};
 use crate::domain::name::Name;
 
 impl State {
@@ -85,7 +85,8 @@ impl State {
         reply_to: Option<&MessageId>,
     ) -> Option<&'a Name> {
         let answers = || {
-            let asked = self.messages.get(reply_to?)?;
+            // The user may answer without whoever speaks with them.
+            let asked = self.messages.get(reply_to?).filter(|asked| !asked.audience.is_human())?;
             let mut to = asked.deliveries.iter().filter(|(name, _)| asked.asks(name));
             let (only, _) = to.next()?;
             to.next().is_none().then_some(only)
@@ -147,9 +148,10 @@ impl State {
         };
         let request = asked.request.as_ref().and_then(|id| self.requests.get(id));
         let is_unanswered = request.is_some_and(|request| !request.status.is_final());
-        if self.is_promised(&asked.id) || is_unanswered {
+        if self.is_promised(&asked.id) || is_unanswered || self.asks_user(&asked.id) {
             return AwaitedReply::Open;
         }
+        let of_user = |message: &&Message| message.from == Author::Human;
         let given: Vec<&Message> = self
             .messages
             .values()
@@ -158,6 +160,9 @@ impl State {
             .collect();
         let has_answered =
             |name: &Name| given.iter().any(|message| message.from.member() == Some(name));
+        if let Some(answer) = given.iter().find(|message| of_user(message)) {
+            return AwaitedReply::Given(answer);
+        }
         let mut still = asked.deliveries.iter().filter(|(name, delivery)| {
             asked.asks(name)
                 && wait.from.as_ref().is_none_or(|from| from == *name)
@@ -172,13 +177,22 @@ impl State {
         last.map_or(AwaitedReply::Never, AwaitedReply::Given)
     }
 
-    /// Says whether a message is the answer to another one: of a member that was asked, and no question back, receipt or report of
+    /// Says whether a message is the answer to another one: of a member that was asked, or of the user who was, and no question back, receipt or report of
     /// progress.
     pub fn is_answer(&self, message: &Message, asked: &MessageId) -> bool {
         message.reply_to.as_ref() == Some(asked)
             && message.kind != MessageKind::Nudge
             && message.class().answers()
-            && message.from.member().is_some_and(|from| self.was_asked(asked, from))
+            && match &message.from {
+                Author::Member(from) => self.was_asked(asked, from),
+                Author::Human => self.is_for_user(asked),
+                Author::Bridge => false,
+            }
+    }
+
+    /// Says whether a message is to the user.
+    pub(in crate::bus) fn is_for_user(&self, id: &MessageId) -> bool {
+        self.message(id).is_some_and(|message| message.audience.is_human())
     }
 
     /// Says whether a message asks a member, as far as anything is known of it.

@@ -13,6 +13,7 @@ mod deliver_and_settle;
 mod delivery_status;
 mod message_header;
 mod find_messages;
+mod user_questions;
 
 pub use self::delivery_status::{Deliveries, Delivery};
 pub use self::envelope_header::{EnvelopeHeader, UnreadPlace};

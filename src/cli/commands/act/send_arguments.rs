@@ -1,12 +1,15 @@
 //! `send`: writes to a member of the team as the person at the terminal.
 
+use std::time::Duration;
+
 use clap::Args;
 
 use super::given_text::given;
 use super::team_place::{TeamPlace, Waiting};
 use crate::cli::Failure;
+use crate::cli::steer::Letter;
 use crate::domain::ids::MessageId;
-use crate::domain::messaging::Priority;
+use crate::domain::messaging::{Priority, Signal};
 
 /// What to send, and to whom.
 #[derive(Clone, Debug, Args)]
@@ -14,6 +17,7 @@ use crate::domain::messaging::Priority;
 Examples:
   cli-team-bridge send codex \"use the new parser\"   send a line
   cli-team-bridge send @reviewer \"look at main\"     send a line to all reviewers
+  cli-team-bridge send codex \"done?\" --wait 60      wait for the answer, and print it
   git diff | cli-team-bridge send codex -            send what stands on stdin
   cli-team-bridge messages --member codex            show what it wrote since")]
 pub(crate) struct SendArguments {
@@ -30,16 +34,31 @@ pub(crate) struct SendArguments {
     /// The message that it answers. In a thread in which members disagree, your words decide.
     #[arg(long, value_name = "ID", value_parser = MessageId::parse)]
     reply_to: Option<MessageId>,
-    /// Interrupt the member's turn for it, where nothing else reaches the turn.
-    #[arg(long)]
+    /// What it is for, such as question, request_review or alert.
+    #[arg(long, value_name = "SIGNAL", value_parser = Signal::parse)]
+    signal: Option<Signal>,
+    /// How much it matters: high and urgent interrupt the member's turn, where nothing else reaches it.
+    #[arg(long, value_name = "PRIORITY", value_parser = Priority::ALL.map(Priority::as_str))]
+    priority: Option<String>,
+    /// The same as --priority urgent.
+    #[arg(long, conflicts_with = "priority")]
     urgent: bool,
+    /// Wait so long for an answer, and print it.
+    #[arg(long, value_name = "SECONDS", conflicts_with = "no_wait",
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    wait: Option<u64>,
 }
 
 pub(crate) fn run(arguments: &SendArguments) -> Result<(), Failure> {
     let text = given(&arguments.text)?;
-    let priority = if arguments.urgent { Priority::Urgent } else { Priority::Normal };
+    let said = arguments.priority.as_deref().and_then(Priority::named);
+    let letter = Letter {
+        priority: said.or(arguments.urgent.then_some(Priority::Urgent)),
+        reply_to: arguments.reply_to.clone(),
+        signal: arguments.signal.clone(),
+        wait: arguments.wait.map(Duration::from_secs),
+        ..Letter::new(arguments.to.clone(), text)
+    };
     let patience = arguments.waiting.patience();
-    arguments.place.act(async |team| {
-        team.send(&arguments.to, (text, arguments.reply_to.clone()), priority, patience).await
-    })
+    arguments.place.act(async move |team| team.send(letter, patience).await)
 }

@@ -27,7 +27,7 @@ pub(crate) struct SendMessage {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// A name from `list_agents`; or @role, @lane, @capability, #topic, all.
+    /// A name from `list_agents`; or @role, @lane, @capability, #topic, all, human.
     to: String,
     content: String,
     /// The id of the message or request you answer.

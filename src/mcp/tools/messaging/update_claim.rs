@@ -99,6 +99,7 @@ async fn leave(caller: &mut Caller, group: Group, input: &Input) -> Result<Outpu
     }
     let id = input.id.clone();
     match group {
+        Group::Human => Err(Refusal::ToUser { word: id }.into()),
         Group::Topic(topic) => {
             caller.call.ask(Operation::LeaveTopic(topic)).await?;
             Ok(Output { id, status: "left", owner: None, lease_seconds: None })

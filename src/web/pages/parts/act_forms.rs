@@ -103,6 +103,23 @@ pub(in crate::web::pages) fn send_form(to: &str, context: &PageContext<'_>) -> M
     }
 }
 
+/// Returns the form that answers a need by a message, or the command that does.
+pub(in crate::web::pages) fn reply_form(need: &Need, context: &PageContext<'_>) -> Markup {
+    let Some((to, reply_to)) = need.answered_by_message() else { return html! {} };
+    if !context.can_write {
+        return html! {
+            p.small { "Answer with " code { (need.command().unwrap_or_default()) } ", or here if " code { "web" } " is started with " code { "--write" } "." }
+        };
+    }
+    html! {
+        form.body method="post" action="act/send" {
+            (hidden(context, &[("to", to), ("reply_to", reply_to)]))
+            label { span.unseen { "Your answer to " (need.who) } textarea name="text" required maxlength="40000" {} }
+            div.answers { button.go type="submit" { "Answer" } }
+        }
+    }
+}
+
 /// Returns the buttons that end an agent.
 pub(in crate::web::pages) fn end_forms(row: &MemberRow, context: &PageContext<'_>) -> Markup {
     let session = row.session.to_string();

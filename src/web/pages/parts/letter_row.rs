@@ -23,7 +23,7 @@ pub(in crate::web::pages) fn letter_row(letter: &Letter) -> Markup {
             div.letter-head {
                 b { (member_link(&letter.from)) } @if let Some(name) = &letter.for_member { " for " b { (member_link(name)) } } span.unseen { " to " } span aria-hidden="true" { "→" } b { (member_link(&letter.to)) }
                 @if let Some(kind) = kind { span.tag { (kind) } }
-                @if let Some(signal) = &letter.signal { span.tag { (signal) } }
+                @if let Some(signal) = letter.shown_signal() { span.tag { (signal) } }
                 @if letter.urgent { span.tag.urgent { "! urgent" } }
                 @else if let Some(priority) = &letter.priority { span.tag { (priority) } }
                 @if let Some(id) = &letter.request_id { span.id.soft { (id) } }

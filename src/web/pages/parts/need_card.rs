@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::act_forms::{answer_forms, approval_forms, way_out_form};
+use super::act_forms::{answer_forms, approval_forms, reply_form, way_out_form};
 use super::small_parts::{ago, clean_text, member_link, task_link, workflow_link};
 use crate::view::{Board, Need, NeedKind, PermissionRow, span};
 use crate::web::pages::{PageContext, PageInput, StepPrompt, View};
@@ -23,7 +23,8 @@ pub(in crate::web::pages) fn need_card(
                     (permission(row, board, input, context))
                 },
                 NeedKind::Approval => (approval(need, id, input, context)),
-                NeedKind::Decision => (decision(need, board)),
+                NeedKind::Question => (question(need, board, context)),
+                NeedKind::Decision => (decision(need, board, context)),
                 NeedKind::Stuck => (stuck(need, board, context)),
             }
         }
@@ -61,7 +62,7 @@ fn permission(
     }
 }
 
-fn decision(need: &Need, board: &Board) -> Markup {
+fn decision(need: &Need, board: &Board, context: &PageContext<'_>) -> Markup {
     html! {
         h3 { span.mark.urgent aria-hidden="true" { "!" } " " (need.who) " disagree" }
         p {
@@ -69,9 +70,20 @@ fn decision(need: &Need, board: &Board) -> Markup {
             @if let Some(since) = need.since { " · for " (ago(since, board.at)) }
             @if let Some(id) = &need.id { " · " a href=(View::Thread(id.clone()).path()) { "its thread" } }
         }
-        @if let Some(command) = need.command() {
-            p.small.soft { "What you write to one of them binds both: " code { (command) } }
+        p.small.soft { "What you write to one of them binds both." }
+        (reply_form(need, context))
+    }
+}
+
+fn question(need: &Need, board: &Board, context: &PageContext<'_>) -> Markup {
+    html! {
+        h3 { span.mark.urgent aria-hidden="true" { "!" } " " (member_link(&need.who)) " asks you" }
+        p {
+            (need.words)
+            @if let Some(since) = need.since { " · " (ago(since, board.at)) " ago" }
+            @if let Some(id) = &need.id { " · " a href=(View::Thread(id.clone()).path()) { "its thread" } }
         }
+        (reply_form(need, context))
     }
 }
 

@@ -160,7 +160,8 @@ fn a_word_of_the_user_decides_at_any_step_and_reaches_both() {
     let wish = crate::bus::rules::HumanWish::Send {
         to: "ann".into(),
         body: text("do as bob says"),
-        priority: Priority::Normal,
+        priority: None,
+        signal: None,
         reply_to: Some(thread.clone()),
     };
     let events = world.ask(None, Operation::ByHuman(wish));

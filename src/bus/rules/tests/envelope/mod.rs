@@ -8,4 +8,5 @@ mod queued;
 mod sending;
 mod signals;
 mod urgency;
+mod user_questions;
 mod waits_for_answers;

@@ -142,7 +142,8 @@ fn every_form_of_an_address_means_somebody_or_says_why_not() {
         assert_eq!(refusal, Refusal::ToYourself { name: name("me") }, "{myself}");
     }
     for user in ["human", "@human"] {
-        assert!(matches!(world.refuse(me, sending(user, "x", None)), Refusal::ToUser { .. }));
+        let id = sent(&world.ask(me, sending(user, "x", None))).id.clone();
+        assert!(world.state.is_queued(&id), "nobody speaks with the user yet");
     }
 }
 

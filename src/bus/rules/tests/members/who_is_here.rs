@@ -87,7 +87,8 @@ fn a_number_stands_for_its_member_wherever_one_is_named() {
         Operation::ByHuman(crate::bus::rules::HumanWish::Send {
             to: "s3".into(),
             body: text("from the command line"),
-            priority: Priority::Normal,
+            priority: None,
+            signal: None,
             reply_to: None,
         }),
     );

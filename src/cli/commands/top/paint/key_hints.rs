@@ -11,9 +11,7 @@ use crate::view::{Board, Need, WayOut};
 pub(super) fn of_opened_row(screen: &Screen) -> String {
     let acts = match screen.chosen() {
         _ if screen.looks_only.is_some() => None,
-        Some(Item::Need(need, _)) if need.kind.is_allowed_or_denied() => {
-            Some((KeyAction::Answer, "answer"))
-        }
+        Some(Item::Need(need, _)) if need.kind.is_answered() => Some((KeyAction::Answer, "answer")),
         Some(Item::Need(need, _)) => way_out(need),
         Some(Item::Step(_, step, _)) if step.status == StepStatus::Asking => {
             Some((KeyAction::Answer, "answer"))
@@ -54,7 +52,7 @@ pub(super) fn of_list(screen: &Screen, columns: usize) -> String {
             Some(Item::Need(need, _)) => way_out(need),
             _ => None,
         };
-        let asks = |board: &Board| board.needs_you.iter().any(|it| it.kind.is_allowed_or_denied());
+        let asks = |board: &Board| board.needs_you.iter().any(|it| it.kind.is_answered());
         if let Some((action, words)) = stuck {
             hint(action, words);
         } else if screen.board().is_some_and(asks) {

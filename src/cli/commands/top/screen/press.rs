@@ -139,14 +139,12 @@ impl Screen {
         let item = self.chosen().ok_or(none)?;
         let of_permission = |id: &String| Subject::Permission(id.clone());
         let subject = match item {
+            Item::Need(need, _) if need.answered_by_message().is_some() => {
+                return self.message();
+            }
             Item::Need(need, _) => match (need.kind, &need.id) {
                 (NeedKind::Permission, Some(id)) => of_permission(id),
                 (NeedKind::Approval, Some(id)) => Subject::Step(id.clone(), need.who.clone()),
-                (NeedKind::Decision, _) => {
-                    return Err(
-                        "Write to one of them with `send NAME TEXT --reply-to ID`: it binds both.",
-                    );
-                }
                 _ => return Err(need.way_out().map_or("It asks nothing.", WayOut::advice)),
             },
             Item::Step(tree, step, _) if step.status == StepStatus::Asking => {
@@ -164,7 +162,11 @@ impl Screen {
     fn message(&self) -> Result<Dialog, &'static str> {
         let none = "Choose a member to write to.";
         let item = self.chosen().ok_or(none)?;
-        let name = item.member().ok_or(none)?;
+        let answered = match item {
+            Item::Need(need, _) => need.answered_by_message(),
+            _ => None,
+        };
+        let name = answered.map(|(name, _)| name).or(item.member()).ok_or(none)?;
         let is_known =
             self.board().is_some_and(|board| board.members.iter().any(|row| row.name == name));
         if !is_known {
@@ -172,7 +174,7 @@ impl Screen {
         }
         let reply_to = match item {
             Item::Letter(letter) => Some(letter.message_id.clone()),
-            _ => None,
+            _ => answered.map(|(_, id)| id.to_owned()),
         };
         Ok(Dialog::Write { to: name.to_owned(), reply_to, line: TypedLine::default() })
     }

@@ -42,7 +42,7 @@ pub(super) fn check(wait_seconds: Option<u64>, to: &str) -> Result<(), ToolError
         let problem = "wait_seconds is 0: leave it out to return at once";
         return Err(ToolError::Arguments(problem.to_owned()));
     }
-    if matches!(Address::parse(to), Ok(Address::All | Address::Group(_))) {
+    if Address::parse(to).is_ok_and(|address| address.is_several()) {
         let problem = format!(
             "wait_seconds waits for the answer of one member, and `{}` is a group: leave it out, and \
                 wait with wait_for_message, the message_id as reply_to",

@@ -1,0 +1,122 @@
+//! What members write to the user: it is shown in all windows, and answered in a form, at the command line, or by the orchestrator.
+
+use std::sync::{Arc, Mutex};
+
+use cli_team_bridge::mcp::client::{Forms, Lifecycle};
+use serde_json::{Value, json};
+
+use super::{done, json_of};
+use crate::support::{Member, Stage, until};
+
+const SCRIPT: &str = r#"
+[[agents.default.turns]]
+when = "Your task: ask"
+steps = [
+  { call = "send_message", with = { to = "human", content = "deploy?", signal = "request_approval", wait_seconds = 100 }, save = "asked" },
+  { say = "{{asked.reply.content}} from {{asked.reply.from}}" },
+]
+"#;
+
+/// The questions that wait for the person.
+async fn questions(stage: &Stage) -> Vec<Value> {
+    let board = json_of(stage, &["status"]).await;
+    let needs = board["needs_you"].as_array().cloned().unwrap_or_default();
+    needs.into_iter().filter(|need| need["kind"] == "question").collect()
+}
+
+async fn question(stage: &Stage) -> Value {
+    until("an agent asks", || !stage.events_of("wait_started").is_empty()).await;
+    let mut questions = questions(stage).await;
+    assert_eq!(questions.len(), 1, "{questions:?}");
+    questions.remove(0)
+}
+
+#[tokio::test]
+async fn a_question_to_the_person_waits_in_the_windows_until_they_answer_it_there() {
+    let stage = Stage::new(SCRIPT);
+    let lead = stage.orchestrator().await;
+    let task = lead.start("ann", "ask").await;
+    let asked = question(&stage).await;
+    assert_eq!((&asked["who"], &asked["words"]), (&json!("ann"), &json!("\"deploy?\"")));
+    let id = asked["id"].as_str().unwrap();
+    let shown = done(&stage, &["status"]).await;
+    let command = format!("`cli-team-bridge send ann TEXT --reply-to {id}`");
+    assert!(shown.contains("question") && shown.contains(&command), "{shown}");
+    done(&stage, &["send", "ann", "go ahead", "--reply-to", id]).await;
+    assert_eq!(lead.done(&task).await, "go ahead from human");
+    assert_eq!(questions(&stage).await, Vec::<Value>::new());
+    // The orchestrator, which was to pass it on, has nothing to do any more.
+    let left = lead.call("check_messages", json!({})).await;
+    let left = left["messages"].as_array().unwrap();
+    assert!(!left.iter().any(|message| message["to"] == "human"), "{left:?}");
+    lead.close().await;
+}
+
+#[tokio::test]
+async fn the_user_of_a_client_that_shows_forms_answers_in_one() {
+    for lifecycle in [Lifecycle::Session, Lifecycle::Stateless] {
+        let stage = Stage::new(SCRIPT);
+        let shown: Arc<Mutex<Vec<String>>> = Arc::default();
+        let kept = Arc::clone(&shown);
+        let forms = Forms::new(move |text| {
+            kept.lock().unwrap().push(text.to_owned());
+            Some(true)
+        });
+        let lead = stage.orchestrator_of(lifecycle, forms).await;
+        let work = json!({
+            "agent": "scripted", "name": "ann", "prompt": "ask", "wait": true, "timeout_seconds": 100
+        });
+        let ended = lead.call("assign_task", work).await;
+        assert_eq!(ended["output"], "yes from human", "{ended}");
+        let shown = shown.lock().unwrap().clone();
+        assert_eq!(shown.len(), 1, "{shown:?}");
+        assert!(shown[0].starts_with("ann asks you: \"deploy?\" (msg-"), "{shown:?}");
+        lead.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_orchestrator_answers_for_its_user_and_a_later_one_has_what_a_dead_one_left() {
+    let stage = Stage::new(SCRIPT);
+    let bob = stage.peer("bob").await;
+    let first = stage.orchestrator().await;
+    let sent = bob.send("human", "which colour?").await;
+    assert_eq!((&sent["queued"], &sent["delivered"]), (&json!(0), &json!(true)), "{sent}");
+    first.die().await;
+    let next = stage.orchestrator().await;
+    let heard = next.hear(|message| message["to"] == "human").await;
+    assert_eq!((&heard["from"], &heard["content"]), (&json!("bob"), &json!("which colour?")));
+    let answer = json!({ "to": "bob", "content": "red", "reply_to": heard["id"] });
+    next.call("send_message", answer).await;
+    let heard = bob.hear(|message| message["content"] == "red").await;
+    assert_eq!(heard["reply_to"], sent["message_id"]);
+    bob.close().await;
+    next.close().await;
+}
+
+/// Answers the first message of the person.
+async fn answer(member: &Member, text: &str) {
+    let heard = member.hear(|message| message["from"] == "human").await;
+    assert_eq!(heard["signal"], "question", "{heard}");
+    let answer = json!({ "to": "human", "content": text, "reply_to": heard["id"] });
+    member.call("send_message", answer).await;
+}
+
+#[tokio::test]
+async fn the_person_waits_for_an_answer_and_reads_it_without_control_characters() {
+    let stage = Stage::new(SCRIPT);
+    let bob = stage.peer("bob").await;
+    let ask = ["send", "bob", "done?", "--signal", "question", "--wait", "100"];
+    let (said, ()) = tokio::join!(done(&stage, &ask), answer(&bob, "nearly\u{1b}[2J"));
+    assert!(said.starts_with("`bob` answers (msg-"), "{said}");
+    assert!(said.ends_with(":\nnearly\n"), "{said:?}");
+    let (outcome, ()) = tokio::join!(json_of(&stage, &ask), answer(&bob, "now"));
+    assert_eq!((&outcome["status"], &outcome["outcome"]), (&json!("answered"), &json!("done")));
+    assert_eq!(
+        (&outcome["reply"]["from"], &outcome["reply"]["text"]),
+        (&json!("bob"), &json!("now"))
+    );
+    let said = done(&stage, &["send", "bob", "still?", "--wait", "1"]).await;
+    assert!(said.starts_with("`bob` has not answered after 1."), "{said}");
+    bob.close().await;
+}
