@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::await_reply::Reply;
+use crate::domain::text::visible_letters::{seen, without_styles};
 
 /// The version of the JSON form of an outcome.
 const VERSION: u32 = 1;
@@ -43,6 +43,26 @@ pub(crate) struct Outcome {
     reply: Option<Reply>,
     /// The same in a sentence for people.
     pub(crate) words: String,
+}
+
+/// The answer of a member.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Reply {
+    pub(super) message_id: String,
+    pub(super) from: String,
+    pub(super) text: String,
+}
+
+impl Reply {
+    /// Returns it as lines for people.
+    pub(super) fn in_words(&self) -> String {
+        format!(
+            "`{}` answers ({}):\n{}",
+            self.from,
+            self.message_id,
+            seen(&without_styles(&self.text))
+        )
+    }
 }
 
 impl Outcome {

@@ -2,35 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
-use super::act_outcome::seconds;
+use super::act_outcome::{Reply, seconds};
 use super::{Ended, Outcome, Steering};
 use crate::bus::state::{Message, State};
 use crate::cli::Failure;
 use crate::domain::ids::MessageId;
 use crate::domain::messaging::{Audience, MessageKind};
-use crate::domain::text::visible_letters::{seen, without_styles};
-
-/// The answer of a member.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Reply {
-    message_id: String,
-    from: String,
-    text: String,
-}
-
-impl Reply {
-    /// Returns it as lines for people.
-    pub(super) fn in_words(&self) -> String {
-        format!(
-            "`{}` answers ({}):\n{}",
-            self.from,
-            self.message_id,
-            seen(&without_styles(&self.text))
-        )
-    }
-}
 
 impl Steering {
     /// Waits until somebody answers a message, as long as that may take. A time that is over is no failure: the message stands.
