@@ -205,8 +205,7 @@ impl World {
             }
             ModelStep::Take(by, limit) => {
                 let by = member(by)?;
-                let methods =
-                    [DeliveryMethod::Pull, DeliveryMethod::Hook, DeliveryMethod::Channel];
+                let methods = [DeliveryMethod::Pull, DeliveryMethod::Hook, DeliveryMethod::Channel];
                 let method = methods[usize::from(*limit) % methods.len()];
                 // A push carries one message.
                 let most = if method == DeliveryMethod::Channel { 1 } else { usize::from(*limit) };
