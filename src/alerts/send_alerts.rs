@@ -16,8 +16,7 @@ use super::watch_state::{Alert, AlertText, Watch, still_stands};
 use super::webhooks::PassOn;
 use crate::bus::Membership;
 use crate::config::{Config, NotifySettings};
-use crate::domain::limits;
-use crate::domain::{grace_periods, wait_times};
+use crate::domain::{grace_periods, limits};
 use crate::sys::clock;
 
 /// The notifications and webhooks of one bridge. Dropping it ends them at once.

@@ -185,7 +185,7 @@ pub(super) static BURST_SECONDS: Key<Number> = Key {
 pub(super) static TEXTS: Key<Switch> = Key {
     name: "texts",
     values: Switch { default: false },
-    meaning: "whether they include words of agents, such as the command that waits for permission",
+    meaning: "whether they include words of agents, such as the command that waits for permission, and webhooks the texts of messages",
 };
 
 // `[agents.NAME]`: a profile.
