@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::recipient::Reader;
 use super::thread_context::{Before, Mail};
 use crate::bus::LoadedMessage;
+use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::messaging::{Attached, Audience, Author, Group, MessageKind, Signal};
 use crate::domain::text::visible_letters::{one_line, quoted, seen};
@@ -149,16 +150,17 @@ fn rest(message: &LoadedMessage, reader: Reader<'_>) -> String {
     )
 }
 
-/// Writes what a message is for, and how much it matters where that is not as usual.
 fn labels(message: &LoadedMessage) -> String {
-    let header = &message.header;
-    // That the person says it stands before it.
-    let signal =
-        header.signal().filter(|_| header.from != Author::Human || header.class().wants_answer());
-    let signal = signal.map(Signal::as_str);
-    let priority = (!header.priority.is_normal()).then(|| header.priority.as_str());
-    let labels: Vec<_> = signal.into_iter().chain(priority).map(seen).collect();
+    let labels = label_words(&message.header);
     if labels.is_empty() { String::new() } else { format!("{}: ", labels.join(", ")) }
+}
+
+/// Returns what a message is for, and how much it matters where that is not as usual, in words.
+pub(in crate::delivery) fn label_words(header: &Message) -> Vec<String> {
+    // That the person says it stands before it.
+    let signal = header.signal().map(Signal::as_str).filter(|word| *word != Signal::RELAY);
+    let priority = (!header.priority.is_normal()).then(|| header.priority.as_str());
+    signal.into_iter().chain(priority).map(seen).collect()
 }
 
 /// Writes what a message has beside its text, each on a line of its own.

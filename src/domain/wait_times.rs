@@ -213,6 +213,9 @@ pub const ANSWER_RECORDED: Duration = Duration::from_secs(1);
 /// A message that was delivered to a call counts as lost when the session shows no sign of life for this long: longer than most turns.
 pub const HANDED_MS: u64 = 10 * 60 * 1000;
 
+/// A pushed message that the model has not named counts as lost after this time: a client that shows no pushes drops them without a word.
+pub const PUSHED_MS: u64 = 60 * 1000;
+
 /// How much later than a wait's own deadline another process may end it, in case its own process did not.
 pub const WAIT_SLACK_MS: u64 = 10_000;
 
@@ -296,6 +299,13 @@ pub const QUIET_LOOK: Duration = Duration::from_secs(30);
 
 /// The program or the server of a target may take this long.
 pub const ALERT_TARGET: Duration = Duration::from_secs(10);
+
+/// The pauses between the tries of a webhook: the first, and the longest.
+pub const WEBHOOK_AGAIN: Duration = Duration::from_millis(500);
+pub const LONGEST_WEBHOOK_AGAIN: Duration = Duration::from_secs(8);
+
+/// After its last try, a webhook that fails is left alone for this long.
+pub const WEBHOOK_REST: Duration = Duration::from_mins(1);
 
 // The doctor.
 

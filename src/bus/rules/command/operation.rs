@@ -134,6 +134,8 @@ pub enum Operation {
         /// Whether the model has received them.
         seen: bool,
     },
+    /// The caller has named a message by its id. That proves one that was pushed to it.
+    Named(MessageId),
     /// The recipient of these messages says what has become of them.
     Acknowledge { ids: Vec<MessageId>, status: Acknowledgement, note: Option<String> },
     /// Reports that the answer of a call, with its messages, has been written to its client.
@@ -209,6 +211,8 @@ pub enum Operation {
     ApproveStep(StepOf, Approval),
     /// An orchestrator takes over an interrupted workflow.
     ResumeWorkflow(WorkflowId),
+    /// Those who lead report the message that a webhook got last, or behind which it begins.
+    WebhookSent(Label, u64),
     /// A member asks the bridge of an agent to stop it.
     Stop {
         /// The agent's name, as the caller wrote it.

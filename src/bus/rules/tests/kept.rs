@@ -78,6 +78,7 @@ fn held(state: &State) -> usize {
         unswept,
         limits: _,
         keys,
+        webhooks,
     } = state;
     let timers: Vec<(Due, u64, u64)> = timers.clone().into();
     let of_sessions = sessions.values().map(|session| {
@@ -105,6 +106,7 @@ fn held(state: &State) -> usize {
         absent.len(),
         unswept.len(),
         keys.len(),
+        webhooks.len(),
     ]
     .into_iter()
     .chain(of_sessions)
