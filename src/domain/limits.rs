@@ -304,8 +304,10 @@ pub const NAMED_AT_ONCE: usize = 64;
 /// Members with a full inbox that a message to all leaves out.
 pub const LEFT_OUT_AT_ONCE: usize = 500;
 
-/// Orchestrators that get a notice each; more get one common message.
-pub const NOTICES_AT_ONCE: usize = 8;
+/// Sessions that ended of which one append tells the others, and unread news of that kind in an inbox. Whoever has more looks at the list
+/// of members.
+pub const DEPARTURES_AT_ONCE: usize = 64;
+pub const UNREAD_PRESENCE: usize = 16;
 
 /// Senders that one append notifies of their unread mail; the next append notifies others.
 pub const SENDERS_AT_ONCE: usize = 64;

@@ -37,7 +37,7 @@ pub(super) fn says(number: u128) -> (Vec<String>, Description) {
     let does_lane = number.is_multiple_of(3).then(|| lane(0));
     if number.is_multiple_of(2) {
         let traits = Traits { lane: does_lane, ..Traits::default() };
-        return (vec!["even".to_owned()], Description { traits, cwd: None });
+        return (vec!["even".to_owned()], Description { traits, ..Description::default() });
     }
     let traits = Traits {
         lane: does_lane,
@@ -45,7 +45,7 @@ pub(super) fn says(number: u128) -> (Vec<String>, Description) {
         topics: vec![label("news")],
         ..Traits::default()
     };
-    (Vec::new(), Description { traits, cwd: None })
+    (Vec::new(), Description { traits, ..Description::default() })
 }
 
 pub(super) fn one_of_few_texts(number: u128) -> Body {

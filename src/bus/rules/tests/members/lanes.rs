@@ -26,7 +26,7 @@ fn owner(world: &World, text: &str) -> Option<String> {
 fn join_with_lane(world: &mut World, called: &str, does: &str) -> (SessionId, Vec<Event>) {
     let mut new = world.joining(NameChoice::Chosen(name(called)), MemberKind::Peer, &[]);
     let traits = Traits { lane: Some(lane(does)), ..Traits::default() };
-    new.description = Description { traits, cwd: None };
+    new.description = Description { traits, ..Description::default() };
     let session = new.session;
     let events = world.ask(None, Operation::Join(Box::new(new)));
     (session, events)
