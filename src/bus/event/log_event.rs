@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Addressees, AnswerWritten, ConflictMoved, ConflictOpened, ConflictResolved, Created, Described,
-    Finished, Followed, Joined, LaneMoved, LeadTaken, MessageAcknowledged, MessageSent, PermissionAnswered,
-    PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting, StepApproved,
-    StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned, ThreadResolved,
-    UnheardClaim,
+    Finished, Followed, Joined, LaneMoved, LeadTaken, MessageAcknowledged, MessageSent,
+    PermissionAnswered, PermissionAsked, ProvenClaim, RequestOpened, Resumed, Runs, Skip, Starting,
+    StepApproved, StepAsked, StepEnded, StepExpanded, StepReturned, StepStarted, TaskAssigned,
+    ThreadResolved, UnheardClaim,
 };
 use crate::domain::access_key::{KeyHash, KeyScope};
 use crate::domain::ids::{

@@ -8,8 +8,7 @@ use super::members::session_summary;
 use super::refusal::Refusal;
 use super::requests::Unheard;
 use super::{
-    health, human_wish, members, messages, overdue, permissions, requests, tasks,
-    workflows,
+    health, human_wish, members, messages, overdue, permissions, requests, tasks, workflows,
 };
 use crate::bus::event::Proposal;
 use crate::bus::state::{State, Wait};

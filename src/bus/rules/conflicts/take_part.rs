@@ -1,6 +1,6 @@
 //! What a message does in a disagreement: it opens one, is a word in it, ends it, or changes nothing.
 
-use super::escalate::{Newest, escalate, next_round, asked_orchestrators};
+use super::escalate::{Newest, asked_orchestrators, escalate, next_round};
 use super::told::{MINUTES, asked, over, tell};
 use crate::bus::event::{ConflictOpened, ConflictResolved, Event, Position};
 use crate::bus::rules::event_writer::{Post, Writer};

@@ -5,7 +5,9 @@ use crate::bus::event::{Body, Envelope, Event, MessageSent};
 use crate::bus::rules::notice::Notice;
 use crate::bus::state::{Message, Origin};
 use crate::domain::ids::{MessageId, RequestId, TaskId};
-use crate::domain::messaging::{Audience, Author, Group, MessageKind, Priority, Signal, SignalClass};
+use crate::domain::messaging::{
+    Audience, Author, Group, MessageKind, Priority, Signal, SignalClass,
+};
 use crate::domain::name::Name;
 
 /// A message to post.

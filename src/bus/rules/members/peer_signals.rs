@@ -1,16 +1,14 @@
 //! News of who has come and left, for those that joined by themselves and for the followers of `#presence`.
 //!
 //! Such a notice is read with other things: it wakes nobody, ends no wait and interrupts nothing. The newest of a name takes the place of
-//! those before it that are unread, and an inbox holds few.
-
-use std::collections::BTreeMap;
+//! those before it that are unread, an inbox holds few, and in a team of very many nobody gets any.
 
 use serde_json::json;
 
 use crate::bus::event::Envelope;
 use crate::bus::rules::event_writer::{Post, Writer};
 use crate::bus::rules::notice::{Notice, notice};
-use crate::bus::state::{Delivery, Message, Session};
+use crate::bus::state::{Message, Session};
 use crate::domain::ids::{MessageId, SessionId};
 use crate::domain::limits;
 use crate::domain::member::{Departure, Label, MemberKind, SessionNumber};
@@ -97,20 +95,19 @@ fn tell(
     text: Notice,
 ) {
     let Ok(topic) = Label::parse(TOPIC) else { return };
-    let readers: Vec<Name> = readers(writer, subject, &topic);
+    let mut to = readers(writer, subject, &topic);
     // Mostly nobody hears of agents, which saves a look at all messages.
-    if readers.is_empty() && subject.kind == MemberKind::Agent {
+    if to.is_empty() && subject.kind == MemberKind::Agent {
         return;
     }
-    let News { untrue, mut unread } = News::about(writer, &subject.name);
-    for id in untrue {
+    for id in untrue(writer, &subject.name) {
         writer.supersede(&id);
     }
-    let has_few = |name: &Name| {
-        unread.remove(name).is_none_or(|unread| unread < limits::UNREAD_PRESENCE)
-    };
-    let mut to = readers;
-    to.retain(has_few);
+    // In so large a team, each would hear of little else.
+    if to.len() > limits::TOLD_OF_PEERS {
+        return;
+    }
+    to.retain(|name| has_room(writer, name, &subject.name));
     let Some(first) = to.first() else { return };
     let mut post = Post::notice(first.clone(), text);
     post.audience = Audience::Group(Group::Topic(topic));
@@ -136,35 +133,21 @@ fn readers(writer: &Writer<'_>, subject: &Subject, topic: &Label) -> Vec<Name> {
             && !session.hung
             && !session.runs_plan()
             && (session.follows(topic) || (by_itself(session.kind) && by_itself(subject.kind)))
-            && writer.has_room(&session.name, 1)
     });
     readers.map(|session| session.name.clone()).collect()
 }
 
-/// The unread news of who has come and left.
-struct News {
-    /// What is about this name, and so no longer true.
-    untrue: Vec<MessageId>,
-    /// How much about others is in each inbox.
-    unread: BTreeMap<Name, usize>,
+/// Returns the news about a name, which are no longer true.
+fn untrue(writer: &Writer<'_>, name: &Name) -> Vec<MessageId> {
+    let news = writer.state.messages().filter(|message| message.is_presence());
+    news.filter(|message| is_about(message, name)).map(|message| message.id.clone()).collect()
 }
 
-impl News {
-    fn about(writer: &Writer<'_>, name: &Name) -> Self {
-        let (mut untrue, mut unread) = (Vec::new(), BTreeMap::new());
-        for message in writer.state.messages().filter(|message| message.is_presence()) {
-            if is_about(message, name) {
-                untrue.push(message.id.clone());
-                continue;
-            }
-            for (reader, delivery) in message.deliveries.iter() {
-                if matches!(delivery, Delivery::Unread { .. }) {
-                    *unread.entry(reader.clone()).or_default() += 1;
-                }
-            }
-        }
-        Self { untrue, unread }
-    }
+/// Says whether an inbox has room for news about somebody, of whom it has no other then.
+fn has_room(writer: &Writer<'_>, reader: &Name, subject: &Name) -> bool {
+    let unread = writer.state.unread(reader).filter(|message| message.is_presence());
+    let others = unread.filter(|message| !is_about(message, subject));
+    writer.has_room(reader, 1) && others.count() < limits::UNREAD_PRESENCE
 }
 
 fn is_about(message: &Message, name: &Name) -> bool {

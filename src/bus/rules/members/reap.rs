@@ -1,7 +1,7 @@
 //! Reaping sessions whose processes are gone.
 
-use super::leave::{EndNotice, Leaving, write_left};
 use super::leadership::settle_lead;
+use super::leave::{EndNotice, Leaving, write_left};
 use super::peer_signals::{Subject, tell_left};
 use super::session_summary;
 use crate::bus::rules::command::DeadSession;

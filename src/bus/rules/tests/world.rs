@@ -295,9 +295,10 @@ impl World {
         (call, self.held(session, call))
     }
 
-    /// The messages in flight with a call.
+    /// The messages in flight with a call, without the news of who has come and left.
     pub(super) fn held(&self, session: SessionId, call: CallId) -> Vec<MessageId> {
         let held = self.state.in_flight_to(session, call).into_iter();
+        let held = held.filter(|message| !message.is_presence());
         held.map(|message| message.id.clone()).collect()
     }
 
@@ -339,13 +340,16 @@ impl World {
         self.ask(session, settle)
     }
 
+    /// The unread messages of a member, without the news of who has come and left.
     pub(super) fn unread(&self, of: &str) -> Vec<MessageId> {
-        let unread = self.state.unread(&name(of));
+        let of = name(of);
+        let unread = self.state.unread(&of).filter(|message| !message.is_presence());
         unread.map(|message| message.id.clone()).collect()
     }
 
     pub(super) fn kinds(&self, of: &str) -> Vec<MessageKind> {
-        let unread = self.state.unread(&name(of));
+        let of = name(of);
+        let unread = self.state.unread(&of).filter(|message| !message.is_presence());
         unread.map(|message| message.kind).collect()
     }
 
