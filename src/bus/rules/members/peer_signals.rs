@@ -143,11 +143,16 @@ fn untrue(writer: &Writer<'_>, name: &Name) -> Vec<MessageId> {
     news.filter(|message| is_about(message, name)).map(|message| message.id.clone()).collect()
 }
 
-/// Says whether an inbox has room for news about somebody, of whom it has no other then.
+/// Says whether an inbox has room for news about somebody, of whom it has no other then. They take none of the last places.
 fn has_room(writer: &Writer<'_>, reader: &Name, subject: &Name) -> bool {
-    let unread = writer.state.unread(reader).filter(|message| message.is_presence());
-    let others = unread.filter(|message| !is_about(message, subject));
-    writer.has_room(reader, 1) && others.count() < limits::UNREAD_PRESENCE
+    let state = writer.state;
+    let all = state.member(reader).map_or(0, |member| member.unread.len());
+    if !writer.has_room(reader, 1) || all + limits::UNREAD_PRESENCE > state.limits().unread {
+        return false;
+    }
+    let news = state.unread(reader).filter(|message| message.is_presence());
+    let others = news.filter(|message| !is_about(message, subject));
+    others.count() < limits::UNREAD_PRESENCE
 }
 
 fn is_about(message: &Message, name: &Name) -> bool {

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::bus::event::{Body, Entry, Event, MessageSent, Starting};
+use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, Starting};
 use crate::bus::rules::{
     Command, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal, decide,
 };
@@ -345,6 +345,17 @@ impl World {
         let of = name(of);
         let unread = self.state.unread(&of).filter(|message| !message.is_presence());
         unread.map(|message| message.id.clone()).collect()
+    }
+
+    /// Withdraws the news of who has come and left from all inboxes.
+    pub(super) fn forget_news(&mut self) {
+        let news = self.state.messages().filter(|message| message.is_presence());
+        let withdrawn = news.map(|message| Event::MessageSuperseded {
+            id: message.id.clone(),
+            members: Addressees::AllBut(Vec::new()),
+        });
+        let (events, id) = (withdrawn.collect(), CommandId(self.fresh()));
+        self.append(Proposal { id, by: None, events });
     }
 
     pub(super) fn kinds(&self, of: &str) -> Vec<MessageKind> {

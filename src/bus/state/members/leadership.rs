@@ -47,9 +47,10 @@ impl State {
         })
     }
 
-    /// Says whether nobody leads although somebody can, as on a bus of an older version.
+    /// Says whether nobody leads although somebody can, as on a bus of an older version. Where no session has a number yet, older versions
+    /// still work, which know of no lead.
     pub(in crate::bus) fn lacks_lead(&self) -> bool {
-        self.lead().is_none() && self.rightful_lead().is_some()
+        self.lead().is_none() && self.last_number.is_some() && self.rightful_lead().is_some()
     }
 
     pub(in crate::bus::state) fn lead_taken(&mut self, taken: &LeadTaken) {
