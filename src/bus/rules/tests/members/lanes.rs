@@ -155,7 +155,7 @@ fn no_lane_has_the_word_of_others_or_of_all() {
     );
     assert_eq!(
         world.refuse(a, claim("project")).to_string(),
-        "no lane can be called `project`: `@project` means all members"
+        "no lane can be called `project`: `@project` has a meaning of its own"
     );
 }
 
