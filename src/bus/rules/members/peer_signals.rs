@@ -14,6 +14,7 @@ use crate::domain::limits;
 use crate::domain::member::{Departure, Label, MemberKind, SessionNumber};
 use crate::domain::messaging::{Audience, Group, Priority, Signal};
 use crate::domain::name::Name;
+use crate::domain::wait_times;
 
 /// The topic whose followers hear of agents too.
 const TOPIC: &str = "presence";
@@ -118,6 +119,7 @@ fn tell(
         signal: Some(signal),
         payload: payload.as_object().cloned(),
         reference: Some(subject.name.to_string()),
+        ttl_seconds: Some(wait_times::PRESENCE_SECONDS),
         ..Envelope::default()
     }));
     writer.post(post);

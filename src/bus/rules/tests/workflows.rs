@@ -175,10 +175,7 @@ fn a_workflow_whose_leader_has_left_is_reported_to_the_lead_and_to_the_next_one_
     assert_eq!(led.status(), WorkflowStatus::Interrupted);
     led.world.lead();
     assert_eq!(led.world.unread("orchestrator-3"), []);
-    let choice = NameChoice::Like(name("lead"));
-    let mut new = led.world.joining(choice, MemberKind::Orchestrator, &[]);
-    new.description.takes_lead = true;
-    let events = led.world.ask(None, Operation::Join(Box::new(new)));
+    let events = led.world.take_lead("lead");
     assert_eq!(notices(&events, "lead"), [expected]);
     led.world.ask(other, Operation::ResumeWorkflow(led.id.clone()));
     assert_eq!(led.status(), WorkflowStatus::Running);
@@ -492,10 +489,7 @@ fn workflows_without_a_notice_of_their_own_are_counted_in_one() {
     assert_eq!(to_other[10], more);
     let interrupted = |text: &&String| text.contains("steps finished");
     assert_eq!(to_other.iter().filter(interrupted).count(), 10);
-    let choice = NameChoice::Like(name("lead"));
-    let mut new = led.world.joining(choice, MemberKind::Orchestrator, &[]);
-    new.description.takes_lead = true;
-    let events = led.world.ask(None, Operation::Join(Box::new(new)));
+    let events = led.world.take_lead("lead");
     let to_newcomer = notices(&events, "lead");
     assert_eq!((to_newcomer.len(), to_newcomer[10].as_str()), (11, more));
 }

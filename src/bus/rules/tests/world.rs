@@ -195,6 +195,15 @@ impl World {
         self.join(NameChoice::Like(name("orchestrator")), MemberKind::Orchestrator)
     }
 
+    /// An orchestrator joins that takes the lead; returns the events.
+    #[track_caller]
+    pub(super) fn take_lead(&mut self, called: &str) -> Vec<Event> {
+        let choice = NameChoice::Chosen(name(called));
+        let mut new = self.joining(choice, MemberKind::Orchestrator, &[]);
+        new.description.takes_lead = true;
+        self.ask(None, Operation::Join(Box::new(new)))
+    }
+
     pub(super) fn new_agent(&mut self, choice: NameChoice) -> NewAgent {
         let session = SessionId(self.fresh());
         let starting = Starting {

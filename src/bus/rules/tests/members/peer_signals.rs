@@ -6,6 +6,7 @@ use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::member::{Label, PLAN_ROLE, Traits};
 use crate::domain::messaging::Signal;
+use crate::domain::wait_times;
 
 /// The unread news in an inbox: each with its signal and whom it is about, oldest first.
 fn news(world: &World, of: &str) -> Vec<(String, String)> {
@@ -147,6 +148,18 @@ fn an_inbox_holds_few_of_them_and_a_full_one_none() {
     }
     world.peer("late");
     assert_eq!(news(&world, "orchestrator"), []);
+}
+
+/// What is unread keeps the history before it.
+#[test]
+fn they_expire_after_a_day_without_a_word() {
+    let mut world = World::new();
+    world.lead();
+    world.peer("ann");
+    world.pass(wait_times::PRESENCE_SECONDS * 1_000 + 1);
+    let events = world.due();
+    assert_eq!(news(&world, "orchestrator"), []);
+    assert!(events.iter().all(|event| matches!(event, Event::MessageExpired { .. })));
 }
 
 #[test]
