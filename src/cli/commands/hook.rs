@@ -246,7 +246,9 @@ async fn deliver(
     let may_stop = || {
         again || !bus.look(|state| is_worth_a_turn(worth_a_notice(state, name).map(kind_and_again)))
     };
-    let messages = if matches!(outlet, Outlet::NextTurn(_)) && may_stop() {
+    // News of who has come and left is added to other messages, and to results of tools.
+    let has_mail = bus.look(|state| worth_a_notice(state, name).next().is_some());
+    let messages = if !has_mail || matches!(outlet, Outlet::NextTurn(_)) && may_stop() {
         Ok(Vec::new())
     } else {
         receive(&mut call).await
@@ -254,7 +256,7 @@ async fn deliver(
     let printed = match messages {
         Ok(messages) if messages.is_empty() => Ok(()),
         Ok(messages) => {
-            let more = bus.look(|state| state.unread(membership.name()).count());
+            let more = bus.look(|state| worth_a_notice(state, name).count());
             let words = between_steps::context(&messages, membership.name(), more);
             let printed = output::say_aside(outlet.answer(&words) + "\n").await;
             printed.map_err(Failure::from)
