@@ -102,14 +102,14 @@ fn standing(state: &State, me: SessionId) -> Vec<Alert> {
         })
     });
     // What is for the user of the whole team, one bridge tells.
-    let speaks = state.speaks_with_user().is_some_and(|speaker| speaker.id == me);
-    let questions = state.questions_for_user().filter(|_| speaks).map(|message| Alert {
+    let leads = state.is_lead(me);
+    let questions = state.questions_for_user().filter(|_| leads).map(|message| Alert {
         kind: AlertKind::Question,
         subject: Subject::Question(message.id.clone()),
         words: format!("{} asks you something ({})", message.from, message.id),
         text: Some(AlertText::Stored(message.body)),
     });
-    let undecided = state.open_conflicts().filter(|conflict| speaks && asks_user(conflict));
+    let undecided = state.open_conflicts().filter(|conflict| leads && asks_user(conflict));
     let decisions = undecided.map(|conflict| {
         let names: Vec<_> = conflict.names().map(Name::as_str).collect();
         Alert {

@@ -47,6 +47,12 @@ impl JoinTarget {
         self.joining.description.traits.surface = surface;
         self
     }
+
+    /// Makes it lead from its joining on.
+    pub(crate) fn taking_lead(mut self) -> Self {
+        self.joining.description.takes_lead = true;
+        self
+    }
 }
 
 /// Opens the bus, joins it and sets the limits of the team.

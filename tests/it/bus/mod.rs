@@ -11,3 +11,4 @@ pub(crate) mod pushes;
 pub(crate) mod requests;
 pub(crate) mod roster;
 pub(crate) mod unreadable_texts;
+pub(crate) mod who_leads;

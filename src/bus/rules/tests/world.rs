@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::bus::event::{Body, Entry, Event, MessageSent, Starting};
+use crate::bus::event::{Addressees, Body, Entry, Event, MessageSent, Starting};
 use crate::bus::rules::{
     Command, NameChoice, NewAgent, NewMember, NewTask, Operation, Pick, Refusal, decide,
 };
@@ -195,6 +195,15 @@ impl World {
         self.join(NameChoice::Like(name("orchestrator")), MemberKind::Orchestrator)
     }
 
+    /// An orchestrator joins that takes the lead; returns the events.
+    #[track_caller]
+    pub(super) fn take_lead(&mut self, called: &str) -> Vec<Event> {
+        let choice = NameChoice::Chosen(name(called));
+        let mut new = self.joining(choice, MemberKind::Orchestrator, &[]);
+        new.description.takes_lead = true;
+        self.ask(None, Operation::Join(Box::new(new)))
+    }
+
     pub(super) fn new_agent(&mut self, choice: NameChoice) -> NewAgent {
         let session = SessionId(self.fresh());
         let starting = Starting {
@@ -295,9 +304,10 @@ impl World {
         (call, self.held(session, call))
     }
 
-    /// The messages in flight with a call.
+    /// The messages in flight with a call, without the news of who has come and left.
     pub(super) fn held(&self, session: SessionId, call: CallId) -> Vec<MessageId> {
         let held = self.state.in_flight_to(session, call).into_iter();
+        let held = held.filter(|message| !message.is_presence());
         held.map(|message| message.id.clone()).collect()
     }
 
@@ -339,13 +349,27 @@ impl World {
         self.ask(session, settle)
     }
 
+    /// The unread messages of a member, without the news of who has come and left.
     pub(super) fn unread(&self, of: &str) -> Vec<MessageId> {
-        let unread = self.state.unread(&name(of));
+        let of = name(of);
+        let unread = self.state.unread(&of).filter(|message| !message.is_presence());
         unread.map(|message| message.id.clone()).collect()
     }
 
+    /// Withdraws the news of who has come and left from all inboxes.
+    pub(super) fn forget_news(&mut self) {
+        let news = self.state.messages().filter(|message| message.is_presence());
+        let withdrawn = news.map(|message| Event::MessageSuperseded {
+            id: message.id.clone(),
+            members: Addressees::AllBut(Vec::new()),
+        });
+        let (events, id) = (withdrawn.collect(), CommandId(self.fresh()));
+        self.append(Proposal { id, by: None, events });
+    }
+
     pub(super) fn kinds(&self, of: &str) -> Vec<MessageKind> {
-        let unread = self.state.unread(&name(of));
+        let of = name(of);
+        let unread = self.state.unread(&of).filter(|message| !message.is_presence());
         unread.map(|message| message.kind).collect()
     }
 

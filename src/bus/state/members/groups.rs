@@ -6,7 +6,6 @@ use crate::bus::event::Event;
 use crate::bus::state::event_place::At;
 use crate::bus::state::{Message, Session, State};
 use crate::domain::member::Label;
-use crate::domain::member::MemberKind;
 use crate::domain::messaging::{Audience, Group, is_same_word};
 
 /// The words by which live members can be addressed, each as it is written in an address, sorted.
@@ -68,14 +67,15 @@ impl State {
             Event::TopicLeft(left) => self.topic_left(left),
             Event::LaneClaimed(claimed) => self.lane_claimed(claimed),
             Event::LaneReleased(released) => self.lane_released(released, at),
+            Event::LeadTaken(taken) => self.lead_taken(taken),
             _ => {}
         }
     }
 
     /// Returns the live members of a group, those that are here longest first.
     ///
-    /// `human` is whoever speaks with the user. `@word` is the owner of that lane. Where it has none, it is all members with that role, and where nobody has that, all with that
-    /// capability.
+    /// `human` is whoever speaks with the user, and `@lead` the orchestrator that leads. Any other `@word` is the owner of that lane. Where
+    /// it has none, it is all members with that role, and where nobody has that, all with that capability.
     pub fn in_group(&self, group: &Group) -> Vec<&Session> {
         let live = self.live_sessions();
         let word = match group {
@@ -85,6 +85,9 @@ impl State {
             Group::Human => return self.speaks_with_user().into_iter().collect(),
             Group::Word(word) => word.as_str(),
         };
+        if group.is_lead() {
+            return self.lead().into_iter().collect();
+        }
         let is_it = |label: &Label| is_same_word(label.as_str(), word);
         if let Some(owner) = self.lane_owner(word).filter(|owner| self.lane_counts(owner, word)) {
             return vec![owner];
@@ -96,13 +99,6 @@ impl State {
             return of_role;
         }
         live.into_iter().filter(|session| session.traits.capabilities.iter().any(is_it)).collect()
-    }
-
-    /// Returns the orchestrator that speaks with the user for the whole team.
-    pub fn speaks_with_user(&self) -> Option<&Session> {
-        let live = self.live_sessions().into_iter();
-        let mut orchestrators = live.filter(|session| session.kind == MemberKind::Orchestrator);
-        orchestrators.find(|session| !session.hung)
     }
 
     /// Says whether the address of a lane means its owner. Who has merely claimed it takes nothing from others who have the word by what

@@ -36,12 +36,20 @@ impl State {
             let is_free = match message.holder() {
                 None => true,
                 // What is in flight is unread again first.
-                Some((name, Delivery::Unread { .. })) => self.live(name).is_none(),
+                Some((name, Delivery::Unread { .. })) => {
+                    self.live(name).is_none() || self.is_for_another(message, name)
+                }
                 Some(_) => false,
             };
             // Who fits is looked up for those alone.
             is_free.then(|| self.first_fitting(message)).flatten().map(|session| (id, session))
         })
+    }
+
+    /// Says whether a message to the user is with somebody who does not speak with them any more, while another does.
+    fn is_for_another(&self, message: &Message, name: &Name) -> bool {
+        let speaker = self.speaks_with_user().filter(|_| message.audience.is_human());
+        speaker.is_some_and(|speaker| speaker.name != *name)
     }
 
     /// Returns the messages that nobody has and that have waited for too long.

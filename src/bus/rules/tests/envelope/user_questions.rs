@@ -37,6 +37,7 @@ fn a_message_to_the_user_reaches_who_speaks_with_them_in_the_same_append() {
         assert!(!world.state.is_queued(&id));
     }
     assert_eq!(world.unread("orchestrator-2"), []);
+    // If another takes the lead, it gets what is unread.
     // What another orchestrator has for the user reaches the same one; what that one says itself reaches nobody else.
     let id = sent(&world.ask(other, sending("human", "x", None))).id.clone();
     assert_eq!(world.unread("orchestrator").last(), Some(&id));

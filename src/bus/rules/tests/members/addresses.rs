@@ -35,7 +35,7 @@ fn join(world: &mut World, called: &str, says: &Says) -> SessionId {
         topics: labels(says.topics),
         surface: None,
     };
-    new.description = Description { traits, cwd: None };
+    new.description = Description { traits, ..Description::default() };
     let session = new.session;
     world.ask(None, Operation::Join(Box::new(new)));
     session
@@ -214,6 +214,7 @@ fn a_group_is_without_those_that_do_not_respond_and_those_whose_inbox_is_full() 
     };
     let lead = world.lead();
     world.ask(lead, Operation::Limit(one));
+    world.forget_news();
     let events = world.ask(me, sending("@rust", "x", None));
     assert_eq!(sent(&events).to.named(), [name("carl")]);
     let message = world.state.message(&sent(&events).id).unwrap();

@@ -6,6 +6,8 @@ mod addresses;
 mod join_and_leave;
 mod lanes;
 mod pushes;
+mod leadership;
+mod peer_signals;
 mod rates;
 mod session_summary;
 mod webhooks;
