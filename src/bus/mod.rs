@@ -18,6 +18,7 @@ pub use self::api::answer_receipt::Answer;
 pub use self::api::bus::Bus;
 pub use self::api::call::acknowledge::AcknowledgedMessage;
 pub use self::api::call::outgoing::Outgoing;
+pub use self::api::call::push::{Push, Pushed};
 pub use self::api::call::{Call, Claimed, SentMessage, WaitFor, Waited};
 pub use self::api::history::PastAttempt;
 pub use self::api::membership::{Joining, Membership};

@@ -10,7 +10,7 @@ use crate::bus::{BusError, Joining, Membership};
 use crate::config::Config;
 use crate::domain::env_vars;
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::MemberKind;
+use crate::domain::member::{Label, MemberKind};
 use crate::supervisor;
 use crate::team::Launch;
 
@@ -40,6 +40,12 @@ impl JoinTarget {
                 description: Description::default(),
             },
         }
+    }
+
+    /// Names the program in which the orchestrator's model works.
+    pub(crate) fn on_surface(mut self, surface: Option<Label>) -> Self {
+        self.joining.description.traits.surface = surface;
+        self
     }
 }
 

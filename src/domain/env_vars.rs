@@ -20,5 +20,7 @@ pub const RUN: &str = "BRIDGE_RUN";
 pub const SCRIPT: &str = "BRIDGE_SCRIPT";
 /// Takes over a bus that was made elsewhere, as `--adopt` does: for containers, which keep no state directory. The user sets it.
 pub const ADOPT: &str = "BRIDGE_ADOPT";
+/// The program in which the model of a session works, as `--surface` says it. The user or a client sets it.
+pub const SURFACE: &str = "BRIDGE_SURFACE";
 /// How much the bridge logs to stderr: `off`, `error`, `warn`, `info`, `debug` or `trace`. The user sets it.
 pub const LOG: &str = "BRIDGE_LOG";

@@ -213,6 +213,9 @@ pub const ANSWER_RECORDED: Duration = Duration::from_secs(1);
 /// A message that was delivered to a call counts as lost when the session shows no sign of life for this long: longer than most turns.
 pub const HANDED_MS: u64 = 10 * 60 * 1000;
 
+/// A pushed message that the model has not named counts as lost after this time: a client that shows no pushes drops them without a word.
+pub const PUSHED_MS: u64 = 60 * 1000;
+
 /// How much later than a wait's own deadline another process may end it, in case its own process did not.
 pub const WAIT_SLACK_MS: u64 = 10_000;
 

@@ -27,7 +27,6 @@ use crate::bus::{BusError, Membership};
 use crate::domain::ids::{PermissionId, SessionId};
 use crate::domain::limits;
 use crate::domain::permission::Decision;
-use crate::domain::wait_times;
 use crate::sys::clock;
 use crate::sys::mutex::lock;
 use crate::team::{Reach, UserReachable};
@@ -69,7 +68,7 @@ impl User {
                 tokio::select! {
                     () = self.ask_all(&peer, &held) => return,
                     // A bus that was removed has no more questions.
-                    () = replaced(&membership, &held) => {}
+                    () = membership.until_replaced(held.session()) => {}
                 }
             }
         };
@@ -180,14 +179,6 @@ impl User {
     fn asked(&self) -> MutexGuard<'_, BTreeSet<PermissionId>> {
         // Every change is a single step, so a poisoned set is whole.
         lock(&self.asked)
-    }
-}
-
-/// Returns when the server takes another membership.
-async fn replaced(membership: &LazyMembership, held: &Membership) {
-    let is_same = || membership.current().is_none_or(|current| current.session() == held.session());
-    while is_same() {
-        tokio::time::sleep(wait_times::LOOK_FOR_REMOVED_BUS).await;
     }
 }
 

@@ -8,6 +8,8 @@ use futures::future::{BoxFuture, Shared};
 use super::error::ToolError;
 use crate::bus::storage::LogError;
 use crate::bus::{BusError, Membership};
+use crate::domain::ids::SessionId;
+use crate::domain::wait_times;
 use crate::sys::mutex::lock;
 
 /// The pending or finished attempt to take the membership.
@@ -54,6 +56,14 @@ impl LazyMembership {
     pub fn current(&self) -> Option<Membership> {
         let taking = self.taking();
         taking.peek().and_then(|outcome| outcome.as_ref().ok().cloned())
+    }
+
+    /// Waits until the server has another membership than that of this session.
+    pub async fn until_replaced(&self, session: SessionId) {
+        let is_same = || self.current().is_none_or(|current| current.session() == session);
+        while is_same() {
+            tokio::time::sleep(wait_times::LOOK_FOR_REMOVED_BUS).await;
+        }
     }
 
     /// Handles a failed call: after the bus was removed the membership is void, and the next call takes one on the new bus.

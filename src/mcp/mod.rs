@@ -33,7 +33,7 @@ pub use self::lazy_membership::LazyMembership;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::server::first_message::opens;
 pub use self::server::serve_stdio::{ServerEnd, serve, serve_stdio};
-pub use self::server::{About, Server};
+pub use self::server::{About, Pushing, Server};
 pub use self::shapes::message_shape::MessageView;
 pub use self::tool::{AnyTool, CallTimeout, Effect, InboxMode, Tool};
 

@@ -7,6 +7,7 @@ pub mod acknowledge;
 mod again;
 mod ask_and_claim;
 pub mod outgoing;
+pub mod push;
 mod sent_message;
 pub mod vain_wait;
 

@@ -71,7 +71,7 @@ pub(super) fn check_sessions(state: &State) {
                 other => panic!("{other:?}"),
             };
             let runs = state.timers.runs(&Due::Requeue(session.id, *call));
-            assert_ne!(runs, method.is_by_turn());
+            assert_eq!(runs, method.lost_after_ms().is_some());
         }
         for call in session.unheard.values() {
             let runs = state.timers.runs(&Due::Requeue(session.id, *call));

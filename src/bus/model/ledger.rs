@@ -193,7 +193,7 @@ impl Ledger {
             }
             Event::MessageHanded { ids, member, session, call, method } => {
                 self.deliver(ids, member, (*session, *call));
-                if !method.is_by_turn() {
+                if method.is_by_answer() {
                     self.by_answer.insert((*session, *call));
                 }
             }

@@ -115,6 +115,7 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
         DeliveryMethod::Prompt,
         DeliveryMethod::Steer,
         DeliveryMethod::Drain,
+        DeliveryMethod::Channel,
     ];
     match kind % 49 {
         0 => Event::MemberStarting(Starting {

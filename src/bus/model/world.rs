@@ -205,9 +205,11 @@ impl World {
             }
             ModelStep::Take(by, limit) => {
                 let by = member(by)?;
-                let method =
-                    if limit % 2 == 0 { DeliveryMethod::Pull } else { DeliveryMethod::Hook };
-                (by, self.taking(by, method, usize::from(*limit)))
+                let methods = [DeliveryMethod::Pull, DeliveryMethod::Hook, DeliveryMethod::Channel];
+                let method = methods[usize::from(*limit) % methods.len()];
+                // A push carries one message.
+                let most = if method == DeliveryMethod::Channel { 1 } else { usize::from(*limit) };
+                (by, self.taking(by, method, most))
             }
             ModelStep::Deliver(which, method) => {
                 let (session, by) = self.with_bridge(which)?;

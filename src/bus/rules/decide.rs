@@ -180,6 +180,10 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
         Operation::Settle { session, call, seen } => {
             messages::settle(writer, me, *session, *call, *seen)
         }
+        Operation::Named(id) => {
+            messages::note_named(writer, me, id);
+            Ok(())
+        }
         Operation::Acknowledge { ids, status, note } => {
             messages::acknowledge(writer, me, ids, (*status, note.as_deref()))
         }

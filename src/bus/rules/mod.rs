@@ -37,7 +37,7 @@ pub use self::command::{
 pub use self::decide::decide;
 pub use self::members::session_summary::is_needed as is_summary_needed;
 pub use self::messages::{check_envelope, known_member};
-pub(super) use self::messages::{picked, unprinted_by_hooks};
+pub(super) use self::messages::{is_proven_by_name, picked, unprinted_by_hooks};
 pub use self::nobody_fits::NobodyFits;
 pub use self::refusal::Refusal;
 pub(super) use self::sessions_to_wake::concerned;

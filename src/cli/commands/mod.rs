@@ -13,6 +13,7 @@ pub(crate) mod man;
 pub(crate) mod notify;
 pub(crate) mod orchestrator;
 pub(crate) mod overview;
+pub(crate) mod own_surface;
 pub(crate) mod peer;
 pub(crate) mod run;
 pub(crate) mod scripted_agent;

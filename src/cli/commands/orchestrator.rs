@@ -17,6 +17,7 @@ use crate::alerts::Alerts;
 use crate::bus::Membership;
 use crate::bus::rules::NameChoice;
 use crate::bus::storage::file::Foreign;
+use crate::cli::commands::own_surface::SurfaceArguments;
 use crate::cli::find_project::{Project, ProjectError};
 use crate::cli::how_to_watch::watch_command;
 use crate::cli::lead_team::{self, JoinTarget};
@@ -28,6 +29,7 @@ use crate::cli::{
 };
 use crate::config::Config;
 use crate::domain::ids::SessionId;
+use crate::domain::member::Label;
 use crate::domain::name::Name;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::domain::wait_times;
@@ -55,6 +57,8 @@ pub(crate) struct OrchestratorArguments {
     /// Do not ask the model to run `watch`: a plugin of the client runs it.
     #[arg(long)]
     no_watch: bool,
+    #[command(flatten)]
+    surface: SurfaceArguments,
 }
 
 pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
@@ -83,19 +87,29 @@ pub(crate) fn run(arguments: OrchestratorArguments) -> Result<(), Failure> {
         Some(name) => NameChoice::Chosen(name),
         None => NameChoice::Like(Name::parse(NAME)?),
     };
-    let watches = !arguments.no_watch && no_project.is_none();
+    let surface = arguments.surface.find();
+    let (pushing, may_watch) = (surface.pushing, surface.may_watch());
+    let watches = !arguments.no_watch && no_project.is_none() && may_watch;
     let watch = watches.then(|| watch_command(&launch.project));
     let project = launch.project.clone();
     let team = OrchestratorTeam::without_config(launch);
     let foreign = open_bus::foreign(adopts);
     let project_is_known = no_project.is_none();
-    let place =
-        LeaderPlace { bus, foreign, choice, team, files, no_project, target: OnceLock::new() };
+    let place = LeaderPlace {
+        bus,
+        foreign,
+        choice,
+        surface: surface.name,
+        team,
+        files,
+        no_project,
+        target: OnceLock::new(),
+    };
     let trouble = place.read_config();
     serve_mcp::greet_person();
     serve_mcp::run_team(async move || {
         signal_policy::obey(async move |stop| {
-            let introduction = Introduction { watch, trouble, project_is_known };
+            let introduction = Introduction { watch, trouble, project_is_known, pushing };
             lead(Arc::new(place), project, introduction, Ending { adopts, stop }).await
         })
         .await
@@ -107,6 +121,7 @@ struct LeaderPlace {
     bus: PathBuf,
     foreign: Foreign,
     choice: NameChoice,
+    surface: Option<Label>,
     team: OrchestratorTeam,
     files: ServerConfig,
     /// Why there is no project, and so nothing to join.
@@ -137,6 +152,7 @@ impl LeaderPlace {
         let networks = open_bus::networks(&config);
         let outside = Outside::new(self.bus.clone(), networks, self.foreign);
         let target = JoinTarget::of(outside, &config, self.choice.clone(), Vec::new());
+        let target = target.on_surface(self.surface.clone());
         self.team.configure(config);
         self.target.get_or_init(|| Arc::new(target)).clone()
     }

@@ -8,6 +8,7 @@ use clap::Args;
 use crate::bus::rules::{Description, NameChoice};
 use crate::bus::storage::file::Networks;
 use crate::bus::{Joining, Membership};
+use crate::cli::commands::own_surface::SurfaceArguments;
 use crate::cli::find_project::ProjectError;
 use crate::cli::load_config::ServerConfig;
 use crate::cli::open_bus::Outside;
@@ -40,9 +41,8 @@ pub(crate) struct PeerArguments {
     /// What this session wants to hear of, in a word; repeat for several.
     #[arg(long = "topic", value_name = "WORD")]
     pub(crate) topics: Vec<Label>,
-    /// The program in which the model works, such as claude-code.
-    #[arg(long, value_name = "WORD")]
-    pub(crate) surface: Option<Label>,
+    #[command(flatten)]
+    pub(crate) surface: SurfaceArguments,
     /// The project directory [default: found from the current directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
@@ -68,8 +68,10 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
         Err(error) => return Err(error.into()),
     };
     let files = ServerConfig { project: project.root.clone(), explicit: None };
-    let place =
-        Arc::new(PeerPlace { bus: project.bus_directory(), arguments, found: OnceLock::new() });
+    let surface = arguments.surface.clone().find();
+    let (bus, pushing) = (project.bus_directory(), surface.pushing);
+    let place = PeerPlace { bus, arguments, surface: surface.name, found: OnceLock::new() };
+    let place = Arc::new(place);
     match load_config::load(&project.root, None) {
         Ok(config) => drop(place.find(Some(&config))?),
         Err(error) if place.arguments.name.is_some() => {
@@ -84,7 +86,7 @@ pub(crate) fn run(arguments: PeerArguments) -> Result<(), Failure> {
     serve_mcp::run(async move || {
         signal_policy::obey(async move |mut stop| {
             let membership = LazyMembership::new(move || join(place.clone(), files.clone()));
-            let server = endpoint_tools::server_of_peer(membership.clone(), &project.root);
+            let server = endpoint_tools::server_of_peer(membership.clone(), &project.root, pushing);
             serve_mcp::until_the_end(&server, &mut stop).await;
             serve_mcp::leave(&membership).await;
             Ok(())
@@ -128,6 +130,7 @@ fn check_labels(arguments: &PeerArguments) -> Result<(), Failure> {
 struct PeerPlace {
     bus: PathBuf,
     arguments: PeerArguments,
+    surface: Option<Label>,
     found: OnceLock<(Outside, Joining)>,
 }
 
@@ -146,8 +149,8 @@ impl PeerPlace {
     }
 
     fn joining(&self, pool: &[Name]) -> Result<Joining, Failure> {
-        let PeerArguments { name, roles, capabilities, lane, topics, surface, .. } =
-            self.arguments.clone();
+        let PeerArguments { name, roles, capabilities, lane, topics, .. } = self.arguments.clone();
+        let surface = self.surface.clone();
         let here = std::env::current_dir().ok();
         let cwd = here.map(|here| here.to_string_lossy().into_owned());
         let choice = match name {

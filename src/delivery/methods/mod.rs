@@ -2,6 +2,7 @@
 
 pub mod before_task;
 pub mod between_steps;
+pub mod channel;
 pub mod drain;
 pub mod interrupt;
 pub mod steer;

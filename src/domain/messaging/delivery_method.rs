@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::wait_times;
+
 /// The method by which a message is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -20,13 +22,26 @@ pub enum DeliveryMethod {
     Drain,
     /// By the hook of an orchestrator's or peer's client, between two steps.
     Hook,
+    /// Pushed into the session of an orchestrator's or peer's client, which confirms nothing.
+    Channel,
 }
 
 impl DeliveryMethod {
-    /// Says whether the model's own turn, however long, proves that it has seen the message, rather than the member's next call: the
-    /// bridge that holds the session sees the turn, and a hook sees its next stop or prompt.
-    pub fn is_by_turn(self) -> bool {
-        !matches!(self, Self::Pull | Self::Piggyback)
+    /// Says whether the answer of a call carries the message, so that the member's next call proves it. Other methods have other proofs,
+    /// however long these take: the bridge that holds the session sees the turn, a hook sees its next stop or prompt, and a push is proven
+    /// by whatever names the message.
+    pub fn is_by_answer(self) -> bool {
+        matches!(self, Self::Pull | Self::Piggyback)
+    }
+
+    /// Returns the time after which a message that nothing proves is unread again, in milliseconds; none where its owner sees whether it
+    /// was shown.
+    pub fn lost_after_ms(self) -> Option<u64> {
+        match self {
+            Self::Pull | Self::Piggyback => Some(wait_times::HANDED_MS),
+            Self::Channel => Some(wait_times::PUSHED_MS),
+            Self::Inject | Self::Prompt | Self::Steer | Self::Drain | Self::Hook => None,
+        }
     }
 
     /// Returns the word that tools show.
@@ -39,6 +54,7 @@ impl DeliveryMethod {
             Self::Steer => "steer",
             Self::Drain => "drain",
             Self::Hook => "hook",
+            Self::Channel => "channel",
         }
     }
 }

@@ -17,16 +17,21 @@ pub(super) static VERSIONS: [ProtocolVersion; 4] = [
     ProtocolVersion::V_2026_07_28,
 ];
 
+/// The versions that begin with `initialize`: clients show no pushes in the other lifecycle.
+pub(super) static SESSION_VERSIONS: [ProtocolVersion; 3] =
+    [ProtocolVersion::V_2024_11_05, ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25];
+
 /// A transport that tolerates any first message.
 pub(crate) struct Opening<T> {
     inner: T,
     begun: bool,
+    versions: &'static [ProtocolVersion],
 }
 
 impl<T> Opening<T> {
     /// Puts the gate in front of a transport.
-    pub(crate) fn new(inner: T) -> Self {
-        Self { inner, begun: false }
+    pub(crate) fn new(inner: T, versions: &'static [ProtocolVersion]) -> Self {
+        Self { inner, begun: false, versions }
     }
 }
 
@@ -47,7 +52,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Opening<T> {
                 return Some(message);
             }
             if let ClientJsonRpcMessage::Request(request) = &message {
-                self.begun = begins(&request.request);
+                self.begun = begins(&request.request, self.versions);
                 return Some(message);
             }
             tracing::debug!("ignored a message before the first request");
@@ -60,23 +65,24 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Opening<T> {
 }
 
 /// Says whether the library accepts this request as the first one: `initialize`, or one that brings all metadata with it.
-fn begins(request: &ClientRequest) -> bool {
+fn begins(request: &ClientRequest, versions: &[ProtocolVersion]) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
         ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
         request => {
             let meta = request.get_meta();
             let is_served =
-                meta.protocol_version().is_some_and(|version| VERSIONS.contains(&version));
+                meta.protocol_version().is_some_and(|version| versions.contains(&version));
             is_served && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
         }
     }
 }
+
 /// Reads a line as a client's message, and says whether it may open a conversation.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn opens(line: &[u8]) -> bool {
     match serde_json::from_slice(line) {
-        Ok(ClientJsonRpcMessage::Request(request)) => begins(&request.request),
+        Ok(ClientJsonRpcMessage::Request(request)) => begins(&request.request, &VERSIONS),
         _ => false,
     }
 }

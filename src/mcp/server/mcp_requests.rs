@@ -15,8 +15,8 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::Value;
 
-use super::first_message::VERSIONS;
-use super::server_handle::{Offered, Server};
+use super::push_messages::CHANNEL;
+use super::server_handle::{Offered, Pushing, Server};
 use crate::domain::limits;
 use crate::domain::text::suggest::nearest;
 use crate::domain::wait_times;
@@ -31,7 +31,7 @@ const LIST_TTL_MS: u64 = 60 * 1000;
 
 impl ServerHandler for Server {
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(&VERSIONS)
+        Cow::Borrowed(self.versions())
     }
 
     async fn initialize(
@@ -49,7 +49,11 @@ impl ServerHandler for Server {
     }
 
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if self.shared.about.pushing == Pushing::ByChannel {
+            let channel = (CHANNEL.to_owned(), JsonObject::new());
+            capabilities.experimental = Some([channel].into_iter().collect());
+        }
         let implementation = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
         let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
         info.instructions = Some(self.shared.about.instructions.clone());
@@ -163,6 +167,10 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let server = self.clone();
+        if self.shared.about.pushing == Pushing::ByChannel {
+            let (server, peer) = (server.clone(), context.peer.clone());
+            self.tasks().spawn(async move { server.push_messages(peer).await });
+        }
         // Tracked, like every task that runs on behalf of the server.
         self.tasks().spawn(async move {
             if let Some(user) = &server.shared.user {

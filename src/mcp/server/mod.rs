@@ -5,8 +5,9 @@ mod answer_call;
 pub(crate) mod client_pipes;
 pub(crate) mod first_message;
 mod mcp_requests;
+mod push_messages;
 pub(crate) mod read_line;
 pub(crate) mod serve_stdio;
 mod server_handle;
 
-pub use self::server_handle::{About, Server};
+pub use self::server_handle::{About, Pushing, Server};

@@ -56,7 +56,8 @@ where
             () = gone.cancelled() => {}
         }
     });
-    let transport = Opening::new(Wire::new(input, inflow, output, ending.clone()));
+    let transport =
+        Opening::new(Wire::new(input, inflow, output, ending.clone()), server.versions());
     let serving = run(server.clone(), transport, &stop);
     let ended = tokio::select! {
         ended = serving => ended,

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use rmcp::model::{self, RequestId};
+use rmcp::model::{self, ProtocolVersion, RequestId};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::client_pipes;
+use super::first_message::{SESSION_VERSIONS, VERSIONS};
 use crate::domain::ids::CallId;
 use crate::domain::wait_times;
 use crate::mcp::ask_user::User;
@@ -28,6 +29,16 @@ pub struct About {
     pub instructions: String,
     /// The files of the project, if members can name some to each other here.
     pub files: Option<ProjectFiles>,
+    pub pushing: Pushing,
+}
+
+/// Whether a server pushes messages into the session of its client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pushing {
+    #[default]
+    Never,
+    /// As notifications, which some clients show their models. Such a server serves only clients that begin with `initialize`.
+    ByChannel,
 }
 
 /// An MCP server with some tools for one membership. Cheap to clone.
@@ -121,6 +132,14 @@ impl Server {
     /// Returns the membership for which it answers calls.
     pub fn membership(&self) -> &LazyMembership {
         &self.shared.membership
+    }
+
+    /// Returns the versions of the protocol that it serves.
+    pub(super) fn versions(&self) -> &'static [ProtocolVersion] {
+        match self.shared.about.pushing {
+            Pushing::Never => &VERSIONS,
+            Pushing::ByChannel => &SESSION_VERSIONS,
+        }
     }
 
     /// Returns the token that is cancelled when the client is gone, which ends waiting calls.

@@ -1,6 +1,7 @@
 //! A team on a bus in memory, and clients that speak to its servers in raw lines.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -32,6 +33,16 @@ pub(super) struct Team {
 impl Team {
     pub(super) fn new() -> Self {
         Self { store: Store::new(Arc::new(clock::now)) }
+    }
+
+    /// Makes a team whose time is `later` by as many milliseconds as that says.
+    pub(super) fn with_time(later: Arc<AtomicU64>) -> Self {
+        let clock = move || {
+            let mut now = clock::now();
+            now.tick.ms += later.load(Ordering::Relaxed);
+            now
+        };
+        Self { store: Store::new(Arc::new(clock)) }
     }
 
     /// Opens the bus as another process.

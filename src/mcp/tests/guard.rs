@@ -13,7 +13,9 @@ use crate::bus::rules::Pick;
 use crate::bus::state::State;
 use crate::domain::messaging::DeliveryMethod;
 use crate::mcp::tools::endpoint_tools;
-use crate::mcp::{About, AnyTool, Caller, LazyMembership, Server, ServerEnd, Tool, ToolError};
+use crate::mcp::{
+    About, AnyTool, Caller, LazyMembership, Pushing, Server, ServerEnd, Tool, ToolError,
+};
 
 /// Receives the unread messages and then acts as its argument says.
 struct Odd {
@@ -60,7 +62,7 @@ async fn bob_within(team: &Team, limit: Duration) -> (Client, mpsc::UnboundedRec
     let mut tools = endpoint_tools::tools();
     let odd: Box<dyn AnyTool> = Box::new(Odd { took });
     tools.push(odd);
-    let about = About { instructions: String::new(), files: None };
+    let about = About { instructions: String::new(), files: None, pushing: Pushing::Never };
     let membership = team.membership("bob").await;
     let mut bob =
         Client::of(Server::with_limit(about, tools, LazyMembership::taken(membership), limit));

@@ -11,7 +11,7 @@ use crate::bus::Membership;
 use crate::config::{Config, Load};
 use crate::domain::tool_names::ENDPOINT_TOOLS;
 use crate::mcp::tools::orchestrator_tools::{self, Introduction, OrchestratorTeam};
-use crate::mcp::{LazyMembership, Server};
+use crate::mcp::{LazyMembership, Pushing, Server};
 use crate::team::{Launch, Trust};
 
 /// A token is about four bytes; the limit is 1,500 tokens, because every agent of a team pays for them.
@@ -291,15 +291,23 @@ async fn the_first_answer_to_a_client_names_the_project() {
         OrchestratorTeam::new(Config::load(load).unwrap(), launch(ground))
     };
     let lead = |ground| {
-        let introduction =
-            Introduction { watch: Some("w".to_owned()), trouble: None, project_is_known: true };
+        let introduction = Introduction {
+            watch: Some("w".to_owned()),
+            trouble: None,
+            project_is_known: true,
+            pushing: Pushing::Never,
+        };
         orchestrator_tools::server_with_doorbell(membership.clone(), &leading(ground), introduction)
     };
     check(lead("/src/main"), "The project is /src/main.").await;
     let sentence = "The project is /src/main; agents work in /src/topic by default.";
     check(lead("/src/topic"), sentence).await;
     let project = std::path::Path::new("/src/main");
-    let peer = crate::mcp::tools::endpoint_tools::server_of_peer(membership.clone(), project);
+    let peer = crate::mcp::tools::endpoint_tools::server_of_peer(
+        membership.clone(),
+        project,
+        Pushing::Never,
+    );
     check(peer, "The project is /src/main.").await;
 }
 

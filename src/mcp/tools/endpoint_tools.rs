@@ -6,9 +6,10 @@ pub use crate::mcp::agent_identity::{AgentIdentity, IdentityError};
 
 use std::path::Path;
 
+use crate::delivery::methods::channel;
 use crate::domain::text::shown_path::ShownPath as _;
 use crate::mcp::orchestrator_team::OrchestratorTeam;
-use crate::mcp::{About, AnyTool, LazyMembership, Server};
+use crate::mcp::{About, AnyTool, LazyMembership, Pushing, Server};
 use crate::sys::fs::project::ProjectFiles;
 
 /// The instructions for a model on these tools together.
@@ -37,10 +38,15 @@ pub(super) fn tools_for(leading: Option<OrchestratorTeam>) -> Vec<Box<dyn AnyToo
 }
 
 /// Returns the server of a peer, whose instructions name the project that it has joined.
-pub fn server_of_peer(membership: LazyMembership, project: &Path) -> Server {
+pub fn server_of_peer(membership: LazyMembership, project: &Path, pushing: Pushing) -> Server {
+    let of_pushes = match pushing {
+        Pushing::Never => String::new(),
+        Pushing::ByChannel => format!(" {}", channel::INSTRUCTIONS),
+    };
     let about = About {
-        instructions: format!("{INSTRUCTIONS} The project is {}.", project.shown()),
+        instructions: format!("{INSTRUCTIONS}{of_pushes} The project is {}.", project.shown()),
         files: Some(ProjectFiles::new(project)),
+        pushing,
     };
     Server::new(about, tools(), membership)
 }
@@ -56,6 +62,7 @@ pub fn server(membership: LazyMembership) -> Server {
 }
 
 fn serving(membership: LazyMembership, files: Option<ProjectFiles>) -> Server {
-    let about = About { instructions: INSTRUCTIONS.to_owned(), files };
+    let instructions = INSTRUCTIONS.to_owned();
+    let about = About { instructions, files, pushing: Pushing::Never };
     Server::new(about, tools(), membership)
 }

@@ -5,7 +5,8 @@
 pub use crate::mcp::orchestrator_team::OrchestratorTeam;
 
 use super::endpoint_tools;
-use crate::mcp::{About, AnyTool, LazyMembership, Server};
+use crate::delivery::methods::channel;
+use crate::mcp::{About, AnyTool, LazyMembership, Pushing, Server};
 
 /// The instructions for a model on these tools together.
 const INSTRUCTIONS: &str = "You lead a team of coding agents. assign_task gives work to an agent \
@@ -47,7 +48,7 @@ pub(in crate::mcp) fn tools(leading: &OrchestratorTeam) -> Vec<Box<dyn AnyTool>>
 
 /// Returns the server of an orchestrator: the tools of every member and its own.
 pub fn server(membership: LazyMembership, leading: &OrchestratorTeam) -> Server {
-    serving(membership, leading, instructions(Some(WATCH)))
+    serving(membership, leading, (instructions(Some(WATCH)), Pushing::Never))
 }
 
 /// What the instructions of an orchestrator's server say beside its tools and its project.
@@ -59,6 +60,8 @@ pub struct Introduction {
     pub trouble: Option<String>,
     /// Whether the project may be named.
     pub project_is_known: bool,
+    /// Whether the server pushes messages.
+    pub pushing: Pushing,
 }
 
 /// Returns the same server, whose instructions introduce the project, too.
@@ -67,11 +70,15 @@ pub fn server_with_doorbell(
     leading: &OrchestratorTeam,
     introduction: Introduction,
 ) -> Server {
-    let Introduction { watch, trouble, project_is_known } = introduction;
+    let Introduction { watch, trouble, project_is_known, pushing } = introduction;
     let tools = instructions(watch.as_deref());
     let project = project_is_known.then(|| leading.project_sentence());
-    let parts = trouble.into_iter().chain([tools]).chain(project);
-    serving(membership, leading, parts.collect::<Vec<_>>().join("\n\n"))
+    let of_pushes = match pushing {
+        Pushing::Never => None,
+        Pushing::ByChannel => Some(channel::INSTRUCTIONS.to_owned()),
+    };
+    let parts = trouble.into_iter().chain([tools]).chain(of_pushes).chain(project);
+    serving(membership, leading, (parts.collect::<Vec<_>>().join("\n\n"), pushing))
 }
 
 fn instructions(watch: Option<&str>) -> String {
@@ -81,9 +88,13 @@ fn instructions(watch: Option<&str>) -> String {
     }
 }
 
-fn serving(membership: LazyMembership, leading: &OrchestratorTeam, instructions: String) -> Server {
+fn serving(
+    membership: LazyMembership,
+    leading: &OrchestratorTeam,
+    (instructions, pushing): (String, Pushing),
+) -> Server {
     let mut all = tools(leading);
     all.extend(endpoint_tools::tools_for(Some(leading.clone())));
-    let about = About { instructions, files: Some(leading.files()) };
+    let about = About { instructions, files: Some(leading.files()), pushing };
     Server::asking_users(about, all, membership, leading.human().clone())
 }

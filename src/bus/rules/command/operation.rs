@@ -134,6 +134,8 @@ pub enum Operation {
         /// Whether the model has received them.
         seen: bool,
     },
+    /// The caller has named a message by its id. That proves one that was pushed to it.
+    Named(MessageId),
     /// The recipient of these messages says what has become of them.
     Acknowledge { ids: Vec<MessageId>, status: Acknowledgement, note: Option<String> },
     /// Reports that the answer of a call, with its messages, has been written to its client.

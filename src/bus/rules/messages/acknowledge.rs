@@ -68,7 +68,7 @@ fn check_resolver(first: &Message, me: &Name) -> Result<(), Refusal> {
 /// and nothing says that it was written. If it never arrives, the message has to be delivered again.
 pub(super) fn is_on_its_way(writer: &Writer<'_>, delivery: Delivery) -> bool {
     match delivery {
-        Delivery::InFlight { session, call, method } if !method.is_by_turn() => {
+        Delivery::InFlight { session, call, method } if method.is_by_answer() => {
             let is_proven = writer.seen_calls().any(|seen| seen == (session, call));
             !is_proven && !writer.state.is_written(session, call)
         }

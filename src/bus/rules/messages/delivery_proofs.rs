@@ -3,7 +3,7 @@
 use crate::bus::event::{AnswerWritten, Event, Skip};
 use crate::bus::rules::event_writer::Writer;
 use crate::bus::rules::refusal::Refusal;
-use crate::bus::state::{Delivery, Message, State};
+use crate::bus::state::{Delivery, Message, Session, State};
 use crate::domain::ids::{CallId, MessageId, SessionId, TaskId};
 use crate::domain::messaging::DeliveryMethod;
 
@@ -18,6 +18,44 @@ pub(in crate::bus::rules) fn note_received(
             writer.push(Event::MessageSeen { session: me, call: *call });
         }
     }
+}
+
+/// Writes that the model has seen a message of which it names the id, if nothing else could prove that: one that was pushed into its
+/// session, or one that was alone in a call and is unread again.
+pub(in crate::bus::rules) fn note_named(writer: &mut Writer<'_>, me: SessionId, id: &MessageId) {
+    let holder = writer.state.session(me);
+    let call = holder.and_then(|holder| call_alone_with(writer.state, holder, id));
+    if let Some(call) = call
+        && !writer.seen_calls().any(|seen| seen == (me, call))
+    {
+        writer.push(Event::MessageSeen { session: me, call });
+    }
+}
+
+/// Returns the call of this session that a name of the message proves, because it carries nothing else.
+fn call_alone_with(state: &State, holder: &Session, id: &MessageId) -> Option<CallId> {
+    let call = match state.message(id)?.delivery(&holder.name)? {
+        Delivery::InFlight { session, call, method: DeliveryMethod::Channel }
+        | Delivery::Unread { last: Some((session, call)) }
+            if session == holder.id =>
+        {
+            call
+        }
+        _ => return None,
+    };
+    let of_call = |message: &&Message| match message.delivery(&holder.name) {
+        Some(Delivery::Unread { last }) => last == Some((holder.id, call)),
+        _ => false,
+    };
+    let others = state.in_flight_to(holder.id, call).into_iter();
+    let mut others = others.chain(state.unread(&holder.name).filter(of_call));
+    others.all(|message| message.id == *id).then_some(call)
+}
+
+/// Says whether the bus knows a proof of a message by its id alone: see [`note_named`].
+pub(in crate::bus) fn is_proven_by_name(state: &State, me: SessionId, id: &MessageId) -> bool {
+    let holder = state.session(me);
+    holder.is_some_and(|holder| call_alone_with(state, holder, id).is_some())
 }
 
 /// Says whether a call holds messages or a claim, or held messages that were requeued and not delivered since.
@@ -58,7 +96,7 @@ pub(in crate::bus::rules) fn end_calls(
     }
     let is_by_tool = |id: &MessageId| {
         let delivery = writer.state.message(id)?.delivery(&agent.name)?;
-        matches!(delivery, Delivery::InFlight { method, .. } if !method.is_by_turn()).then_some(())
+        matches!(delivery, Delivery::InFlight { method, .. } if method.is_by_answer()).then_some(())
     };
     let calls = agent.in_flight.iter();
     let by_tools = calls.filter(|(_, ids)| ids.iter().any(|id| is_by_tool(id).is_some()));

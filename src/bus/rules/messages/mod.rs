@@ -19,10 +19,10 @@ pub use self::addressing::known_member;
 pub(super) use self::addressing::{check_body, check_room, recipient};
 pub use self::check_envelope::check_envelope;
 pub(super) use self::deadlines::{answer_is_due, expire};
-pub(in crate::bus) use self::delivery_proofs::unprinted_by_hooks;
 pub(super) use self::delivery_proofs::{
-    end_calls, end_hooks, note_received, note_written, settle, take_notice,
+    end_calls, end_hooks, note_named, note_received, note_written, settle, take_notice,
 };
+pub(in crate::bus) use self::delivery_proofs::{is_proven_by_name, unprinted_by_hooks};
 pub(super) use self::queue::deliver_queued;
 pub(super) use self::rates::{check_pace, check_rate};
 pub(in crate::bus) use self::receive::picked;

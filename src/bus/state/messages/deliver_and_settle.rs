@@ -195,9 +195,11 @@ impl State {
             holder.waits.retain(|wait| wait.call != call);
             self.timers.stop(&Due::Wait(session, call));
         }
-        if !method.is_by_turn() {
+        if method.is_by_answer() {
             holder.held_since.insert(call, at.tick.ms);
-            self.timers.start(Due::Requeue(session, call), at.tick.ms, wait_times::HANDED_MS);
+        }
+        if let Some(lost_after_ms) = method.lost_after_ms() {
+            self.timers.start(Due::Requeue(session, call), at.tick.ms, lost_after_ms);
         }
         if !sums_are_right {
             self.rebuild_inboxes();

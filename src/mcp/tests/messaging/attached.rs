@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::mcp::LazyMembership;
 use crate::mcp::tests::fixture::{Client, Team};
 use crate::mcp::tools::endpoint_tools;
+use crate::mcp::{LazyMembership, Pushing};
 
 /// Two members, in a project with a file.
 struct Stage {
@@ -44,7 +44,8 @@ impl Stage {
 async fn member(team: &Team, place: &tempfile::TempDir, name: &str) -> Client {
     let membership = LazyMembership::taken(team.membership(name).await);
     let project = place.path().join("project");
-    let mut client = Client::of(endpoint_tools::server_of_peer(membership, &project));
+    let mut client =
+        Client::of(endpoint_tools::server_of_peer(membership, &project, Pushing::Never));
     client.initialize().await;
     client
 }

@@ -3,6 +3,7 @@
 mod attached;
 mod groups;
 mod messages;
+mod pushes;
 mod receipts;
 mod signals;
 mod threads;

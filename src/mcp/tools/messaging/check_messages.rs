@@ -152,6 +152,21 @@ enum Request {
     },
 }
 
+impl Request {
+    /// Returns the message of which it gives the id.
+    fn named(&self) -> Option<&MessageId> {
+        match self {
+            Self::Rest { id, .. } | Self::Payload { id, .. } | Self::Attachment { id, .. } => {
+                Some(id)
+            }
+            Self::Unread { .. }
+            | Self::History { .. }
+            | Self::Thread { .. }
+            | Self::Output { .. } => None,
+        }
+    }
+}
+
 impl Tool for CheckMessages {
     type Input = Input;
     type Output = Output;
@@ -163,7 +178,11 @@ impl Tool for CheckMessages {
     const MAIL: InboxMode = InboxMode::IsTheAnswer;
 
     async fn run(&self, caller: &mut Caller, input: Input) -> Result<Output, ToolError> {
-        match requested(input)? {
+        let request = requested(input)?;
+        if let Some(id) = request.named() {
+            caller.call.name_message(id).await?;
+        }
+        match request {
             Request::Unread { filter, limit } => unread(caller, filter, limit).await,
             Request::History { cursor, filter, limit } => past(caller, cursor, filter, limit).await,
             Request::Thread { id, cursor, limit } => of_thread(caller, id, cursor, limit).await,
