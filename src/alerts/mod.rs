@@ -3,11 +3,15 @@
 //! The bridge that leads sends them, for its own agents and workflows only, so that each comes once. What is worth one is decided by
 //! looking at the state (`watch_state`) and when it is sent by the pure `pacing`; the targets are at the edge. A target that
 //! fails never delays anything else: the user is warned once, until it works again.
+//!
+//! The bridge that joined first passes messages on to the user's webhooks, too ([`webhooks`]).
 
+mod next_change;
 mod notification;
 mod pacing;
 mod send_alerts;
 mod targets;
+mod webhooks;
 mod watch_state;
 
 pub use self::notification::Notification;

@@ -4,46 +4,50 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
+use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::next_change::next_change;
 use super::notification::Notification;
 use super::pacing::{Clock, Pacing, millis};
 use super::targets::Targets;
 use super::watch_state::{Alert, AlertText, Watch, still_stands};
+use super::webhooks::PassOn;
 use crate::bus::Membership;
-use crate::config::NotifySettings;
-use crate::domain::limits;
-use crate::domain::{grace_periods, wait_times};
+use crate::config::{Config, NotifySettings};
+use crate::domain::{grace_periods, limits};
 use crate::sys::clock;
 
-/// The notifications of one bridge. Dropping it ends them at once.
+/// The notifications and webhooks of one bridge. Dropping it ends them at once.
 pub struct Alerts {
-    sending: AbortOnDropHandle<()>,
+    sending: Vec<AbortOnDropHandle<()>>,
     end: CancellationToken,
 }
 
 impl Alerts {
-    /// Begins to watch the bus of a membership; nothing if the user has named no target.
-    pub fn start(
-        membership: Membership,
-        settings: &NotifySettings,
-        project: &Path,
-    ) -> Option<Self> {
-        settings.has_target().then(|| {
-            let end = CancellationToken::new();
-            let sender = Sender::new(membership, settings, project);
-            let sending = tokio::spawn(sender.run(end.clone()));
-            Self { sending: AbortOnDropHandle::new(sending), end }
-        })
+    /// Begins to watch the bus of a membership; nothing if the user has named no target and no webhook.
+    pub fn start(membership: &Membership, config: &Config, project: &Path) -> Option<Self> {
+        let (settings, webhooks) = (config.notify(), config.webhooks());
+        let (end, mut sending) = (CancellationToken::new(), Vec::new());
+        if settings.has_target() {
+            let sender = Sender::new(membership.clone(), settings, project);
+            sending.push(tokio::spawn(sender.run(end.clone())));
+        }
+        for webhook in webhooks {
+            let how = (name_of(project), settings.texts);
+            let passing = PassOn::new(membership.clone(), webhook.clone(), how);
+            sending.push(tokio::spawn(passing.run(end.clone())));
+        }
+        let sending: Vec<_> = sending.into_iter().map(AbortOnDropHandle::new).collect();
+        (!sending.is_empty()).then_some(Self { sending, end })
     }
 
     /// Looks a last time, sends what waits, and ends. A slow target gets little time.
     pub async fn finish(self) {
         self.end.cancel();
         // What was not sent by then is on the bus.
-        let _ = tokio::time::timeout(grace_periods::ALERTS, self.sending).await;
+        let _ = tokio::time::timeout(grace_periods::ALERTS, join_all(self.sending)).await;
     }
 }
 
@@ -59,12 +63,11 @@ struct Sender {
 
 impl Sender {
     fn new(membership: Membership, settings: &NotifySettings, project: &Path) -> Self {
-        let name = project.file_name().unwrap_or(project.as_os_str());
         Self {
             membership,
             targets: Arc::new(Targets::of(settings)),
             settings: settings.clone(),
-            project: name.to_string_lossy().into_owned(),
+            project: name_of(project),
             watch: Watch::default(),
             pacing: Pacing::new(settings.burst, settings.quiet),
             began: Instant::now(),
@@ -127,13 +130,9 @@ impl Sender {
     }
 }
 
-/// Waits for a change, and then until a look is worth its cost: a busy team changes the state many times a second.
-async fn next_change(changes: &mut watch::Receiver<u64>) {
-    if changes.changed().await.is_err() {
-        std::future::pending::<()>().await;
-    }
-    tokio::time::sleep(wait_times::LOOK_FOR_ALERTS).await;
-    changes.mark_unchanged();
+/// Returns the name of a project's directory.
+fn name_of(project: &Path) -> String {
+    project.file_name().unwrap_or(project.as_os_str()).to_string_lossy().into_owned()
 }
 
 async fn pause_of(pause: Option<Duration>) {

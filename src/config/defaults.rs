@@ -185,7 +185,7 @@ pub(super) static BURST_SECONDS: Key<Number> = Key {
 pub(super) static TEXTS: Key<Switch> = Key {
     name: "texts",
     values: Switch { default: false },
-    meaning: "whether they include words of agents, such as the command that waits for permission",
+    meaning: "whether they include words of agents, such as the command that waits for permission, and webhooks the texts of messages",
 };
 
 // `[agents.NAME]`: a profile.
@@ -380,14 +380,35 @@ pub(super) static PROMPT_BYTES: Key<Number> = Key {
     meaning: "bytes of the messages with which it is woken at once",
 };
 
+// `[webhooks.NAME]`.
+
+pub(super) static WEBHOOK_URL: Key<Line> = Key {
+    name: "url",
+    values: Line { most: limits::URL_CHARS, default: "needed" },
+    meaning: "where its messages go: each is a POST of JSON; needs `curl`",
+};
+
+pub(super) static WEBHOOK_TO: Key<Line> = Key {
+    name: "to",
+    values: Line { most: limits::ADDRESS_CHARS, default: "needed" },
+    meaning: "the address of its messages: the name of a member, `\"@word\"`, `\"#topic\"` or `\"all\"`",
+};
+
+pub(super) static SECRET_ENV: Key<Line> = Key {
+    name: "secret_env",
+    values: Line { most: limits::VARIABLE_CHARS, default: "none" },
+    meaning: "the variable of your environment with the secret that signs each POST",
+};
+
 /// Returns the tables of the configuration file for the documentation, with their headings: one row per key, in Markdown.
-pub fn key_tables() -> [(&'static str, String); 6] {
+pub fn key_tables() -> [(&'static str, String); 7] {
     [
         ("[agents.NAME]", table(&PROFILE)),
         ("[limits]", table(&LIMITS)),
         ("[names]", table(&NAMES)),
         ("[workflows]", table(&WORKFLOWS)),
         ("[notify]", table(&NOTIFY)),
+        ("[webhooks.NAME]", table(&WEBHOOKS)),
         ("[top.keys]", window_keys::table()),
     ]
 }
@@ -453,3 +474,6 @@ pub(super) static NOTIFY: [&(dyn Row + Sync); 8] = [
     &BURST_SECONDS,
     &TEXTS,
 ];
+
+/// The keys of a webhook.
+pub(super) static WEBHOOKS: [&(dyn Row + Sync); 3] = [&WEBHOOK_URL, &WEBHOOK_TO, &SECRET_ENV];

@@ -15,6 +15,7 @@ use super::parse_file;
 use super::profile::Profile;
 use super::profile::agent_env_filter::{self, EnvPattern};
 use super::profile::builtin_profiles;
+use super::user_only::Webhook;
 use super::value_origin::{Sourced, ValueOrigin};
 use super::window_keys::WindowKeys;
 use super::workflow_settings::Resume;
@@ -66,6 +67,7 @@ pub struct Config {
     pool: Vec<Name>,
     resume: Resume,
     notify: NotifySettings,
+    webhooks: Vec<Webhook>,
     window_keys: WindowKeys,
     project_files: Vec<ProjectFile>,
     /// Whether all files of the project that need consent have it.
@@ -185,6 +187,11 @@ impl Config {
     /// Returns how the user wants to be notified, which a project's file cannot set.
     pub fn notify(&self) -> &NotifySettings {
         &self.notify
+    }
+
+    /// Returns the webhooks of the user, which a project's file cannot set.
+    pub fn webhooks(&self) -> &[Webhook] {
+        &self.webhooks
     }
 
     /// Returns the keys of the window `top`, as the user's own file binds them.
@@ -328,8 +335,9 @@ impl Layers {
         }
         // A profile that is incomplete without the project's file counts as new.
         let (known, _) = self.without.finished_profiles();
-        let Merged { resume, leaves_out_auto_resume, ref notify, ref pool, .. } = self.with;
-        let (notify, pool) = (notify.clone(), pool.value.clone());
+        let Merged { resume, leaves_out_auto_resume, .. } = self.with;
+        let (notify, pool) = (self.with.notify.clone(), self.with.pool.value.clone());
+        let webhooks = self.with.webhooks.clone();
         let window_keys = self.without.window_keys.clone();
         let (with_consent, before) = (Settings::of(self.with), Settings::of(self.without));
         let (limits, gate_env) = (&with_consent.limits, &with_consent.gate_env);
@@ -352,6 +360,7 @@ impl Layers {
             pool,
             resume,
             notify,
+            webhooks,
             window_keys,
             project_files,
             has_consent: false,

@@ -193,7 +193,12 @@ fn one_of<T: Copy>(
     found.map(|(_, value)| *value)
 }
 
-fn url(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, what: &str) -> Option<String> {
+/// Reads a URL.
+pub(super) fn url(
+    reader: &mut Reader<'_>,
+    value: &Spanned<DeValue<'_>>,
+    what: &str,
+) -> Option<String> {
     let url = reader.line(value, what, defaults::WEBHOOK.values.most)?;
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     if rest.is_none_or(|rest| rest.is_empty() || rest.contains(char::is_whitespace)) {
@@ -204,7 +209,12 @@ fn url(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, what: &str) -> Opt
     Some(url)
 }
 
-fn variable(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, what: &str) -> Option<String> {
+/// Reads the name of a variable of the environment.
+pub(super) fn variable(
+    reader: &mut Reader<'_>,
+    value: &Spanned<DeValue<'_>>,
+    what: &str,
+) -> Option<String> {
     let name = reader.line(value, what, limits::VARIABLE_CHARS)?;
     if name.contains('=') {
         let message = format!("{what} must be the name of a variable");

@@ -14,6 +14,7 @@ use super::notify_section;
 use super::profile::agent_env_filter::EnvPattern;
 use super::profile::{Command, Profile};
 use super::toml_reader::{Reader, TomlEntry, entries};
+use super::user_only;
 use super::value_origin::{Sourced, ValueOrigin};
 use super::workflow_settings::Resume;
 use crate::domain::limits;
@@ -21,7 +22,7 @@ use crate::domain::name::Name;
 use crate::domain::permission::Policy;
 use crate::domain::text::suggest::nearest;
 
-const TOP_KEYS: [&str; 6] = ["agents", "limits", "names", "notify", "top", "workflows"];
+const TOP_KEYS: [&str; 7] = ["agents", "limits", "names", "notify", "top", "webhooks", "workflows"];
 
 /// Reads a file's text over `merged` and returns its problems; every value is marked with `source`, every problem with `file`.
 ///
@@ -83,6 +84,7 @@ impl DocumentReader<'_, '_> {
                     self.reader.report(&entry.key_span, message);
                 }
                 "top" => self.merged.window_keys.read_over(self.reader, entry.value),
+                "webhooks" => self.webhooks(&entry),
                 "workflows" => self.workflows(entry.value),
                 _ => self.reader.report_unknown(&entry, "the file", &TOP_KEYS),
             }
@@ -152,6 +154,15 @@ impl DocumentReader<'_, '_> {
             return self.reader.report(&entry.key_span, message);
         }
         notify_section::read(self.reader, entry.value, &mut self.merged.notify);
+    }
+
+    fn webhooks(&mut self, entry: &TomlEntry<'_, '_>) {
+        if self.source.is_projects() {
+            // It tells others what the members write.
+            let message = "`[webhooks]` is yours alone: put it in your own `config.toml`";
+            return self.reader.report(&entry.key_span, message);
+        }
+        user_only::read_webhooks(self.reader, entry.value, &mut self.merged.webhooks);
     }
 
     fn resume(&mut self, value: &Spanned<DeValue<'_>>) {

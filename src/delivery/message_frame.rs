@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::recipient::Reader;
 use super::thread_context::{Before, Mail};
 use crate::bus::LoadedMessage;
+use crate::bus::state::Message;
 use crate::domain::limits;
 use crate::domain::messaging::{Attached, Audience, Author, MessageKind, Signal};
 use crate::domain::text::visible_letters::{one_line, quoted, seen};
@@ -148,13 +149,16 @@ fn rest(message: &LoadedMessage, reader: Reader<'_>) -> String {
     )
 }
 
-/// Writes what a message is for, and how much it matters where that is not as usual.
 fn labels(message: &LoadedMessage) -> String {
-    let header = &message.header;
+    let labels = label_words(&message.header);
+    if labels.is_empty() { String::new() } else { format!("{}: ", labels.join(", ")) }
+}
+
+/// Returns what a message is for, and how much it matters where that is not as usual, in words.
+pub(in crate::delivery) fn label_words(header: &Message) -> Vec<String> {
     let signal = header.signal().map(Signal::as_str);
     let priority = (!header.priority.is_normal()).then(|| header.priority.as_str());
-    let labels: Vec<_> = signal.into_iter().chain(priority).map(seen).collect();
-    if labels.is_empty() { String::new() } else { format!("{}: ", labels.join(", ")) }
+    signal.into_iter().chain(priority).map(seen).collect()
 }
 
 /// Writes what a message has beside its text, each on a line of its own.

@@ -18,8 +18,9 @@ use crate::bus::event::Envelope;
 use crate::bus::state::{BodyRef, Deliveries, EnvelopeHeader, Message};
 use crate::bus::storage::LogPosition;
 use crate::domain::ids::{MessageId, RequestId};
+use crate::domain::member::Label;
 use crate::domain::messaging::{
-    Attached, Attachment, AttachmentKind, Audience, Author, MessageKind, Priority, Signal,
+    Attached, Attachment, AttachmentKind, Audience, Author, Group, MessageKind, Priority, Signal,
 };
 use crate::domain::name::Name;
 use crate::domain::tool_names::ENDPOINT_TOOLS;
@@ -315,4 +316,43 @@ fn characters_that_turn_or_hide_letters_are_replaced_in_frames_and_watch_lines()
     let joined = message("codex", Audience::One(you.clone()), "👩\u{200d}💻 می\u{200c}خواهم");
     let shown = frame(&[joined], &you, 0);
     assert!(shown.contains("👩\u{200d}💻 می\u{200c}خواهم"), "{shown:?}");
+}
+
+/// A message to a group, with a signal and a priority.
+fn alert_to_reviewers() -> Message {
+    let group = Group::Word(Label::parse("reviewers").unwrap());
+    let mut header = message("codex", Audience::Group(group), "").header;
+    header.priority = Priority::High;
+    let signal = Some(Signal::parse("alert").unwrap());
+    header.more = Some(Box::new(EnvelopeHeader { signal, ..EnvelopeHeader::default() }));
+    header
+}
+
+#[test]
+fn a_watch_line_names_the_group_the_signal_and_the_priority() {
+    let you = name("qwen");
+    let line = watch_line::line(&alert_to_reviewers(), &you, "The build is red.");
+    let expected = "[codex → @reviewers] message msg-aaaaaaaaaaab, alert, high: \"The build is red.\" \
+        (call check_messages)";
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn a_notice_names_the_groups_and_signals_of_unread_messages() {
+    let you = name("qwen");
+    let plain = message("codex", Audience::One(you), "").header;
+    let alert = alert_to_reviewers();
+    let notice = |messages: &[&Message]| between_steps::notice(messages.iter().copied());
+    assert_eq!(notice(&[]), None);
+    let check = |messages: &[&Message], expected: &str| {
+        let expected = format!("You have {expected}. Call check_messages now.");
+        assert_eq!(notice(messages), Some(expected));
+    };
+    check(&[&plain], "1 unread message from your team");
+    check(&[&plain, &plain], "2 unread messages from your team");
+    check(&[&alert], "1 unread message from your team: alert, high, to @reviewers");
+    check(
+        &[&plain, &alert, &alert],
+        "3 unread messages from your team, among them: alert, high, to @reviewers",
+    );
 }

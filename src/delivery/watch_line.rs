@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::message_frame::label_words;
 use crate::bus::state::{Message, State};
 use crate::domain::ids::MessageId;
 use crate::domain::limits;
@@ -35,14 +36,15 @@ impl AnnouncedMessages {
     }
 }
 
-/// Writes the line for one message: sender, kind, id, and the beginning of the text.
+/// Writes the line for one message: sender, address, kind, id, signal and priority where it has them, and the beginning of the text.
 pub fn line(message: &Message, reader: &Name, text: &str) -> String {
     let to = match &message.audience {
         Audience::One(name) if name == reader => "you".to_owned(),
         audience => audience.to_string(),
     };
     let (from, what, id) = (&message.from, message.kind.as_str(), &message.id);
-    let begin = format!("[{from} → {to}] {what} {id}: \"");
+    let labels = label_words(message).into_iter().map(|label| format!(", {label}"));
+    let begin = format!("[{from} → {to}] {what} {id}{}: \"", labels.collect::<String>());
     let end = format!("\" ({NEXT})");
     let room = limits::DOORBELL_CHARS
         .saturating_sub(begin.chars().count())

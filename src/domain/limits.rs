@@ -187,6 +187,15 @@ pub const SEARCHED_CALLS: usize = 16;
 /// Commands whose ids are remembered, so that a retry is recognised: far more than can be in flight.
 pub const KEPT_COMMANDS: usize = 4_096;
 
+/// Webhooks of one user: each is looked after on its own.
+pub const WEBHOOKS: usize = 16;
+/// The webhooks of which a bus knows how far they are. Of more, the one that is behind all others is forgotten, and begins anew.
+pub const WEBHOOK_PLACES: usize = 64;
+/// Bytes of a message's text in a webhook's request.
+pub const WEBHOOK_TEXT_BYTES: usize = 16 * 1024;
+/// Characters of an address in the configuration: the longest word and its sign.
+pub const ADDRESS_CHARS: usize = 65;
+
 /// Names whose mail waits until a session takes them again; of more, the one that has waited longest is forgotten. Each takes half a
 /// kilobyte of the state, in addition to its mail.
 pub const WAITING_NAMES: usize = 1_000;

@@ -300,6 +300,13 @@ pub const QUIET_LOOK: Duration = Duration::from_secs(30);
 /// The program or the server of a target may take this long.
 pub const ALERT_TARGET: Duration = Duration::from_secs(10);
 
+/// The pauses between the tries of a webhook: the first, and the longest.
+pub const WEBHOOK_AGAIN: Duration = Duration::from_millis(500);
+pub const LONGEST_WEBHOOK_AGAIN: Duration = Duration::from_secs(8);
+
+/// After its last try, a webhook that fails is left alone for this long.
+pub const WEBHOOK_REST: Duration = Duration::from_mins(1);
+
 // The doctor.
 
 /// `doctor` waits for an agent to start and to list our tools: more than twice the slowest start on a busy machine, which took 12 s.

@@ -1,14 +1,14 @@
 //! The targets that a user has named: each gets every notification, and a failure is a warning once, until the target works again.
 
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::run_program::run;
-use super::{terminal_escape, webhook_request};
+use super::send_post::{SecretVariable, program_named, send_post};
+use super::terminal_escape;
+use super::webhook_request::Post;
 use crate::alerts::Notification;
 use crate::config::{Desktop, NotifySettings};
-use crate::sys::process::find_program;
 
 /// The targets of one bridge's notifications.
 pub struct Targets {
@@ -97,26 +97,10 @@ impl Target {
                 terminal_escape::write(*form, notification).map_err(|error| error.to_string())
             }
             Way::Webhook { url, secret_env } => {
-                let secret = secret_env.as_deref().map(secret_of).transpose()?;
-                let request = webhook_request::of(url, notification, secret.as_deref());
-                let curl = program_named("curl")?;
-                let args = webhook_request::ARGS.map(OsString::from).into();
-                let printed = run(&curl, args, [], &request).await?;
-                webhook_request::answered(&printed)
+                let key = "webhook_secret_env";
+                let secret = secret_env.as_deref().map(|name| SecretVariable { key, name });
+                send_post(&Post::of(url, notification), secret).await
             }
         }
     }
-}
-
-fn secret_of(variable: &str) -> Result<Vec<u8>, String> {
-    let secret = std::env::var_os(variable).filter(|secret| !secret.is_empty());
-    let missing = || format!("the variable {variable} of `webhook_secret_env` is not set");
-    Ok(secret.ok_or_else(missing)?.into_encoded_bytes())
-}
-
-/// Finds a program where the user's shell finds it, but not in the current directory.
-fn program_named(name: &str) -> Result<std::path::PathBuf, String> {
-    let search_path = std::env::var_os("PATH");
-    find_program(Path::new(name), search_path.as_deref().map(OsStr::new))
-        .ok_or_else(|| format!("the program `{name}` is not on PATH"))
 }

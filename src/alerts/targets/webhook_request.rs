@@ -1,6 +1,7 @@
-//! A notification as a POST, in the form that ntfy takes: the text is the body, title, priority and tag are headers. curl sends it: so
-//! certificates, proxies and their updates are those of the user's system. Its input is a configuration, so that nobody else sees
-//! the URL among the arguments of a process.
+//! A POST that curl sends: so certificates, proxies and their updates are those of the user's system. Its input is a configuration, so
+//! that nobody else sees the URL among the arguments of a process.
+//!
+//! A notification has the form that ntfy takes: the text is the body, title, priority and tag are headers.
 
 use std::fmt::Write as _;
 
@@ -15,9 +16,30 @@ use crate::domain::wait_times;
 /// The arguments of curl, which reads the rest on stdin.
 pub(super) const ARGS: [&str; 2] = ["--config", "-"];
 
+/// A POST, before it is signed.
+#[derive(Debug)]
+pub(in crate::alerts) struct Post {
+    pub(in crate::alerts) url: String,
+    pub(in crate::alerts) headers: Vec<String>,
+    pub(in crate::alerts) body: String,
+}
+
+impl Post {
+    /// Returns the POST of a notification.
+    pub(super) fn of(url: &str, notification: &Notification) -> Self {
+        let (tag, priority) = ntfy_look(notification);
+        let headers = vec![
+            "Content-Type: text/plain; charset=utf-8".to_owned(),
+            format!("Title: {}", notification.title),
+            format!("Priority: {priority}"),
+            format!("Tags: {tag}"),
+        ];
+        Self { url: url.to_owned(), headers, body: notification.text.clone() }
+    }
+}
+
 /// Returns what curl reads. With a secret, `X-Hub-Signature-256` signs the body, as GitHub's webhooks do.
-pub(super) fn of(url: &str, notification: &Notification, secret: Option<&[u8]>) -> String {
-    let (tag, priority) = ntfy_look(notification);
+pub(super) fn request(post: &Post, secret: Option<&[u8]>) -> String {
     let seconds = wait_times::ALERT_TARGET.as_secs();
     let mut config =
         format!("silent\nshow-error\nfail\ngloboff\nno-location\nmax-time = {seconds}\n");
@@ -27,16 +49,15 @@ pub(super) fn of(url: &str, notification: &Notification, secret: Option<&[u8]>) 
     option("proto", "=http,https");
     // The status comes last of all that curl prints.
     option("write-out", "\\n%{http_code}");
-    option("url", url);
-    option("header", "Content-Type: text/plain; charset=utf-8");
-    option("header", &format!("Title: {}", notification.title));
-    option("header", &format!("Priority: {priority}"));
-    option("header", &format!("Tags: {tag}"));
+    option("url", &post.url);
+    for header in &post.headers {
+        option("header", header);
+    }
     if let Some(secret) = secret {
-        let signature = signature(secret, notification.text.as_bytes());
+        let signature = signature(secret, post.body.as_bytes());
         option("header", &format!("X-Hub-Signature-256: sha256={signature}"));
     }
-    option("data-raw", &notification.text);
+    option("data-raw", &post.body);
     config
 }
 
@@ -113,7 +134,8 @@ mod tests {
             text: "@/etc/passwd\n\"\\\nurl = \"http://other\"".to_owned(),
             kinds: Vec::new(),
         };
-        let request = of("https://ntfy.example/t", &notification, None);
+        let post = Post::of("https://ntfy.example/t", &notification);
+        let request = request(&post, None);
         let urls: Vec<_> = request.lines().filter(|line| line.starts_with("url")).collect();
         assert_eq!(urls, ["url = \"https://ntfy.example/t\""]);
         let body = r#"data-raw = "@/etc/passwd\n\"\\\nurl = \"http://other\"""#;

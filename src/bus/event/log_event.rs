@@ -15,7 +15,7 @@ use crate::domain::ids::{
 };
 use crate::domain::is_zero::is_zero;
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::{Activity, Departure, Tools};
+use crate::domain::member::{Activity, Departure, Label, Tools};
 use crate::domain::messaging::DeliveryMethod;
 use crate::domain::name::Name;
 use crate::domain::task::result::Usage;
@@ -284,6 +284,13 @@ pub enum Event {
     },
     /// A key is no longer valid.
     KeyRevoked { id: KeyId, skip: Skip },
+    /// A webhook got the message of this seq, or the one after it is the first that it gets.
+    WebhookSent {
+        name: Label,
+        seq: u64,
+        /// Older versions have no webhooks.
+        skip: Skip,
+    },
     /// A segment could not be synced. The lines before this event are a copy of it.
     SegmentFailed {
         /// The first seq of the segment.
@@ -316,6 +323,7 @@ impl Event {
                 })
                 | Self::WaitStarted { .. }
                 | Self::WaitEnded { .. }
+                | Self::WebhookSent { .. }
         )
     }
 

@@ -89,6 +89,7 @@ impl Event {
             | Self::StepEnded(_)
             | Self::KeyMade { .. }
             | Self::KeyRevoked { .. }
+            | Self::WebhookSent { .. }
             | Self::SegmentFailed { .. } => Vec::new(),
         }
     }

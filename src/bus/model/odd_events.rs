@@ -292,6 +292,11 @@ fn event([kind, a, b, c, d, e]: [u8; 6]) -> Event {
             skip: Skip,
         },
         29 if odd => Event::KeyRevoked { id: KeyId::from_bits(u64::from(a % 3)), skip: Skip },
+        28 if d.is_multiple_of(3) => Event::WebhookSent {
+            name: Label::parse("ci").expect("it is one word"),
+            seq: u64::from(b),
+            skip: Skip,
+        },
         28 => Event::AgentCrashed { session: session(a), detail: String::new() },
         29 => Event::MemberHung { session: session(a) },
         30 => Event::MemberBack { session: session(a) },

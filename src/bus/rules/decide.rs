@@ -8,8 +8,8 @@ use super::members::session_summary::{self, Heir};
 use super::refusal::Refusal;
 use super::requests::Unheard;
 use super::{
-    conflicts, health, human_wish, members, messages, overdue, permissions, requests, tasks,
-    workflows,
+    conflicts, health, human_wish, members, messages, outward, overdue, permissions, requests,
+    tasks, workflows,
 };
 use crate::bus::event::Proposal;
 use crate::bus::state::{State, Wait};
@@ -229,6 +229,7 @@ fn perform(writer: &mut Writer<'_>, me: SessionId, operation: &Operation) -> Res
             workflows::approve(writer, Asker::leader(writer.state, me)?, step, approval)
         }
         Operation::ResumeWorkflow(id) => workflows::resume(writer, me, id),
+        Operation::WebhookSent(name, seq) => outward::webhook_sent(writer, me, name, *seq),
         Operation::Stop { agent, reason, kill } => {
             let by = Asker::session(writer.state, me)?;
             members::stop(writer, by, agent, reason.as_deref(), *kill)

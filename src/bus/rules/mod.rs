@@ -22,6 +22,7 @@ mod permissions;
 mod workflows;
 mod health;
 mod keys;
+mod outward;
 mod human_wish;
 mod overdue;
 mod sessions_to_wake;

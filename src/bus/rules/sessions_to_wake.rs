@@ -114,6 +114,7 @@ pub(in crate::bus) fn concerned(state: &State, events: &[Event]) -> BTreeSet<Ses
             // A server looks at the state when it is given a key.
             | Event::KeyMade { .. }
             | Event::KeyRevoked { .. }
+            | Event::WebhookSent { .. }
             | Event::SegmentFailed { .. } => {}
         }
     }

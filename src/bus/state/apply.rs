@@ -145,6 +145,7 @@ impl State {
                 self.key_made(id, (name, scopes, hash), at);
             }
             Event::KeyRevoked { id, .. } => self.key_revoked(id),
+            Event::WebhookSent { name, seq, .. } => self.webhook_sent(name, *seq),
             Event::SegmentFailed { .. } => {}
         }
     }

@@ -14,7 +14,7 @@ use crate::domain::ids::{
     CommandId, KeyId, MessageId, PermissionId, RequestId, SessionId, TaskId, WorkflowId,
 };
 use crate::domain::limits::TeamLimits;
-use crate::domain::member::SessionNumber;
+use crate::domain::member::{Label, SessionNumber};
 use crate::domain::name::Name;
 use crate::domain::time::Now;
 
@@ -85,6 +85,9 @@ pub struct State {
     /// The valid keys for the HTTP API.
     #[serde(default)]
     pub(in crate::bus) keys: BTreeMap<KeyId, AccessKey>,
+    /// How far the webhooks are.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(in crate::bus) webhooks: BTreeMap<Label, u64>,
 }
 
 impl State {

@@ -12,6 +12,7 @@ mod permissions;
 mod workflows;
 mod health;
 mod keys;
+mod webhook_places;
 mod bus_state;
 mod apply;
 mod event_place;

@@ -211,18 +211,15 @@ async fn announce(
         // What earlier hooks printed is not taken back with this prompt, so the model reads it now, or has read it.
         settle(membership.call_after_a_step(conversation).printed()).await;
     }
-    let unread = bus.look(|state| {
+    let notice = bus.look(|state| {
         let session = state.session(session)?;
-        Some(state.unread(&session.name).count())
+        between_steps::notice(state.unread(&session.name))
     });
-    match unread {
-        None | Some(0) => Ok(()),
+    match notice {
+        None => Ok(()),
         // As with messages, a stop is put off once.
         Some(_) if again && place == NoticePlace::NextTurn => Ok(()),
-        Some(unread) => {
-            let answer = place.answer(&between_steps::notice(unread));
-            Ok(output::say_aside(answer + "\n").await?)
-        }
+        Some(notice) => Ok(output::say_aside(place.answer(&notice) + "\n").await?),
     }
 }
 

@@ -237,7 +237,7 @@ async fn notify_user(membership: LazyMembership, team: OrchestratorTeam, project
         if let Some(config) = team.config()
             && let Ok(held) = membership.membership().await
         {
-            let alerts = Alerts::start(held.clone(), config.notify(), &project);
+            let alerts = Alerts::start(&held, config, &project);
             if alerts.is_none() {
                 return;
             }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::test_directories::TestDirectories;
-use crate::config::defaults::{LIMITS, NAMES, NOTIFY, PROFILE, WORKFLOWS};
+use crate::config::defaults::{LIMITS, NAMES, NOTIFY, PROFILE, WEBHOOKS, WORKFLOWS};
 use crate::config::key::names;
 use crate::config::key_tables;
 
@@ -29,6 +29,11 @@ fn every_key_of_a_table_is_read() {
     ];
     for key in names(&NOTIFY) {
         let text = format!("[notify]\n{key} = 2020-01-01");
+        let error = TestDirectories::new().user(&text).error();
+        assert!(error.contains("not a date or time"), "{key}: {error}");
+    }
+    for key in names(&WEBHOOKS) {
+        let text = format!("[webhooks.ci]\n{key} = 2020-01-01");
         let error = TestDirectories::new().user(&text).error();
         assert!(error.contains("not a date or time"), "{key}: {error}");
     }

@@ -7,3 +7,4 @@ mod layers;
 mod profiles;
 mod refusals;
 mod test_directories;
+mod webhooks;

@@ -3,7 +3,8 @@
 
 use crate::bus::LoadedMessage;
 use crate::bus::rules::Pick;
-use crate::delivery::message_frame::{about_authors, frame_with_ids};
+use crate::bus::state::Message;
+use crate::delivery::message_frame::{about_authors, frame_with_ids, label_words};
 use crate::domain::limits;
 use crate::domain::name::Name;
 
@@ -22,8 +23,33 @@ pub fn context(messages: &[LoadedMessage], reader: &Name, more: usize) -> String
     format!("{frame}\n\n{REQUEST}{about}")
 }
 
-/// Writes the notice of unread messages, of which there is at least one. It delivers none.
-pub fn notice(unread: usize) -> String {
-    let messages = if unread == 1 { "message" } else { "messages" };
-    format!("You have {unread} unread {messages} from your team. Call check_messages now.")
+/// The most words about unread messages in a notice: it is a line.
+const MOST_MARKS: usize = 5;
+
+/// Writes the notice of unread messages, if there are any: how many, and which groups, signals and priorities are among them. It
+/// delivers none.
+pub fn notice<'m>(unread: impl Iterator<Item = &'m Message>) -> Option<String> {
+    let (mut count, mut marks) = (0, Vec::new());
+    for message in unread {
+        count += 1;
+        let group = (!message.audience.is_one()).then(|| format!("to {}", message.audience));
+        for mark in label_words(message).into_iter().chain(group) {
+            if marks.len() < MOST_MARKS && !marks.contains(&mark) {
+                marks.push(mark);
+            }
+        }
+    }
+    let messages = match count {
+        0 => return None,
+        1 => "message",
+        _ => "messages",
+    };
+    let among = match (marks.is_empty(), count) {
+        (true, _) => String::new(),
+        (false, 1) => format!(": {}", marks.join(", ")),
+        (false, _) => format!(", among them: {}", marks.join(", ")),
+    };
+    Some(format!(
+        "You have {count} unread {messages} from your team{among}. Call check_messages now."
+    ))
 }

@@ -130,6 +130,14 @@ impl Audience {
         self.group().is_some_and(|own| own.is_same(group))
     }
 
+    /// Says whether two are the same address, however it was written.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Group(one), Self::Group(other)) => one.is_same(other),
+            _ => self == other,
+        }
+    }
+
     /// Says whether it is one member, and not several.
     pub fn is_one(&self) -> bool {
         matches!(self, Self::One(_))

@@ -211,6 +211,8 @@ pub enum Operation {
     ApproveStep(StepOf, Approval),
     /// An orchestrator takes over an interrupted workflow.
     ResumeWorkflow(WorkflowId),
+    /// Those who lead report the message that a webhook got last, or behind which it begins.
+    WebhookSent(Label, u64),
     /// A member asks the bridge of an agent to stop it.
     Stop {
         /// The agent's name, as the caller wrote it.

@@ -76,6 +76,7 @@ fn held(state: &State) -> usize {
         unswept,
         limits: _,
         keys,
+        webhooks,
     } = state;
     let timers: Vec<(Due, u64, u64)> = timers.clone().into();
     let of_sessions = sessions.values().map(|session| {
@@ -102,6 +103,7 @@ fn held(state: &State) -> usize {
         absent.len(),
         unswept.len(),
         keys.len(),
+        webhooks.len(),
     ]
     .into_iter()
     .chain(of_sessions)

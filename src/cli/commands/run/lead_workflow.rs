@@ -83,7 +83,7 @@ pub(super) async fn lead(
 ) -> Result<(), Failure> {
     let transcripts = launch.bus_dir.join(TRANSCRIPTS);
     let membership = lead_team::join(target.into()).await?;
-    let alerts = Alerts::start(membership.clone(), config.notify(), &launch.project);
+    let alerts = Alerts::start(&membership, &config, &launch.project);
     let team = Team::new(membership.clone(), config, launch, UserReachable::default());
     let workflows = Workflows::new(team);
     let begun = begin(&workflows, &request).await;

@@ -1,4 +1,5 @@
-//! Members: joining and leaving, how fast they send, what they say of messages, what proves a push, and the summary for the next session.
+//! Members: joining and leaving, how fast they send, what they say of messages, what proves a push, how far webhooks are, and the summary
+//! for the next session.
 
 mod acknowledgements;
 mod addresses;
@@ -7,4 +8,5 @@ mod lanes;
 mod pushes;
 mod rates;
 mod session_summary;
+mod webhooks;
 mod who_is_here;

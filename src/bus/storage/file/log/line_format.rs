@@ -417,10 +417,11 @@ mod tests {
 
     /// The same.
     #[test]
-    fn keys_read_as_they_were_first_written_and_may_be_skipped() {
+    fn keys_and_webhooks_read_as_they_were_first_written_and_may_be_skipped() {
         for event in [
             r#"{"key_made":{"id":"key-aaaaaaaaaaab","name":"ci","scopes":["read","write","assign","answer"],"hash":"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03","skip":true}}"#,
             r#"{"key_revoked":{"id":"key-aaaaaaaaaaab","skip":true}}"#,
+            r#"{"webhook_sent":{"name":"ci","seq":7,"skip":true}}"#,
         ] {
             let read: Event = serde_json::from_str(event).unwrap();
             assert_eq!(serde_json::to_string(&read).unwrap(), event);

@@ -1,0 +1,28 @@
+//! Which bridge sends, and which message comes next. Pure: the state comes in.
+
+use crate::bus::state::{Delivery, Message, State};
+use crate::domain::ids::SessionId;
+use crate::domain::member::MemberKind;
+use crate::domain::messaging::Audience;
+
+/// Says whether this session is the one that sends: of those that lead and respond, the one that joined first.
+pub(super) fn sends(state: &State, me: SessionId) -> bool {
+    let sessions = state.live_sessions().into_iter();
+    let mut leading =
+        sessions.filter(|session| session.kind == MemberKind::Orchestrator && !session.hung);
+    leading.next().is_some_and(|first| first.id == me)
+}
+
+/// Returns the first message to an address behind a seq. One that its sender took back before anybody saw it is none.
+pub(super) fn next_message<'s>(state: &'s State, to: &Audience, after: u64) -> Option<&'s Message> {
+    let of_address = |message: &&Message| {
+        message.seq > after && message.audience.is_same(to) && !is_taken_back(message)
+    };
+    state.messages().filter(of_address).min_by_key(|message| message.seq)
+}
+
+fn is_taken_back(message: &Message) -> bool {
+    let mut deliveries = message.deliveries.iter();
+    !message.deliveries.is_empty()
+        && deliveries.all(|(_, delivery)| *delivery == Delivery::Superseded)
+}

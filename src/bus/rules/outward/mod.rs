@@ -1,0 +1,5 @@
+//! What leaves the bus: how far its webhooks are.
+
+mod webhooks;
+
+pub(super) use self::webhooks::webhook_sent;
