@@ -187,6 +187,10 @@ pub const SEARCHED_CALLS: usize = 16;
 /// Commands whose ids are remembered, so that a retry is recognised: far more than can be in flight.
 pub const KEPT_COMMANDS: usize = 4_096;
 
+/// Bytes of the messages that are pushed into a session and not proven yet, with their headers: the others wait, and come with the next
+/// call if that is earlier.
+pub const PUSHED_BYTES: usize = 48 * 1024;
+
 /// Webhooks of one user: each is looked after on its own.
 pub const WEBHOOKS: usize = 16;
 /// The webhooks of which a bus knows how far they are. Of more, the one that is behind all others is forgotten, and begins anew.

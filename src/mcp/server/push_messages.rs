@@ -55,9 +55,8 @@ async fn push_all(membership: &Membership, peer: &Peer<RoleServer>) {
                     }
                 },
                 Ok(None) => break,
-                // The message comes in another way.
                 Err(error) => {
-                    tracing::debug!("failed to take a message to push: {error}");
+                    tracing::debug!("failed to look for messages to push: {error}");
                     break;
                 }
             }

@@ -10,6 +10,7 @@ use crate::bus::error::BusError;
 use crate::bus::rules::{Operation, Pick, is_proven_by_name};
 use crate::bus::state::{Delivery, Message};
 use crate::domain::ids::MessageId;
+use crate::domain::limits;
 use crate::domain::messaging::DeliveryMethod;
 
 /// The messages that one session has pushed, or has tried to.
@@ -25,26 +26,48 @@ pub struct Push {
 }
 
 impl Membership {
-    /// Receives the next message to push, of as many bytes of text at most. Each message is pushed once: what nothing proves is left to
-    /// the next method, and so is what an earlier session got without proof.
+    /// Receives the next message to push, of as many bytes of text at most; none while as much is pushed and unproven as a model should
+    /// get at once. Each message is pushed once: what nothing proves is left to the next method, and so is what an earlier session got
+    /// without proof.
     pub async fn next_push(
         &self,
         pushed: &mut Pushed,
         bytes: usize,
     ) -> Result<Option<Push>, BusError> {
         self.bus().refresh()?;
-        while let Some(id) = self.unpushed(pushed) {
+        while self.has_room_for_push(bytes)
+            && let Some(id) = self.unpushed(pushed)
+        {
             pushed.ids.insert(id.clone());
             // Not by `Membership::call`, which proves the answers before it.
             let mut call = Call::new(self.clone(), Vec::new());
-            let pick = Pick { only: Some(vec![id]), ..Pick::any(1, bytes, bytes) };
-            let received = call.receive(DeliveryMethod::Channel, pick).await?;
-            // None if another call was faster.
-            if let Some(message) = received.into_iter().next() {
-                return Ok(Some(Push { call, message }));
+            let pick = Pick { only: Some(vec![id.clone()]), ..Pick::any(1, bytes, bytes) };
+            match call.receive(DeliveryMethod::Channel, pick).await {
+                Ok(received) => {
+                    // None if another call was faster.
+                    if let Some(message) = received.into_iter().next() {
+                        return Ok(Some(Push { call, message }));
+                    }
+                }
+                // It comes by the next method.
+                Err(error) => tracing::debug!("failed to take {id} to push it: {error}"),
             }
         }
         Ok(None)
+    }
+
+    /// Says whether the pushes that nothing has proven yet leave room for another one.
+    fn has_room_for_push(&self, bytes: usize) -> bool {
+        let session = self.session();
+        let unproven: usize = self.bus().look(|state| {
+            let calls = state.calls_in_flight_by(session, DeliveryMethod::Channel).into_iter();
+            let messages = calls.flat_map(|call| state.in_flight_to(session, call));
+            let length = |message: &Message| {
+                usize::try_from(message.bytes()).unwrap_or(usize::MAX).min(bytes)
+            };
+            messages.map(|message| limits::HEADER_BYTES + length(message)).sum()
+        });
+        unproven < limits::PUSHED_BYTES
     }
 
     /// Returns the first unread message that this session may still push.

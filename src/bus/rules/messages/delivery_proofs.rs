@@ -147,7 +147,16 @@ pub(in crate::bus::rules) fn take_notice(
     // The result of one task does not stand for a notice about several.
     let notice = notice.filter(|notice| notice.task.as_ref() == Some(id));
     let Some(notice) = notice else { return Ok(()) };
-    if matches!(notice.delivery(&holder.name), Some(Delivery::Unread { .. })) {
+    let is_free = match notice.delivery(&holder.name) {
+        Some(Delivery::Unread { .. }) => true,
+        // The result says all of it, so it need not be named any more.
+        Some(Delivery::InFlight { session, call, method: DeliveryMethod::Channel }) => {
+            writer.push(Event::MessageReturned { session, call });
+            true
+        }
+        _ => false,
+    };
+    if is_free {
         writer.push(Event::MessageHanded {
             ids: vec![notice.id.clone()],
             member: holder.name.clone(),

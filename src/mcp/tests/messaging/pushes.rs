@@ -151,3 +151,28 @@ async fn a_wait_gets_the_message_instead_of_a_push() {
     let answer = bob.result(&wait).await;
     assert_eq!(answer["message"]["content"], "second");
 }
+
+#[tokio::test]
+async fn a_model_gets_no_flood_of_pushes() {
+    let team = Team::new();
+    let mut ann = team.member("ann").await;
+    let mut bob = Client::of(pushing(&team, "bob").await);
+    bob.initialize().await;
+    let mut sent_ids = Vec::new();
+    for number in 0..20 {
+        sent_ids.push(sent(&mut ann, "bob", &format!("{number}: {}", "x".repeat(6_000))).await);
+    }
+    let mut pushes = 0;
+    // The answer comes behind all pushes that there are room for.
+    let call = bob.begin_call("list_agents", json!({})).await;
+    let first = loop {
+        let message = bob.next().await;
+        if message["id"] == call {
+            break message;
+        }
+        pushes += 1;
+    };
+    assert!((2..10).contains(&pushes), "{pushes} pushes");
+    let inbox = &first["result"]["structuredContent"]["inbox"];
+    assert_eq!(inbox.as_array().map_or(0, Vec::len), 1, "the next comes with the call: {first}");
+}

@@ -1,7 +1,10 @@
 //! Pushes: nobody confirms one, so only what names its message proves it, and it is unread again after a minute.
 
 use super::super::*;
+use crate::bus::event::TaskReport;
+use crate::bus::rules::Ending;
 use crate::domain::messaging::Acknowledgement;
+use crate::domain::task::TaskStatus;
 use crate::domain::wait_times;
 
 /// A message to `b` that was pushed into its session.
@@ -109,6 +112,32 @@ fn the_owner_of_a_request_proves_its_push_by_its_answer() {
     let shown = world.shown(&request);
     world.reply(b, "a", &request.to_string());
     assert_eq!(world.delivery(&shown, "b"), Some(Delivery::Seen));
+}
+
+#[test]
+fn the_result_of_a_task_stands_for_the_pushed_notice_of_its_end() {
+    let mut world = World::new();
+    let lead = world.lead();
+    let agent = world.agent(lead, "codex");
+    let id = world.assign(lead, agent);
+    world.ask(lead, Operation::StartTask(id.clone()));
+    let ending = Ending {
+        status: TaskStatus::Done,
+        output: text("fine"),
+        stop_reason: None,
+        error: None,
+        report: TaskReport::default(),
+    };
+    let events = world.ask(lead, Operation::FinishTask(id.clone(), Box::new(ending)));
+    let notice = sent(&events).id.clone();
+    let (push, method) = (world.call(), DeliveryMethod::Channel);
+    world.ask(lead, Operation::Take { session: lead, call: push, method, pick: all() });
+    assert_eq!(world.held(lead, push), std::slice::from_ref(&notice));
+    let result = world.call();
+    world.ask(lead, Operation::TakeNotice(result, id));
+    assert_eq!(world.held(lead, result), std::slice::from_ref(&notice));
+    world.settle(lead, result, true);
+    assert_eq!(world.delivery(&notice, "orchestrator"), Some(Delivery::Seen));
 }
 
 #[test]
