@@ -40,6 +40,8 @@ pub(in crate::alerts) struct PassOn {
     /// How often the next message has failed in this round.
     tries: u32,
     is_warned: bool,
+    /// The seq of a message that was sent, if the bus could not take that down yet: it is not sent again.
+    unrecorded: Option<u64>,
 }
 
 impl PassOn {
@@ -48,7 +50,15 @@ impl PassOn {
         webhook: Webhook,
         (project, with_text): (String, bool),
     ) -> Self {
-        Self { membership, webhook, project, with_text, tries: 0, is_warned: false }
+        Self {
+            membership,
+            webhook,
+            project,
+            with_text,
+            tries: 0,
+            is_warned: false,
+            unrecorded: None,
+        }
     }
 
     /// Passes messages on until `end`; then those that are there, as long as they succeed.
@@ -81,15 +91,27 @@ impl PassOn {
     }
 
     /// Sends the next message, if it is there and this bridge is the one that sends.
-    async fn step(&self) -> Step {
-        match self.next().await {
-            Ok(None) => Step::Nothing,
-            Ok(Some(message)) => match self.send(message).await {
-                Ok(()) => Step::Sent,
-                Err(why) => Step::Failed(why),
-            },
-            Err(error) => Step::Failed(error.to_string()),
+    async fn step(&mut self) -> Step {
+        if self.unrecorded.is_none() {
+            match self.next().await {
+                Ok(None) => return Step::Nothing,
+                Ok(Some(message)) => {
+                    let seq = message.seq;
+                    if let Err(why) = self.send(message).await {
+                        return Step::Failed(why);
+                    }
+                    self.unrecorded = Some(seq);
+                }
+                Err(error) => return Step::Failed(error.to_string()),
+            }
         }
+        if let Some(seq) = self.unrecorded {
+            if let Err(error) = self.record(seq).await {
+                return Step::Failed(error.to_string());
+            }
+            self.unrecorded = None;
+        }
+        Step::Sent
     }
 
     async fn next(&self) -> Result<Option<Message>, BusError> {
@@ -112,15 +134,13 @@ impl PassOn {
     }
 
     async fn send(&self, message: Message) -> Result<(), String> {
-        let (bus, seq) = (self.membership.bus(), message.seq);
-        let name = self.membership.name();
+        let (bus, name) = (self.membership.bus(), self.membership.name());
         let read = bus.load_message(message, name, 0, limits::WEBHOOK_TEXT_BYTES);
         let message = read.map_err(|error| error.to_string())?;
         let post = post_of(&self.webhook, (&self.project, self.with_text), &message);
         let key = "secret_env";
         let secret = self.webhook.secret_env.as_deref().map(|name| SecretVariable { key, name });
-        send_post(&post, secret).await?;
-        self.record(seq).await.map_err(|error| error.to_string())
+        send_post(&post, secret).await
     }
 
     async fn record(&self, seq: u64) -> Result<(), BusError> {
