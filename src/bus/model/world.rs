@@ -249,6 +249,9 @@ impl World {
                 let (session, by) = self.with_bridge(which)?;
                 (by, Operation::EndCalls(session))
             }
+            ModelStep::Acknowledge(by, which, _) if self.ids.is_multiple_of(5) => {
+                (member(by)?, Operation::Named(choose(&self.messages, which)?))
+            }
             ModelStep::Acknowledge(by, which, status) => {
                 let statuses = [
                     Acknowledgement::Acked,
